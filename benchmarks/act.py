@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import random
 import re
 import subprocess
@@ -26,7 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import HERE, DataError
+from benchmarks.data import HERE, DataError, git, read_rows, write_rows
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.replay import NOT_CODE
 from lessons_kb.session.dispatch import respond
@@ -123,16 +122,8 @@ def find_undone(clone: Path, cards: str) -> list[Edit]:
             ]
             if fixed:
                 path, before, after = max(fixed)[2]
-                edits.append(
-                    Edit(
-                        commit=commit,
-                        prompt=subject,
-                        path=path,
-                        before=after,
-                        after=before,
-                        card=card,
-                    )
-                )
+                undone = {"before": after, "after": before}
+                edits.append(Edit(commit=commit, prompt=subject, path=path, card=card, **undone))
     random.Random(1).shuffle(edits)
     return edits[:UNDONE]
 
@@ -206,14 +197,6 @@ def open_project(clone: Path, cards: str) -> Iterator[Brain]:
 
 def _list(clone: Path) -> list[str]:
     return git(clone, "ls-tree", "-r", "--name-only", "-z", "HEAD").split("\0")[:-1]
-
-
-def git(clone: Path, *words: str) -> str:
-    """Return what git prints."""
-    done = subprocess.run(
-        ["git", "-C", str(clone), *words], capture_output=True, check=True, timeout=600
-    )
-    return done.stdout.decode("utf-8", "replace")
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
@@ -332,13 +315,8 @@ def _play(brain: Brain, edit: Edit, session: str, prompt: str) -> list[dict[str,
 
 
 def _respond(brain: Brain, session: str, event: dict[str, Any]) -> Answer:
-    hook_event = HookEvent(
-        agent="claude-code",
-        session=session,
-        directory=brain.directory,
-        cwd=brain.directory,
-        **event,
-    )
+    where = {"directory": brain.directory, "cwd": brain.directory}
+    hook_event = HookEvent(agent="claude-code", session=session, **where, **event)
     return respond(hook_event, Capabilities(), find=lambda _directory: brain, leave_open=True)
 
 
@@ -377,36 +355,27 @@ def _write(folder: Path, drawn: Sequence[dict[str, str]], seed: int) -> None:
                 {"file": number, "item": item, "brain": case["brain"], "case": hashed, "card": card}
             )
         (folder / f"prompt-{number}.md").write_text("\n".join(parts), encoding="utf-8")
-    _dump(folder / "key.jsonl", rows)
+    write_rows(folder / "key.jsonl", rows)
 
 
 def _collect(folder: Path) -> None:
     """Keep the answers of all readers, beside those that are kept of other repositories."""
-    keys = {(row.pop("file"), row.pop("item")): row for row in _read(folder / "key.jsonl")}
+    keys = {(row.pop("file"), row.pop("item")): row for row in read_rows(folder / "key.jsonl")}
     asked = {row["brain"] for row in keys.values()}
-    kept = [row for row in _read(_JUDGED) if row["brain"] not in asked]
+    kept = [row for row in read_rows(_JUDGED) if row["brain"] not in asked]
     for file in sorted(folder.glob("answers-*-*.jsonl")):
         _answers, reader, number = file.stem.split("-")
-        for row in _read(file):
+        for row in read_rows(file):
             if row["answer"] not in _ANSWERS or (int(number), row["item"]) not in keys:
                 raise DataError(f"{file}: {row} answers nothing that was asked")
             kept.append(
                 {"reader": reader, **keys[int(number), row["item"]], "answer": row["answer"]}
             )
-    _dump(_JUDGED, kept)
+    write_rows(_JUDGED, kept)
 
 
 def _read_judged() -> dict[tuple[str, str], list[str]]:
     judged: dict[tuple[str, str], list[str]] = {}
-    for row in _read(_JUDGED) if _JUDGED.exists() else ():
+    for row in read_rows(_JUDGED) if _JUDGED.exists() else ():
         judged.setdefault((row["case"], row["card"]), []).append(row["answer"])
     return judged
-
-
-def _read(file: Path) -> list[dict[str, Any]]:
-    lines = file.read_text(encoding="utf-8").splitlines()
-    return [json.loads(line) for line in lines if line.startswith("{")]
-
-
-def _dump(file: Path, rows: Sequence[dict[str, Any]]) -> None:
-    file.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")

@@ -6,9 +6,11 @@ beside the repository).
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +18,8 @@ from typing import TYPE_CHECKING
 import platformdirs
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+    from typing import Any
 
 SETS = (
     "lint_js",
@@ -115,11 +118,11 @@ def read_set(name: str) -> RetrievalSet:
                 relevant.setdefault(row["query"], {})[row["doc"]] = int(row["rel"])
     docs = tuple(
         Doc(id=row["id"], title=row.get("title", ""), text=row["text"])
-        for row in _rows(folder / "docs.jsonl")
+        for row in read_rows(folder / "docs.jsonl")
     )
     queries = tuple(
         Prompt(id=row["id"], text=row["text"])
-        for row in _rows(folder / "queries.jsonl")
+        for row in read_rows(folder / "queries.jsonl")
         if row["id"] in relevant
     )
     return RetrievalSet(name=name, docs=docs, queries=queries, relevant=relevant)
@@ -137,7 +140,7 @@ def share_documents(one: str, other: str) -> bool:
 
 def read_everyday(part: str | None = None) -> list[Prompt]:
     """Read the everyday prompts that no card is about; ``part`` is dev, held-out or None = all."""
-    rows = _rows(HERE / "everyday.jsonl")
+    rows = read_rows(HERE / "everyday.jsonl")
     prompts = [
         Prompt(id=f"everyday-{number}", text=row["text"], part=row["part"])
         for number, row in enumerate(rows, 1)
@@ -147,24 +150,32 @@ def read_everyday(part: str | None = None) -> list[Prompt]:
 
 def find_real_cards() -> list[Path]:
     """Return the Markdown files of the real brains, else of ``brain-example``, sorted."""
-    try:
-        folders = [data_folder() / "brains", EXAMPLE]
-    except DataError:
-        folders = [EXAMPLE]
-    for folder in folders:
-        files = sorted(folder.rglob("*.md"))
-        if files:
+    with contextlib.suppress(DataError):
+        if files := sorted((data_folder() / "brains").rglob("*.md")):
             return files
-    raise DataError(
-        "no real cards to learn from: neither brains/ in LESSONS_BENCH_DATA nor brain-example/"
-    )
+    return sorted(EXAMPLE.rglob("*.md"))
 
 
-def _rows(path: Path) -> Iterator[dict[str, str]]:
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                try:
-                    yield json.loads(line)
-                except ValueError as error:
-                    raise DataError(f"{path}:{number}: {error}; fix or remove the line") from None
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the objects of a file, a line each; what models write around them is no object."""
+    rows = []
+    for number, line in enumerate(path.read_text("utf-8").split("\n"), 1):
+        if line.lstrip().startswith("{"):
+            try:
+                rows.append(json.loads(line.strip().rstrip(",")))
+            except ValueError as error:
+                raise DataError(f"{path}:{number}: {error}; fix or remove the line") from None
+    return rows
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write objects to a file, a line each."""
+    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+
+
+def git(clone: Path, *words: str) -> str:
+    """Return what git prints in a clone."""
+    command = ["git", "-C", str(clone), *words]
+    done = subprocess.run(command, capture_output=True, check=True, timeout=600)
+    return done.stdout.decode("utf-8", "replace")

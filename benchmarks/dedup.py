@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import DataError, data_folder
+from benchmarks.data import DataError, data_folder, read_rows
 from lessons_kb.duplicates.near_duplicates import PROPOSED, SAME, Duplicates, compare, similarity
 from lessons_kb.model import Card
 
@@ -81,7 +80,7 @@ def read_pairs(name: str) -> list[Pair]:
     path = data_folder() / "pairs" / f"{name}.jsonl"
     if not path.is_file():
         raise DataError(f"no pairs in {path}; set LESSONS_BENCH_DATA to a folder that holds pairs/")
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    rows = read_rows(path)
     return [Pair(one=row["a"], other=row["b"], same=bool(row["same"])) for row in rows]
 
 

@@ -11,14 +11,13 @@ An author who saw neither cards nor verdicts wrote a prompt and a change for mov
 from __future__ import annotations
 
 import hashlib
-import json
 import tempfile
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import HERE, DataError, data_folder
+from benchmarks.data import HERE, DataError, data_folder, read_rows, write_rows
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.replay import Turn, find_blocks
 from lessons_kb.brain.cards import Cards
@@ -150,17 +149,15 @@ def _collect(folder: Path) -> None:
             for key in _read_lines(keys)
             if all(key["rule"] in one for one in said)
         ]
-    JUDGED.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    write_rows(JUDGED, rows)
     written = {row["rule"]: row for row in _read_lines(folder / "answers-author.jsonl")}
     prompts = [
         {**written[key["rule"]], "hash": key["hash"]}
         for key in _read_lines(folder / "keys-author.jsonl")
         if key["rule"] in written
     ]
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in prompts)
-    (folder / "files" / "prompts.jsonl").write_text(text, "utf-8")
+    write_rows(folder / "files" / "prompts.jsonl", prompts)
 
 
 def _read_lines(path: Path) -> list[dict[str, Any]]:
-    lines = path.read_text("utf-8").splitlines() if path.exists() else []
-    return [json.loads(line) for line in lines if line.startswith("{")]
+    return read_rows(path) if path.exists() else []

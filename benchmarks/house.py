@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING
 
 import lessons_kb
 from benchmarks import report
-from benchmarks.brains import write_settings
-from benchmarks.generate import learn_statistics, write_cards
 from benchmarks.ours import open_indexed, private_state
-from benchmarks.sixcards import CASES
+from benchmarks.sixcards import CASES, write_six
 from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.discovery import look_in_agent
 from lessons_kb.service.hook_event import answer_event
@@ -56,12 +54,7 @@ def trace_prompt(folder: Path, *, others: int = 0, seed: int = 1) -> tuple[Count
 
     The brain has six cards and so many generated ``others``.
     """
-    if others:
-        write_cards(folder, learn_statistics(), others, seed=seed)
-    write_settings(folder)
-    (folder / "lessons").mkdir(parents=True, exist_ok=True)
-    for case in CASES:
-        (folder / "lessons" / f"{case.name}.md").write_text(case.text, encoding="utf-8")
+    write_six(folder, others, seed)
     with open_indexed(folder):
         pass
     workspace = Workspace(os.sep, watched=True)

@@ -16,7 +16,6 @@ either, figures are printed from what is kept: no model is asked.
 from __future__ import annotations
 
 import hashlib
-import json
 import random
 import re
 import shutil
@@ -27,7 +26,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import metrics, report
-from benchmarks.data import EXAMPLE, HERE, DataError, data_folder
+from benchmarks.data import EXAMPLE, HERE, DataError, data_folder, read_rows, write_rows
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.real_prompts import BRAINS, read_real
 from lessons_kb.brain.session_titles import Access, build_titles, is_whole
@@ -90,7 +89,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     figures, rows = {}, []
     # Other benchmarks keep their readers' answers in the same folder.
     for file in sorted(one for way in ("catalogue", "hook") for one in JUDGED.glob(f"{way}-*")):
-        figures[file.stem] = row = summarise(_read(file))
+        figures[file.stem] = row = summarise(read_rows(file))
         shares = [f"{row[name]:.0%}" for name in _SHARES]
         own, foreign = str(row["own"]), str(row["foreign"])
         rows.append([file.stem, str(row["readers"]), own, *shares[:3], foreign, *shares[3:]])
@@ -145,7 +144,7 @@ def _write(name: str, folder: Path, seed: int) -> None:
 
 def _read_lessons(name: str, rng: random.Random) -> tuple[Path, list[Own], list[str]]:
     """Return a brain of lessons, all prompts that were written for it, and as many recorded."""
-    written = _read(HERE / "labelled" / "real_manner.jsonl")
+    written = read_rows(HERE / "labelled" / "real_manner.jsonl")
     own = [(case["prompt"], [case["card"]]) for case in written if case["brain"] == name]
     source = EXAMPLE if name == "brain-example" else data_folder() / "brains" / name
     return source, own, rng.sample(read_real(), len(own))
@@ -154,7 +153,7 @@ def _read_lessons(name: str, rng: random.Random) -> tuple[Path, list[Own], list[
 def _read_skills(rng: random.Random) -> tuple[Path, list[Own], list[str]]:
     """Return the brain of skills, prompts for some of them, and all that look alike."""
     folder = data_folder() / "skills"
-    prompts = _read(folder / "prompts.jsonl")
+    prompts = read_rows(folder / "prompts.jsonl")
     own = [
         (one["query"], [f"lessons/{card}.md" for card in one["expected"]])
         for one in prompts
@@ -199,7 +198,7 @@ def _write_set(
         )
         text = "\n".join([head, *part])
         (folder / name / f"prompt-{place}.md").write_text(text, encoding="utf-8")
-    _dump(folder / f"{name}.key.jsonl", [{"cards": cards}, *key])
+    write_rows(folder / f"{name}.key.jsonl", [{"cards": cards}, *key])
 
 
 def _collect(folder: Path) -> None:
@@ -209,12 +208,12 @@ def _collect(folder: Path) -> None:
     """
     for file in sorted(folder.glob("*.key.jsonl")):
         name = file.name.removesuffix(".key.jsonl")
-        cards, *key = _read(file)
+        cards, *key = read_rows(file)
         items = {row.pop("item"): row for row in key}
         chosen: dict[str, dict[int, list[str]]] = defaultdict(dict)
         for answer in sorted((folder / name).glob("answers-*.jsonl")):
             _answers, reader, _number = answer.stem.split("-", 2)
-            for row in _read(answer):
+            for row in read_rows(answer):
                 if row["item"] not in items:
                     raise DataError(f"{answer}: item {row['item']} was not asked")
                 chosen[reader][row["item"]] = [_name(one, cards["cards"]) for one in row["open"]]
@@ -229,7 +228,7 @@ def _collect(folder: Path) -> None:
         if judged:
             JUDGED.mkdir(exist_ok=True)
             hidden = [{key: _hide(value) for key, value in row.items()} for row in judged]
-            _dump(JUDGED / f"hook-{name}.jsonl", hidden)
+            write_rows(JUDGED / f"hook-{name}.jsonl", hidden)
 
 
 def _name(opened: str, cards: Mapping[str, str]) -> str:
@@ -253,13 +252,3 @@ def _hide(value: Any) -> Any:
     if not isinstance(value, list):
         return value
     return [hashlib.sha256(one.encode()).hexdigest()[:12] for one in value]
-
-
-def _read(file: Path) -> list[dict[str, Any]]:
-    lines = map(str.strip, file.read_text(encoding="utf-8").splitlines())
-    return [json.loads(line.rstrip(",")) for line in lines if line.startswith("{")]
-
-
-def _dump(file: Path, rows: Iterable[dict[str, Any]]) -> None:
-    text = "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
-    file.write_text(text, encoding="utf-8")

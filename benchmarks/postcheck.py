@@ -10,7 +10,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import EXAMPLE, HERE, DataError
+from benchmarks.data import EXAMPLE, HERE, DataError, read_rows
 from lessons_kb.brain.post_check import find_evidence, read_command
 from lessons_kb.check.item_states import (
     check_items,
@@ -163,12 +163,8 @@ def read_cases() -> list[Case]:
     """Read the labelled cases; DataError if they are not there."""
     if not all(file.is_file() for file in (CASES, *BY_STATE.values())):
         raise DataError(f"no labelled cases in {CASES.parent}; run from a checkout of the project")
-    with CASES.open(encoding="utf-8") as file:
-        cases = [_case(json.loads(line)) for line in file]
-    for split, path in BY_STATE.items():
-        with path.open(encoding="utf-8") as file:
-            cases += [_state_case(json.loads(line), split) for line in file]
-    return cases
+    cases = list(map(_case, read_rows(CASES)))
+    return cases + [_state_case(row, s) for s, path in BY_STATE.items() for row in read_rows(path)]
 
 
 def _case(row: dict[str, Any]) -> Case:

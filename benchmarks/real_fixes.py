@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import metrics, report
-from benchmarks.data import HERE
+from benchmarks.data import HERE, read_rows, write_rows
 from lessons_kb.detect.matcher import Change, Matcher, Rule, language_of, parse_diff, place_in
 from lessons_kb.detect.propose import Proposal, propose
 
@@ -460,7 +460,7 @@ def key_of(result: Result, place: Place | None = None) -> str:
 
 def collect_answers(folder: Path) -> list[dict[str, Any]]:
     """Return the items that readers judged, with each reader's answer."""
-    key = [json.loads(line) for line in (folder / "key.jsonl").read_text().splitlines()]
+    key = read_rows(folder / "key.jsonl")
     answers: dict[tuple[int, int], dict[str, bool]] = defaultdict(dict)
     for path in sorted(folder.glob("answers-*-*.jsonl")):
         _name, reader, number = path.stem.split("-")
@@ -555,10 +555,10 @@ def measure_real(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     if options.write:
         count = write_prompts(Path(options.write), results, seed=options.seed)
         report.tell(f"{count} files for readers in {options.write}")
-    judged = [json.loads(line) for line in JUDGED.read_text().splitlines()]
+    judged = read_rows(JUDGED)
     if options.collect:
         judged += collect_answers(Path(options.collect))
-        JUDGED.write_text("".join(f"{json.dumps(row)}\n" for row in judged), encoding="utf-8")
+        write_rows(JUDGED, judged)
     figures = summarise(results, judged)
     shown = [name for name in next(iter(figures.values()), {}) if name != "refused"]
     rows = [[data, *(_shown(row[name]) for name in shown)] for data, row in figures.items()]

@@ -8,7 +8,6 @@ or at the end of recorded prompts. Small brains are drawn from the real ones, fo
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 import tempfile
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import metrics, report
-from benchmarks.data import EXAMPLE, HERE, data_folder
+from benchmarks.data import EXAMPLE, HERE, data_folder, read_rows
 from benchmarks.ours import open_indexed, private_state
 
 if TYPE_CHECKING:
@@ -62,8 +61,7 @@ class Drawn:
 def run(*, quick: bool) -> dict[str, Any]:
     """Ask each public brain, and small ones made of its cards; print the table, return figures."""
     prompts = read_real()[:: 10 if quick else 1]
-    with (HERE / "labelled" / "real_manner.jsonl").open(encoding="utf-8") as file:
-        written = [json.loads(line) for line in file]
+    written = read_rows(HERE / "labelled" / "real_manner.jsonl")
     figures, rows, every = {}, [], []
     for name in BRAINS:
         own = [case for case in written if case["brain"] == name]
@@ -88,8 +86,7 @@ def run(*, quick: bool) -> dict[str, Any]:
 
 def read_real() -> list[str]:
     """Return the recorded prompts, in order."""
-    with (data_folder() / "prompts" / "real.jsonl").open(encoding="utf-8") as file:
-        return [json.loads(line)["text"] for line in file]
+    return [row["text"] for row in read_rows(data_folder() / "prompts" / "real.jsonl")]
 
 
 def put_into(given: RetrievalSet, seed: int) -> list[tuple[str, str]]:

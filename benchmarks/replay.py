@@ -7,11 +7,9 @@ wrong is known where recorded sessions of another project are held against a bra
 
 from __future__ import annotations
 
-import json
 import random
 import re
 import shutil
-import subprocess
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import EXAMPLE, HERE, DataError, data_folder
+from benchmarks.data import EXAMPLE, HERE, DataError, data_folder, git, read_rows
 from benchmarks.ours import open_indexed, private_state
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import Capabilities, HookEvent
@@ -95,7 +93,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def find_linked(clone: Path, name: str) -> list[Turn]:
     """Return a turn for each lesson that a commit added beside the code that it is about."""
     prompts = _read_prompts(name)
-    listed = _git(
+    listed = git(
         *(clone, "log", "--no-merges", "--diff-filter=A", "--name-only"),
         *("--format=@%H", "--", f"{SOLUTIONS}*.md"),
     )
@@ -200,8 +198,7 @@ def _read_clones(folders: Sequence[str]) -> dict[str, Path]:
 def _read_prompts(name: str) -> dict[str, str]:
     prompts: dict[str, str] = {}
     for file in ("real_manner.jsonl", "replay_prompts.jsonl"):
-        for line in (HERE / "labelled" / file).read_text("utf-8").splitlines():
-            case = json.loads(line)
+        for case in read_rows(HERE / "labelled" / file):
             if case["brain"] == name:
                 prompts.setdefault(case["card"], case["prompt"])
     return prompts
@@ -217,7 +214,7 @@ def _read_changes(clone: Path, commit: str) -> Iterator[tuple[str, str, str]]:
     path = ""
     before: list[str] = []
     after: list[str] = []
-    shown = _git(clone, "show", "--format=", "-U0", "--no-renames", commit)
+    shown = git(clone, "show", "--format=", "-U0", "--no-renames", commit)
     for line in (*shown.split("\n"), "@@"):
         if line.startswith(("@@", "diff --git ")):
             if path and (before or after) and not NOT_CODE.search(path):
@@ -255,10 +252,3 @@ def _read_edit(edit: re.Match[str]) -> Iterator[tuple[str, str, str]]:
         before = "\n".join(line[1:] for line in lines if line[:1] != "+")
         after = "\n".join(line[1:] for line in lines if line[:1] != "-")
         yield edit["path"], before, after
-
-
-def _git(clone: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-C", str(clone), *words], capture_output=True, check=True, timeout=600
-    )
-    return done.stdout.decode("utf-8", "replace")

@@ -163,13 +163,18 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 _PARTS = ("plain_first", "plain_injected", "hard_first", "hard_injected", "silent")
 
 
-def _measure(folder: Path, others: int, seed: int) -> dict[str, Any]:
+def write_six(folder: Path, others: int, seed: int) -> None:
+    """Write a brain of the six cards and so many generated others."""
     if others:
         write_cards(folder, learn_statistics(), others, seed=seed)
     write_settings(folder)
     (folder / "lessons").mkdir(parents=True, exist_ok=True)
     for case in CASES:
         (folder / "lessons" / f"{case.name}.md").write_text(case.text, encoding="utf-8")
+
+
+def _measure(folder: Path, others: int, seed: int) -> dict[str, Any]:
+    write_six(folder, others, seed)
     with open_indexed(folder) as brain:
         plain = {case.name: _ask(brain, case.plain, case) for case in CASES}
         hard = {case.name: _ask(brain, case.hard, case) for case in CASES}

@@ -8,7 +8,6 @@ not be among the folders.
 
 from __future__ import annotations
 
-import json
 import random
 import re
 from collections import Counter
@@ -16,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import HERE
+from benchmarks.data import HERE, read_rows
 from lessons_kb.data import read_table
 from lessons_kb.relevance.background_prompts import PASSAGE
 from lessons_kb.text.analyzer import analyze
@@ -86,8 +85,8 @@ def count_passages(folder: Path) -> tuple[int, Counter[str]]:
 
 def write_background() -> None:
     """Write the terms of the background prompts, a line a prompt."""
-    text = (HERE / "labelled" / "background_prompts.jsonl").read_text("utf-8")
-    prompts = [json.loads(line)["prompt"] for line in text.splitlines()]
+    rows = read_rows(HERE / "labelled" / "background_prompts.jsonl")
+    prompts = [row["prompt"] for row in rows]
     head = (
         "# Prompts about other things, in the manner of people at work with an agent: their different",
         "# terms, as the analyzer gives them, a line a prompt. How readily they draw a card says how",

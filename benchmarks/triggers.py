@@ -8,11 +8,10 @@ before they were run.
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import HERE, read_everyday, read_sets
+from benchmarks.data import HERE, read_everyday, read_rows, read_sets
 from benchmarks.dedup import PAIRS, read_pairs
 from lessons_kb.learn.failure_signs import find_phrase
 from lessons_kb.learn.triggers import RED_GREEN, find_triggers
@@ -48,8 +47,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 def _judge_incidents() -> dict[str, Any]:
     """Print for each agent how many mistakes and others become a draft, and which are wrong."""
     found: dict[str, dict[str, Any]] = {}
-    for line in INCIDENTS.read_text(encoding="utf-8").splitlines():
-        incident = json.loads(line)
+    for incident in read_rows(INCIDENTS):
         events = [Event(**{**one, "targets": tuple(one["targets"])}) for one in incident["events"]]
         # Of a test that goes green with no file changed, drafts ask git; here no file is junk.
         drawn = [t for t in find_triggers(events) if t.kind != RED_GREEN or t.files]

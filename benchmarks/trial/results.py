@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
+from benchmarks.data import write_rows
 from benchmarks.trial.material import CONVENTION, HERE, PLAIN, TRAP, find_kind
 from lessons_kb.learn.statistics import compare
 from lessons_kb.store.journal import WITHOUT, read_rows
@@ -33,8 +33,7 @@ def read_results(folder: Path) -> list[dict[str, Any]]:
 def write_results(folder: Path, rows: Sequence[dict[str, Any]]) -> None:
     """Keep rows, ordered by task, arm and run."""
     rows = sorted(rows, key=lambda row: (row["task"], row["arm"], row["run"]))
-    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    (folder / "results.jsonl").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    write_rows(folder / "results.jsonl", rows)
 
 
 def run(_options: argparse.Namespace) -> dict[str, Any]:

@@ -595,12 +595,12 @@ MAX_MESSAGE_BYTES = 4_000
 
 def format_message(answer: Answer) -> str:
     """Return what an answer says to the user: its lines, the footer of a block, the post-check."""
-    lines = list(answer.lines)
+    lines, language = list(answer.lines), answer.language or "en"
     given = answer.block.lessons if answer.block is not None else ()
     if answer.footer and (titles := [*answer.named, *(hit.card.title for hit in given)]):
-        lines.append(footer([f"“{defang_line(title)}”" for title in titles], answer.language))
+        lines.append(footer([f"“{defang_line(title)}”" for title in titles], language))
     if answer.check is not None:
-        lines.append(render.check_line(answer.check, answer.language))
+        lines.append(render.check_line(answer.check, language))
     # What a line quotes, such as a path of a clone, neither steers a terminal nor adds a line.
     shown = (visible(line).replace("\n", "\\n") for line in lines if line != answer.stop_line)
     message = "\n".join(filter(None, shown))

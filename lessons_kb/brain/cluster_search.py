@@ -169,13 +169,14 @@ class ClusterSearch:
         answers: queue.SimpleQueue[Hits | LessonsError] = queue.SimpleQueue()
 
         def work() -> None:
+            found: Hits | LessonsError
             try:
-                engine = self._open(settings, local.digest)
-                answers.put(engine.search(terms, weights, limit))
+                found = self._open(settings, local.digest).search(terms, weights, limit)
             except LessonsError as error:
-                answers.put(error)
+                found = error
             finally:
-                self._asking.release()
+                self._asking.release()  # before the answer is known: the next question may follow
+            answers.put(found)
 
         with contextlib.ExitStack() as on_failure:
             on_failure.callback(self._asking.release)

@@ -49,11 +49,6 @@ class Undoing:
         self._brain = brain
         self._steps: list[Step] = []
 
-    @property
-    def steps(self) -> tuple[str, ...]:
-        """What can be taken back, latest last."""
-        return tuple(step.what for step in self._steps)
-
     def name_of(self, layer: Layer, path: str) -> str:
         """Return the name by which ``Cards.find`` knows the file of one of the brains for sure."""
         return f"{layer.alias}:{path}" if len(self._brain.layers) > 1 else path

@@ -54,6 +54,10 @@ class Claims:
         self._evidence = evidence
         self._is_open = any(map(_may_do_anything, evidence.commands))
         self._may_write = any(map(_may_write, evidence.commands))
+        runs = [command for command in evidence.commands if command.tests]
+        failed = TESTS_FAILED if runs and runs[-1].failed else ""
+        self._untested = failed if runs else NO_TEST_RUN
+        """Which of REASONS speaks against tests that passed, "" if none does."""
         self._reasons: dict[str, str] = {}
 
     def refute(self, sentence: str) -> str:
@@ -69,10 +73,8 @@ class Claims:
 
     def refute_done(self, item: str) -> str:
         """Return which of REASONS speaks against an item that asks to run tests, "" if none."""
-        if self._is_open or not phrase("asks to run tests").search(item):
-            return ""
-        runs = [command for command in self._evidence.commands if command.tests]
-        return "" if runs and not runs[-1].failed else TESTS_FAILED if runs else NO_TEST_RUN
+        asks = phrase("asks to run tests").search(item)
+        return self._untested if asks and not self._is_open else ""
 
     def touches(self, path: str) -> bool:
         """Tell whether a file was written, or is named by a command that may have written it.
@@ -98,10 +100,8 @@ class Claims:
     def _refutations(self, sentence: str) -> Iterator[str]:
         low, commands, edits = sentence.lower(), self._evidence.commands, self._evidence.edits
         is_tested = phrase("tests ran").search(low) and not phrase("elsewhere").search(sentence)
-        if is_tested and not self._is_open:
-            runs = [command for command in commands if command.tests]
-            if not runs or runs[-1].failed:
-                yield TESTS_FAILED if runs else NO_TEST_RUN
+        if is_tested and self._untested and not self._is_open:
+            yield self._untested
         if not self._is_open and any(
             not any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", c.line) for c in commands)
             for name in _named_programs(sentence)

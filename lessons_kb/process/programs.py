@@ -149,6 +149,8 @@ def _find_requirement(extra: str) -> tuple[bool, str]:
 _AGAIN_AFTER_SECONDS = 60.0
 
 # What a new process runs, as text: it enters rooms that lie above and cannot be imported here.
+_RUN_CODE = "-P", "-c"
+"""Whatever lies in the working directory must never be imported."""
 _END = "import faulthandler; faulthandler.dump_traceback_later({}, exit=True); "
 """The end of work that hangs: nobody sees it, and it may hold a lock."""
 _INDEX = (
@@ -175,7 +177,7 @@ def start_index(root: str, cache: str) -> bool:
 
 def begin_index(root: str) -> subprocess.Popen[bytes]:
     """Start ``lessons index`` of a brain in a session of its own, for whoever looks after it."""
-    return _begin(_INDEX, "index", "--brain", root, folder=None)
+    return start_detached(*_RUN_CODE, _INDEX, "index", "--brain", root)
 
 
 def start_drafts(
@@ -199,16 +201,12 @@ def _start(mark: str, code: str, *arguments: str) -> bool:
             if abs(time.time() - os.stat(mark).st_mtime) < _AGAIN_AFTER_SECONDS:
                 return False
             os.utime(mark)
-        process = _begin(code, *arguments, folder=os.path.dirname(os.path.dirname(mark)) or None)
+        folder = os.path.dirname(os.path.dirname(mark)) or None
+        process = start_detached(*_RUN_CODE, code, *arguments, cwd=folder)
         start_new_thread(process.wait, ())  # a process that stays keeps no zombies
     except (OSError, ValueError):
         return False
     return True
-
-
-def _begin(code: str, *arguments: str, folder: str | None) -> subprocess.Popen[bytes]:
-    # -P: whatever lies in the working directory must never be imported.
-    return start_detached("-P", "-c", code, *arguments, cwd=folder)
 
 
 def start_detached(*arguments: str, **how: Any) -> subprocess.Popen[bytes]:

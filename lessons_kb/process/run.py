@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -321,14 +321,10 @@ def _handle_signals(run: _CapturedRun) -> Iterator[None]:
     What was ignored, as under nohup, stays ignored. Only the main thread gets signals.
     """
     numbers = [getattr(signal, name) for name in _CANCELS if hasattr(signal, name)]
-    handlers: dict[int, Callable[[int, Any], None]] = {
-        number: lambda number, _frame: run.cancel(number)
-        for number in numbers
-        if signal.getsignal(number) != signal.SIG_IGN
-    }
     if threading.current_thread() is not threading.main_thread():
-        handlers = {}
-    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        numbers = []
+    heard = [number for number in numbers if signal.getsignal(number) != signal.SIG_IGN]
+    before = {each: signal.signal(each, lambda number, _: run.cancel(number)) for each in heard}
     try:
         yield
     finally:

@@ -52,7 +52,7 @@ def answer(hook: Hook) -> Answer:
         loud = [signal for signal in signals if signal.level == "escalate"]
         if is_done:
             state.stopping = []
-        elif loud and not event.part:  # failures went on: the next call ends the turn
+        elif loud:  # failures went on: the next call ends the turn
             state.stopping = [ended.step, loud[-1].user_line]
         note_opened(state, event.context_id, opened, at=hook.now)
         made = _take_made(hook, state, wrote, done=is_done)
@@ -69,9 +69,7 @@ def answer(hook: Hook) -> Answer:
     lines = tuple(
         _TOLD_LINE if signal in loud else signal.user_line for signal in signals if signal.user_line
     )
-    if block is not None or named:
-        return hook.say(context=context, lines=lines, block=block, named=named)
-    return Answer(context=context, lines=lines) if context or lines else NOTHING
+    return Answer(context=context, lines=lines, block=block, named=named)
 
 
 def _read_ended(hook: Hook, missed: Missed) -> Event:

@@ -180,11 +180,9 @@ def answer(hook: Hook) -> Answer:
         told = ruling.question or any(about == MATCH for about, _text in state.waiting)
         for one, text in afters:
             state.expect(event.call, one.layer.alias, one.card.id, "" if told else text)
-    if not (message or ruling.question or block.lessons):
-        return NOTHING
     if ruling.refusal:
-        return hook.say(refusal=message, block=block, lines=ruling.lines)
-    return hook.say(context=message, question=ruling.question, block=block)
+        return Answer(refusal=message, block=block, lines=ruling.lines)
+    return Answer(context=message, question=ruling.question, block=block)
 
 
 def _decide(

@@ -52,7 +52,7 @@ def answer(hook: Hook) -> Answer:
         texts = [(AGAIN, block.text), *((FILES, signal.message) for signal in signals)]
         texts += state.take_titles(titles)
         context = state.deliver(texts, can)
-    return hook.say(context=context, block=block)
+    return Answer(context=context, block=block)
 
 
 def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:

@@ -46,7 +46,7 @@ def respond(
     find: Callable[[str], Layers] | None = None,
     leave_open: bool = False,
 ) -> Answer:
-    """Return the answer to an event, `NOTHING` where no trusted brain holds.
+    """Return the answer to an event, an empty one where no trusted brain holds.
 
     ``look`` finds the brains around a directory, ``find`` is for a process that keeps them open;
     ``leave_open`` for one that ends at once, for closing a journal costs time. Raises
@@ -59,10 +59,13 @@ def respond(
         hook.event = replace(hook_event, text=text)
     try:
         answer = _add_troubles(_answer(hook), hook)
+        if not answer.language and (answer.block or answer.named or answer.check):
+            with contextlib.suppress(ConfigError):  # a server's lessons come without settings
+                settings = hook.brain.layers[0].settings
+                language, footer = settings.language, settings.hooks.footer
+                answer = replace(answer, language=language, footer=footer)
     except (BrainNotFound, Untrusted):
-        # No brain is no trouble, unless the user has named one.
-        missing = hook.found.missing
-        answer = Answer(trouble=missing) if missing else NOTHING
+        answer = Answer(trouble=hook.found.missing)  # unless the user has named one, no trouble
     finally:
         if not leave_open:
             hook.close()

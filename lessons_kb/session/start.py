@@ -9,7 +9,7 @@ from lessons_kb.brain.verdicts import find_withheld_before
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.session import prompt
 from lessons_kb.session.record_event import Missed, skip_record
-from lessons_kb.session.state import NOTHING, START, Answer, Hook
+from lessons_kb.session.state import START, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.user_state import note_first, state_home
@@ -42,7 +42,7 @@ def answer(hook: Hook) -> Answer:
         lines = withheld + state.tell_drafted(hook.can)
     with contextlib.suppress(ConfigError, StorageError):
         hook.journal.prune_daily(lambda: layer.settings.journal.retention_days, now=hook.now)
-    return Answer(context=context, lines=lines) if context or lines else NOTHING
+    return Answer(context=context, lines=lines)
 
 
 def _tell_withheld(hook: Hook) -> tuple[str, ...]:

@@ -164,7 +164,8 @@ class Answer:
     """Refuse the call, for this reason, which the model is given in the place of ``context``."""
     stop_line: str = ""
     """End the turn, resumable, with this line for the user."""
-    language: str = "en"
+    language: str = ""
+    """"" = that of the nearest brain."""
     footer: bool = True
     """Tell the user which lessons ``block`` has."""
     named: tuple[str, ...] = ()
@@ -258,11 +259,6 @@ class Hook:
         """Lend the session's memory as it is now, to change it; see ``lend_memory``."""
         with lend_memory(self.journal, self.event.context_id) as self.state:
             yield self.state
-
-    def say(self, **words: Any) -> Answer:
-        """Return an answer in the language of the nearest brain, with a footer if it wants one."""
-        settings = self.brain.layers[0].settings
-        return Answer(language=settings.language, footer=settings.hooks.footer, **words)
 
     def close(self) -> None:
         """Close what was opened here."""

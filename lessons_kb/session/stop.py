@@ -58,7 +58,7 @@ def _end_turn(hook: Hook) -> Answer:
         cards = [] if waits else state.cards
     look = "" if event.posted else hook.scope
     settle(brain, journal, event.session, folder=look)
-    said = Answer(lines=lines) if lines else NOTHING
+    said = Answer(lines=lines)
     if not cards or not event.text:
         return said
     served = [one for one in state.served if one.get("id") in {card_id for _root, card_id in cards}]
@@ -93,7 +93,7 @@ def _end_turn(hook: Hook) -> Answer:
         check = replace(check, items=wrong)
     # Where nothing is known there is nothing to say.
     known = any(item.state in (CONTRADICTED, DENIED) for item in check.items)
-    return replace(said, check=check, language=settings.language) if known else said
+    return replace(said, check=check) if known else said
 
 
 def find_ranked(layers: Iterable[Layer], session: str) -> dict[int, list[tuple[Layer, str]]]:

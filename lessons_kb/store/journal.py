@@ -639,18 +639,15 @@ class Journal(Database):
                     continue
                 due = {"session": session, "card": card, "at": at}
                 self.ledger.note(**due, occasion=occasion, told=told)
-                counted.append((card, INJECTED, day, 1))
-                if tokens:
-                    counted.append((card, TOKENS, day, tokens))
-                if card not in known:
-                    known.add(card)
-                    counted.append((card, SESSIONS, day, 1))
+                counted += [(card, INJECTED, day, 1), (card, TOKENS, day, tokens)]
+                counted.append((card, SESSIONS, day, int(card not in known)))
+                known.add(card)
             self.run_each(
                 "INSERT INTO injections (session, turn, at, card, digest, rank, tokens, source)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 injected,
             )
-            self.run_each(_COUNT, counted)
+            self.run_each(_COUNT, [row for row in counted if row[-1]])
 
     def last_injected(self, session: str | None) -> list[str]:
         """Return the card ids of the latest block, of this session or of any, by rank."""

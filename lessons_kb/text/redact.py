@@ -117,8 +117,7 @@ def excerpt(text: str, limit: int) -> str:
     size = len(text)
     if size > 4 * limit:
         head, tail = text[:limit], text[-2 * limit :]
-        head = head[: head.rfind("\n") + 1]
-        tail = tail[tail.find("\n") + 1 :] if "\n" in tail else ""
+        head, tail = head[: head.rfind("\n") + 1], tail.partition("\n")[2]
         head, tail = redact(head), redact(tail)
     else:
         head = tail = redact(text)
@@ -306,8 +305,8 @@ def _by_column(view: str, rows: Iterator[Row]) -> Generator[Span, None, int]:
     """Find what stands below the names in a table's row of heads; return where the table ends."""
     heads = next(rows, [])
     end = heads[-1][1] if heads else 0
-    columns = [(number, _least(view[slice(*head)])) for number, head in enumerate(heads)]
-    columns = [(number, least) for number, least in columns if least]
+    widths = [_least(view[slice(*head)]) for head in heads]
+    columns = [(number, least) for number, least in enumerate(widths) if least]
     for cells in rows if columns else ():
         end = cells[-1][1]
         for number, least in columns:

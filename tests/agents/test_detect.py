@@ -229,7 +229,7 @@ def test_what_a_command_writes_is_seen_once_it_has_run(project, claude, agent, c
     response = {"exit_code": 0} if agent == "codex" else {"stdout": ""}
     said = claude.run(command, when="Post", tool_response=response).context
     assert NAMED in before + said
-    assert "The change went in with src/run.py:" in said
+    assert said.count("The change went in with src/run.py:") == said.count("went in") == 1
     claude.stop("I have changed src/run.py.")
     with Brain.open(project, directory=project) as brain:
         assert brain.stats.effect("shell").outcomes == {"left": 1}

@@ -38,29 +38,21 @@ def test_claude_code_goes_back_into_the_project(project, claude):
     assert touched(project) == ["a.py", "/tmp/f.py"]
 
 
-@pytest.fixture
-def codex(session):
-    codex = session("codex")
-    codex.say("SessionStart", source="startup")
-    return codex
-
-
-@pytest.mark.parametrize(
-    ("command", "cwd"),
-    [("cd src && sed -i s/1/2/ app.py", ""), ("sed -i s/1/2/ app.py", "src")],
-)
-def test_codex_tells_the_directory_before_it(command, cwd, project, codex):
-    codex.run(command, when="Post", cwd=str(project / cwd), tool_response="")
-    assert touched(project) == ["src/app.py"]
-
-
 CHANGE = "*** Begin Patch\n*** Update File: run.py\n@@\n-1\n+2\n*** End Patch"
 PATCH = f"apply_patch <<'EOF'\n{CHANGE}\nEOF"
 
 
-@pytest.mark.parametrize(("command", "cwd"), [(f"cd bot && {PATCH}", ""), (PATCH, "bot")])
-def test_codex_applies_a_patch_below_its_folder(command, cwd, project, codex):
-    assert "Telegram" in codex.run(command, cwd=str(project / cwd)).context
+@pytest.mark.parametrize("moves", [True, False])
+def test_codex_tells_the_directory_before_it(moves, project, session):
+    codex = session("codex")
+    codex.say("SessionStart", source="startup")
+    for does, folder in (("sed -i s/1/2/ app.py", "src"), (PATCH, "bot")):
+        command = f"cd {folder} && {does}" if moves else does
+        cwd = str(project if moves else project / folder)
+        said = codex.run(command, folder, cwd=cwd).context
+        codex.run(command, folder, when="Post", cwd=cwd, tool_response="")
+        assert ("Telegram" in said) == (folder == "bot")
+    assert touched(project) == ["src/app.py", "bot/run.py"]
 
 
 @pytest.mark.parametrize("folder", ["src", "{project}/src"])

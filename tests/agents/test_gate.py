@@ -176,44 +176,37 @@ def refuse(claude, drafted):
     return refuse
 
 
-@pytest.mark.slow
-def test_esc_at_the_question_makes_no_draft_and_one_event(claude, refuse):
-    assert refuse(f"rm {FILE}", STOP, **BEFORE) == ([("Bash", "permission_denied")], [])
-    # What was declined is asked about again.
-    assert FILE in claude.run(f"rm {FILE}", 2).asked
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", [STOP, f"{STOP} The user said: not now"])
-@pytest.mark.parametrize(("tool", "command"), [
+WITH_LESSONS = [
     ("mcp__lessons__lessons_search", "retry of a webhook"),
-    ("mcp__plugin_lessons_lessons__lessons_propose", "x"),
-    ("mcp_lessons_lessons_bump", "x"),
-    ("lessons-lessons_get", "x"),
-    ("Bash", "lessons review --json"),
+    ("mcp__plugin_lessons_lessons__lessons_propose", "x"), ("mcp_lessons_lessons_bump", "x"),
+    ("lessons-lessons_get", "x"), ("Bash", "lessons review --json"),
     ("Bash", "cd sub && /home/dev/.venv/bin/lessons review"),
-])  # fmt: skip
-def test_declining_to_work_with_lessons_makes_no_draft(refuse, tool, command, text):
-    assert refuse(command, text, tool=tool, **BEFORE) == ([(tool, "permission_denied")], [])
+]  # fmt: skip
+DENIED, FEEDBACK = "permission_denied", {"userFeedback": "never touch the live schema"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("command", "text", "more", "outcome", "drafts"), [
+@pytest.mark.parametrize(("tool", "command", "text", "more", "outcome", "drafts"), [
+    *((*call, text, BEFORE, DENIED, [])
+      for call in WITH_LESSONS for text in (STOP, f"{STOP} The user said: not now")),
     # declining another command tells no mistake, saying why does
-    ("cat lessons", STOP, BEFORE, "permission_denied", []),
-    ("rm -r lessons", STOP, BEFORE, "permission_denied", []),
-    ("make other_lessons_x", STOP, BEFORE, "permission_denied", []),
-    (f"rm {FILE}", SAID, {"userFeedback": "never touch the live schema"}, "permission_denied",
-     ["rejection"]),
-    ("rm -rf build", STOP, BEFORE, "permission_denied", []),  # the agent's own question
+    *(("Bash", command, STOP, BEFORE, DENIED, [])
+      for command in ("cat lessons", "rm -r lessons", "make other_lessons_x", "rm -rf build")),
+    ("Bash", f"rm {FILE}", SAID, FEEDBACK, DENIED, ["rejection"]),
     # Esc while a call runs, with a reason and without
-    ("python3 wait.py", STOP, {}, "cancelled", ["interrupt"]),
-    ("python3 wait.py", STOP, {"reason": "go on"}, "cancelled", []),
+    ("Bash", "python3 wait.py", STOP, {}, "cancelled", ["interrupt"]),
+    ("Bash", "python3 wait.py", STOP, {"reason": "go on"}, "cancelled", []),
 ])  # fmt: skip
-def test_what_else_is_declined_or_stopped_is_one_event(
-    refuse, command, text, more, outcome, drafts
+def test_what_is_declined_or_stopped_is_one_event(
+    refuse, tool, command, text, more, outcome, drafts
 ):
-    assert refuse(command, text, **more) == ([("Bash", outcome)], drafts)
+    assert refuse(command, text, tool=tool, **more) == ([(tool, outcome)], drafts)
+
+
+@pytest.mark.slow
+def test_esc_at_the_question_makes_no_draft_and_it_is_asked_again(claude, refuse):
+    assert refuse(f"rm {FILE}", STOP, **BEFORE) == ([("Bash", DENIED)], [])
+    assert FILE in claude.run(f"rm {FILE}", 2).asked
 
 
 def test_esc_at_the_question_brings_the_lesson_with_the_next_prompt(claude):

@@ -186,34 +186,6 @@ def test_an_index_that_breaks_in_a_prompt_costs_nothing_that_is_remembered(claud
     assert "Cover the rejection" in said.line
 
 
-SLOW_START = """\
-import sys, time
-class Slow:
-    def find_spec(name, path=None, target=None):
-        if name == "lessons_kb.session.dispatch":
-            time.sleep(600)
-sys.meta_path.insert(0, Slow)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("never_ends", ["the program", "the input"])
-def test_the_deadline_counts_whatever_never_ends(never_ends):
-    code = f"{SLOW_START if never_ends == 'the program' else ''}{ENTRY}"
-    with subprocess.Popen(
-        [sys.executable, "-c", code, "gemini-cli"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env={**os.environ, "LESSONS_HOOK_DEADLINE": "0.5"},
-    ) as process:
-        if never_ends == "the program":
-            process.stdin.write(b"{}")
-            process.stdin.close()
-        assert process.wait(timeout=30) == 0
-        assert process.stdout.read() == b"{}\n"
-        process.stdin.close()
-
-
 @pytest.mark.slow
 def test_what_takes_longer_than_the_deadline_is_silence_in_time(project, enter):
     enter("claude-code", prompt(project))
@@ -241,19 +213,6 @@ def test_an_error_in_the_settings_is_logged(project, fire):
     assert "lessons.toml:2: unknown key preflight.budgt" in said.pop("systemMessage")
     assert said == {}
     assert "did you mean preflight.budget" in read_troubles()[-1].message
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="ulimit")
-def test_a_full_disk_is_silence(project):
-    shell = ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh"]
-    done = subprocess.run(
-        [*shell, sys.executable, "-c", ENTRY, "claude-code"],
-        input=json.dumps(prompt(project)).encode(),
-        capture_output=True,
-        cwd=project,
-    )
-    assert (done.returncode, done.stderr) == (0, b"")
-    assert done.stdout.strip() in (b"", b"{}") or b"Reject every chat id" in done.stdout
 
 
 @pytest.mark.slow

@@ -254,15 +254,19 @@ def test_an_older_path_of_ours_is_replaced_not_doubled(setup, home):
     assert not path.exists()
 
 
-def test_ours_is_taken_out_of_a_group_that_others_share(setup, claude):
+def test_ours_is_taken_out_of_a_group_that_others_share_and_keeps_its_place(setup, claude):
     theirs = {"type": "command", "command": "say done"}
     data = {"hooks": hooks_of(setup.on()[0])}
     data["hooks"]["Stop"][0]["hooks"].append(theirs)
+    data["hooks"]["PreToolUse"].append({"hooks": [theirs]})
     path = claude(json.dumps(data, indent=2))
     setup.on()
-    assert path.read_text().count("lessons-hook") == len(AGENTS["claude-code"].events)
+    hooks = json.loads(path.read_text())["hooks"]
+    assert hooks["PreToolUse"] == data["hooks"]["PreToolUse"]
+    assert str(hooks).count("lessons-hook") == len(AGENTS["claude-code"].events)
     setup.off()
-    assert json.loads(path.read_text()) == {"hooks": {"Stop": [{"hooks": [theirs]}]}}
+    left = {event: [{"hooks": [theirs]}] for event in ("PreToolUse", "Stop")}
+    assert json.loads(path.read_text()) == {"hooks": left}
 
 
 @pytest.mark.parametrize(("agent", "name", "text"), [

@@ -335,14 +335,10 @@ def test_what_it_may_ask_and_look_for_is_the_users_to_allow(
     shown = said.get("hookSpecificOutput", {}).get("permissionDecisionReason", "")
     assert ("payments/a.py" in shown and SERVED in shown) == (allowed == "gate")
     assert ("`retry(payment)`" in said.context and SERVED in said.context) == (allowed == "detect")
-
-
-def test_it_may_refuse_once_without_a_pattern(prompt, settings, claude, server):
-    settings(gate="true")
     server.lessons = [{**GUARDING, "gate": "once", "detect": []}]
-    prompt("retry the payment with an idempotency key")
-    assert SERVED in claude.edit("payments/a.py").refused
-    assert not claude.edit("payments/a.py", 2).refused
+    prompt("retry the payment with an idempotency key", session="s2")
+    refused = [claude.edit("payments/b.py", n, session_id="s2").refused for n in (2, 3)]
+    assert [SERVED in reason for reason in refused] == [allowed == "gate", False]
 
 
 READ = {

@@ -65,12 +65,6 @@ def test_a_chat_that_has_them_gets_none_with_its_next_prompt(agent, session):
     assert resumed.prompt("rename the variable") == {}
 
 
-def test_a_subagent_of_copilot_gets_them_with_what_it_is_asked(session):
-    copilot, child = session("copilot-cli"), session("copilot-cli", "s2")
-    copilot.say("SessionStart", source="new")
-    assert LINE in context_of(child.prompt(PROMPT))
-
-
 def test_opencode_keeps_them_in_the_text_of_the_system(session):
     opencode, child = session("opencode"), session("opencode", "s2")
     assert LINE in opencode.say("SessionStart")["context"]
@@ -80,12 +74,13 @@ def test_opencode_keeps_them_in_the_text_of_the_system(session):
     assert LINE not in child.prompt(PROMPT)["context"]
 
 
-def test_copilot_gets_them_again_with_the_prompt_after_a_compaction(session):
+def test_copilot_gets_them_again_with_the_prompt_after_a_compaction_and_so_does_a_subagent(session):
     copilot = session("copilot-cli")
     assert LINE in context_of(copilot.say("SessionStart", source="new"))
     copilot.say("PreCompact", trigger="auto")
     assert LINE in context_of(copilot.prompt("rename the variable"))
     assert context_of(copilot.prompt("rename the file")) == ""
+    assert LINE in context_of(session("copilot-cli", "s2").prompt(PROMPT))
 
 
 def test_each_subagent_gets_them_once(claude, session):

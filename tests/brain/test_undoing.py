@@ -54,7 +54,7 @@ def test_what_changes_nothing_or_was_done_by_the_user_is_no_step(undoing, brain)
     undoing.set_status("active", NAME)
     assert not undoing.edit(layer, NAME, lambda _path: None)
     assert undoing.edit(layer, NAME, lambda path: pathlib.Path(path).unlink())
-    assert not undoing.steps
+    assert undoing.undo()[0] == "nothing to undo"
 
 
 def test_what_was_written_since_is_kept_and_nothing_undone(undoing, brain, telegram):
@@ -73,6 +73,20 @@ def test_what_was_written_since_is_kept_and_nothing_undone(undoing, brain, teleg
     assert "no longer exists" in undoing.undo()[0]
     assert not telegram.exists()
     assert undoing.undo()[0] == "nothing to undo"
+
+
+def test_a_draft_is_taken_back_only_as_it_was_left(undoing, brain):
+    draft = brain.drafts.propose("Shell open to the whole group")
+    path = pathlib.Path(draft.path)
+    assert not undoing.edit_draft(draft.id, lambda _path: None)
+    for later, text in (("", draft.text), ("edited again", "edited again")):
+        assert undoing.edit_draft(draft.id, lambda _path: path.write_text("edited"))
+        path.write_text(later or "edited")
+        assert ("changed since" in undoing.undo()[0]) == bool(later)
+        assert path.read_text() == text
+    undoing.discard(draft.id)
+    undoing.undo()
+    assert path.read_text() == "edited again"
 
 
 def test_what_an_undone_edit_wrote_is_in_the_trash(undoing, brain, telegram):

@@ -74,7 +74,7 @@ def test_each_prompt_is_told_with_what_was_held_back(brain, telegram, told):
     assert (given.id, given.given, "telegram" in given.reason) == (TELEGRAM, True, True)
     assert given.title == "Telegram remote execution must require an allowlist"
     assert given.confidence > 0.5
-    assert why.tokens > 0
+    assert (why.tokens > 0, why.later, why.earlier) == (True, [], [])
     assert held
     assert {one.rule for one in held} <= {"gate.min_confidence", "preflight.weakest"}
     (event,) = brain.journal.events()
@@ -107,6 +107,8 @@ def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch,
     assert [one.how for one in later] == ["file", "compaction", "compaction"], later
     assert {one.id for one in later} == {"lessons/migration.md", TELEGRAM}
     assert [one.id for one in told(brain).verdicts if one.given] == [TELEGRAM]
+    claude.prompt("What is for lunch?", 2)
+    assert sorted(one.id for one in told(brain).earlier) == ["lessons/migration.md", TELEGRAM]
 
 
 def test_a_session_without_reasons_tells_what_it_was_given(brain, told):

@@ -53,18 +53,15 @@ def test_evidence_of_one_call(root, event, edits, commands):
     assert [(command.line, command.failed) for command in found.commands] == commands
 
 
-def test_a_hunk_tells_the_lines(root):
+def test_a_hunk_tells_the_lines_and_one_that_looks_like_a_header_is_none(root):
+    patch, other = (
+        one.replace("-old", "-- old").replace("+new", "++ new") for one in (DIFF, PATCH)
+    )
     with Brain.open(root) as brain:
-        (edit,) = find_evidence([Event(kind="edit", output=DIFF)], brain.layers).edits
-    assert edit.numbers == (2,)
-
-
-def test_a_line_that_looks_like_a_header_is_none(root):
-    patch = DIFF.replace("-old = 1", "-- old = 1").replace("+new = 2", "++ new = 2")
-    with Brain.open(root) as brain:
-        for written in (patch, PATCH.replace("-old = 1", "-- old = 1")):
+        for written in (patch, other):
             (edit,) = find_evidence([Event(kind="edit", output=written)], brain.layers).edits
             assert (edit.path, edit.before) == ("src/a.py", "- old = 1")
+            assert edit.numbers == ((2,) if written == patch else ())
 
 
 def test_a_call_by_an_unknown_tool_may_have_done_anything(root):

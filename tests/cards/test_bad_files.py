@@ -60,15 +60,6 @@ def test_alias_bomb_is_refused():
     assert only_error(parse(bomb(9), path="elsewhere/a.md"))[0] == "header-refused"
 
 
-def test_aliases_are_read_unless_they_name_a_list():
-    document = parse("---\ntitle: &t T\nproject: *t\nsymptoms: [*t, b]\n---\n")
-    assert (document.card.project, document.card.symptoms) == ("T", ("T", "b"))
-    assert document.findings == ()
-    document = parse("---\ntitle: T\ntags: &t [a]\nsymptoms: *t\n---\n")
-    assert (document.card.topics, document.card.symptoms) == (("a",), ())
-    assert [(f.rule, f.line) for f in document.findings] == [("wrong-value", 4)]
-
-
 @pytest.mark.parametrize("text", [
     "---\n\n# T\n\nText.\n", "---\nA line.\n\n---\n\n# T\n", "# T\n\n---\n\nText.\n\n---\n", "---",
     "----\ntitle: x\n----\n# T\n", "+++\ntitle = 'x'\n+++\n# T\n",

@@ -1,8 +1,6 @@
 """What `lessons lint` says about a card, and what it leaves in peace."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from lessons_kb.cards.check_card import find_quick_fixes, is_vague
 from lessons_kb.config import KNOWN_FOLDERS
@@ -128,19 +126,3 @@ def test_a_finding_of_another_text_has_no_fix():
     text = card("severty: high\n" + SYMPTOMS)
     finding = next(one for one in check(text) if one.rule == "unknown-key")
     assert find_quick_fixes(card(SYMPTOMS), finding, folders=KNOWN_FOLDERS) == []
-
-
-LINES = st.sampled_from([
-    "severity: hihg", "severty: low", "symptoms:", "  - a: b", "  - `x`", "---", "title: a: b",
-    "# T", "## Root Cause", "", "paths: [a\\b]", "  😀", "occurrences: x", "- TODO", "\t", '"', "[",
-    "{{x}}",
-])  # fmt: skip
-
-
-@pytest.mark.slow
-@given(st.lists(LINES, max_size=9), st.sampled_from(("\n", "\r\n", "\r")), st.booleans())
-def test_whatever_the_text_a_fix_settles_its_finding(lines, eol, open_):
-    text = eol.join([*(["---"] if open_ else []), *lines])
-    for finding in check(text):
-        for fix in find_quick_fixes(text, finding, folders=KNOWN_FOLDERS):
-            assert finding not in check(fix.splice.apply(text))

@@ -28,12 +28,6 @@ def parse(header):
     return reading.parse(f"---\n{header}\n---\n# T\n")
 
 
-def test_each_form_of_pattern_is_read():
-    document = parse(DETECT)
-    assert document.findings == ()
-    assert document.card.detect == PATTERNS
-
-
 @pytest.mark.parametrize(("written", "texts"), [
     ("", []), ("~", []), ("[]", []), ("''", []), ("\n  regex: os.system", ["os.system"]),
     ("os.system", ["os.system"]), ("[os.system, b]", ["os.system", "b"]), ("'ast: call($A)'", ["call($A)"]),

@@ -132,18 +132,6 @@ def test_findings_of_an_item(item, findings):
     assert check(text.replace("- Look at it", f"- {item}")) == findings
 
 
-def test_what_parsing_found_stands_before_advice_and_advice_goes_by_line():
-    text = "---\nseverity: none\n---\n## Prevention\n\n- be careful\n- TODO\n"
-    assert [(line, rule) for line, _level, rule, _message, _fix in check(text)] == [
-        (2, "wrong-value"),
-        (0, "no-title"),
-        (0, "no-cause"),
-        (0, "no-symptoms"),
-        (6, "vague-item"),
-        (7, "placeholder"),
-    ]
-
-
 UNREADABLE = "write `key: value` lines between the two --- lines, or remove the header"
 PLAIN = "write plain `key: value` lines and lists, without anchors"
 

@@ -163,13 +163,6 @@ def test_fields_repeat_what_body_alone_holds():
         assert piece in fields["body"]
 
 
-def test_guidance_in_comments_is_not_indexed():
-    body = "# T\n\n## Situation\n\n<!-- Two or three\nsentences. -->\n\nReal.\n"
-    fields = parse("type: lesson", body=body).fields
-    assert fields["situation"] == "Real."
-    assert "sentences" not in fields["body"]
-
-
 def test_what_cannot_be_seen_is_taken_out():
     header = 'title: "\\e[31mred\\u200b \\u202eright"\nsymptoms: ["a\\x07\\u200bb"]\napplies-to: ["\\u2066x"]'
     card = card_of(header, body="# T\n\n## Prevention\n\n- do\u200b \x1b[2Jit\n")

@@ -7,9 +7,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lessons_kb.cards.links import find_links, normal_title, relink, slug
-from lessons_kb.cards.parse import kind_of
-from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import InputError
+from tests.cards.reading import parse
 
 TEXT = """\
 See [the other](other.md) and [[other]], [[lessons/other|it]] and [there](../lessons/other.md#why).
@@ -147,7 +146,7 @@ def test_slugs_are_safe_file_names(title):
     assert not set(name) & set('/\\:*?"<>|.\0\n\r\t ')
     assert unicodedata.normalize("NFC", name) == name
     assert slug(name) == name
-    assert kind_of(f"lessons/{name}.md", KNOWN_FOLDERS) == "lesson"
+    assert parse("Text", f"lessons/{name}.md").card.kind == "lesson"
 
 
 @pytest.mark.parametrize(("one", "other"), [

@@ -134,14 +134,6 @@ def test_two_cards_of_one_name_without_a_common_beginning():
     assert "created: 2026-01-02\n" in merged.text
 
 
-@pytest.mark.parametrize("ends", ["\r\n", "\n"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_line_ends_and_byte_order_mark_stay(ends, mark):
-    base = mark + CARD.replace("\n", ends)
-    merged = merge(base, bumped(base, 2), bumped(base, 5))
-    assert merged.text == bumped(base, 7)
-
-
 UNREADABLE = [
     CARD.replace("---\n# Money", "# Money"),
     CARD.replace("severity: medium", "severity: low\nseverity: high"),

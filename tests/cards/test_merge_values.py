@@ -133,12 +133,6 @@ def test_keys_and_comments_find_their_places(base, ours, theirs, merged):
     assert found == Merged(text=f"---\n{merged}---\nBody\n", conflict=False)
 
 
-def test_a_body_in_conflict_and_a_header_that_merges():
-    found = merge(card("s: 1"), card("s: 2", "Ours\n"), card("s: 1\nt: 1", "Theirs\n"))
-    body = CONFLICT.format("Ours\n", "Theirs\n")
-    assert found == Merged(text=card("s: 2\nt: 1", body), conflict=True)
-
-
 def test_either_side_may_convert_every_line_end_beside_all_other_changes():
     def crlf(text):
         return text.replace("\n", "\r\n")
@@ -162,11 +156,3 @@ def test_either_side_may_convert_every_line_end_beside_all_other_changes():
 def test_a_merged_header_that_would_not_read_back_is_left_to_the_lines(base, ours, theirs):
     versions = [f"---\n{lines}---\nBody\n" for lines in (base, ours, theirs)]
     assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
-
-
-def test_fences_that_both_changed_are_left_to_the_lines():
-    versions = [f"---{fence}\na: 1\n---{fence}\nBody\n" for fence in ("", " ", "\t")]
-    assert merge(*versions) == Merged(text=CONFLICT.format(*versions[1:]), conflict=True)
-    base, ours = versions[:2]
-    theirs = base.replace("a: 1", "a: 2")
-    assert merge(base, ours, theirs) == Merged(text=ours.replace("a: 1", "a: 2"), conflict=False)

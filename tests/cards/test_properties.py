@@ -3,7 +3,6 @@
 import itertools
 import re
 
-import frontmatter
 import pytest
 import yaml
 from hypothesis import example, given, settings
@@ -80,10 +79,6 @@ def test_parsing_bytes_never_raises(data):
     check_document(document, data.decode("utf-8", "replace"))
 
 
-def lines_of(text):
-    return re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+\Z", text)
-
-
 changes = st.dictionaries(
     st.sampled_from(["occurrences", "last-seen", "status", "title", "examples", "x"]),
     st.none() | st.integers(1, 99) | st.text(max_size=12) | st.lists(st.text(max_size=8), max_size=3).map(tuple),
@@ -114,60 +109,6 @@ def test_editing_refuses_or_keeps_the_rest(text, changes):
     assert {k: v for k, v in one.items() if k not in fields} == {
         k: v for k, v in two.items() if k not in fields
     }
-
-
-keys = st.from_regex(r"[a-z][a-z0-9-]{0,8}", fullmatch=True).filter(
-    lambda key: key not in ("y", "n", "no", "on", "yes", "off", "true", "null", "false")
-)
-words = st.from_regex(r"[a-zA-Z0-9 .,'\"`@#:\[\]{}가-힣-]{0,20}", fullmatch=True)
-
-
-@st.composite
-def written_entries(draw):
-    """One valid entry of a header, in one of the ways people write them."""
-    key = draw(keys)
-    tail = draw(st.sampled_from(["", "  ", " # comment", "\t# c: d"]))
-    quotes = draw(st.sampled_from("'\""))
-    quoted = yaml.dump(draw(words), default_style=quotes, width=9999).strip()
-    style = draw(st.sampled_from(["scalar", "flow", "block", "fold", "comment", "empty"]))
-    if style == "flow":
-        return f"{key}: [{quoted}, a,  {quoted}]{tail}\n"
-    if style == "block":
-        return f"{key}:{tail}\n  - {quoted}{tail}\n  # between\n  - b\n"
-    if style == "fold":
-        return f"{key}: >-\n  folded {draw(st.integers())}\n\n  text\n"
-    if style == "comment":
-        return f"# {draw(words)}\n{key}: {quoted}{tail}\n\n"
-    return f"{key}:{tail}\n" if style == "empty" else f"{key}: {quoted}{tail}\n"
-
-
-@pytest.mark.slow
-@given(
-    st.lists(written_entries(), max_size=6),
-    st.sampled_from(["\n", "\r\n", "\r"]),
-    st.sampled_from(["", "\ufeff"]),
-    st.sampled_from(["Body\n", "", "no newline", "---\nx\n"]),
-    st.sampled_from(["", "occurrences: 1 # count\n", "occurrences: '1'\n", "Occurrences:   1  \n"]),
-    st.text(max_size=20),
-)
-def test_bump_changes_exactly_its_lines(entries, eol, mark, body, count, task):
-    middle = len(entries) // 2
-    inside = "".join([*entries[:middle], count, *entries[middle:]])
-    text = mark + f"---\n{inside}---\n{body}".replace("\n", eol)
-    result = edit_header(text, {"occurrences": 2, "last-seen": "2026-11-21", "examples": (task,)})
-    old, new = lines_of(text), lines_of(result)
-    written = [line for line in new if line not in old]
-    assert [line for line in old if line not in new] == lines_of(count.replace("\n", eol))
-    expected = [re.sub("1", "2", count.replace("\n", eol))] if count else []
-    expected += [] if count else [f"occurrences: 2{eol}"]
-    expected += [f"last-seen: 2026-11-21{eol}", f"examples:{eol}"]
-    assert written[:3] == expected
-    assert len(new) == len(old) + 3 + (not count)
-    plain = result.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    meta, _ = frontmatter.parse(plain)
-    assert int(meta.get("occurrences") or meta["Occurrences"]) == 2
-    assert str(meta["last-seen"]) == "2026-11-21"
-    assert meta["examples"] == [task]
 
 
 ODD = ("1_000", "0x10", "1e3", "+4", "5.0", "12x", '"3 times"', "-1", "[7]", "{a: 7}")

@@ -108,10 +108,6 @@ def test_a_heading_in_code_is_none():
     assert card_of(body).checklist == ("fix it",)
 
 
-def test_two_prevention_sections_are_one_checklist():
-    assert card_of("## Prevention\n- a\n## Fix\n- f\n## Gotchas\n- b\n").checklist == ("a", "b")
-
-
 def test_when_to_apply_speaks_only_where_no_prevention_does():
     apply = "## When to Apply\n\n- When porting\n"
     assert card_of(f"{apply}\n## Prevention\n\n- Check it\n").checklist == ("Check it",)
@@ -186,18 +182,6 @@ def test_topics_under_applies_to():
     assert card_of(body).topics == ("telegram", "remote execution")
     document = parse(body, "applies-to: [bot]\n")
     assert document.card.topics == ("bot",)
-
-
-@pytest.mark.parametrize(("text", "title"), [
-    ("# `Code` in **it** #\n", "Code in it"),
-    ("#\n\n# Two\n", "Two"),
-    ("Under\nlined\n===\n", "Under lined"),
-    ("> # Quoted\n", "file-name"),
-    ("---\ntitle: '  '\n---\n# One\n", "One"),
-])  # fmt: skip
-def test_title_is_the_key_else_the_first_heading_else_the_file(text, title):
-    document = reading.parse(text, path="lessons/file-name.md")
-    assert document.card.title == title
 
 
 PIECES = [

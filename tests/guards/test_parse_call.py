@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lessons_kb.detect.matcher import Change
 from lessons_kb.guards import Event, digest_arguments, kind_of_failure, kind_of_tool, parse_call
-from lessons_kb.guards.parse_call import TOOLS
+from lessons_kb.guards.parse_call import TOOLS, find_changes, find_documents
 from lessons_kb.model import CALLS, FAILURES
 
 PATCH = """*** Begin Patch
@@ -129,15 +130,6 @@ def test_files_touched_by_a_command_follow_it():
         assert len(events("Bash", {"command": command}, outcome=outcome)) == count
 
 
-@pytest.mark.parametrize("key", ["input", "patch", "patchText", "command"])
-def test_patch_is_one_call_and_what_it_made_and_removed(key):
-    assert events("apply_patch", {key: PATCH}, agent="codex") == [
-        ("edit", "apply_patch", ("src/a.py", "b.py")),
-        ("create", "", ("src/new.py", "src/moved.py")),
-        ("remove", "", ("src/old.py", "gone.py")),
-    ]
-
-
 @pytest.mark.parametrize(("tool", "arguments", "outcome", "expected"), [
     ("apply_patch", "*** Begin Patch\n*** Add File: a\n", "ok", [("create", ("a",))]),
     ("apply_patch", "*** Begin Patch\n*** Move to: a\n", "ok", [("create", ("a",))]),
@@ -223,17 +215,6 @@ def test_digest_is_equal_for_equal_calls():
     assert digest == digest_arguments({"a": 1, "b": [1, {"c": 2, "d": 3}], "e": 4}, ignore=("e",))
 
 
-def test_digest_is_short_holds_no_argument_and_is_empty_for_what_is_no_json_data():
-    digest = digest_arguments({"command": "curl -H 'Authorization: Bearer s3cr3t'" * 10_000})
-    assert len(digest) < 32
-    assert "s3cr3t" not in digest
-    circle = []
-    circle.append(circle)
-    assert digest_arguments(circle) == digest_arguments({1: 2, "a": 3}) == ""
-    assert digest_arguments({"a": "\udcff"})
-    assert digest_arguments(b"x")
-
-
 def test_why_a_command_is_run_makes_no_other_call():
     def digest(tool, **arguments):
         return parse_call(Event(kind="tool", tool=tool), arguments)[0].arguments
@@ -266,3 +247,72 @@ def test_any_arguments_give_events(arguments, tool):
     kinds = [event.kind for event in (first, *rest)]
     assert len(kinds) == len(set(kinds))
     assert parse_call(call, json.dumps(arguments)) == (first, *rest)
+
+
+OLD_NEW = [("a.py", "old", "new")]
+
+
+@pytest.mark.parametrize(("arguments", "changes"), [
+    ({"file_path": "/p/a.py", "old_string": "old", "new_string": "new"}, OLD_NEW),
+    ({"path": "a.py", "old_str": "old", "new_str": "new", "command": "str_replace"}, OLD_NEW),
+    ('{"file_path": "a.py", "old_string": "old", "new_string": "new"}', OLD_NEW),
+    ({"file_path": "a.py", "content": "new"}, [("a.py", "", "new")]),
+    ({"file_path": "a.py", "edits": [{"old_string": "old", "new_string": "new"}, {"old_string":
+     "x", "new_string": "y"}]}, [*OLD_NEW, ("a.py", "x", "y")]),
+    ({"replacements": [{"filePath": "a.py", "oldString": "old", "newString": "new"}, {"filePath":
+     "b.py", "oldString": "x", "newString": "y"}]}, [*OLD_NEW, ("b.py", "x", "y")]),
+    ({"file_path": "a.py", "old_string": "old", "new_string": ""}, []),
+    ({"content": "new"}, []),
+    ({}, []),
+    ("no json", []),
+])  # fmt: skip
+def test_arguments_of_edit_tools(arguments, changes):
+    found = find_changes(arguments, scope="/p")
+    assert [(c.path, c.before, c.after) for c in found] == changes
+
+
+PLANNED = """*** Begin Patch
+*** Update File: a.py
+*** Move to: b.py
+@@ def f():
+ one
+-two
++TWO
+@@
++three
+*** Add File: c.py
++four
++five
+*** Delete File: d.py
+*** End Patch
+"""
+
+
+def test_patches():
+    assert find_changes({"patch": PLANNED}) == [
+        Change(path="b.py", before="one\ntwo\n", after="one\nTWO\n", line=0),
+        Change(path="b.py", after="three\n", line=0),
+        Change(path="c.py", after="four\nfive\n", line=0),
+    ]
+
+
+@pytest.mark.parametrize(("command", "changes"), [
+    ("cat > a.py <<'EOF'\nx = 1\ny = 2\nEOF\nls", [("a.py", "x = 1\ny = 2\n")]),
+    ("cd src && tee -a a.py <<EOF\nx\nEOF", [("src/a.py", "x\n")]),
+    ("cat <<A > a.py\nx\nA\ncat <<B > b.py\ny\nB", [("a.py", "x\n"), ("b.py", "y\n")]),
+    ("psql db <<EOF\nDROP TABLE a;\nEOF", []),
+])  # fmt: skip
+def test_here_documents(command, changes):
+    assert [(c.path, c.after) for c in find_documents(command)] == changes
+
+
+@pytest.mark.slow
+@given(st.recursive(st.text() | st.none(), lambda x: st.lists(x) | st.dictionaries(st.text(), x)))
+def test_any_arguments_are_read(arguments):
+    find_changes({"edits": arguments, "input": arguments})
+
+
+@given(st.text())
+def test_any_text_is_read_as_a_patch_and_a_command(text):
+    find_changes({"input": f"*** Update File: a\n{text}"})
+    find_documents(f"cat > a <<EOF\n{text}")

@@ -4,8 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.parse import parse_card
-from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.detect.propose import Proposal
 from lessons_kb.learn.draft_text import (
     UNNAMED,
@@ -21,6 +19,7 @@ from lessons_kb.learn.draft_text import (
 from lessons_kb.learn.mining import find_candidates, typed_before
 from lessons_kb.learn.triggers import SessionReader, find_triggers
 from lessons_kb.model import Event, Pattern
+from tests.cards.reading import parse
 
 TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "lesson.md").read_text("utf-8")
 DIFF = """\
@@ -43,10 +42,6 @@ diff --git a/other.py b/other.py
 -a
 +b
 """
-
-
-def parse(text):
-    return parse_card(text, path="lessons/x.md", folders=KNOWN_FOLDERS)
 
 
 def events(*rows):

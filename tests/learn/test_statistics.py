@@ -52,23 +52,6 @@ def draw(chance, of, share):
     return sum(chance.random() < share for _ in range(of))
 
 
-@pytest.mark.parametrize(("of", "without", "share", "share_without"), [
-    (90, 10, 0.1, 0.4), (20, 20, 0.3, 0.3), (27, 3, 0.2, 0.5), (180, 20, 0.3, 0.6), (15, 15, 0.5, 0.5),
-])  # fmt: skip
-def test_the_interval_of_a_difference_holds_the_truth_as_often_as_it_says(
-    of, without, share, share_without
-):
-    chance = random.Random(7)
-    held = 0
-    for _ in range(2_000):
-        low, high = RiskDifference(
-            made=draw(chance, of, share), of=of,
-            made_without=draw(chance, without, share_without), of_without=without,
-        ).interval  # fmt: skip
-        held += low <= share_without - share <= high
-    assert 0.93 <= held / 2_000 <= 0.97
-
-
 @pytest.mark.parametrize(("lessons", "most", "shares"), [
     (30, (2, 1), [0.1, 0.5]), (30, (20, 6), [0.1, 0.25, 0.5]), (12, (20, 5), [0.25]), (3, (20, 20), [0.25]),
 ])  # fmt: skip

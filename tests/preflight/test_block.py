@@ -8,7 +8,7 @@ import pytest
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Hit
-from lessons_kb.preflight.block import pack, shown_name
+from lessons_kb.preflight.block import OFFER_OPEN, Offers, pack, shown_name
 
 
 def quarter(text):
@@ -89,12 +89,6 @@ def test_seen_once_and_no_why_are_not_mentioned():
     assert "1. Lesson a (medium · lessons/a.md)\n   - [ ] check a\n[/" in run([lesson()]).text
 
 
-def test_a_brain_alias_stands_before_the_id():
-    hit = lesson(brain="team")
-    assert shown_name(hit) == "team:lessons/a.md"
-    assert "(medium · team:lessons/a.md)" in run([hit]).text
-
-
 @pytest.mark.parametrize("shift", range(0, 14, 3))
 def test_why_is_cut_between_two_words_and_before_their_comma(shift):
     why = "x" * shift + "yz alpha, beta; gamma: delta — " * 9
@@ -133,11 +127,6 @@ class TestWithheld:
         found = run(hits, max_lessons=3, in_context={"team:lessons/a.md"})
         assert [shown_name(hit) for hit in found.lessons] == ["lessons/a.md", "lessons/b.md"]
         assert found.withheld[0].reason == "already in this session"
-
-    def test_a_repeated_prompt_does_not_bring_up_ever_weaker_lessons(self):
-        hits = [lesson(x) for x in "abcd"]
-        given = {shown_name(hit) for hit in run(hits, max_lessons=2).lessons}
-        assert run(hits, max_lessons=2, in_context=given).text == ""
 
     def test_far_weaker_than_the_first(self):
         hits = [lesson("a", confidence=0.9), lesson("b", confidence=0.5)]
@@ -326,3 +315,86 @@ def test_no_card_or_note_is_slow(text):
     start = time.process_time()
     run([hit, lesson("b", checklist=(text, "short"))], [note("n.md", text)] * 2, query="word a")
     assert time.process_time() - start < 30
+
+
+HELD = "suppressed: covers only 20% of the prompt's information; rare terms: chat"
+
+
+HEAD = "Does each concern the task, yes or no? Open every yes before you change anything."
+
+
+def held(name, confidence, reason=HELD, **fields):
+    return lesson(name, confidence=confidence, passed=False, reason=reason, **fields)
+
+
+def lines(found):
+    return found.text.split("\n")
+
+
+def test_what_the_gate_is_not_sure_of_is_offered_by_title_and_file():
+    found = run([held("a", 0.3), held("b", 0.05), held("c", 0.2)], offers=Offers(least=0.12))
+    assert lines(found) == [
+        "[LESSON_OFFER]",
+        HEAD,
+        "lessons/a.md: Lesson a",
+        "lessons/c.md: Lesson c",
+        "[/LESSON_OFFER]",
+    ]
+    assert ids(found.offered) == ["lessons/a.md", "lessons/c.md"]
+    assert ids(found.withheld) == ["lessons/b.md"]
+    assert found.offered[0].reason == f"offered: {HELD.removeprefix('suppressed: ')}"
+
+
+def test_an_offer_stands_after_the_lessons_and_before_the_notes():
+    found = run([lesson("a"), held("b", 0.3)], offers=Offers(least=0.12))
+    assert lines(found)[3:6] == ["[/ACTIVE LESSONS]", "", OFFER_OPEN]
+
+
+def test_at_most_three_are_offered_those_without_a_place_in_the_block_too():
+    sure = [lesson(name, confidence=0.9) for name in "abcd"]
+    found = run([*sure, held("e", 0.3), held("f", 0.3)], offers=Offers(least=0.12))
+    assert ids(found.lessons) == ["lessons/a.md", "lessons/b.md"]
+    assert ids(found.offered) == ["lessons/c.md", "lessons/d.md", "lessons/e.md"]
+
+
+@pytest.mark.parametrize("reason", [
+    "suppressed: nearly one of its `not-for` prompts",
+    "suppressed by [effect] withhold_harmful: seen to harm",
+    "suppressed: it is still the template; `lessons edit` opens it",
+    "already in this session",
+])  # fmt: skip
+def test_what_is_held_back_on_purpose_is_not_offered(reason):
+    found = run([held("a", 0.9, reason)], offers=Offers(least=0.12))
+    assert (found.text, found.offered) == ("", ())
+
+
+def test_where_the_titles_are_in_view_the_files_are_enough():
+    found = run([held("a", 0.3), held("b", 0.3)], offers=Offers(least=0.12, titled=True))
+    assert found.text == (
+        "[LESSON_OFFER] Does each of these concern the task, yes or no? Open every yes before you"
+        " change anything: lessons/a.md, lessons/b.md [/LESSON_OFFER]"
+    )
+
+
+def test_a_card_that_the_agent_cannot_open_is_not_offered():
+    def place(hit):
+        return "" if hit.card.id == "lessons/a.md" else f"brain/{shown_name(hit)}"
+
+    found = run([held("a", 0.3), held("b", 0.3)], offers=Offers(least=0.12, place=place))
+    assert lines(found)[2] == "brain/lessons/b.md: Lesson b"
+    assert len(lines(found)) == 4
+
+
+def test_a_card_that_nobody_opened_takes_more_and_says_so():
+    found = run([held("a", 0.3)], offers=Offers(least=0.12, held=lambda _hit: "offered 9 times"))
+    assert (found.text, found.offered) == ("", ())
+    assert reasons(found) == {"lessons/a.md": "offered 9 times"}
+
+
+def test_an_offer_is_within_the_budget():
+    offers = Offers(least=0.12)
+    whole = run([held("a", 0.3), held("b", 0.3)], offers=offers).tokens
+    assert ids(run([held("a", 0.3), held("b", 0.3)], offers=offers, budget=whole - 1).offered) == [
+        "lessons/a.md"
+    ]
+    assert run([held("a", 0.3)], offers=offers, budget=20).text == ""

@@ -107,11 +107,6 @@ def test_a_prompt_in_capitals_is_read_as_one_in_small_letters():
     assert guess(SPANISH.upper()) == guess(SPANISH)
 
 
-def test_hyphens_join_words_of_prose():
-    text = "est-ce que tu peux relancer les serveurs, qu'est-ce qui ne va pas"
-    assert guess(text).keys() >= {"est", "ce", "estc"}
-
-
 @pytest.mark.parametrize(("text", "common", "rare"), [
     ("这是什么问题，请修复数据库的弹性文件", "问题", "弹性"),
     ("この画面の表示がおかしいので、弾性を直してください", "この", "弾性"),

@@ -258,18 +258,6 @@ def test_what_convinces_more(less, more):
     assert one(**{**usual, **less}).confidence < one(**{**usual, **more}).confidence
 
 
-def test_beyond_some_more_rivals_weigh_little():
-    common = {"telegram": 9_000, "run": 9_000}
-
-    def odds(rivals):
-        cards = {"a": ({"body": TWO}, 9.0)}
-        hit = one(rivals=rivals, frequencies=common, size=12_000, cards=cards)
-        return hit.confidence / (1 - hit.confidence)
-
-    assert odds(3) > 5 * odds(30)
-    assert odds(10_000) < odds(1_000) < 1.2 * odds(10_000)
-
-
 def test_the_longer_a_prompt_is_the_more_it_takes():
     def confidence(chatter):
         words = [f"word{number}" for number in range(chatter)]
@@ -347,22 +335,3 @@ def test_confidence_is_a_probability_for_any_evidence(weights, size, n, bm25, fo
     assert judged.passed == (judged.confidence >= GATE.min_confidence)
     assert set(judged.matched) <= set(weights)
     assert "\n" not in judged.reason
-
-
-def test_what_a_card_with_symptoms_says_in_its_prose_alone_counts_less():
-    def confidence(field, symptoms):
-        card = Card(id="lessons/a.md", kind="lesson", title="a", symptoms=symptoms)
-        hit = Hit(card=card, score=9.0, bm25=9.0)
-        found = {card.id: {field: ("parser", "webhook"), "body": ("parser", "webhook")}}
-        evidence = GateEvidence(
-            terms={"parser": 1.0, "webhook": 1.0},
-            frequencies={"parser": 1, "webhook": 1},
-            size=15,
-            found=found,
-        )
-        return judge([hit], evidence, GATE)[0].confidence
-
-    listed = ("the signature of a call does not match",)
-    assert confidence("situation", listed) < confidence("symptoms", listed)
-    assert confidence("checklist", listed) == confidence("title", listed)
-    assert confidence("situation", ()) == confidence("title", listed)

@@ -9,11 +9,10 @@ import pytest
 
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import StorageError
-from lessons_kb.model import Card, Finding, Pattern, as_data
+from lessons_kb.model import Card, Finding, as_data
 from lessons_kb.store.catalogue import (
     Catalogue,
     CatalogueEntry,
-    Detector,
     State,
     card_from_json,
     card_to_json,
@@ -68,46 +67,6 @@ def test_what_is_committed_is_there_for_the_next_process(path):
     assert catalogue.paths_titled("no") == ["a.md"]
     assert catalogue.paths_titled("") == []
     catalogue.close()
-
-
-def test_removing_and_starting_afresh(catalogue):
-    catalogue.commit(STATE, entries=[(n, entry(f"{n}.md")) for n in range(1, 1200)])
-    assert len(catalogue.cards(range(1, 1200))) == 1199
-    catalogue.commit(STATE, removed=range(2, 1200))
-    assert catalogue.numbers() == catalogue.numbers("1.md", "2.md") == {"1.md": (1, "d")}
-    catalogue.commit(STATE, entries=[(1, entry("c.md"))], afresh=True)
-    assert sorted(catalogue.numbers()) == ["c.md"]
-
-
-def test_patterns_are_kept_and_counted_without_reading_cards(catalogue):
-    regex = Pattern(kind="regex", text='say "no" 한글', files=("*.py",))
-    first = Detector(pattern=regex, globs=compile_globs(regex.files), size=70)
-    second = Detector(pattern=Pattern(kind="command", text="rm", unless="-i"), size=20)
-    assert catalogue.commit(STATE, entries=[(1, entry("a.md"))]).detectors == 0
-    state = catalogue.commit(
-        STATE,
-        entries=[
-            (1, entry("a.md", detectors=(first, second))),
-            (2, entry("b.md", detectors=(first,))),
-        ],
-    )
-    assert state.detectors == 3
-    assert catalogue.detectors(most=1_000) == [(1, first), (1, second), (2, first)]
-    assert catalogue.detectors(most=90) == [(1, first), (1, second)]
-    catalogue.verify()
-    assert catalogue.commit(STATE, removed=[1]).detectors == 1
-    assert catalogue.detectors(most=1_000) == [(2, first)]
-
-
-def test_another_process_can_tell_that_something_was_committed(path):
-    with (
-        contextlib.closing(Catalogue.open(path)) as one,
-        contextlib.closing(Catalogue.open(path)) as two,
-    ):
-        before = two.version()
-        assert two.version() == before
-        one.commit(STATE)
-        assert two.version() != before
 
 
 def another_format(path):

@@ -101,6 +101,7 @@ def test_a_save_while_the_change_is_made_is_read_again(root, card):
 
     assert card_files.rewrite(root, "lessons/card.md", change) == read(card) == b"occurrences: 21 x"
     assert trash.entries(root) == []
+    assert only_the_card(root)
 
 
 def by_renaming(card, data):

@@ -104,6 +104,7 @@ CHANNELS = {
     "environment": lambda text: f"VALUE={text}\nPATH=/usr/bin\n",
     "shell": lambda text: shlex.join(["bash", "-lc", f"cd app && {text}"]),
     "markdown": lambda text: f"- see `{text}` above\n",
+    "in signs": lambda text: f'[{text}] <{text}> "{text}" bad {text} given x={text}',
 }
 
 

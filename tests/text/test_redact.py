@@ -2,21 +2,18 @@
 
 import base64
 import glob
-import math
 import os
 import random
 import shlex
 import string
 import sysconfig
-import warnings
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lessons_kb.text.redact import excerpt, redact
-from tests.text.secret_formats import FORMATS, draw
-from tests.text.secret_formats import made as made_of
+from tests.text.secret_formats import draw
 
 DICE = random.Random(20260102)
 ALNUM = string.ascii_letters + string.digits
@@ -31,9 +28,6 @@ def private_key():
     lines = "\n".join(made(64) for _ in range(5))
     dashes = "-" * 5
     return f"{dashes}BEGIN RSA PRIVATE KEY{dashes}\n{lines}\n{dashes}END RSA PRIVATE KEY{dashes}"
-
-
-BARE = ("{}", "error: bad credentials {} given", "[{}]", '"{}"', "a\n  {}\nb", "<{}>", "x={}")
 
 
 PASSWORDS = ("hunter2", "Tr0ub4dor&3", "letmein", "correct-horse", "p@ss:word!", "пароль1", "0nly")
@@ -203,46 +197,6 @@ def test_no_cut_lets_a_part_of_a_secret_through(size):
         short = excerpt(part, 1_000)
         assert not any(secret[i : i + 8] in short for i in range(32))
         assert not any(line in short for line in block.split("\n")[1:-1])
-
-
-def entropy(text):
-    shares = [text.count(char) / len(text) for char in set(text)]
-    return -sum(share * math.log2(share) for share in shares)
-
-
-def _detected(text):
-    """Yield (kind, secret) of what detect-secrets finds, line by line."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        from detect_secrets.core.scan import scan_line
-        from detect_secrets.settings import default_settings
-
-        with default_settings():
-            for line in text.splitlines():
-                for found in scan_line(line):
-                    secret = found.secret_value or ""
-                    # Of a single line it reports every word: the limit is for whole files.
-                    is_word = "Entropy" in found.type and entropy(secret) < 4.5
-                    if found.type not in IGNORED and not is_word:
-                        yield found.type, secret
-
-
-IGNORED = ("Hex High Entropy String", "Public IP (ipv4)")
-"""A hexadecimal number is a hash far more often than a secret."""
-
-
-@pytest.mark.slow
-def test_a_well_kept_detector_finds_nothing_that_we_left():
-    lines = [frame.format(made_of(name, 1)[0]) for name in FORMATS for frame in BARE]
-    lines += [frame.format(made(40)) for frame in TOKEN_FRAMES for _ in range(3)]
-    for password in ("hunter2", "Tr0ub4dor3"):
-        lines += [frame.replace("@@", password) for frame in PASSWORD_FRAMES]
-    text = "\n".join(lines)
-    found = list(_detected(text))
-    assert len(found) > 100
-    redacted = redact(text)
-    assert {(kind, secret) for kind, secret in found if secret in redacted} == set()
-    assert {found for found in _detected(redacted) if "redacted" not in found[1]} == set()
 
 
 WORDS = "legal winner thank year wave sausage worth useful legal winner thank yellow"

@@ -7,6 +7,7 @@ import pathlib
 import shlex
 import sqlite3
 
+from tests.agents.conftest import Session
 from tests.kit import commit, git, write
 
 SECRET = "the-secret-that-no-command-may-show"
@@ -284,29 +285,27 @@ NOT_RUN = {"trust", "watch", "serve", "sync", "daemon", "edit", "trial"}
 
 def payloads(repo):
     """One session of each agent, in the repository."""
-    common = {"session_id": "../../outside/s", "sessionId": "s", "conversation_id": "s"}
-    common |= {"sessionID": "s", "cwd": str(repo), "workspace_roots": [str(repo)]}
-    common |= {"transcript_path": str(repo / "session.jsonl"), "cursor_version": "1"}
     edit = {"file_path": str(repo / "a.txt"), "old_string": "a", "new_string": "b"}
     call = {"tool_name": "Edit", "tool_input": edit, "tool_use_id": "t"}
     restore = {"command": "git restore a.txt"}
     shell = {"tool_name": "Bash", "tool_input": restore, "tool_use_id": "u"}
-    named = [
-        {"hook_event_name": "SessionStart", "source": "startup"},
-        {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT},
-        {"hook_event_name": "PreToolUse", **call},
-        {"hook_event_name": "PostToolUse", **call, "tool_response": {"stdout": ""}},
-        {"hook_event_name": "PostToolUse", **shell, "tool_response": {"stdout": ""}},
-        {"hook_event_name": "PostToolUseFailure", **shell, "error": ESCAPES},
-        {"hook_event_name": "PreCompact"},
-        {"hook_event_name": "Stop", "last_assistant_message": "Done."},
-        {"hook_event_name": "SessionEnd"},
-    ]
-    cursor = [{"hook_event_name": "beforeSubmitPrompt", "prompt": PROMPT}]
-    gemini = [{"hook_event_name": "BeforeAgent", "prompt": PROMPT}]
-    opencode = [{"event": "prompt", "text": PROMPT}]
-    own = {"cursor": cursor, "gemini-cli": gemini, "opencode": opencode}
-    return [(agent, common | event) for agent in AGENTS for event in own.get(agent, []) + named]
+    events = (
+        ("SessionStart", {"source": "startup"}),
+        ("UserPromptSubmit", {"prompt": PROMPT}),
+        ("PreToolUse", call),
+        ("PostToolUse", {**call, "tool_response": {"stdout": ""}}),
+        ("PostToolUse", {**shell, "tool_response": {"stdout": ""}}),
+        ("PostToolUseFailure", {**shell, "error": ESCAPES}),
+        ("PreCompact", {}),
+        ("Stop", {"last_assistant_message": "Done."}),
+        ("SessionEnd", {}),
+    )
+    found = []
+    for agent in AGENTS:
+        session = Session(repo, agent, "../../outside/s")
+        session.transcript = repo / "session.jsonl"
+        found += [(agent, session.event(name, **fields)) for name, fields in events]
+    return found
 
 
 def snapshot(folder, *, without=()):

@@ -183,13 +183,10 @@ COMMANDS: Mapping[str, Callable[..., CommandResult]] = {
 
 def find_lenses(files: Files, document: OpenDocument, _params: CodeLensParams) -> list[CodeLens]:
     """Return the lenses of an open document."""
-    file = files.find(document.path)
-    if file is None:
-        return []
-    commands = []
-    if not isinstance(file, SourceFile):
+    file, commands = files.find(document.path), list[tuple[int, Command]]()
+    if isinstance(file, CardFile):
         commands = find_card_commands(file, document)
-    elif files.show_guards and (found := file.guards):
+    elif file and files.show_guards and (found := file.guards):
         title = f"{counted(len(found), 'lesson')} {'guards' if len(found) == 1 else 'guard'}"
         command = Command(f"{title} this file", GUARDS, arguments=[document.uri])
         command.tooltip = "\n".join(describe_cards(found)).strip()
@@ -233,13 +230,11 @@ def find_actions(
     file = files.find(document.path)
     if file is None:
         return None
-    found: list[CodeAction] = []
     if isinstance(file, SourceFile):
-        found += _find_match_actions(files, document, params)
+        found = [*_find_match_actions(files, document, params)]
     else:
-        if not file.draft:
-            found += _find_fixes(file, document, params)
-        found += _find_card_actions(file, document, params)
+        fixes = [] if file.draft else _find_fixes(file, document, params)
+        found = [*fixes, *_find_card_actions(file, document, params)]
     only = params.context.only
     return [
         one

@@ -1,5 +1,6 @@
 """What an editor is told, offered and asked to do in a card."""
 
+import itertools
 import pathlib
 import re
 from types import SimpleNamespace
@@ -40,11 +41,13 @@ def diagnostics(editor, name, text=None):
     return [(one.range.start.line, one.code) for one in found]
 
 
-def labels(editor, name, text):
+def offer(editor, name, text):
+    """Return the document with ``|`` left out, what stands before it, and what is offered there."""
     before, _, after = text.partition("|")
     document = editor.open(name, before + after)
     found = editor.ask(complete, document, document.text.position_at(len(before)))
-    return [item.text_edit.new_text for item in found.items] if found else []
+    items = [one for one in found.items if one.label != name]
+    return document, before, {one.text_edit.new_text: one.text_edit for one in items}
 
 
 def test_diagnostics_are_those_of_lint(editor, project):
@@ -85,50 +88,48 @@ def test_nothing_is_said_in_a_brain_that_nobody_trusts(editor, project):
 
 
 def test_keys_are_offered_once_with_their_meaning(editor):
-    offered = labels(editor, "lessons/new.md", "---\ntitle: x\n|\n---\n")
+    offered = offer(editor, "lessons/new.md", "---\ntitle: x\n|\n---\n")[2]
     assert "severity: " in offered
     assert not {"title: ", "tags: "} & {*offered}
-    assert labels(editor, MONEY, "---\na: b\n---\nsee [x](mon|") == [], "not the card itself"
+    itself = offer(editor, MONEY, "---\na: b\n---\nsee [x](mon|")[2]
+    assert itself == {}
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("---\nsev|", ["severity: "]),
-        ("\n---\ntitle: x\nsev|", ["severity: "]),
-        ("---\ndetect:\n  - re|\n---\n", ["regex: "]),
-        ("---\ndetect:\n  - regex: x\n    fi|", ["files: "]),
-        ("---\nseverity: |", ["low", "medium", "high"]),
-        ("---\nseverity:|", ["low", "medium", "high"]),
-        ("---\nseverity: hi|\n---\n", ["high"]),
-        ("---\napplies-to: [sh|", ["shell"]),
-        ("---\ntags: [a, 'sh|", ["shell"]),
-        ("---\nApplies_To:\n  - 텔\n  - sh|\n", ["shell"]),
-        ("---\nproject: sh|\n---\n", ["shop"]),
-        ("---\npaths: [src/|", ["src/run.py"]),
-        ("---\npaths:\n  - |", ["lessons.toml", "lessons/", "src/"]),
-        ("---\ndetect:\n  - regex: x\n    files: [sr|", ["src/"]),
-        ("---\ndetect:\n  - ast: x\n    files: ['src/|", ["src/run.py"]),
-        ("---\ndetect:\n  - ast: x\n    language: pyt|", ["python"]),
-        ("---\na: b\n---\nsee [x](mon|", ["money-kept-in-floats.md"]),
-        ("---\na: b\n---\n😀 [[mon|", ["lessons/money-kept-in-floats"]),
-        ("😀 [[mon|", ["lessons/money-kept-in-floats"]),
-        ("---\na: b\n---\n## Prev|", ["Prevention Checklist"]),
-        ("---\na: b\n---\nwords |", []),
-        ("no header: |", []),
-    ],
-)
-def test_what_is_offered_replaces_what_was_typed(editor, text, expected):
-    for eol in ("\n", "\r\n"):
-        before, _, after = text.replace("\n", eol).partition("|")
-        document = editor.open("lessons/new.md", before + after)
-        found = editor.ask(complete, document, document.text.position_at(len(before)))
-        items = [one for one in found.items if one.label != "lessons/new.md"]
-        assert [one.text_edit.new_text for one in items] == expected
+OFFERS = [
+    ("---\nsev|", ["severity: "]),
+    ("\n---\ntitle: x\nsev|", ["severity: "]),
+    ("---\ndetect:\n  - re|\n---\n", ["regex: "]),
+    ("---\ndetect:\n  - regex: x\n    fi|", ["files: "]),
+    ("---\nseverity: |", ["low", "medium", "high"]),
+    ("---\nseverity:|", ["low", "medium", "high"]),
+    ("---\nseverity: hi|\n---\n", ["high"]),
+    ("---\napplies-to: [sh|", ["shell"]),
+    ("---\ntags: [a, 'sh|", ["shell"]),
+    ("---\nApplies_To:\n  - 텔\n  - sh|\n", ["shell"]),
+    ("---\nproject: sh|\n---\n", ["shop"]),
+    ("---\npaths: [src/|", ["src/run.py"]),
+    ("---\npaths:\n  - |", ["lessons.toml", "lessons/", "src/"]),
+    ("---\ndetect:\n  - regex: x\n    files: [sr|", ["src/"]),
+    ("---\ndetect:\n  - ast: x\n    files: ['src/|", ["src/run.py"]),
+    ("---\ndetect:\n  - ast: x\n    language: pyt|", ["python"]),
+    ("---\na: b\n---\nsee [x](mon|", ["money-kept-in-floats.md"]),
+    ("---\na: b\n---\n😀 [[mon|", ["lessons/money-kept-in-floats"]),
+    ("😀 [[mon|", ["lessons/money-kept-in-floats"]),
+    ("---\na: b\n---\n## Prev|", ["Prevention Checklist"]),
+    ("---\na: b\n---\nwords |", []),
+    ("no header: |", []),
+]
+
+
+def test_what_is_offered_replaces_what_was_typed(editor):
+    for (text, expected), eol in itertools.product(OFFERS, ("\n", "\r\n")):
+        document, before, offered = offer(editor, "lessons/new.md", text.replace("\n", eol))
+        assert [*offered] == expected, text
         typed = re.search(r"[^\s\[('#:-]*$", before)[0] if expected else ""
-        for one in items:
-            made = before.removesuffix(typed) + one.text_edit.new_text + after
-            assert apply(document.text.whole, [one.text_edit]) == made
+        after = document.text.whole.removeprefix(before)
+        for new, edit in offered.items():
+            made = before.removesuffix(typed) + new + after
+            assert apply(document.text.whole, [edit]) == made, text
 
 
 def test_hover_tells_a_key_and_what_the_card_did(editor):
@@ -174,11 +175,11 @@ def test_a_bump_of_an_open_card_is_made_in_the_editor_and_counted(editor, projec
     assert "occurrences: 4" in (project / SHELL_ID).read_text()
 
 
-@pytest.mark.parametrize("status", ["ignored", "archived"])
-def test_a_status_changes_one_line(editor, status):
+def test_a_status_changes_one_line(editor):
     document = editor.open(SHELL_ID)
-    edit = run(editor, "lessons.setStatus", document.uri, status).edit.edits
-    assert apply(SHELL, edit) == SHELL.replace("\n---\n\n", f"\nstatus: {status}\n---\n\n", 1)
+    for status in ("ignored", "archived"):
+        edit = run(editor, "lessons.setStatus", document.uri, status).edit.edits
+        assert apply(SHELL, edit) == SHELL.replace("\n---\n\n", f"\nstatus: {status}\n---\n\n", 1)
 
 
 def test_lenses_tell_what_a_card_did_and_offer_what_can_be_done(editor):

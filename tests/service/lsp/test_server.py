@@ -18,12 +18,12 @@ from pygls.lsp.client import BaseLanguageClient
 
 from lessons_kb.service.lsp.documents import Text
 from lessons_kb.service.lsp.language_server import build_server
-from tests.kit import Workspace
+from tests.kit import START, Workspace, wait_until
 
 from .conftest import CODE, SHELL, SHELL_ID, apply
 
 HANG = 60.0
-COMMAND = [sys.executable, "-c", "from lessons_kb.cli.entry import main; main()", "lsp"]
+COMMAND = [sys.executable, "-c", START, "lsp"]
 pytestmark = pytest.mark.slow
 
 
@@ -115,10 +115,6 @@ async def connected(root, **options):
     assert client.errors == []
 
 
-def drive(body):
-    asyncio.run(body)
-
-
 def log_of_troubles():
     home = pathlib.Path(os.environ["HOME"]) / ".local" / "state" / "lessons-kb" / "hook.log"
     return home.read_text() if home.exists() else ""
@@ -132,15 +128,22 @@ def replaced(start, end, text):
     return types.TextDocumentContentChangePartial(range=types.Range(start, end), text=text)
 
 
-def test_both_halves_can_be_turned_off(project):
+def test_both_halves_can_be_turned_off_and_a_card_is_checked_in_its_project(project):
+    (project / "src" / "many.py").write_text(CODE * 6)
+
     async def body():
         async with connected(project, detect=False, guards=False) as client:
             uri = client.open(project / "src" / "run.py")
             assert await client.diagnostics(uri, until=lambda _found: True) == []
             params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
             assert not await client.text_document_code_lens_async(params)
+            card = client.open(project / SHELL_ID)
+            (found,) = await client.diagnostics(card)
+            assert found.code == "finds-often"
+            client.change(card, 2, replaced(at(2, 7), at(2, 7), "x"))  # until it is saved
+            assert await client.diagnostics(card, version=2, until=lambda _found: True) == []
 
-    drive(body())
+    asyncio.run(body())
 
 
 HOSTILE = [
@@ -178,7 +181,7 @@ def test_half_written_and_hostile_cards_are_answered(project):
                     ):  # fmt: skip
                         await ask(params)
 
-    drive(body())
+    asyncio.run(body())
     assert log_of_troubles() == ""
 
 
@@ -197,7 +200,7 @@ def test_ten_megabytes_are_answered(project):
             client.change(line, 2, replaced(at(0, 4_000_000), at(0, 4_000_001), "😀"))
             await client.diagnostics(line, version=2, until=lambda _found: True)
 
-    drive(body())
+    asyncio.run(body())
     assert log_of_troubles() == ""
 
 
@@ -256,7 +259,7 @@ def test_a_session_from_messages_that_are_none_to_the_end(project):
             client.text_document_did_close(closed)
             await client.diagnostics(code, version=None, until=lambda found: not found)
 
-    drive(body())
+    asyncio.run(body())
 
 
 def test_a_client_that_dies_leaves_no_orphan(project):
@@ -293,7 +296,7 @@ def test_a_client_that_dies_leaves_no_orphan(project):
     )
     server, keeper = map(int, done.stdout.split())
     try:
-        assert ends(server)
+        wait_until(lambda: is_gone(server))
     finally:
         os.kill(keeper, 9)
 
@@ -303,17 +306,12 @@ def test_an_end_of_input_ends_the_server(project):
     assert (done.returncode, done.stdout) == (0, b"")
 
 
-def ends(process):
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        try:
-            state = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-        except FileNotFoundError:
-            return True
-        if state == "Z":
-            return True
-        time.sleep(0.1)
-    return False
+def is_gone(process):
+    try:
+        stat = pathlib.Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return True
+    return stat.rpartition(")")[2].split()[0] == "Z"
 
 
 PIECES = [*"a é 한글 日本 😀 👩‍👩‍👧 e\u0301 \n \r\n \r \x0b \u2028 \x85".split(" "), ""]
@@ -436,7 +434,7 @@ def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(p
         await until(lambda: all(one.done() for one in server._diagnosing.values()))
         workspace.close()
 
-    drive(body())
+    asyncio.run(body())
     assert log_of_troubles() == ""
 
 
@@ -445,17 +443,3 @@ async def until(done):
     while not done():
         assert time.monotonic() < end
         await asyncio.sleep(0.01)
-
-
-def test_what_the_project_says_of_a_pattern_comes_with_the_card(project):
-    (project / "src" / "many.py").write_text(CODE * 6)
-
-    async def body():
-        async with connected(project) as client:
-            card = client.open(project / SHELL_ID)
-            (found,) = await client.diagnostics(card, until=bool)
-            assert found.code == "finds-often"
-            client.change(card, 2, replaced(at(2, 7), at(2, 7), "x"))
-            assert await client.diagnostics(card, version=2, until=lambda _found: True) == []
-
-    drive(body())

@@ -56,20 +56,16 @@ def test_lines_are_those_of_detect(editor, project, lessons, monkeypatch, eol):
     assert [where.start.line + 1 for where in found(editor, "src/run.py", text)] == lines
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "lines"),
-    [
-        ("run.py", "x = 1\ry = 2\r\nz(shell=True)\n", [2]),  # a lone CR ends a line too
-        ("run.py", "pass\n", []),  # what is typed counts and not what is on the disk
-        ("new.py", CODE, [2]),
-        ("run.py", "\0" + CODE, []),  # binary
-        ("run.py", "x" * 1_000_001 + CODE, []),
-        ("run.py", "한" * 400_000 + CODE, []),
-    ],
-    ids=["carriage return", "typed", "new", "binary", "huge", "huge in bytes"],
-)
-def test_what_is_typed_is_looked_at_where_it_is_text(editor, name, text, lines):
-    assert [where.start.line for where in found(editor, f"src/{name}", text)] == lines
+def test_what_is_typed_is_looked_at_where_it_is_text(editor):
+    for what, name, text, lines in (
+        ("a lone CR ends a line too", "cr.py", "x = 1\ry = 2\r\nz(shell=True)\n", [2]),
+        ("typed, and not what is on the disk", "run.py", "pass\n", []),
+        ("not on the disk", "new.py", CODE, [2]),
+        ("binary", "binary.py", "\0" + CODE, []),
+        ("too many characters", "long.py", "x" * 1_000_001 + CODE, []),
+        ("too many bytes", "wide.py", "한" * 400_000 + CODE, []),
+    ):
+        assert [one.start.line for one in found(editor, f"src/{name}", text)] == lines, what
 
 
 def test_files_outside_of_a_project_are_nobodys_business(editor, tmp_path, monkeypatch):
@@ -125,25 +121,22 @@ def test_a_marked_line_shows_its_checklist_and_leads_to_the_card(editor, project
     assert editor.ask(find_actions, document, START, context=context) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "comment"),
-    [("src/run.py", "  # {}"), ("src/run.js", "  // {}"), ("src/run.css", "  /* {} */")],
-)
-def test_a_find_is_ignored_by_a_comment_that_an_action_writes(editor, project, name, comment):
+def test_a_find_is_ignored_by_a_comment_that_an_action_writes(editor, project):
     shell = project / SHELL_ID
     shell.write_text(shell.read_text().replace('files: ["*.py"]', 'files: ["*"]'))
-    document = editor.open(name, CODE)
-    marked(editor, document)
-    at = editor.at(document, "shell=True")
     context = SimpleNamespace(only=None, diagnostics=[])
-    (one,) = [x for x in editor.ask(find_actions, document, at, context=context) if x.edit]
-    assert one.title == "Ignore here: A file name pasted into a shell=True command"
-    (edit,) = one.edit.document_changes[0].edits
-    told = comment.format("lessons: ignore a-file-name-pasted-into-a-shell-true-command")
-    assert (edit.range.start, edit.new_text) == (edit.range.end, told)
-    lines = CODE.splitlines()
-    lines[edit.range.start.line] += edit.new_text
-    assert found(editor, name, "\n".join(lines)) == []
+    for name, comment in (("py", "  # {}"), ("js", "  // {}"), ("css", "  /* {} */")):
+        document = editor.open(f"src/run.{name}", CODE)
+        marked(editor, document)
+        at = editor.at(document, "shell=True")
+        (one,) = [x for x in editor.ask(find_actions, document, at, context=context) if x.edit]
+        assert one.title == "Ignore here: A file name pasted into a shell=True command"
+        (edit,) = one.edit.document_changes[0].edits
+        told = comment.format("lessons: ignore a-file-name-pasted-into-a-shell-true-command")
+        assert (edit.range.start, edit.new_text) == (edit.range.end, told)
+        lines = CODE.splitlines()
+        lines[edit.range.start.line] += edit.new_text
+        assert found(editor, f"src/run.{name}", "\n".join(lines)) == []
 
 
 EDITS = st.lists(

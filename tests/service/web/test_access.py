@@ -129,6 +129,7 @@ def test_beyond_this_machine_any_name_is_right_and_a_token_decides(connect, toke
     remove_token("alice")
     remove_token("bob")
     assert search(client, headers={"host": "lessons.example"}).status_code == 401
+    assert search(connect(local=False)).status_code == 401, "as if there never was one"
 
 
 @pytest.mark.parametrize("path", ["/v1/brains/shop/search", "/login", "/health"])

@@ -240,12 +240,12 @@ def test_told_to_stop_it_finishes_what_it_is_answering(start, tokens, roots):
 
 KILL = """
 import os, signal
-from lessons_kb.store import card_files
-real = card_files.{name}
+from lessons_kb.store import draft_files
+real = draft_files.{name}
 def deadly(*a, **k):
     if {behind}: real(*a, **k)
     os.kill(os.getpid(), signal.SIGKILL)
-card_files.{name} = deadly
+draft_files.{name} = deadly
 """
 
 

@@ -123,7 +123,9 @@ def test_mcp_serves_what_a_token_allows(connect, tokens):
     assert offered() == reading | {"lessons_propose", "lessons_mark"}
     assert call(client, "lessons_search", query="telegram")["hits"][0]["id"] == CARD
     assert call(client, "lessons_propose", **PROPOSAL)["path"] == ""
-    assert call(client, "lessons_mark", id=CARD, mark="helpful")["times"] == 1
+    for session, times in ((None, 1), (None, 1), ("a", 2), ("a", 2), ("b", 3)):  # a day is one
+        marked = call(client, "lessons_mark", id=CARD, mark="helpful", session=session)
+        assert marked["times"] == times
     assert "does not offer" in call(client, "lessons_bump", ids=[CARD])
     assert "does not offer" in call(client, "session_history", session_id="s")
     assert "no card named" in call(client, "lessons_get", id="../vault/lessons/zebrafish.md")
