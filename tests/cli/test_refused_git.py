@@ -48,7 +48,7 @@ BREAKS = {
     break_config: ("bad config line 1 in file .git/config", ALL),
     give_away: ("detected dubious ownership in repository", ALL),
     make_newer: ("Expected git repo version <= 1, found 99", ALL),
-    break_head: ("not a git repository (or any of the parent directories): .git", ALL),
+    break_head: ("not a git repository (or any ", ALL),
     lose_objects: ("bad object HEAD", NEEDS_HEAD),
     break_branch: ("your current branch appears to be broken", NEEDS_HEAD),
 }
