@@ -193,8 +193,16 @@ def _read_flow_list(
 
 MAX_DEPTH = 16
 MAX_ALIASES = 32
+_TOO_DEEP = "it is nested too deeply"
 # YAML 1.1 ends a line at these, we do not.
 _ODD_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
+_FLOW_BEGINS = re.compile(r"(?:^|[:?-][ \t])[ \t]*(?:[&!]\S*[ \t]+)*(?=[\[{])", re.MULTILINE)
+_FLOW_TOKEN = re.compile(
+    r"""[\[\]{}] | "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | \#.* |
+    [^\s,\[\]{}"'#](?:(?!:[\s,\[\]{}]|\s\#)[^,\[\]{}])*""",
+    re.VERBOSE,
+)
+_DASHES = re.compile(rf"^ *(?:- +){{{MAX_DEPTH + 1}}}", re.MULTILINE)
 
 
 class NotYamlError(Exception):
@@ -223,11 +231,35 @@ def read_yaml(lines: tuple[str, ...]) -> tuple[HeaderEntry, ...]:
     try:
         return _Tree(lines, YAMLHandler().load(text, Loader=_loader())).read()
     except YAMLError as error:
+        if (line := _find_too_deep(text)) is not None:
+            raise RefusedError(_TOO_DEEP, line) from None
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error).partition("\n")[0]
         raise NotYamlError(problem, mark.line if mark else 0) from None
     except UnicodeError:
         raise NotYamlError("it contains characters that are not valid Unicode") from None
+
+
+def _find_too_deep(text: str) -> int | None:
+    """Return the line in which brackets, or dashes, pass MAX_DEPTH, None if none do.
+
+    A parser may refuse a line of brackets before it hands over the first: its own limit differs
+    from version to version.
+    """
+    if dashes := _DASHES.search(text):
+        return text.count("\n", 0, dashes.start())
+    depth = place = 0
+    while begin := _FLOW_BEGINS.search(text, place):
+        for token in _FLOW_TOKEN.finditer(text, begin.end()):
+            place = token.end()
+            depth += (token[0] in "[{") - (token[0] in "]}")
+            if depth > MAX_DEPTH:
+                return text.count("\n", 0, place)
+            if not depth:
+                break
+        else:
+            break
+    return None
 
 
 @cache
@@ -342,7 +374,7 @@ class _Tree:
             return value
         self._anchors[anchor] = None
         if depth > MAX_DEPTH:
-            raise RefusedError("it is nested too deeply", line)
+            raise RefusedError(_TOO_DEEP, line)
         items: list[Value] = []
         while not (child := self._next())[1].endswith("EndEvent"):
             items.append(self._read(*child, depth + 1))

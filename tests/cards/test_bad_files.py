@@ -5,7 +5,7 @@ import time
 import pytest
 import yaml
 
-from lessons_kb.cards import read_header
+from lessons_kb.cards import read_header as yaml_reader
 from tests.cards.reading import parse
 
 
@@ -23,6 +23,7 @@ def only_error(document):
     # a rule far below does not make a header of what stands above it
     ("---\ntitle: T\nseverity: high\n\n# T\n\nOne.\n\nTwo.\n\nThree.\n\n---\nx\n",
      "unreadable-header", None),
+    ("---\na: " + "[" * 60_000 + "\n---\n", "header-refused", 2),
     ("---\na:\n" + "- " * 20_000 + "x\n---\n", "header-refused", 3),
     ("---\na: " + "{a: " * 15_000 + "\n---\n", "header-refused", 2),
     ("---\na:\n" + "".join(f"{' ' * n}- b:\n" for n in range(1, 200, 2)) + "---\n",
@@ -37,16 +38,40 @@ def test_headers_that_cannot_be_used(text, rule, line):
     assert line in (None, found[1])
 
 
-@pytest.mark.parametrize("parser", [yaml.CSafeLoader, yaml.SafeLoader])
-@pytest.mark.parametrize("value", ["[" * 1_500, "[" * 1_200 + "]" * 1_200, "{a: " * 1_500])
-def test_what_is_deeper_than_the_yaml_library_reads_is_refused_or_text(monkeypatch, parser, value):
-    monkeypatch.setattr(yaml, "CSafeLoader", parser)
-    read_header._loader.cache_clear()
+def _refuse_at_once(_loader):
+    raise yaml.YAMLError("no brackets today")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("parser", ["as installed", "pure Python", "refuses everything"])
+@pytest.mark.parametrize(("value", "deep"), [
+    ("[" * 18 + "]" * 18, True),
+    ("[" * 18, True),
+    ("\n  - [" + "x, [" * 17 + "]" * 18, True),
+    ("{a: " * 18 + "}" * 18, True),
+    ("{a: [" * 9 + "\n" + "]}" * 9, True),
+    ("&b !!seq [" + "it's, [" * 17 + "]" * 18, True),
+    ("[" * 1_200 + "]" * 1_200, True),
+    ("[" * 1_500, True),
+    ("{a: " * 1_500, True),
+    ("[" * 9 + "]" * 9 + "\nb: " + "[" * 9 + "]" * 9, False),
+    ("[" + "[]," * 40 + "]", False),
+    ("['" + "[" * 40 + '\', "\\"' + "[" * 40 + '"]', False),
+    ("[a, # " + "[" * 40 + "\n  b]", False),
+    ("see " + "[" * 40, False),
+])  # fmt: skip
+def test_depth_is_our_own_rule_whatever_the_yaml_library_refuses(monkeypatch, parser, value, deep):
+    loader = {"pure Python": yaml.SafeLoader}.get(parser, yaml.CSafeLoader)
+    if parser == "refuses everything":
+        loader = type("Loader", (loader,), {"get_event": _refuse_at_once})
+    monkeypatch.setattr(yaml, "CSafeLoader", loader)
+    yaml_reader._loader.cache_clear()
     try:
-        (finding,) = parse(f"---\ntitle: T\na: {value}\n---\n# T\n").findings
+        found = parse(f"---\ntitle: T\na: {value}\n---\n# T\n").findings
     finally:
-        read_header._loader.cache_clear()
-    assert (finding.rule, finding.line) in (("header-refused", 3), ("header-not-yaml", 3))
+        yaml_reader._loader.cache_clear()
+    refused = [finding.message for finding in found if finding.rule == "header-refused"]
+    assert refused == ["the header is not accepted: it is nested too deeply"] * deep
 
 
 def bomb(levels):
