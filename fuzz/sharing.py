@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from lessons_kb.brain import git_merge
-from lessons_kb.brain.git_merge import build_patterns, find_patterns, put_block
+from lessons_kb.brain.git_merge import (
+    build_patterns,
+    find_patterns,
+    put_block,
+    take_block,
+)
 from lessons_kb.cards.merge import merge_cards
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.config import KNOWN_FOLDERS
@@ -51,5 +55,5 @@ def attributes(data: bytes) -> None:
     assert put_block(put, patterns) == put
     assert find_patterns(put) == patterns
     if not there and "# lessons_kb" not in text:
-        left = git_merge._BLOCK.sub("", put)
+        left = take_block(put)
         assert left in (text, text + "\n", text + "\r\n")

@@ -201,15 +201,16 @@ def words(data: bytes) -> None:
 
 
 def transcript(data: bytes) -> None:
-    """A session's record, of any agent, cut anywhere: entries, never an error."""
+    """A session's record, of any agent, read in one or in two goes: entries, never an error."""
     from lessons_kb.transcripts.session_records import AGENTS, open_record, read_tail
 
+    lines = data.split(b"\n")
+    half = len(lines) // 2
     for agent in AGENTS:
         reader = open_record(agent)
-        half = len(data) // 2
-        entries = [*reader.feed(data[:half]), *reader.feed(data[half:]), *reader.finish()]
+        entries = [*reader.feed(lines[:half]), *reader.feed(lines[half:]), *reader.finish()]
         whole = open_record(agent)
-        assert entries == [*whole.feed(data), *whole.finish()], "cut elsewhere, read otherwise"
+        assert entries == [*whole.feed(lines), *whole.finish()], "cut elsewhere, read otherwise"
         read_tail(agent, data)
 
 
