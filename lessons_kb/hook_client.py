@@ -12,7 +12,7 @@ if sys.platform != "win32":
     import _socket
     import posix
 
-PROTOCOL, BEGUN = b"2", b"begun"  # in front of an answer, sent before anything is noted
+PROTOCOL, BEGUN = b"2", b"begun"  # of the identity; sent before a brain notes anything
 PATIENCE_SECONDS = 0.3  # for a daemon to begin
 LONGER_SECONDS = 1.0  # for the answer of one that has begun: what it has noted would be lost
 DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0

@@ -159,7 +159,8 @@ class Hit:
 
     card: Card
     score: float
-    """``bm25``, and ``meaning`` with it, times every factor."""
+    """``bm25``, and ``meaning`` with it, times every factor; where several brains are merged,
+    scaled so that the best of each has its confidence."""
     bm25: float
     meaning: float = 0.0
     """Added to ``bm25`` for likeness in meaning, before the factors."""
@@ -186,7 +187,8 @@ class Preflight:
     offered: tuple[Hit, ...] = ()
     """Named by title alone, for the agent to open."""
     withheld: tuple[Hit, ...] = ()
-    """Found but not given; each ``reason`` says why."""
+    """Found but not given; each ``reason`` says why. Lessons that the experiment keeps from a
+    session are not among them."""
     tokens: int = 0
 
 
@@ -374,7 +376,8 @@ class Event:
     """Seconds since the epoch."""
     session: str = ""
     id: str = ""
-    """The call's own id: the same (session, id, kind) seen twice is one event."""
+    """Of the call or prompt: the same (session, id, kind) twice is one event, but a prompt of
+    another text, whose id is continued behind a ``+``."""
     agent: str = ""
     scope: str = ""
     """The workspace: its root as a POSIX path, or any name."""
@@ -393,7 +396,7 @@ class Event:
     text: str = ""
     """What was said or run: the prompt, the answer, the feedback, the summary, the command line."""
     output: str = ""
-    """Excerpt of what came back: the error, the end of the output, the diff of an edit."""
+    """Excerpt of the error, of the end of what was printed, or of what an edit writes."""
     record: dict[str, object] = field(default_factory=dict)
     """Plain JSON data beyond this: ``before`` (what an edit replaced), ``run`` (how a captured
     command ended), ``signals`` (what the guards said, their records), ``lessons`` (what was given

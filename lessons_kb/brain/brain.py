@@ -157,10 +157,10 @@ class Workspace:
             closed = [brain] if brain is not None else []
             if len(self._open) > MAX_OPEN:
                 closed.append(self._open.pop(next(iter(self._open)))[1])
-        if self._watched:
-            made.watch()
         for old in closed:
             old.close()
+        if self._watched:
+            made.watch()
         return made
 
     def look(self, directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:

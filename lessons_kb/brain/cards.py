@@ -729,9 +729,15 @@ def rewrite_links(layer: Layer, old: str, new: str) -> tuple[list[str], list[str
     layer.refresh()
     linked, failed, moves = [], [], {old: new}
     name = posixpath.splitext(posixpath.basename(old))[0]
+    limit = layer.settings.index.max_file_bytes
 
     def read(path: str) -> str:
-        text = read_file(layer, path)
+        try:
+            data = card_files.read_bytes(layer.root, path, limit=limit)
+        except LessonsError as error:
+            failed.append(f"{path}: {error}")
+            return ""
+        text = data.decode("utf-8", "replace")
         return text if name in text or quote(name) in text else ""
 
     def follow(data: bytes, *, path: str) -> bytes:

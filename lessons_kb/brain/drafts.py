@@ -142,7 +142,8 @@ class Draft:
     kind: str = PROPOSED
     """What called for it: ``red-green``, ``feedback`` … or ``proposed``."""
     at: float = 0.0
-    """When it was last seen, seconds since the epoch."""
+    """When it was last drafted or counted, of a find of the past when that was last seen; seconds
+    since the epoch."""
     seen: int = 1
     """How often."""
     missing: tuple[str, ...] = ()
@@ -488,7 +489,10 @@ class Drafts:
         return _compose(sketch, trigger.cause.at)
 
     def _find_fix(self, trigger: Trigger) -> str:
-        """Return the change that put right what a trigger tells of, "" where that is not known."""
+        """Return the change that put right what a trigger tells of, "" where that is not known.
+
+        It is what was changed since the last failing run; ``files`` begin with the first.
+        """
         if trigger.kind != RED_GREEN or not trigger.failure or is_posted(trigger.cause.session):
             return ""
         return find_fix(

@@ -1,4 +1,7 @@
-"""A brain: its layers, one or several brain directories, opened together for one work tree."""
+"""A brain: its layers, the brain directories that hold for one work tree, opened together.
+
+A variable ``brain`` is all of them, a ``layer`` is one.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +74,7 @@ class PreflightOptions(TypedDict, total=False):
 
 
 class Layers:
-    """The brains that hold for a directory: read together, written to the nearest."""
+    """The layers that hold for a directory: read together, written to the nearest."""
 
     def __init__(self, layers: Sequence[Layer], *, directory: str, project: str | None) -> None:
         self.layers = tuple(layers)
@@ -235,7 +238,7 @@ class Layers:
     def find_block(
         self, prompt: str, *, occasion: str, **how: Unpack[PreflightOptions]
     ) -> tuple[Preflight, Homes]:
-        """Return the block for ``prompt``, and the brain of each of its lessons and offers.
+        """Return the block for ``prompt``, and the layer of each of its lessons and offers.
 
         The last commit is searched as it is, and nothing is journalled but what is withheld from
         the session at an ``occasion``.

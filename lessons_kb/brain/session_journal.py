@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Unpack
+from typing import Any, Unpack
 
 from lessons_kb.brain.drafts import Draft, Drafts
 from lessons_kb.brain.injected import session_of
@@ -17,7 +18,7 @@ from lessons_kb.errors import ConfigError, InputError, LessonsError
 from lessons_kb.learn.failure_signs import find_test_command
 from lessons_kb.model import EVENTS, Event
 from lessons_kb.process.run import NOT_FOUND, Ended, run_captured
-from lessons_kb.store.journal import EventFilters, Journal
+from lessons_kb.store.journal import EventFilters, Journal, Runs
 from lessons_kb.text.sanitize import plain
 
 POLL_SECONDS = 0.5
@@ -45,10 +46,10 @@ class SessionJournal:
         if event.kind not in EVENTS:
             raise InputError(f"unknown event {event.kind!r}; use one of {', '.join(EVENTS)}")
         scope = event.scope or self._directory.replace("\\", "/")
-        session, agent = (event.session, event.agent) if event.session else session_of()
-        event = replace(
-            event, at=event.at or time.time(), scope=scope, session=session, agent=agent
-        )
+        if not event.session:
+            session, agent = session_of()
+            event = replace(event, session=session, agent=event.agent or agent)
+        event = replace(event, at=event.at or time.time(), scope=scope)
         written = self._file.events.append(event)
         self._file.prune_daily(self._retention_days, now=time.time())
         return written
@@ -128,22 +129,33 @@ def run(
         except LessonsError as error:
             runs, trouble = None, str(error)
 
-    ended = run_captured(command, stall=stall)
+    with contextlib.ExitStack() as unless_it_ends:
+        if runs is not None:  # a run that cannot be started, or is interrupted, is not left running
+            state = {"run": {"process": os.getpid(), "state": "cancelled"}}
+            unless_it_ends.callback(_end, runs, number, event, outcome="cancelled", record=state)
+        ended = run_captured(command, stall=stall)
+        unless_it_ends.pop_all()
     if runs is not None:
         outcome = "tool_not_found" if ended.code == NOT_FOUND and ended.message else ""
         how = {"state": ended.state, "code": ended.code, "seconds": round(ended.seconds, 3)}
-        done = replace(
+        trouble = _end(
+            runs,
+            number,
             event,
-            at=time.time(),
             outcome=outcome or OUTCOMES[ended.state],
             output=plain(ended.tail),
             record={"run": {"process": os.getpid(), **how}},
         )
-        try:
-            runs.end(number, done)
-        except LessonsError as error:
-            trouble = str(error)
     return ended, trouble
+
+
+def _end(runs: Runs, number: str, event: Event, **how: Any) -> str:
+    """Write how a run ended, unless somebody has; return what went wrong."""
+    try:
+        runs.end(number, replace(event, at=time.time(), **how))
+    except LessonsError as error:
+        return str(error)
+    return ""
 
 
 def draft_after(brain: Layers, command: Sequence[str], session: str | None = None) -> list[Draft]:

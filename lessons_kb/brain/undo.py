@@ -212,7 +212,9 @@ class Undoing:
             with self._folder.locked():
                 if self._folder.read(draft.id) != expected:
                     raise EditRefused(f"{draft.id} has changed since then; nothing was undone")
-                self._folder.write(draft.id, draft.text, facts)
+                # A draft that was not settled may have been counted again meanwhile.
+                now = facts if expected is None else self._folder.facts_of(draft.id)
+                self._folder.write(draft.id, draft.text, now or facts)
 
         return drafts, draft, reopen
 

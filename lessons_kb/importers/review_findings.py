@@ -142,10 +142,17 @@ def _claim(cells: Mapping[str, str], where: str, base: str) -> Incoming | Passed
 
 
 def _supporters(text: str) -> tuple[str, ...]:
-    """Return what a cell names, cut at semicolons, else at commas, those in brackets left out."""
+    """Return what a cell names, cut at semicolons, else at commas outside brackets."""
     text = re.sub(r"(?:^|\s)(?:vs\.?|\+|&)\s", ", ", re.sub(r"^\([^()]*\)\s*", "", unmarked(text)))
     cut = ";" if ";" in text else ","
-    lines = map(str.strip, re.split(rf"{cut}(?![^(\[]{{0,200}}[)\]])", text))
+    found, depth = [""], 0
+    for char in text:
+        depth += (char in "([") - (char in ")]")
+        if char == cut and depth <= 0:
+            found.append("")
+        else:
+            found[-1] += char
+    lines = map(str.strip, found)
     return tuple(dict.fromkeys(line for line in lines if line.casefold() not in _NONE))
 
 

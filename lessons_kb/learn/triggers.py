@@ -118,7 +118,7 @@ class Trigger:
     ids: tuple[str, ...]
     """One for each observation that it stands for, different from every other in any session."""
     cause: Event
-    """What called for it: the prompt, the green run, the rejected call …"""
+    """The event that completed it: the prompt, the green run, the rejected call …"""
     failure: Event | None = None
     """The test's last failing run, the call itself that was refused or failed too often; for
     the other kinds the last call that failed before."""

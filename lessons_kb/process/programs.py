@@ -180,7 +180,7 @@ def begin_index(root: str) -> subprocess.Popen[bytes]:
     return start_detached(*_RUN_CODE, _INDEX, "index", "--brain", root)
 
 
-def start_drafts(
+def start_draft_process(
     agent: str, session: str, directory: str, *, roots: Sequence[str], cache: str
 ) -> None:
     """Start the drafting of a session, unless a run is due that has not begun to read.

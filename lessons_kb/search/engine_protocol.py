@@ -44,21 +44,22 @@ class Reader(Protocol):
         """
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return in how many cards' ``field`` each term stands, 0 included."""
+        """Return in how many documents' ``field`` each term stands, 0 included."""
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
         """Return the terms of each number that exists."""
 
     def size(self) -> int:
-        """Return the number of live cards."""
+        """Return the number of live documents."""
 
 
 class Engine(Reader, Protocol):
-    """A BM25 index over cards that are given as ready terms, by number and field.
+    """A BM25 index over documents that are given as ready terms, by number and field.
 
-    Numbers are positive and chosen by the caller; fields are those of ``model.FIELDS``. A term is
-    any text without white space (what white space it has is replaced by ``_``). What ``search``
-    and the other readers see is the last commit seen by this process (see ``reload``).
+    Numbers are chosen by the caller, above 0 for a card and below it for a note; fields are those
+    of ``model.FIELDS``. A term is any text without white space (what white space it has is replaced
+    by ``_``). What ``search`` and the other readers see is the last commit seen by this process
+    (see ``reload``).
 
     Raises IndexBroken where the directory cannot be used (delete it, open it with ``create=True``
     and add every card again), IndexBusy where another process writes, else StorageError or OSError
@@ -306,5 +307,5 @@ class Overlay(Reader):
         return found | {number: self._edited[number] for number in here & self._edited.keys()}
 
     def size(self) -> int:
-        """Return the number of live cards."""
+        """Return the number of live documents."""
         return self._engine.size()

@@ -26,12 +26,12 @@ def rank(
 ) -> list[Hit]:
     """Return the candidates that may be given for this query, best first, at most its limit.
 
-    Each candidate comes with its BM25 score; ``path_matches`` are the ids of cards whose globs
-    match a file of the query. ``Hit.factors`` names each factor other than 1, in the order of
-    multiplication. Left out are cards that are not active, of a kind not asked for, of another
-    project (an unknown project is another than any), of other stages only, or, where the query
-    names tags, without one of them. Equal scores are ordered by occurrences, then by the later
-    ``last_seen``, then by id.
+    Each candidate comes with its BM25 score, likeness in meaning added; ``path_matches`` are the
+    ids of cards whose globs match a file of the query. ``Hit.factors`` names each factor other than
+    1, in the order of multiplication. Left out are cards that are not active, of a kind not asked
+    for, of another project (an unknown project is another than any), of other stages only, or,
+    where the query names tags, without one of them. Equal scores are ordered by occurrences, then
+    by the later ``last_seen``, then by id.
     """
     project, stage = (query.project or "").casefold(), (query.stage or "").casefold()
     tags = set(map(str.casefold, query.tags))

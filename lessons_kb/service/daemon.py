@@ -2,7 +2,8 @@
 
 One per user, installation and state folder. It is started by the first hook that finds none and
 ends by itself: after 15 idle minutes, when a file of this package changes, or when told. Clients
-never depend on it; what goes wrong here is logged, and the client answers in a fresh process.
+never depend on it: where it does not answer, they do so in a fresh process. What goes wrong while
+it answers is logged, and the agent gets silence.
 
 A client (``hook_client.ask``) connects, sends one message, and shuts down its side. Messages are
 fields, each behind its length in four bytes (``hook_client.pack``):
@@ -243,6 +244,7 @@ class _Daemon:
             return look_in_agent(directory, environment)
 
         def find(directory: str) -> Brain:
+            """Return the brain, opened and prepared, when the client was told that we begin."""
             try:
                 brain = self._workspace.find(directory, found=look(directory))
             except LessonsError:

@@ -117,6 +117,8 @@ def _read_event(
 ) -> HookEvent | None:
     """Return what happened, None for what is to be passed over; ``cwd`` if no directory is named.
 
+    A session's first event pins its directory.
+
     The session's project and the agent's working directory are absolute. ``user`` is who sent it
     from another machine.
     """

@@ -19,7 +19,8 @@ told so and the call passes. A user who declined is asked again.
 
 A call heeds a card if it shows each item (``shown_by``); one that makes the card's mistake never
 does. Whatever becomes of the call, the model is given the card if the session lacks it, else a
-reminder; at a later call nothing, until some prompts have passed.
+reminder, two at most; a card without a gate that only a broad glob connects with the call is left
+out. At a later call nothing, until some prompts have passed.
 """
 
 from __future__ import annotations
@@ -126,9 +127,9 @@ class _Concern:
 def answer(hook: Hook) -> Answer:
     """Refuse a call, have the user asked, or give the cards about it: see the table above.
 
-    Those are the cards whose ``paths`` match, those whose mistake the call is about to make, with
-    its lines, and those that its text is surely about; in short where the session has them. A call
-    that the model makes after it was told to stop ends the turn.
+    Those are the cards whose ``paths`` match (see ``_drop_vague``), those whose mistake the call is
+    about to make, with its lines, and those that its text is surely about; in short where the
+    session has them. A call that the model makes after it was told to stop ends the turn.
     """
     brain, event = hook.open_brains(), hook.event
     if line := _take_stop(hook):
@@ -154,7 +155,7 @@ def answer(hook: Hook) -> Answer:
     told_from = brain.layers[0].root if event.posted else event.directory
     limits = read_limits(brain)
     known = find_known(limits.reinject_after, event.context_id)
-    concerns = _leave_reasons(concerns, known, hook.scope if call.place else "")
+    concerns = _drop_vague(concerns, known, hook.scope if call.place else "")
     concerns = [one for one in concerns if not is_kept_back(hook, one.layer, one.card)]
     more = [one for one in late if not is_in_context(known, *one)][MOST - hook.state.late :]
     late = [one for one in late if one not in more and not is_kept_back(hook, *one)]
@@ -226,7 +227,7 @@ def _decide(
     return Answer(question=f"{_PERMISSION} {reason} {proceed}")
 
 
-def _leave_reasons(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
+def _drop_vague(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
     """Leave out the cards of which nothing but a glob speaks that says little of one of them.
 
     It says enough where it names a few files, and few cards guard one so. Without ``scope`` the

@@ -75,7 +75,7 @@ def respond(
 
 
 def _answer(hook: Hook) -> Answer:
-    """Answer the event, behind what a compaction took that the record alone tells of."""
+    """Answer the event, behind what an agent that fires no hook for it lost by a compaction."""
     what, first = hook.event.what, NOTHING
     if hook.can.rewritten and what in ("prompt", "after"):
         try:
@@ -102,7 +102,7 @@ def _answer(hook: Hook) -> Answer:
 
 
 def _add_troubles(answer: Answer, hook: Hook) -> Answer:
-    """Log and tell, each once a session, why nothing is recorded and what silences a brain.
+    """Add for log and user, each once a session, why nothing is recorded and what silences a brain.
 
     The user is told only by the event's own machine: troubles name files, which are no business of
     a client's.
@@ -114,9 +114,9 @@ def _add_troubles(answer: Answer, hook: Hook) -> Answer:
         trouble, cache = broken.journal_trouble, broken.cache
         if note_first(cache, f"logged {session}", unknown=not answer.trouble):
             answer = replace(answer, trouble=trouble)
-        # Where no mark can be kept it is said once a turn at most.
-        ends_turn = hook.event.what in ("prompt", "stop")
-        if shows and note_first(cache, f"told {session}", unknown=ends_turn):
+        # Where no mark can be kept it is told at each prompt and stop, and logged at each event.
+        at_edge = hook.event.what in ("prompt", "stop")
+        if shows and note_first(cache, f"told {session}", unknown=at_edge):
             lines.append(f"lessons: lessons still arrive, but nothing is recorded: {trouble}")
     with contextlib.suppress(StorageError):  # what the index said of it is in the answer already
         faults = [layer.find_fault() for layer in layers if shows]

@@ -1,12 +1,12 @@
 """From a turn's end to drafts of what it taught, and to the line that tells of them.
 
 The hook of the end has no time for git: ``start_drafting`` sets a mark, a file in the brain's cache
-that holds further runs of the session back, and starts a process of its own, by the code that
-stands in ``process.programs``. That process enters at ``draft_session``: it removes the mark,
-``Drafts.collect`` makes drafts of what the session's events call for, and the session's state takes
-down how many. The session's next prompt or end of a turn tells of them, the start of a
-session of all that wait: ``SessionMemory.tell_drafted``. ``lessons review`` collects again, which
-makes up for a run that was killed.
+that holds further runs of the session back for a minute at most, and starts a process of its own,
+by the code that stands in ``process.programs``. That process enters at ``draft_session``: it
+removes the mark, ``Drafts.collect`` makes drafts of what the session's events call for, and the
+session's state takes down how many. The session's next prompt or end of a turn tells of them, the
+start of a session of all that wait: ``SessionMemory.tell_drafted``. ``lessons review`` collects
+again, which makes up for a run that was killed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import contextlib
 import os
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.process.programs import start_drafts
+from lessons_kb.process.programs import start_draft_process
 from lessons_kb.session.state import Hook, lend_memory
 from lessons_kb.store.user_state import log_trouble
 
@@ -27,13 +27,16 @@ def start_drafting(hook: Hook) -> None:
     layers = hook.brain.layers
     roots = [layer.root for layer in layers]
     event = hook.event
-    start_drafts(event.agent, event.session, event.directory, roots=roots, cache=layers[0].cache)
+    start_draft_process(
+        event.agent, event.session, event.directory, roots=roots, cache=layers[0].cache
+    )
 
 
 def draft_session(mark: str, agent: str, session: str, directory: str, *roots: str) -> None:
     """Turn what a session's events call for into drafts; what goes wrong is logged.
 
-    The entry of the detached process. ``mark`` holds other runs back until this one begins to read.
+    The entry of the detached process. ``mark`` holds other runs back until this one begins to read,
+    a minute at most.
     """
     try:
         with Brain.open(*roots, directory=directory) as brain:

@@ -33,7 +33,7 @@ from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.user_state import note_first, state_home, user_settings_path
 from lessons_kb.text.paths import show_path
 
-_EVIDENCE = (
+_DRAFT_LINE = (
     "A mistake of this session is drafted as a lesson; `lessons review --show {name} --json` "
     "prints its evidence and its file. Leave it alone unless you are asked for {command}: then "
     "complete it."
@@ -82,7 +82,7 @@ def answer(hook: Hook) -> Answer:
     # Due where the session has none yet, or the lost answer to this very prompt had carried them.
     due = hook.state.titles_from in ("", event.id if event.again else "")
     titles = find_titles(hook, brain) if due and can.lasting else ""
-    evidence = _tell_evidence(hook) if hook.state.drafts else ""
+    evidence = _tell_draft(hook) if hook.state.drafts else ""
     prompt = replace(prompt, record=redact_record({OUTCOME: outcome(block)}))
     with _new_turn(hook, prompt, missed) as state:
         if state is None:
@@ -112,7 +112,7 @@ def answer(hook: Hook) -> Answer:
     return replace(told, language=settings.language, footer=settings.hooks.footer)
 
 
-def _tell_evidence(hook: Hook) -> str:
+def _tell_draft(hook: Hook) -> str:
     """Return the line that hands the model the newest draft of its session, "" without one."""
     layer, command = hook.brain.layers[0], hook.can.review.replace("lessons-review", "lesson")
     if not (command and layer.settings.hooks.draft_line) or hook.event.part:
@@ -120,7 +120,7 @@ def _tell_evidence(hook: Hook) -> str:
     folder = DraftFolder(layer.root)
     known = ((name, folder.facts_of(name)) for name in reversed(hook.state.drafts))
     name = next((name for name, facts in known if facts and facts.get("state") == "open"), "")
-    return _EVIDENCE.format(name=name, command=command) if name else ""
+    return _DRAFT_LINE.format(name=name, command=command) if name else ""
 
 
 @contextmanager

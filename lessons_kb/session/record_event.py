@@ -184,7 +184,7 @@ def journal_events(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> 
                 state.prompt_unseen = False
         before = watches[part].to_state()
         said = watches[part].see(event)
-        written = state.note_declined(row)
+        written = state.settle_question(row)
         if said:
             signalled = redact_record({"signals": [signal.record for signal in said]})
             written = replace(written, record={**written.record, **signalled})

@@ -40,7 +40,8 @@ class HookEvent:
     cwd: str = ""
     """Where the agent is now; "" = in ``directory``."""
     id: str = ""
-    """The agent's own id of the call or prompt: the same one twice is one event."""
+    """The agent's own id of the call or prompt: the same one twice is one event, but a
+    prompt of another text."""
     at: float = 0.0
     """Seconds since the epoch; 0 = now."""
     unattended: bool = False
@@ -56,7 +57,7 @@ class HookEvent:
     outcome: str = "ok"
     """One of model.OUTCOMES."""
     output: str = ""
-    """What came back: the error, the end of the output, the diff of an edit."""
+    """The error, the end of what was printed, or the text that an edit writes."""
     before: str = ""
     """What an edit replaced."""
     step: str = ""
@@ -190,11 +191,11 @@ class Hook:
     look: Callable[[str], Discovery]
     """Finds the brains around a directory."""
     find: Callable[[str], Layers] | None = None
-    """Gives the brains of a directory that are open already, and stay so."""
+    """Opens the brains of a directory, or finds them open; they stay so: see ``open_brains``."""
     occasion: str = "prompt"
     """What lessons are due for, as the ledger calls it."""
     brain: Layers = _NO_BRAINS
-    """The trusted brains, none before ``open_brains``."""
+    """The trusted layers, none before ``open_brains``."""
 
     def open_brains(self) -> Layers:
         """Open the trusted brains, once; each handler does this first.
@@ -321,7 +322,8 @@ class SessionMemory:
     or a line (``mark_matches``), worth saying again after some prompts; without a number of a
     lesson that came late (``late …``), or of a text about a mistake that was made (``after …``)."""
     asked: list[list[str]] = field(default_factory=list)
-    """[call id, card and file] of everything that the user was asked about."""
+    """[call id, card and file, or the mark of a mistake's line] of each question; without an id
+    where nobody could be asked and the model was told instead."""
     refused: list[list[str]] = field(default_factory=list)
     """[call id, card and file] of everything that a call was refused for."""
     brought: list[list[str]] = field(default_factory=list)
@@ -332,7 +334,8 @@ class SessionMemory:
     named: list[str] = field(default_factory=list)
     """Titles of lessons given with an event that shows the user nothing."""
     drafts: list[str] = field(default_factory=list)
-    """Ids of this session's drafts that the model was not told of yet."""
+    """Ids of this session's drafts since the last prompt: the next one tells the model of the
+    newest and forgets them."""
     drafted: int = 0
     """How many drafts the user was not told of yet: new ones, at the start all that wait."""
     offered: bool = False
@@ -393,10 +396,10 @@ class SessionMemory:
         """Note [root, card id] of what was given in this turn."""
         self.cards += [pair for pair in given if pair not in self.cards]
 
-    def note_declined(self, event: Event) -> Event:
-        """Return a refused call with what the user had been asked about it, to be asked again.
+    def settle_question(self, event: Event) -> Event:
+        """End the question about a call; return its event, with what was asked if it was declined.
 
-        What was said with the question waits from then on; after any other call it was heard.
+        It is asked again then, and what was said with it waits; after any other call it was heard.
         """
         declined = event.outcome == "permission_denied"
         if event.tool:
@@ -418,9 +421,9 @@ class SessionMemory:
         return [(TITLES, titles)]
 
     def deliver(self, texts: Sequence[tuple[str, str]], can: Capabilities) -> str:
-        """Return what goes to the model now, waiting texts last; keep what does not fit.
+        """Return what goes to the model now, waiting texts last; keep what does not fit beside it.
 
-        ``texts`` are (what about, text), most important first.
+        ``texts`` are (what about, text), most important first. What is too long alone is dropped.
         """
         given: list[str] = []
         waiting, self.waiting = self.waiting, []
@@ -446,7 +449,7 @@ class SessionMemory:
         return texts
 
     def tell_drafted(self, can: Capabilities) -> tuple[str, ...]:
-        """Return one line about drafts that are new, once it can be shown."""
+        """Return one line about the drafts that the user was not told of, once it can be shown."""
         count = self.drafted if can.lines else 0
         if not count:
             return ()

@@ -55,7 +55,7 @@ Found = tuple[Layer, Card]
 
 
 def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
-    """Tell whether a lesson is withheld from the session, and note that it was due."""
+    """Tell whether a lesson is withheld from the session; if so, the ledger notes the occasion."""
     return is_withheld(layer, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
 
 

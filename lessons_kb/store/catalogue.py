@@ -5,6 +5,7 @@ A cache. It may be deleted at any time; a damaged or outdated one is replaced wi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -129,9 +130,10 @@ class Catalogue:
 
         Raises StorageError when the file cannot be made.
         """
-        names = filter(os.path.lexists, [path + suffix for suffix in SIDES])
-        if not all(stat.S_ISREG(os.lstat(name).st_mode) for name in names):
-            cls.remove(path)  # a FIFO would keep us waiting
+        for suffix in SIDES:
+            with contextlib.suppress(FileNotFoundError):  # whoever closes last removes two
+                if not stat.S_ISREG(os.lstat(path + suffix).st_mode):
+                    cls.remove(path)  # a FIFO would keep us waiting
         try:
             try:
                 return cls(_connect(path))

@@ -39,7 +39,7 @@ _KEPT_SECONDS = 400 * 86_400
 class DraftFacts(TypedDict, total=False):
     """What is noted of a draft beside its text, for longer than that stands there.
 
-    All of it is there but what is said to be missing; an older version may have written less.
+    All of it is there but what may be missing; an older version may have written less.
     """
 
     kind: str
@@ -47,17 +47,20 @@ class DraftFacts(TypedDict, total=False):
     key: str
     """Equal for the same mistake, proposed title or find of the past."""
     ids: list[str]
-    """The observations that it stands for, see ``learn.triggers.Trigger``."""
+    """The observations that it stands for, see ``learn.triggers.Trigger``; of one that was mined,
+    commits."""
     at: float
-    """When it was last seen, seconds since the epoch."""
+    """When it was last drafted or counted, of a find of the past when that was last seen; seconds
+    since the epoch."""
     seen: int
     """How often."""
     state: str
     """``open``, or what became of it: ``accepted``, ``merged``, ``discarded``."""
     digest: str
-    """Of the text as we wrote it last: another text was edited."""
+    """Of the text as we composed it: another one was edited, by hand or by ``rewrite``."""
     card: str
-    """The card that it became, of an open one that which an earlier draft became; else ""."""
+    """The card that it became, of an open one that which an earlier draft became; missing or ""
+    where there is none."""
     fix: str
     """What put the mistake right when it came back; missing until it did."""
     place: int
@@ -69,7 +72,9 @@ class DraftFacts(TypedDict, total=False):
 
 
 class DraftFolder:
-    """The drafts of the brain at ``root``; everything raises StorageError."""
+    """The drafts of the brain at ``root``; writing raises StorageError, and what cannot be read is
+    None.
+    """
 
     def __init__(self, root: str) -> None:
         self._root = root

@@ -517,8 +517,13 @@ def read_table(
             columns = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
             chosen = [column for column in names if column in columns]
             order = " ORDER BY id" if "id" in columns else ""
-            sql = f"SELECT {', '.join(chosen) or 1} FROM {table}{order}"  # noqa: S608 our names
-            rows = db.execute(sql)
+            # A blob is taken for text: what wrote it may have given bytes.
+            cells = ", ".join(
+                f"CASE typeof({c}) WHEN 'blob' THEN CAST(substr({c}, 1, {_MAX_CELL_BYTES}) AS text)"
+                f" ELSE {c} END"
+                for c in chosen
+            )
+            rows = db.execute(f"SELECT {cells or 1} FROM {table}{order}")  # noqa: S608 our names
             return columns, [dict(zip(chosen, row, strict=False)) for row in rows]
     except sqlite3.Error as error:
         if error.sqlite_errorcode in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.brain import session_journal
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
 from lessons_kb.store.journal import JOURNAL_NAME
@@ -58,7 +59,8 @@ def test_the_session_is_the_one_the_agent_names(brain, monkeypatch):
     assert (event.agent, event.text) == ("codex", "2 fail, password=[redacted password]")
     monkeypatch.setenv("LESSONS_SESSION", "mine")
     brain.journal.record(Event(kind="interrupt", text="no"))
-    assert [one.agent for one in brain.journal.events(session="mine")] == [""]
+    brain.journal.record(Event(kind="rollback", agent="engine"))
+    assert [one.agent for one in brain.journal.events(session="mine")] == ["", "engine"]
 
 
 @pytest.mark.parametrize(("days", "kept"), [(7, 2), (-1, 3)], ids=["a week", "unusable"])
@@ -101,6 +103,12 @@ def test_a_run_is_one_event_with_its_end(brain, run):
     how = event.record["run"]
     assert (how["state"], how["code"]) == ("failed", 2)
     assert how["seconds"] >= 0
+
+
+def test_a_run_that_cannot_be_started_is_not_left_running(brain):
+    with pytest.raises(ValueError, match="null byte"):
+        session_journal.run(brain, ["a\0b"])
+    assert [event.outcome for event in brain.journal.events()] == ["cancelled"]
 
 
 def test_where_it_ran_is_part_of_what_ran(brain, root, lessons, monkeypatch):

@@ -10,6 +10,7 @@ from lessons_kb import Brain
 from lessons_kb.brain.undo import Undoing
 from lessons_kb.errors import CardNotFound
 from lessons_kb.store import trash
+from lessons_kb.store.draft_files import DraftFolder
 from tests import kit
 
 NAME = "lessons/telegram-allowlist.md"
@@ -87,6 +88,11 @@ def test_a_draft_is_taken_back_only_as_it_was_left(undoing, brain):
     undoing.discard(draft.id)
     undoing.undo()
     assert path.read_text() == "edited again"
+    undoing.edit_draft(draft.id, lambda _path: path.write_text("edited once more"))
+    folder = DraftFolder(brain.layers[0].root)
+    folder.note(draft.id, {**folder.facts_of(draft.id), "seen": 2})  # as when it comes back
+    undoing.undo()
+    assert brain.drafts.get(draft.id).seen == 2
 
 
 def test_what_an_undone_edit_wrote_is_in_the_trash(undoing, brain, telegram):

@@ -16,7 +16,7 @@ REVIEW = """\
 
   | # | Claim | State | Spec-maturity | Supporting |
   |---|---|---|---|---|
-  | C1 | **A retry charges twice.** No key is sent. | Evidenced | plan-level | analyst (F1, F2), tester |
+  | C1 | **A retry charges twice.** No key is sent. | Evidenced | plan-level | analyst (F1, F2 (late)), tester |
   | C2 | Users will want SMS receipts | Anecdotal (one ticket) | spec-level | junior |
   | C3 | The cart needs Redis | Disputed → reversed by the user | – | architect; ops |
   | C4 | Something old | Resolved by the spec | plan-level | x |
@@ -44,7 +44,7 @@ def test_claims_and_deferrals_become_findings_and_the_rest_is_named(plan):
     assert (first.kind, first.title) == ("qa-finding", "A retry charges twice")
     assert first.where == "r/review.md:7"
     assert [one.evidence for one in claims] == ["evidenced", "anecdotal", "disputed"]
-    assert first.supported_by == ("analyst (F1, F2)", "tester")
+    assert first.supported_by == ("analyst (F1, F2 (late))", "tester")
     assert third.supported_by == ("architect", "ops")
     assert "Reversed by the user" in dict(third.sections)["Situation"]
     assert {title: lesson.reopen_when for title, lesson in deferrals.items()} == {
