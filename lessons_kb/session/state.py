@@ -372,10 +372,11 @@ class SessionMemory:
         return json.dumps(stored)
 
     def take_back(self, call: str) -> set[str]:
-        """Forget what was looked up and asked for a call; return the cards that it brought."""
+        """Forget what was said of a call, asked, refused and expected; return what it brought."""
         gone = {key for one, key, *_prompt in self.shown if one == call}
         cards = {card for one, card in self.brought if one == call}
-        for name in ("shown", "asked", "refused", "question_texts", "brought"):
+        names = "shown asked refused question_texts brought matched stood_before"
+        for name in names.split():
             setattr(self, name, [pair for pair in getattr(self, name) if pair[0] != call])
         self.asked = [pair for pair in self.asked if pair[1] not in gone]
         return cards

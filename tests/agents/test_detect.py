@@ -124,6 +124,7 @@ def test_a_change_that_went_in_all_the_same_is_told_once_more(claude):
     edit(claude, 0, new=other)
     assert "went in" not in edit(claude, 0, "Failed", other, error="not found").context
     edit(claude)
+    edit(claude, environment={"LESSONS_HOOK_AGAIN": "1"})  # nobody heard the first answer
     assert edited(claude).context == (
         f"The change went in with src/run.py:5: `{LINE}`, a mistake that a lesson describes: "
         f"{NAMED}. Fix it, or say why it is right here."
