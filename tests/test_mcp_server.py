@@ -37,7 +37,7 @@ TOOLS = [
     "lessons_bump", "lessons_mark", "session_history",
 ]  # fmt: skip
 READING = {"lessons_search", "lessons_get", "lessons_check", "session_history"}
-TOKEN = "a token of some length"
+TOKEN = "ein Schlüssel, lang genug"
 
 
 @pytest.fixture
@@ -542,9 +542,9 @@ def test_web_pages_of_others_are_refused(over_http):
     [
         ({}, 401),
         ({"authorization": "Bearer wrong"}, 401),
-        ({"authorization": f"Bearer {TOKEN}", "origin": "https://evil.example"}, 403),
-        ({"authorization": f"Bearer {TOKEN}", "origin": "https://kb.example"}, 200),
-        ({"authorization": f"Bearer {TOKEN}"}, 200),
+        ({"authorization": f"Bearer {TOKEN}".encode(), "origin": "https://evil.example"}, 403),
+        ({"authorization": f"Bearer {TOKEN}".encode(), "origin": "https://kb.example"}, 200),
+        ({"authorization": f"Bearer {TOKEN}".encode()}, 200),
     ],
 )
 def test_the_token_and_the_origin_are_checked_first(workspace, headers, expected):

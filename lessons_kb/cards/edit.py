@@ -160,6 +160,9 @@ def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change)
     like = re.compile(rf"(?i){opening}[\"']?{name}[\"']?[ \t]*(?:[:\uff1a=]|$)")
     own = _named(reading.entries, key)
     for number, line in enumerate(header.lines):
+        if line.startswith("<<:") and not own:
+            where = f"write `{key}: …` on a line of its own"
+            raise EditRefused(f"line {header.line + number}: '<<' may hold {key}; {where}")
         # The key's own line, or one of a value that may hold what looks like a key.
         is_read = any(number == entry.line for entry in own) or any(
             entry.line < number < entry.end and (entry.shape, entry.styles) != ("scalar", "p")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 from lessons_kb.data import read_table
 from lessons_kb.errors import InputError
 from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
-from lessons_kb.text.paths import parse_path, show_path
+from lessons_kb.text.paths import escape, parse_path, show_path
 from lessons_kb.text.token_estimate import count_bytes
 
 TEXTS = {head: " ".join(lines) for head, lines in read_table("guard_texts.txt")["texts"]}
@@ -21,15 +21,16 @@ TEXTS = {head: " ".join(lines) for head, lines in read_table("guard_texts.txt")[
 class StatefulGuard:
     """A guard that remembers plain JSON data; most speak at a count."""
 
-    SHAPE: ClassVar[Mapping[str, type]]
-    """Name of what is remembered → its type; a new guard's is empty."""
+    SHAPE: ClassVar[Mapping[str, Any]]
+    """What is remembered, by what it is like: a list of any number of its one item, a dict of any
+    keys where its one key is "". A new guard's is empty."""
 
     def __init__(self, *, limit: int = 3) -> None:
         """Speak at ``limit``; InputError below 1."""
         if limit < 1:
             raise InputError(f"a guard's limit must be at least 1, not {limit}")
         self._limit = limit
-        self._state: dict[str, Any] = {name: make() for name, make in self.SHAPE.items()}
+        self._state: dict[str, Any] = {name: type(like)() for name, like in self.SHAPE.items()}
 
     def see(self, event: Event) -> Signal | None:
         """Take in one event; return what the guard has to say, if anything."""
@@ -48,10 +49,22 @@ class StatefulGuard:
 
     def load(self, state: Any) -> None:
         """Go on from another's ``to_state()``; InputError when it is something else."""
-        known = isinstance(state, dict) and {name: type(one) for name, one in state.items()}
-        if known != self.SHAPE:
-            raise InputError(f"{state!r:.60} is no state of this guard; start a new guard")
+        _check(state, dict(self.SHAPE))
         self._state.update(copy.deepcopy(state))
+
+
+def _check(state: object, like: object) -> None:
+    """Raise InputError unless ``state`` has the shape of ``like``."""
+    if type(state) is not type(like):
+        raise InputError(f"a guard's state holds {state!r:.60}; start a new guard")
+    if isinstance(state, list) and isinstance(like, list):
+        for item in state:
+            _check(item, like[0])
+    if isinstance(state, dict) and isinstance(like, dict):
+        if "" not in like and state.keys() != like.keys():
+            raise InputError(f"a guard's state has the keys {sorted(state)}; start a new guard")
+        for key, value in state.items():
+            _check(value, like.get(key, like.get("")))
 
 
 _LOOKS_AT_ALL = ("command", "test")
@@ -65,7 +78,7 @@ class MistakeTracker(StatefulGuard):
     together fail once: the model could learn from none of them yet.
     """
 
-    SHAPE = {"run": list, "nudged": bool, "step": str}  # noqa: RUF012 never changed
+    SHAPE = {"run": [""], "nudged": False, "step": ""}  # noqa: RUF012 never changed
 
     def see(self, event: Event) -> Signal | None:
         """Take in one event; return a nudge, an escalation or nothing."""
@@ -99,7 +112,7 @@ class RepeatGuard(StatefulGuard):
     It speaks at every ``limit`` equal calls in a row.
     """
 
-    SHAPE = {"call": list, "count": int}  # noqa: RUF012 never changed
+    SHAPE = {"call": [""], "count": 0}  # noqa: RUF012 never changed
 
     def see(self, event: Event) -> Signal | None:
         """Take in one event; return a nudge or nothing."""
@@ -148,7 +161,7 @@ class EditLoopGuard(StatefulGuard):
     its scope.
     """
 
-    SHAPE = {"counts": dict}  # noqa: RUF012 never changed
+    SHAPE = {"counts": {"": {"": 0}}}  # noqa: RUF012 never changed
 
     def see(self, event: Event) -> Signal | None:
         """Take in one event; return a note or nothing."""
@@ -196,7 +209,7 @@ _NOTHING = ("none", "(none)", "_none_", "n/a")
 class FileLedger(StatefulGuard):
     """Two sets of paths that outlive any compaction; the order of events does not matter."""
 
-    SHAPE = {"read": list, "modified": list}  # noqa: RUF012 never changed
+    SHAPE = {"read": [""], "modified": [""]}  # noqa: RUF012 never changed
 
     def __init__(self, *, scope: str = "", max_bytes: int = 4000) -> None:
         """Name files of ``scope`` as they are and others in full; hold texts to ``max_bytes``."""
@@ -285,7 +298,7 @@ def parse_ledger(summary: str) -> tuple[set[str], set[str]]:
 def _format_list(title: str, paths: Collection[str], room: int) -> str:
     """Return a heading and as many items as fit, "" if not even one does."""
     text = f"## {title}"
-    items = [f"\n- {show_path(path)}" for path in paths]
+    items = [f"\n- {_show(path)}" for path in paths]
     if items and count_bytes(text) + sum(map(count_bytes, items)) <= room:
         return text + "".join(items)
     for index, item in enumerate(items):
@@ -294,6 +307,14 @@ def _format_list(title: str, paths: Collection[str], room: int) -> str:
             return text + more if index else ""
         text += item
     return ""
+
+
+def _show(path: str) -> str:
+    """Return a path so that it is not taken for what ``parse_ledger`` skips."""
+    shown = show_path(path)
+    if shown.startswith(("`", "…")) or shown.lower() in _NOTHING:
+        return escape(shown[0]) + shown[1:]
+    return shown
 
 
 STATE_VERSION = 2

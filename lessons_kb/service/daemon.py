@@ -324,9 +324,9 @@ def _package_files() -> dict[str, tuple[int, int]]:
     """Return time and size of each module of our package."""
     found = {}
     for folder, _folders, names in os.walk(_PACKAGE):
-        for name in names:
-            if name.endswith(".py"):
-                info = os.stat(path := os.path.join(folder, name))
+        for path in (os.path.join(folder, name) for name in names if name.endswith(".py")):
+            with contextlib.suppress(OSError):  # an upgrade removes it, or it is a broken link
+                info = os.stat(path)
                 found[path] = info.st_mtime_ns, info.st_size
     return found
 

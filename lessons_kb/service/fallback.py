@@ -88,10 +88,14 @@ def _current_directory() -> str:
 
 def _read_input() -> bytes:
     """Return standard input, read to its end: an agent may take a broken pipe for our failure."""
-    event = b"".join(iter(lambda: os.read(0, 1 << 20), b""))
-    if len(event) > MAX_EVENT_BYTES:
-        raise ValueError(f"the event has {len(event):,} bytes; the limit is {MAX_EVENT_BYTES:,}")
-    return event
+    parts: list[bytes] = []
+    size = 0
+    while part := os.read(0, 1 << 20):
+        size += len(part)
+        parts = [*parts, part] if size <= MAX_EVENT_BYTES else []
+    if size > MAX_EVENT_BYTES:
+        raise ValueError(f"the event has {size:,} bytes; the limit is {MAX_EVENT_BYTES:,}")
+    return b"".join(parts)
 
 
 def _watch(once: _thread.LockType, agent: str, silence: str, received: list[bytes]) -> None:

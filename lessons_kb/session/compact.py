@@ -31,8 +31,8 @@ def answer(hook: Hook) -> Answer:
     brain, event, can = hook.open_brains(), hook.event, hook.can
     with contextlib.suppress(OSError, ValueError):
         # Two within a moment are two, if the record has grown meanwhile.
-        own = event.id or f"compaction {os.path.getsize(event.transcript)}"
-        hook.event = event = replace(event, id=own)
+        if not event.id and (size := os.path.getsize(event.transcript)):
+            hook.event = event = replace(event, id=f"compaction {size}")
     events = as_seen([hook.as_event("compaction", text=event.text)], "")
     limits = read_limits(brain)
     found = _find_active(hook, limits)

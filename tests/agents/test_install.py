@@ -261,12 +261,16 @@ def test_ours_is_taken_out_of_a_group_that_others_share_and_keeps_its_place(setu
     data["hooks"]["PreToolUse"].append({"hooks": [theirs]})
     path = claude(json.dumps(data, indent=2))
     setup.on()
+    doubled = json.loads(path.read_text())
+    doubled["hooks"]["Stop"].append({"hooks": [theirs, *doubled["hooks"]["Stop"][-1]["hooks"]]})
+    path.write_text(json.dumps(doubled))
+    setup.on()
     hooks = json.loads(path.read_text())["hooks"]
     assert hooks["PreToolUse"] == data["hooks"]["PreToolUse"]
     assert str(hooks).count("lessons-hook") == len(AGENTS["claude-code"].events)
     setup.off()
-    left = {event: [{"hooks": [theirs]}] for event in ("PreToolUse", "Stop")}
-    assert json.loads(path.read_text()) == {"hooks": left}
+    left = [{"hooks": [theirs]}]
+    assert json.loads(path.read_text()) == {"hooks": {"PreToolUse": left, "Stop": 2 * left}}
 
 
 @pytest.mark.parametrize(("agent", "name", "text"), [

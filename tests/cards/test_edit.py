@@ -237,6 +237,12 @@ def test_a_count_that_no_reader_sees_is_not_begun_anew(line):
     assert "\nstatus: ignored\n" in edit_header(text, {"status": "ignored"})
 
 
+def test_a_count_that_may_stand_elsewhere_is_not_begun_anew():
+    text = header("base: &b\n  occurrences: 4\n<<: *b")
+    with pytest.raises(EditRefused, match="line 4: '<<' may hold occurrences; write"):
+        edit_header(text, BUMP)
+
+
 def test_an_item_that_is_no_text_is_not_dropped_to_make_room():
     before = "examples:\n  - when: May\n    who: Kim\n  - b"
     kept = edit_header(header(before), {"examples": ("b", "c")})

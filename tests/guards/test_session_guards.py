@@ -142,6 +142,8 @@ def test_limits_and_scope_reach_each_guard_also_after_a_restart(kept):
     state_with(mistakes={"run": [], "nudged": False, "more": 1}),
     state_with(repeats={"call": [], "count": True}),
     state_with(files={"read": [], "modified": {}}),
+    state_with(files={"read": [None], "modified": []}),
+    state_with(edits={"counts": {"": 3}}),
     {key: value for key, value in state_with().items() if key != "files"},
 ])  # fmt: skip
 def test_what_is_no_state_starts_afresh(state):

@@ -445,9 +445,11 @@ def _add_hooks(text: str, piece: Piece) -> str:
             text = put(text, path, [group])
         elif not isinstance(present, list):
             raise InputError(f"{'.'.join(path)} must be a list; correct it")
-        elif list(filter(_is_ours, present)) != [group]:
+        else:  # at most one of ours an event may stay, else each is answered twice
             others = _take_ours(text, path)
-            text = put(others, (*path, len(get(read_data(others), path))), group)
+            rest = get(read_data(others), path)
+            if present.count(group) != 1 or rest != [one for one in present if one != group]:
+                text = put(others, (*path, len(rest)), group)
     return text
 
 

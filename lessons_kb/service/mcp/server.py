@@ -91,7 +91,9 @@ def shorten(schema: Any) -> Any:
     if len(kinds) == 1:
         schema = {**{k: v for k, v in schema.items() if k != "anyOf"}, **kinds[0]}
     return {
-        key: shorten(value)
+        key: {name: shorten(one) for name, one in value.items()}
+        if key == "properties"
+        else shorten(value)
         for key, value in schema.items()
         if not (key == "title" and isinstance(value, str)) and value not in _IMPLIED.get(key, ())
     }
@@ -230,7 +232,7 @@ def build_app(server: MCPServer, *, host: str, token: str = "") -> ASGIApp:
             if not is_same_site(request):
                 raise HTTPException(403, "requests from this origin are refused")
             sent = request.headers.get("authorization", "")
-            if token and not hmac.compare_digest(sent.encode(), expected.encode()):
+            if token and not hmac.compare_digest(sent.encode("latin-1"), expected.encode()):
                 told = "unauthorised; send `Authorization: Bearer` with the server's token"
                 raise HTTPException(401, told, {"www-authenticate": "Bearer"})
         await app(scope, receive, send)
