@@ -84,12 +84,15 @@ LINE = re.compile(r"   (?:Why: \S.*|- \[ \] \S.*|… \d+ more in .*)")
 
 
 def markers(text):
-    """Openings and closings as a careless reader might take them: any case, width and spacing."""
+    """Openings and closings as a careless reader might take them: any case, width and spacing.
+
+    One word is a marker with its bracket alone: code has it otherwise.
+    """
     wide = unicodedata.normalize("NFKC", text)
     seen = "".join(c for c in wide if c == "\n" or unicodedata.category(c) not in ("Cf", "Cc"))
     return [
-        len(re.findall(rf"(?i)\[\s*{slash}\s*{name}\b", seen))
-        for name in (r"active\s+lessons", "lesson_offer", "context")
+        len(re.findall(rf"(?i)\[\s*{slash}\s*{name}", seen))
+        for name in (r"active\s+lessons", r"lesson_offer\s*\]", r"context\s*\]")
         for slash in ("", "/")
     ]
 
