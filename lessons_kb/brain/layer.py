@@ -414,8 +414,8 @@ class _Watcher:
 
     def __init__(self, layer: Layer, say: Callable[[str], None], *, tick: float) -> None:
         self.layer = layer
-        # Another opening of the same brain: what it commits holds up no search of the first.
-        self.writer = Layer(layer.root, alias=layer.alias)
+        self.writer: Layer
+        """Another opening of the same brain: what it commits holds up no search of the first."""
         self.say = say
         self.changes = Changes(layer.cache, layer.root)
         self.leasing = not is_network(layer.root)
@@ -442,15 +442,16 @@ class _Watcher:
                 self.layer.show_edits()
 
     def run(self) -> None:
-        self.layer.watcher = self
+        layer = self.layer
+        layer.watcher = self
         try:
-            self.watch.run()
+            with contextlib.closing(Layer(layer.root, alias=layer.alias)) as self.writer:
+                self.watch.run()
         except LessonsError as error:
-            self.say(f"{self.layer.alias}: {error}")
+            self.say(f"{layer.alias}: {error}")
         finally:
-            self.layer.watcher = None
+            layer.watcher = None
             self.changes.end()
-            self.writer.close()
             self.ended.set()
 
     def look(self, _paths: Collection[str] = ()) -> None:

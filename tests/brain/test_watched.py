@@ -9,7 +9,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.layer import REFRESHED_FILES, Changes, drop_lease, is_leased
+from lessons_kb.brain.layer import REFRESHED_FILES, Changes, Watching, drop_lease, is_leased
 from lessons_kb.store.file_watcher import RESCAN
 from lessons_kb.store.user_state import hold_writer
 from tests import kit
@@ -68,6 +68,16 @@ def watched(root):
     made = Watched(root)
     yield made
     made.brain.close()
+
+
+def test_a_brain_that_is_gone_ends_its_watch_with_a_line(root):
+    (root / "lessons").mkdir()
+    with Brain.open(root, directory=root) as brain:
+        shutil.rmtree(root)
+        said = []
+        Watching(brain.layers, say=said.append).wait()
+    assert len(said) == 1
+    assert str(root) in said[0]
 
 
 def test_an_edit_is_seen_while_nothing_can_be_committed(watched):
