@@ -164,7 +164,8 @@ def test_one_of_another_version_is_named_and_ends(installation):
     told = installation.lessons("upgrade")
     assert f"pid {pid}" in told
     assert "it ends by itself, and the next hook starts version 9.9.9" in told
-    wait_until(lambda: installation.pids() == [])
+    # It looks at its files behind an answer, at most once a second.
+    wait_until(lambda: installation.lessons("daemon", "status") and installation.pids() == [])
     assert "are those of version 9.9.9" in installation.lessons("upgrade")
 
 
