@@ -376,8 +376,8 @@ class Event:
     """Seconds since the epoch."""
     session: str = ""
     id: str = ""
-    """Of the call or prompt: the same (session, id, kind) twice is one event, but a prompt of
-    another text, whose id is continued behind a ``+``."""
+    """Of the call or prompt: the same (session, id, kind) twice is one event, unless the
+    prompts differ: the id of the later one is continued behind a ``+``."""
     agent: str = ""
     scope: str = ""
     """The workspace: its root as a POSIX path, or any name."""

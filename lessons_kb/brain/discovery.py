@@ -9,7 +9,7 @@ import re
 import shlex
 import shutil
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
@@ -140,7 +140,7 @@ def look(
             folder
             for folder in locate.find_borders(directory, above[0])
             if not (trust.is_same(folder, above[0]) or is_trusted(folder))
-            and count_cards_below(folder)
+            and any(_find_cards_below(folder))
         ]
     if not found:
         # Folders with cards that took the place of a brain, but are marked as none.
@@ -149,7 +149,7 @@ def look(
             for folder in around
             if any(os.path.isdir(os.path.join(folder, name)) for name in KNOWN_FOLDERS)
             and trust.why_silent(folder) == trust.REPLACED
-            and count_cards_below(folder)
+            and any(_find_cards_below(folder))
         ]
     own = os.path.realpath(locate.user_brain())
     if os.path.isdir(own):
@@ -321,12 +321,16 @@ def count_cards_below(root: str) -> dict[str, int]:
     A README or an index is about a folder, and counts for none. At most a thousand folders below
     each are looked at.
     """
-    counts: Counter[str] = Counter()
+    return Counter(_find_cards_below(root))
+
+
+def _find_cards_below(root: str) -> Iterator[str]:
+    """Yield the folder of each file that ``count_cards_below`` counts; a hook asks for one."""
     for name in KNOWN_FOLDERS:
         places = itertools.islice(os.walk(os.path.join(root, name)), _MAX_FOLDERS)
         for file in itertools.chain.from_iterable(files for _place, _folders, files in places):
-            counts[name] += file.endswith(SUFFIXES) and not is_note_name(file)
-    return +counts
+            if file.endswith(SUFFIXES) and not is_note_name(file):
+                yield name
 
 
 def _is_set_around(directory: str, project: str) -> bool:

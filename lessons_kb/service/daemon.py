@@ -22,10 +22,10 @@ over, or of a silenced session, is answered without it. Then come what is for th
 what is for its log, and "whole". An answer without "whole" is none.
 
 Until ``BEGUN`` the daemon may decline: it closes the connection, for an identity that is not its
-own, too many connections, files of the package that were replaced, a time that is
-over, or a brain that is not to be answered here or has unusable settings. The client declines by
-leaving: ``BEGUN`` cannot be sent then. Either way the client answers in a fresh process, which is
-told (``AGAIN_VARIABLE``) that a daemon may have noted the event without an answer being heard.
+own, too many connections, files of the package that were replaced, a time that is over, or a brain
+that is not to be answered here or has unusable settings. The client declines by leaving: ``BEGUN``
+cannot be sent then. Either way the client answers in a fresh process, which is told
+(``AGAIN_VARIABLE``) that a daemon may have noted the event without an answer being heard.
 """
 
 from __future__ import annotations
@@ -333,7 +333,11 @@ def _package_files() -> dict[str, tuple[int, int]]:
 
 def _package_folders() -> list[int]:
     """Return when an entry of each folder of our package was last replaced or added."""
-    return [os.stat(folder).st_mtime_ns for folder in _FOLDERS if os.path.isdir(folder)]
+    times = []
+    for folder in _FOLDERS:
+        with contextlib.suppress(OSError):
+            times.append(os.stat(folder).st_mtime_ns)
+    return times
 
 
 RECORD_NAME = "daemon.json"

@@ -40,8 +40,8 @@ class HookEvent:
     cwd: str = ""
     """Where the agent is now; "" = in ``directory``."""
     id: str = ""
-    """The agent's own id of the call or prompt: the same one twice is one event, but a
-    prompt of another text."""
+    """The agent's own id of the call or prompt: the same one twice is one event, unless the prompts
+    differ."""
     at: float = 0.0
     """Seconds since the epoch; 0 = now."""
     unattended: bool = False

@@ -191,20 +191,21 @@ class Database:
 
     def _open(self, *, damaged: bool = False) -> sqlite3.Connection:
         """Return a connection to the file, made anew where it is damaged, or what stands in."""
-        while True:
+        for last in (False, True):
             try:
                 if damaged:
                     self.set_aside = move_aside(self.path) or self.set_aside
                 db, self.trouble = self._connect(patience=self._patience), ""
             except (StorageError, sqlite3.Error) as error:
-                damaged = not self.set_aside and _has_code(error, _DAMAGE_CODES)
                 failure = _storage_error(self.path, error)
+                damaged = not (last or self.set_aside) and _has_code(error, _DAMAGE_CODES)
             else:
                 return db
             if not damaged:
-                if self._fallback is None:
-                    raise failure from None
-                return self._stand_in(failure)
+                break
+        if self._fallback is None:
+            raise failure from None
+        return self._stand_in(failure)
 
     def _stand_in(self, error: StorageError) -> sqlite3.Connection:
         """Return a database in memory that knows what the file tells of the last days."""

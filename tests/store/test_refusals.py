@@ -186,3 +186,11 @@ def test_catalogue_and_journal_keep_no_wal_on_a_network(kind, mode, tmp_path, ta
     for name in ("journal.db", "catalogue.db"):
         with contextlib.closing(sqlite3.connect(tmp_path / name)) as db:
             assert db.execute("PRAGMA journal_mode").fetchone() == (mode,)
+
+
+def test_damage_that_moving_aside_does_not_cure_is_said_once(tmp_path, monkeypatch):
+    path = tmp_path / "journal.db"
+    path.write_bytes(b"no database " * 1_000)
+    monkeypatch.setattr(mounts, "_is_damaged", lambda _path: False)
+    with pytest.raises(StorageError):
+        mounts.Database(str(path), [], patience=0)
