@@ -91,10 +91,9 @@ def find(layer: Layer, query: Query) -> Retrieved:
     held = {numbers[hit.card.id]: hit.card for hit in hits}
     # Neighbouring words tell something where no function word is among them. Those of the language
     # that the analyzer knows are gone; of others, one is known by its share.
+    functional = {word for word, share in guessed.items() if share >= _FUNCTION_WORD}
     pairs = [
-        pair
-        for pair in find_neighbours(query.text)[:_MOST_PAIRS]
-        if max(guessed.get(word, 0.0) for word in pair) < _FUNCTION_WORD
+        pair for pair in find_neighbours(query.text)[:_MOST_PAIRS] if functional.isdisjoint(pair)
     ]
     found, lengths, phrases = _read_documents(engine, held, in_cards, pairs)
     backgrounds = layer.backgrounds(held)
@@ -126,10 +125,11 @@ def find(layer: Layer, query: Query) -> Retrieved:
     likely = [hit.card for hit in judged if hit.confidence >= least]
     reasons = find_harmful(layer, likely)
     reasons |= {card.id: STILL_TEMPLATE for card in likely if card.template}
-    for place, hit in enumerate(judged):
-        if hit.card.id in reasons:
-            judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
-    return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
+    left = [
+        replace(hit, passed=False, reason=reasons[hit.card.id]) if hit.card.id in reasons else hit
+        for hit in judged
+    ]
+    return Retrieved(hits=tuple(left), frequencies=frequencies, size=size)
 
 
 def _read_documents(

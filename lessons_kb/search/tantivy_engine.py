@@ -118,8 +118,11 @@ class TantivyEngine(Engine):
         with self._translating():
             searcher, clause = self._index.searcher(), self._clause
             asked = [(plain_term(term), count) for term, count in terms.items()]
-            pairs = ((field, of, *one) for field, of in weights.items() for one in asked)
-            found = [clause(field, term, of * count) for field, of, term, count in pairs]
+            found = [
+                clause(field, term, weight * count)
+                for field, weight in weights.items()
+                for term, count in asked
+            ]
             if not (union := [one for one in found if one]):
                 return []
             query = Query.boolean_query(union)
