@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.cards import find_stale, rename_card
-from lessons_kb.cli.options import ID, CardId, Ids, open_brain
+from lessons_kb.cli.options import CardId, Ids, OptionalIds, open_brain
 from lessons_kb.cli.output import (
     confirm,
     options,
@@ -27,20 +28,24 @@ from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 
 def archive(
-    ids: Annotated[list[str] | None, ID] = None,
-    stale: bool = False,
-    dry_run: bool = False,
-    yes: bool = False,
-    curated: bool = False,
+    ids: OptionalIds = None,
+    stale: Annotated[
+        bool,
+        Option(
+            "--stale", help="Archive cards that do harm, or were seen once and are long unused."
+        ),
+    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show which, change nothing.")] = False,
+    yes: Annotated[
+        bool, Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto).")
+    ] = False,
+    curated: Annotated[
+        bool, Option("--curated", help="With --yes: nor about cards written by a human.")
+    ] = False,
 ) -> None:
     """Retire cards that hold no more; `restore` undoes it.
 
     Example: lessons archive --stale --dry-run
-
-    --stale    Archive cards that do harm, or were seen once and are long unused.
-    --dry-run  Show which, change nothing.
-    --yes, -y  Do not ask about cards from triggers (source: auto).
-    --curated  With --yes: nor about cards written by a human.
     """
     if bool(ids) == stale:
         raise InputError("give either the cards to archive or --stale")
@@ -77,14 +82,23 @@ def archive(
             )
 
 
-def bump(ids: Ids, task: str | None = None) -> None:
+def bump(
+    ids: Ids,
+    task: Annotated[
+        str | None,
+        Option(
+            "--task",
+            metavar="TASK",
+            help="What was to be done when it happened again; kept as one of the card's "
+            "`examples`.",
+        ),
+    ] = None,
+) -> None:
     """Count a mistake that happened again.
 
     Adds 1 to `occurrences`, and sets `last-seen` to today.
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
-
-    --task  What was to be done when it happened again; kept as one of the card's `examples`.
     """
     cards = open_brain().bump(*ids, task=task)
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
@@ -94,12 +108,13 @@ def bump(ids: Ids, task: str | None = None) -> None:
             say(f"{clean_line(card.id)} is {card.status}: no agent is given it; {back}")
 
 
-def delete(ids: Ids, yes: bool = False) -> None:
+def delete(
+    ids: Ids,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
+) -> None:
     """Move cards to the trash; `restore` brings them back.
 
     Example: lessons delete telegram-allowlist --yes
-
-    --yes, -y  Do not ask for confirmation.
     """
     brain = open_brain()
     names = [brain.cards.find(name, notes=False)[1].id for name in ids]
@@ -124,12 +139,12 @@ def _set_status(status: str, ids: Sequence[str]) -> None:
     print_cards(cards, lambda card: f"{clean_line(card.id)} {card.status}")
 
 
-def rename(card: CardId, title: list[str]) -> None:
+def rename(
+    card: CardId, title: Annotated[list[str], Argument(metavar="TITLE...", help="The new title.")]
+) -> None:
     """Give a card another title; file name, links and journal follow.
 
     Example: lessons rename telegram-allowlist "Anyone in the group could run commands"
-
-    TITLE  The new title.
     """
     done = rename_card(open_brain(), card, " ".join(title))
     old, new = clean_line(done.old), clean_line(done.card.id)
@@ -150,7 +165,7 @@ _RESTORED = {
 }
 
 
-def restore(ids: Annotated[list[str] | None, ID] = None) -> None:
+def restore(ids: OptionalIds = None) -> None:
     """Make ignored, archived or deleted cards active again.
 
     Without an ID it lists the trash.

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.cards import ON_DUPLICATE
+from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import CardId, ForProject, Tags, open_brain, read_file, split_list
 from lessons_kb.cli.output import is_interactive, options, print_answer, print_json, say
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
@@ -35,20 +38,81 @@ _MANY = ("--do", "--symptom")
 _MAX_STDIN = 16_000_000
 """Bytes; how large a card may be, its brain says."""
 
+Title = Annotated[
+    str, Argument(metavar="TITLE", help="The mistake, in one line; - reads a card from stdin.")
+]
+Why = Annotated[str, Option("--why", metavar="TEXT", help="Root cause: how it came about.")]
+Items = Annotated[
+    list[str] | None,
+    Option("--do", metavar="TEXT", help="What to check next time; repeatable."),
+]
+Symptoms = Annotated[
+    list[str] | None,
+    Option("--symptom", metavar="TEXT", help="How a future task would put it; two or three."),
+]
+Globs = Annotated[
+    str,
+    Option("--paths", metavar="PATHS", help="Globs of the files it guards, separated by commas."),
+]
+Patterns = Annotated[
+    list[str] | None,
+    Option(
+        "--detect",
+        metavar="PATTERN",
+        help="How it looks in code: a regular expression, or `ast: …`, `command: …`; repeatable.",
+    ),
+]
+Severity = Annotated[
+    str | None, choose("--severity", SEVERITIES, metavar="SEVERITY", help="low, medium or high.")
+]
+Kind = Annotated[
+    str, choose("--type", KINDS, metavar="TYPE", help="One of lesson, playbook, qa-finding.")
+]
+CardStage = Annotated[
+    str | None, Option("--stage", metavar="STAGE", help="Workflow stage, such as DEV.")
+]
+OnDuplicate = Annotated[
+    str | None,
+    choose(
+        "--on-duplicate",
+        ("ask", *ON_DUPLICATE),
+        metavar="ON_DUPLICATE",
+        help="If the lesson exists: ask, bump, new or fail.",
+    ),
+]
 
-def _read_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the options of `add` or `create` say, as ``Cards.create`` takes it."""
-    items = "\n".join(f"- [ ] {clean_line(one)}" for one in given["do"] or () if one.strip())
-    sections = {"Root Cause": given["why"].strip(), "Prevention Checklist": items}
-    return {
-        **{name: given[name] for name in ("project", "stage", "severity")},
-        "kind": given["type_"],
-        "topics": split_list(given["tags"]),
-        "paths": split_list(given["paths"]),
-        "sections": {name: text for name, text in sections.items() if text},
-        "symptoms": tuple(one for one in given["symptom"] or () if one.strip()),
-        "detect": tuple(map(_parse_pattern, given["detect"] or ())),
-    }
+
+@dataclass(kw_only=True, slots=True)
+class CardOptions:
+    """The options of `add` and `create` that say what the card holds."""
+
+    why: str
+    items: list[str]
+    symptoms: list[str]
+    paths: str
+    patterns: list[str]
+    tags: str
+    severity: str | None
+    kind: str
+    project: str | None
+    stage: str | None
+
+    def as_details(self) -> dict[str, Any]:
+        """Return the options as ``Cards.create`` takes them."""
+        items = [clean_line(item) for item in self.items if item.strip()]
+        checklist = "\n".join(f"- [ ] {item}" for item in items)
+        sections = {"Root Cause": self.why.strip(), "Prevention Checklist": checklist}
+        return {
+            "project": self.project,
+            "stage": self.stage,
+            "severity": self.severity,
+            "kind": self.kind,
+            "topics": split_list(self.tags),
+            "paths": split_list(self.paths),
+            "sections": {name: text for name, text in sections.items() if text},
+            "symptoms": tuple(symptom for symptom in self.symptoms if symptom.strip()),
+            "detect": tuple(_parse_pattern(pattern) for pattern in self.patterns),
+        }
 
 
 def _parse_pattern(text: str) -> Pattern:
@@ -116,6 +180,20 @@ def _ask(option: str) -> str:
     return str(typer.prompt(f"{option}{more}", default="", show_default=False, err=True)).strip()
 
 
+def _ask_for(chosen: CardOptions, wanted: Container[str | None]) -> bool:
+    """Ask for the options that are missing; return whether anything was answered."""
+    answers = []
+    if "--why" in wanted:
+        answer = _ask("--why")
+        answers.append(answer)
+        chosen.why = answer or chosen.why
+    for option, values in (("--do", chosen.items), ("--symptom", chosen.symptoms)):
+        while option in wanted and (answer := _ask(option)):
+            answers.append(answer)
+            values.append(answer)
+    return any(answers)
+
+
 def edit_file(path: str) -> None:
     """Open a file in the user's editor and wait; say which one where the user named none."""
     if (editor := find_editor()) and editor not in map(os.environ.get, ("VISUAL", "EDITOR")):
@@ -154,18 +232,18 @@ def edit(card: CardId) -> None:
 
 
 def add(
-    title: str,
-    why: str = "",
-    do: list[str] | None = None,
-    symptom: list[str] | None = None,
-    paths: str = "",
-    detect: list[str] | None = None,
+    title: Title,
+    why: Why = "",
+    do: Items = None,
+    symptom: Symptoms = None,
+    paths: Globs = "",
+    detect: Patterns = None,
     tags: Tags = "",
-    severity: Annotated[str | None, SEVERITIES] = None,
-    type_: Annotated[str, KINDS] = "lesson",
+    severity: Severity = None,
+    type_: Kind = "lesson",
     project: ForProject = None,
-    stage: str | None = None,
-    on_duplicate: Annotated[str | None, ("ask", *ON_DUPLICATE)] = None,
+    stage: CardStage = None,
+    on_duplicate: OnDuplicate = None,
 ) -> None:
     """Add a complete card in one line, or learn what it needs.
 
@@ -175,24 +253,23 @@ def add(
     --why "The gateway takes each request without a key for a new charge"
     --do "Send the same key on every retry" --symptom "a payment times out"
     --symptom "customers were charged twice"
-
-    TITLE             The mistake, in one line; - reads a card from stdin.
-    --why TEXT        Root cause: how it came about.
-    --do TEXT         What to check next time; repeatable.
-    --symptom TEXT    How a future task would put it; two or three.
-    --paths           Globs of the files it guards, separated by commas.
-    --detect PATTERN  How it looks in code: a regular expression, or `ast: …`, `command: …`;
-                      repeatable.
-    --severity        low, medium or high.
-    --type            One of lesson, playbook, qa-finding.
-    --stage           Workflow stage, such as DEV.
-    --on-duplicate    If the lesson exists: ask, bump, new or fail.
     """
-    given = dict(locals())
+    chosen = CardOptions(
+        why=why,
+        items=list(do or ()),
+        symptoms=list(symptom or ()),
+        paths=paths,
+        patterns=list(detect or ()),
+        tags=tags,
+        severity=severity,
+        kind=type_,
+        project=project,
+        stage=stage,
+    )
     brain = open_brain()
     while True:
         try:
-            card = _write_card(brain, title, on_duplicate, _read_options(given), whole=True)
+            card = _write_card(brain, title, on_duplicate, chosen.as_details(), whole=True)
             break
         except DuplicateCard as error:
             if existing := _ask_duplicate(brain, error, on_duplicate):
@@ -208,13 +285,7 @@ def add(
             else:
                 for line in error.missing:
                     say(line)
-                answers = [_ask("--why")] if "--why" in wanted else []
-                given["why"] = "".join(answers) or given["why"]
-                for option in _MANY:
-                    while option in wanted and (one := _ask(option)):
-                        answers.append(one)
-                        given[option[2:]] = [*(given[option[2:]] or ()), one]
-                if any(answers):
+                if _ask_for(chosen, wanted):
                     continue
                 _say_missing(error, title, on_duplicate)
             raise typer.Exit(2) from None
@@ -227,42 +298,52 @@ def _name_card(card: Card) -> str:
 
 
 def create(
-    title: str,
-    why: str = "",
-    do: list[str] | None = None,
-    symptom: list[str] | None = None,
-    paths: str = "",
-    detect: list[str] | None = None,
+    title: Title,
+    why: Why = "",
+    do: Items = None,
+    symptom: Symptoms = None,
+    paths: Globs = "",
+    detect: Patterns = None,
     tags: Tags = "",
-    severity: Annotated[str | None, SEVERITIES] = None,
-    type_: Annotated[str, KINDS] = "lesson",
+    severity: Severity = None,
+    type_: Kind = "lesson",
     project: ForProject = None,
-    stage: str | None = None,
-    on_duplicate: Annotated[str | None, ("ask", *ON_DUPLICATE)] = None,
-    from_diff: str | None = None,
-    from_session: str | None = None,
-    edit: bool = True,
+    stage: CardStage = None,
+    on_duplicate: OnDuplicate = None,
+    from_diff: Annotated[
+        str | None,
+        Option("--from-diff", metavar="FILE[:LINE]", help="Start from the change that fixed it."),
+    ] = None,
+    from_session: Annotated[
+        str | None,
+        Option(
+            "--from-session",
+            metavar="[ID]",
+            help="Start from what went wrong in a session; default: the latest.",
+        ),
+    ] = None,
+    edit: Annotated[
+        bool, Option("--edit/--no-edit", help="Open the card in an editor (on a terminal).")
+    ] = True,
 ) -> None:
     """Write a new card from its template, to be filled in.
 
     Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
-
-    TITLE                    The mistake, in one line; - reads a card from stdin.
-    --why TEXT               Root cause: how it came about.
-    --do TEXT                What to check next time; repeatable.
-    --symptom TEXT           How a future task would put it; two or three.
-    --paths                  Globs of the files it guards, separated by commas.
-    --detect PATTERN         How it looks in code: a regular expression, or `ast: …`,
-                             `command: …`; repeatable.
-    --severity               low, medium or high.
-    --type                   One of lesson, playbook, qa-finding.
-    --stage                  Workflow stage, such as DEV.
-    --on-duplicate           If the lesson exists: ask, bump, new or fail.
-    --from-diff FILE[:LINE]  Start from the change that fixed it.
-    --from-session [ID]      Start from what went wrong in a session; default: the latest.
-    --edit/--no-edit         Open the card in an editor (on a terminal).
     """
-    details, brain = _read_options(locals()), open_brain()
+    chosen = CardOptions(
+        why=why,
+        items=list(do or ()),
+        symptoms=list(symptom or ()),
+        paths=paths,
+        patterns=list(detect or ()),
+        tags=tags,
+        severity=severity,
+        kind=type_,
+        project=project,
+        stage=stage,
+    )
+    details = chosen.as_details()
+    brain = open_brain()
     sketch = None
     if from_diff is not None and from_session is not None:
         raise InputError("--from-diff and --from-session cannot be combined; use one")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from lessons_kb.brain.diet import (
     Diet,
@@ -47,26 +47,43 @@ _SHOWN = 70
 
 
 def diet(
-    paths: list[str] | None = None,
-    apply: bool = False,
-    yes: bool = False,
-    undo: bool = False,
-    check: Annotated[int | None, Option(min=0)] = None,
-    with_: str | None = None,
-    show_prompt: bool = False,
+    paths: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="FILE…",
+            help="Rules files; default: those of the project, with what they import.",
+        ),
+    ] = None,
+    apply: Annotated[
+        bool, Option("--apply", help="Show the diff, ask, and move the rules.")
+    ] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    undo: Annotated[bool, Option("--undo", help="Take the last diet back, byte for byte.")] = False,
+    check: Annotated[
+        int | None,
+        Option(
+            "--check",
+            metavar="N",
+            min=0,
+            help="Exit 1 if every session reads more than N tokens of rules.",
+        ),
+    ] = None,
+    with_: Annotated[
+        str | None,
+        Option(
+            "--with",
+            metavar="[AGENT]",
+            help="With --apply: have an agent add paths, symptoms and tags to the cards; see "
+            "`lessons mine`.",
+        ),
+    ] = None,
+    show_prompt: Annotated[
+        bool, Option("--show-prompt", help="Print what would be sent, send nothing.")
+    ] = False,
 ) -> None:
     """Move rules that apply now and then from rules files to cards.
 
     Each rule holds always, or when something is the case. Example: lessons diet CLAUDE.md
-
-    FILE…           Rules files; default: those of the project, with what they import.
-    --apply         Show the diff, ask, and move the rules.
-    --yes, -y       Do not ask.
-    --undo          Take the last diet back, byte for byte.
-    --check N       Exit 1 if every session reads more than N tokens of rules.
-    --with [AGENT]  With --apply: have an agent add paths, symptoms and tags to the cards; see
-                    `lessons mine`.
-    --show-prompt   Print what would be sent, send nothing.
     """
     if undo:
         files, gone = Diets(open_brain()).undo()

@@ -6,8 +6,10 @@ import contextlib
 import os
 import sys
 from collections.abc import Sequence
+from typing import Annotated
 
 import typer
+from typer import Option
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
 from lessons_kb.brain.health import MARKS, Health, apply_fixes, check_health
@@ -21,12 +23,19 @@ from lessons_kb.text.sanitize import clean_line
 from lessons_kb.version import __version__
 
 
-def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
+def doctor(
+    fix: Annotated[
+        bool,
+        Option(
+            "--fix",
+            help="Apply the safe fixes (caches, permissions, hooks); cards stay as they are.",
+        ),
+    ] = False,
+    fail_on: FailOn = "error",
+) -> None:
     """Check brain, index, agents and permissions; suggest fixes.
 
     Example: lessons doctor --fix
-
-    --fix  Apply the safe fixes (caches, permissions, hooks); cards stay as they are.
     """
     brain = None
     with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below

@@ -9,10 +9,11 @@ import time
 from typing import Annotated
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from lessons_kb.brain.session_journal import draft_after
 from lessons_kb.brain.session_journal import run as run_recorded
+from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
@@ -26,23 +27,27 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
 
 def events(
-    session: str | None = None,
-    kind: Annotated[list[str] | None, EVENTS] = None,
-    tool: list[str] | None = None,
-    since: str | None = None,
-    limit: Annotated[int, Option(min=1)] = ROWS,
-    follow: bool = False,
+    session: Annotated[
+        str | None, Option("--session", metavar="SESSION", help="Only this session.")
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        choose("--kind", EVENTS, metavar="KIND", help="Only this kind; repeatable."),
+    ] = None,
+    tool: Annotated[
+        list[str] | None, Option("--tool", metavar="TOOL", help="Only this tool; repeatable.")
+    ] = None,
+    since: Annotated[
+        str | None, Option("--since", metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
+    ] = None,
+    limit: Annotated[
+        int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of rows, newest first.")
+    ] = ROWS,
+    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing new events.")] = False,
 ) -> None:
     """List observed events, newest last.
 
     Example: lessons events --kind test --since 2h
-
-    --session     Only this session.
-    --kind        Only this kind; repeatable.
-    --tool        Only this tool; repeatable.
-    --since TIME  30m, 2h, 3d, 1w ago, or 2026-01-31.
-    --limit       Maximum number of rows, newest first.
-    --follow, -f  Keep printing new events.
     """
     journal = open_brain().journal
     start = _parse_since(since, now=time.time()) if since else None
@@ -87,10 +92,20 @@ def _row(event: Event) -> tuple[str, ...]:
 
 
 def run(
-    command: list[str],
-    stall: Annotated[float, Option(min=0)] = 90.0,
-    session: str | None = None,
-    stage: str | None = None,
+    command: Annotated[list[str], Argument(metavar="COMMAND...", help="Command to run.")],
+    stall: Annotated[
+        float,
+        Option(
+            "--stall", metavar="SECONDS", min=0, help="Longest time without output; 0 = no limit."
+        ),
+    ] = 90.0,
+    session: Annotated[
+        str | None,
+        Option("--session", metavar="SESSION", help="Session it belongs to; default: detected."),
+    ] = None,
+    stage: Annotated[
+        str | None, Option("--stage", metavar="STAGE", help="Workflow stage it belongs to.")
+    ] = None,
 ) -> None:
     """Run a command and record how it ended.
 
@@ -100,11 +115,6 @@ def run(
     Ctrl-C (exit code 124).
 
     Example: lessons run --stall 300 -- pytest -q
-
-    COMMAND...       Command to run.
-    --stall SECONDS  Longest time without output; 0 = no limit.
-    --session        Session it belongs to; default: detected.
-    --stage          Workflow stage it belongs to.
     """
     brain, trouble = None, ""
     try:

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
@@ -135,12 +136,16 @@ def _escape(text: str, more: str) -> str:
     return visible("".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text))
 
 
-def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "error") -> None:
+def lint(
+    folder: Annotated[
+        str | None, Argument(metavar="DIR", help="Folder of a brain, trusted or not.")
+    ] = None,
+    form: Format = "text",
+    fail_on: FailOn = "error",
+) -> None:
     """Report problems in cards, each with its line and a fix.
 
     Example: lessons lint --fail-on warning
-
-    DIR  Folder of a brain, trusted or not.
     """
     form = "json" if options().json else form
     if folder:
@@ -173,14 +178,32 @@ FAILING = (DENIED, CONTRADICTED, OPEN)
 
 
 def check(
-    answer: list[str] | None = None,
-    card: list[str] | None = None,
-    evidence: list[str] | None = None,
+    answer: Annotated[
+        list[str] | None, Argument(metavar="ANSWER...", help="The answer; default: stdin.")
+    ] = None,
+    card: Annotated[
+        list[str] | None, Option("--card", metavar="ID", help="Card to check; repeatable.")
+    ] = None,
+    evidence: Annotated[
+        list[str] | None,
+        Option(
+            "--evidence", metavar="FILE", help="File with a record of what was done; repeatable."
+        ),
+    ] = None,
     diff: Revision = None,
-    last: bool = False,
+    last: Annotated[
+        bool, Option("--last", help="Check the latest answer in an agent once more.")
+    ] = False,
     session: Session = None,
     form: Format = "text",
-    fail_on: str = "",
+    fail_on: Annotated[
+        str,
+        Option(
+            "--fail-on",
+            metavar="STATES",
+            help="Exit 1 for an item in one of these states: denied, contradicted, open.",
+        ),
+    ] = "",
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
 
@@ -189,12 +212,6 @@ def check(
 
     Without --card, check the lessons injected for the last prompt or, with --diff, those that
     match the change. Example: lessons check --diff origin/main...HEAD --format github
-
-    ANSWER                 The answer; default: stdin.
-    --card ID              Card to check; repeatable.
-    --evidence FILE        File with a record of what was done; repeatable.
-    --last                 Check the latest answer in an agent once more.
-    --fail-on STATES       Exit 1 for an item in one of these states: denied, contradicted, open.
     """
     failing = split_list(fail_on)
     for state in failing:
@@ -251,13 +268,30 @@ def _annotate_item(brain: Brain, item: CheckedItem) -> Finding:
 
 
 def detect(
-    paths: list[str] | None = None,
+    paths: Annotated[
+        list[str] | None,
+        Argument(metavar="PATHS...", help="Files and folders; default: the project."),
+    ] = None,
     diff: Revision = None,
-    history: bool = False,
-    test: bool = False,
-    export: str | None = None,
+    history: Annotated[
+        bool, Option("--history", help="Count what each commit up to HEAD added, by month.")
+    ] = False,
+    test: Annotated[
+        bool, Option("--test", help="Try each pattern on its own `bad` and `good` examples.")
+    ] = False,
+    export: Annotated[
+        str | None,
+        Option(
+            "--export",
+            metavar="TOOL",
+            help="Write the patterns as rules of ast-grep, semgrep or opengrep, with their "
+            "tests, to the folder that PATHS names.",
+        ),
+    ] = None,
     form: Format = "text",
-    exit_zero: bool = False,
+    exit_zero: Annotated[
+        bool, Option("--exit-zero", help="Exit 0 even if a mistake was found.")
+    ] = False,
     fail_on: FailOn = "info",
 ) -> None:
     """Find the mistakes that cards describe by patterns (`detect`).
@@ -265,13 +299,6 @@ def detect(
     Exit 1 if there are any.
 
     With --diff, report only what a change adds. Example: lessons detect --diff origin/main...HEAD
-
-    PATHS          Files and folders; default: the project.
-    --history      Count what each commit up to HEAD added, by month.
-    --test         Try each pattern on its own `bad` and `good` examples.
-    --export TOOL  Write the patterns as rules of ast-grep, semgrep or opengrep, with their
-                   tests, to the folder that PATHS names.
-    --exit-zero    Exit 0 even if a mistake was found.
     """
     form = "json" if options().json else form
     if sum((diff is not None, history, test, bool(paths))) > 1:

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
+from typer import Argument, Option
+
 from lessons_kb.brain.exchange import (
     FORMATS,
     NAMES,
@@ -17,7 +19,7 @@ from lessons_kb.brain.exchange import (
     find_files,
     guess_source,
 )
-from lessons_kb.cli.declare import check_choice
+from lessons_kb.cli.declare import check_choice, choose
 from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
 from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
@@ -27,20 +29,30 @@ from lessons_kb.text.sanitize import clean_line, shell_word
 
 
 def import_cards(
-    paths: list[str],
-    yes: bool = False,
-    near: Annotated[str, ON_NEAR] = "skip",
+    paths: Annotated[
+        list[str],
+        Argument(
+            metavar="[SOURCE] FILE…",
+            help="Files or folders to read; what they are is found out, unless SOURCE says so: "
+            "galangal, review, memory, jsonl or rules.",
+        ),
+    ],
+    yes: Annotated[bool, Option("--yes", "-y", help="Write the cards.")] = False,
+    near: Annotated[
+        str,
+        choose(
+            "--near",
+            ON_NEAR,
+            metavar="NEAR",
+            help="If a card is a near-duplicate: skip, new or bump.",
+        ),
+    ] = "skip",
     project: ForProject = None,
     tags: Tags = "",
 ) -> None:
     """Import lessons kept elsewhere; --yes writes them.
 
     Rules files keep their rules; `diet` moves them. Example: lessons import tasks/lessons.md
-
-    [SOURCE] FILE…  Files or folders to read; what they are is found out, unless SOURCE says so:
-                    galangal, review, memory, jsonl or rules.
-    --yes, -y       Write the cards.
-    --near          If a card is a near-duplicate: skip, new or bump.
     """
     files = _find_files(paths)
     exchange = Exchange(open_brain())
@@ -92,15 +104,17 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
     return found
 
 
-def export(form: str, output: str | None = None) -> None:
+def export(
+    form: Annotated[str, Argument(metavar="FORMAT", help="json, jsonl or markdown.")],
+    output: Annotated[
+        str | None, Option("--output", "-o", metavar="FILE", help="File to write; default: stdout.")
+    ] = None,
+) -> None:
     """Print every card; `import` reads json and jsonl.
 
     Your own brain is left out beside others, unless --brain names it.
 
     Example: lessons export jsonl -o lessons.jsonl
-
-    FORMAT             json, jsonl or markdown.
-    --output, -o FILE  File to write; default: stdout.
     """
     check_choice("FORMAT", form, FORMATS)
     brain = open_brain(own=False)

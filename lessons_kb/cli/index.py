@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 from dataclasses import replace
+from typing import Annotated
 
 import typer
+from typer import Option
 
 from lessons_kb.brain.cluster_search import KEY_VARIABLE, compare, open_cluster
 from lessons_kb.brain.cluster_search import sync as push
@@ -18,14 +20,14 @@ from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import counted, visible
 
 
-def index(rebuild: bool = False) -> None:
+def index(
+    rebuild: Annotated[bool, Option("--rebuild", help="Read every file again.")] = False,
+) -> None:
     """Update the index and report what happened to every file.
 
     Searches update it by themselves.
 
     Example: lessons index --rebuild
-
-    --rebuild  Read every file again.
     """
     brain = open_brain()
     with draw_progress("reading") as show:
@@ -76,15 +78,20 @@ def watch() -> None:
 _MOST_NAMED = 20
 
 
-def sync(to: str, verify: bool = False) -> None:
+def sync(
+    to: Annotated[
+        str,
+        Option("--to", metavar="DIR|URL", help="A Qdrant server, or a folder to try it without."),
+    ],
+    verify: Annotated[
+        bool, Option("--verify", help="Push nothing; exit 1 where the two differ.")
+    ] = False,
+) -> None:
     """Push what changed in the nearest brain to a shared cluster.
 
     The key of the server is read from LESSONS_SYNC_KEY.
 
     Example: lessons sync --to https://qdrant.example.com:6333
-
-    --to DIR|URL  A Qdrant server, or a folder to try it without.
-    --verify      Push nothing; exit 1 where the two differ.
     """
     brain = open_brain()
     layer = brain.layers[0]

@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import count_cards, look, make_brain, trust_brain
@@ -36,15 +38,19 @@ def _say_goes_by_path(root: str) -> None:
         say(f"{root} is read-only: trust is tied to its path and applies to any folder there")
 
 
-def init(folder: str | None = None, user: bool = False) -> None:
+def init(
+    folder: Annotated[
+        str | None, Argument(metavar="DIR", help="Folder of the brain; default: this one.")
+    ] = None,
+    user: Annotated[
+        bool, Option("--user", help="Create your user brain, used in every project.")
+    ] = False,
+) -> None:
     """Create a brain: lessons.toml, a cache and folders for cards.
 
     A project that has cards gets no folders.
 
     Example: lessons init docs/brain
-
-    DIR     Folder of the brain; default: this one.
-    --user  Create your user brain, used in every project.
     """
     named = [name for name in (folder, *options().brains) if name is not None]
     if len({os.path.realpath(name) for name in named}) > 1:
@@ -98,16 +104,16 @@ def _confirm(root: str, count: int) -> bool:
     return typer.confirm(f"{visible(root)} already holds {cards}. Let your agents read them?")
 
 
-def trust(folder: str = ".", revoke: bool = False) -> None:
+def trust(
+    folder: Annotated[str, Argument(metavar="DIR", help="Folder of the brain.")] = ".",
+    revoke: Annotated[bool, Option("--revoke", help="Revoke trust.")] = False,
+) -> None:
     """Allow the cards of a brain to reach your agents.
 
     A brain in a cloned repository is silent until you trust it. Read its cards first: they are
     put in front of your agents.
 
     Example: lessons trust docs/brain
-
-    DIR       Folder of the brain.
-    --revoke  Revoke trust.
     """
     root = trust_brain(folder, revoke=revoke)
     line = f"{visible(root)} is {'no longer' if revoke else 'now'} trusted"
@@ -116,12 +122,14 @@ def trust(folder: str = ".", revoke: bool = False) -> None:
         _say_goes_by_path(root)
 
 
-def config(schema: bool = False) -> None:
+def config(
+    schema: Annotated[
+        bool, Option("--schema", help="Print the JSON Schema of a card's header instead.")
+    ] = False,
+) -> None:
     """Print the settings in effect and the origin of each.
 
     Example: lessons config --json
-
-    --schema  Print the JSON Schema of a card's header instead.
     """
     if schema:
         print_json(build_schema())

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
+from typer import Argument, Option
 
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.install.edit_json import put_table, take_table
@@ -35,6 +36,7 @@ from lessons_kb.brain.exchange import find_rules_files
 from lessons_kb.brain.git_merge import share, unshare
 from lessons_kb.brain.health import MARKS, check_server
 from lessons_kb.brain.shared_server import name_server
+from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped, say
 from lessons_kb.errors import InputError, LessonsError
@@ -245,14 +247,46 @@ def _change_settings(edit: Callable[[str], str], *, dry_run: bool) -> None:
 
 
 def install(
-    agent: str | None = None,
-    scope: Annotated[str, SCOPES] = "user",
-    shared: bool = False,
-    via: Annotated[str, ROUTES] = "command",
-    server: str = "",
-    token_file: str = "",
-    dry_run: bool = False,
-    all_: bool = False,
+    agent: Annotated[
+        str | None,
+        Argument(
+            metavar="AGENT",
+            help="claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli, "
+            "vscode, grok-cli, crush, antigravity; or git.",
+        ),
+    ] = None,
+    scope: Annotated[
+        str,
+        choose("--scope", SCOPES, metavar="SCOPE", help="user: all projects; project: this one."),
+    ] = "user",
+    shared: Annotated[
+        bool, Option("--shared", help="Use the committed settings file of the project.")
+    ] = False,
+    via: Annotated[
+        str,
+        choose(
+            "--via",
+            ROUTES,
+            metavar="VIA",
+            help="command: one process per event; mcp: the MCP server answers.",
+        ),
+    ] = "command",
+    server: Annotated[
+        str,
+        Option(
+            "--server",
+            metavar="URL",
+            help="Ask this shared brain too: https://HOST/v1/brains/NAME.",
+        ),
+    ] = "",
+    token_file: Annotated[
+        str,
+        Option("--token-file", metavar="FILE", help="Its token, in a file that only you can read."),
+    ] = "",
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
+    all_: Annotated[
+        bool, Option("--all", help="Every agent that is found on this machine.")
+    ] = False,
 ) -> None:
     """Connect a coding agent: add hooks and the MCP server.
 
@@ -261,16 +295,6 @@ def install(
     With `--server`, prompts are sent to a server, without secrets: see docs/server.md.
 
     Example: lessons install claude-code --dry-run
-
-    AGENT              claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli,
-                       vscode, grok-cli, crush, antigravity; or git.
-    --scope            user: all projects; project: this one.
-    --shared           Use the committed settings file of the project.
-    --via              command: one process per event; mcp: the MCP server answers.
-    --server URL       Ask this shared brain too: https://HOST/v1/brains/NAME.
-    --token-file FILE  Its token, in a file that only you can read.
-    --dry-run          Show the diff without writing.
-    --all              Every agent that is found on this machine.
     """
     if token_file and not server:
         raise InputError("--token-file belongs to a server; add --server URL")
@@ -282,24 +306,32 @@ def install(
 
 
 def uninstall(
-    agent: str | None = None,
-    scope: Annotated[str, SCOPES] = "user",
-    shared: bool = False,
-    dry_run: bool = False,
-    server: bool = False,
-    all_: bool = False,
+    agent: Annotated[
+        str | None,
+        Argument(
+            metavar="AGENT",
+            help="claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli, "
+            "vscode, grok-cli, crush, antigravity; or git.",
+        ),
+    ] = None,
+    scope: Annotated[
+        str,
+        choose("--scope", SCOPES, metavar="SCOPE", help="user: all projects; project: this one."),
+    ] = "user",
+    shared: Annotated[
+        bool, Option("--shared", help="Use the committed settings file of the project.")
+    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
+    server: Annotated[
+        bool, Option("--server", help="Forget the shared brain, and its token.")
+    ] = False,
+    all_: Annotated[
+        bool, Option("--all", help="Every agent that is found on this machine.")
+    ] = False,
 ) -> None:
     """Remove hooks and the MCP server from a coding agent.
 
     Example: lessons uninstall claude-code
-
-    AGENT      claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli, vscode,
-               grok-cli, crush, antigravity; or git.
-    --scope    user: all projects; project: this one.
-    --shared   Use the committed settings file of the project.
-    --dry-run  Show the diff without writing.
-    --server   Forget the shared brain, and its token.
-    --all      Every agent that is found on this machine.
     """
     if server:
         _forget_server(dry_run=dry_run)
@@ -320,16 +352,22 @@ NOBODY = (
 )
 
 
-def setup(yes: bool = False, undo: bool = False) -> None:
+def setup(
+    yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
+    undo: Annotated[
+        bool,
+        Option(
+            "--undo",
+            help="Disconnect the agents, restore their former files, remove the first lesson.",
+        ),
+    ] = False,
+) -> None:
     """Connect the agents found here, and see a lesson arrive.
 
     Shows what it would change and asks once. Comments and other entries of the agents' settings
     stay. `lessons install` connects one agent, or a project.
 
     Example: lessons setup --yes
-
-    --yes   Do not ask.
-    --undo  Disconnect the agents, restore their former files, remove the first lesson.
     """
     how: dict[str, Any] = {"undo": undo, "scope": "user", "shared": False}
     present = list(filter(is_present, AGENTS))

@@ -12,7 +12,6 @@ import typer
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
-from lessons_kb.cli.declare import declare_options
 from lessons_kb.cli.output import Options, at_end, current, discard_output, say, tell
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
@@ -39,9 +38,6 @@ _OPTIONAL_VALUE = ("--diff", "--from-session", "--with")
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What says, where no file is named, that standard output takes no more."""
 
-_UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
-"""Root of what a wrong command line raises; typer does not export it."""
-
 
 class _Commands(TyperGroup):
     """The commands under the headings of GROUPS; each is imported when it is called."""
@@ -58,17 +54,9 @@ class _Commands(TyperGroup):
             return None
         module = import_module(f"lessons_kb.cli.{COMMANDS[cmd_name][0]}")
         function = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name))
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        told = declare_options(function)
-        alone.command(cmd_name, help=told, hidden=cmd_name in _HIDDEN)(function)
-        command: Any = typer.main.get_command(alone)
-        for one in command.params:  # a type of Python says nothing to a user
-            if one.param_type_name == "argument":
-                one.display_type_rich = lambda **_: ""
-            elif not one.is_flag:
-                one.metavar = one.metavar or one.name.rstrip("_").upper()
-                one.show_default = one.show_default and one.default not in (0, "")
-        return command
+        program = typer.Typer(add_completion=False, rich_markup_mode=None)
+        program.command(cmd_name, hidden=cmd_name in _HIDDEN)(function)
+        return typer.main.get_command(program)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 typer passes it
         width = max(len(name) for name in COMMANDS if name not in _HIDDEN)
@@ -169,8 +157,9 @@ def _run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         tell("lessons: interrupted")
         return 130
-    except _UsageError as error:
-        command = error.ctx.command_path if error.ctx else "lessons"
+    except typer.TyperException as error:  # a wrong command line
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "lessons"
         told = error.format_message().rstrip(".").replace("Input should be", "it must be")
         return _fail(f"{told}; see `{command} --help`")
     except (BrokenPipeError, SystemExit) as stop:  # typer makes the second of the first

@@ -33,30 +33,57 @@ SHOWN = 20
 
 
 def mine(
-    all_projects: bool = False,
-    draft: Annotated[int, Option(min=0)] = 0,
-    since: str | None = None,
-    reviews: list[str] | None = None,
-    limit: Annotated[int, Option(min=1)] = SHOWN,
-    with_: str | None = None,
-    show_prompt: bool = False,
-    yes: bool = False,
+    all_projects: Annotated[
+        bool,
+        Option(
+            "--all-projects",
+            help="Read the sessions of all projects; drafts go to your user brain.",
+        ),
+    ] = False,
+    draft: Annotated[
+        int,
+        Option(
+            "--draft",
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Write drafts of the first N of the list.",
+        ),
+    ] = 0,
+    since: Annotated[
+        str | None,
+        Option("--since", metavar="DATE", help="Leave out what is older, as 2026-01-31."),
+    ] = None,
+    reviews: Annotated[
+        list[str] | None,
+        Option(
+            "--reviews",
+            metavar="FILE",
+            help="Read review comments, too: JSON exported from GitHub or GitLab; repeatable.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, Option("--limit", metavar="N", min=1, help="Length of the list.")
+    ] = SHOWN,
+    with_: Annotated[
+        str | None,
+        Option(
+            "--with",
+            metavar="[AGENT]",
+            help="With --draft: have claude, codex, gemini, opencode or copilot complete the "
+            "drafts, or a command that reads a prompt on stdin.",
+        ),
+    ] = None,
+    show_prompt: Annotated[
+        bool, Option("--show-prompt", help="Print what the agent would be sent; send nothing.")
+    ] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before it is sent.")] = False,
 ) -> None:
     """Find lessons in past agent sessions and commits; read only.
 
     Read the list, write drafts of its best, and accept them in `lessons review`.
 
     Example: lessons mine --draft 10 --with claude
-
-    --all-projects   Read the sessions of all projects; drafts go to your user brain.
-    --draft N        Write drafts of the first N of the list.
-    --since DATE     Leave out what is older, as 2026-01-31.
-    --reviews FILE   Read review comments, too: JSON exported from GitHub or GitLab; repeatable.
-    --limit N        Length of the list.
-    --with [AGENT]   With --draft: have claude, codex, gemini, opencode or copilot complete the
-                     drafts, or a command that reads a prompt on stdin.
-    --show-prompt    Print what the agent would be sent; send nothing.
-    --yes, -y        Do not ask before it is sent.
     """
     if not all_projects:
         brain = open_brain()

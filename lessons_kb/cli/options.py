@@ -26,25 +26,46 @@ FAIL_ON = {
     "never": (),
 }
 """A card of high severity is an error, one of low severity information."""
-ID = Argument(metavar="ID", help="Path, slug, or prefix.")
-CardId = Annotated[str, ID]
-Ids = Annotated[list[str], ID]
+CardId = Annotated[str, Argument(metavar="ID", help="Path, slug, or prefix.")]
+Ids = Annotated[list[str], Argument(metavar="ID...", help="Path, slug, or prefix.")]
+OptionalIds = Annotated[list[str] | None, Argument(metavar="ID...", help="Path, slug, or prefix.")]
 Paths = Annotated[
-    list[str] | None, Option(metavar="FILE", help="File being worked on; repeatable.")
+    list[str] | None,
+    Option("--path", metavar="FILE", help="File being worked on; repeatable."),
 ]
 Revision = Annotated[
     str | None,
-    Option(metavar="[REV]", help="Use the diff against REV; default: uncommitted changes."),
+    Option(
+        "--diff", metavar="[REV]", help="Use the diff against REV; default: uncommitted changes."
+    ),
 ]
-Stage = Annotated[str | None, Option(help="Current workflow stage.")]
-Session = Annotated[str | None, Option(help="Session whose earlier injections count.")]
-OnlyStage = Annotated[str | None, Option(help="Only this stage's cards.")]
-OnlyProject = Annotated[str | None, Option(help="Only this project's cards.")]
-ForProject = Annotated[str | None, Option(help="Only for this project.")]
-Tags = Annotated[str, Option(help="Topics, separated by commas.")]
-Format = Annotated[str, choose("--format", FORMATS)]
+Stage = Annotated[str | None, Option("--stage", metavar="STAGE", help="Current workflow stage.")]
+Session = Annotated[
+    str | None,
+    Option("--session", metavar="SESSION", help="Session whose earlier injections count."),
+]
+OnlyStage = Annotated[
+    str | None, Option("--stage", metavar="STAGE", help="Only this stage's cards.")
+]
+OnlyProject = Annotated[
+    str | None, Option("--project", metavar="PROJECT", help="Only this project's cards.")
+]
+ForProject = Annotated[
+    str | None, Option("--project", metavar="PROJECT", help="Only for this project.")
+]
+Tags = Annotated[str, Option("--tags", metavar="TAGS", help="Topics, separated by commas.")]
+Format = Annotated[
+    str,
+    choose("--format", FORMATS, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}."),
+]
 FailOn = Annotated[
-    str, choose("--fail-on", tuple(FAIL_ON), f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
+    str,
+    choose(
+        "--fail-on",
+        tuple(FAIL_ON),
+        metavar="FAIL_ON",
+        help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.",
+    ),
 ]
 
 

@@ -7,13 +7,14 @@ import functools
 import sys
 from typing import Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.cards import names
 from lessons_kb.brain.injected import session_of
 from lessons_kb.brain.post_check import read_change
 from lessons_kb.brain.verdicts import find_least_budget
+from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import (
     CardId,
     Paths,
@@ -52,29 +53,39 @@ _READ = (*KINDS, NOTE)
 
 
 def list_cards(
-    type_: Annotated[str | None, KINDS] = None,
-    status: Annotated[str | None, (*STATUSES, "all")] = None,
-    project: str | None = None,
-    stage: str | None = None,
-    tag: str | None = None,
-    severity: Annotated[str | None, SEVERITIES] = None,
-    sort: Annotated[str, tuple(_ORDERS)] = "recent",
-    limit: Positive = ROWS,
-    all_: bool = False,
+    type_: Annotated[
+        str | None, choose("--type", KINDS, metavar="TYPE", help="Only this kind.")
+    ] = None,
+    status: Annotated[
+        str | None,
+        choose(
+            "--status",
+            (*STATUSES, "all"),
+            metavar="STATUS",
+            help="active, ignored, archived or all.",
+        ),
+    ] = None,
+    project: Annotated[
+        str | None, Option("--project", metavar="PROJECT", help="Only this project's.")
+    ] = None,
+    stage: Annotated[
+        str | None, Option("--stage", metavar="STAGE", help="Only this stage's.")
+    ] = None,
+    tag: Annotated[str | None, Option("--tag", metavar="TAG", help="Only with this topic.")] = None,
+    severity: Annotated[
+        str | None, choose("--severity", SEVERITIES, metavar="SEVERITY", help="Only this severity.")
+    ] = None,
+    sort: Annotated[
+        str, choose("--sort", tuple(_ORDERS), metavar="SORT", help="recent, count, title or id.")
+    ] = "recent",
+    limit: Annotated[
+        int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of rows.")
+    ] = ROWS,
+    all_: Annotated[bool, Option("--all", help="Every row.")] = False,
 ) -> None:
     """List cards, most recent first.
 
     Example: lessons list --severity high --sort count
-
-    --type      Only this kind.
-    --status    active, ignored, archived or all.
-    --project   Only this project's.
-    --stage     Only this stage's.
-    --tag       Only with this topic.
-    --severity  Only this severity.
-    --sort      recent, count, title or id.
-    --limit     Maximum number of rows.
-    --all       Every row.
     """
     brain = open_brain()
     known = brain.cards.all(aliased=True)
@@ -143,21 +154,23 @@ def show(card_id: CardId) -> None:
 
 
 def search(
-    words: list[str] | None = None,
-    type_: Annotated[str | None, _READ] = None,
+    words: Annotated[
+        list[str] | None, Argument(metavar="QUERY...", help="What to search for; default: stdin.")
+    ] = None,
+    type_: Annotated[
+        str | None,
+        choose("--type", _READ, metavar="TYPE", help="Only lesson, playbook, qa-finding or note."),
+    ] = None,
     path: Paths = None,
     stage: Stage = None,
-    limit: Positive = 10,
-    explain: bool = False,
+    limit: Annotated[
+        int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of hits.")
+    ] = 10,
+    explain: Annotated[bool, Option("--explain", help="Show score, factors and terms.")] = False,
 ) -> None:
     """Search active cards and notes, by the words alone.
 
     Example: lessons search "allow list" --explain
-
-    QUERY      What to search for; default: stdin.
-    --type     Only lesson, playbook, qa-finding or note.
-    --limit    Maximum number of hits.
-    --explain  Show score, factors and terms.
     """
     query = read_text(words or [], what="query")
     if not query.strip():
@@ -189,23 +202,26 @@ def search(
 
 
 def preflight(
-    prompt: list[str] | None = None,
+    prompt: Annotated[
+        list[str] | None, Argument(metavar="PROMPT...", help="The prompt; default: stdin.")
+    ] = None,
     diff: Revision = None,
     path: Paths = None,
     stage: Stage = None,
     session: Session = None,
-    budget: Annotated[int | None, Option(min=0)] = None,
-    context: bool = False,
+    budget: Annotated[
+        int | None,
+        Option("--budget", metavar="BUDGET", min=0, help="Token budget of the whole block."),
+    ] = None,
+    context: Annotated[
+        bool, Option("--context/--no-context", help="Add excerpts of notes.")
+    ] = False,
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
 
     `lessons why PROMPT` explains the choice.
 
     Example: lessons preflight "Add a Telegram command that runs a shell script"
-
-    PROMPT                  The prompt; default: stdin.
-    --budget                Token budget of the whole block.
-    --context/--no-context  Add excerpts of notes.
     """
     try:
         brain = open_brain()

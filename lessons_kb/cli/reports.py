@@ -11,7 +11,7 @@ from itertools import product
 from typing import Annotated
 
 import typer
-from typer import Option
+from typer import Argument, Option
 
 from lessons_kb.brain.evaluation import MISS, Fault, Report
 from lessons_kb.brain.evaluation import evaluate as measure
@@ -78,15 +78,19 @@ _HISTORY = {
 """What is counted by day → its column."""
 
 
-def stats(card: str | None = None, stage: OnlyStage = None, project: OnlyProject = None) -> None:
+def stats(
+    card: Annotated[
+        str | None, Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
+    ] = None,
+    stage: OnlyStage = None,
+    project: OnlyProject = None,
+) -> None:
     """Show what was injected, what came back, and what helps.
 
     With `[effect] withhold = 0.1` in your own settings each lesson is withheld from a tenth of
     your sessions, to compare with; see docs/effect.md.
 
     Example: lessons stats telegram-allowlist
-
-    [ID]  One card: path, slug, or prefix.
     """
     noun = open_brain().stats
     if card is not None:
@@ -268,10 +272,21 @@ STDOUT = "-"
 
 
 def report(
-    output: str | None = None,
+    output: Annotated[
+        str | None,
+        Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="File to write; - for stdout. Default: lessons-report.html in .lessons, which "
+            "git ignores.",
+        ),
+    ] = None,
     stage: OnlyStage = None,
     project: OnlyProject = None,
-    rows: Annotated[int, Option(min=1)] = 20,
+    rows: Annotated[
+        int, Option("--rows", metavar="ROWS", min=1, help="Maximum number of cards in each list.")
+    ] = 20,
 ) -> None:
     """Write an HTML report on which lessons come up and help.
 
@@ -280,10 +295,6 @@ def report(
     cards stay valid when both are moved together.
 
     Example: lessons report -o report.html
-
-    --output, -o FILE  File to write; - for stdout. Default: lessons-report.html in .lessons,
-                       which git ignores.
-    --rows             Maximum number of cards in each list.
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
@@ -357,7 +368,27 @@ _MAX_QUERY = 200
 """Characters of a prompt that are shown."""
 
 
-def evaluate(file: str, fail_under: list[str] | None = None, engine: str | None = None) -> None:
+def evaluate(
+    file: Annotated[
+        str, Argument(metavar="FILE", help='JSON lines: {"query": "…", "expected": ["id"]}.')
+    ],
+    fail_under: Annotated[
+        list[str] | None,
+        Option(
+            "--fail-under",
+            metavar="METRIC=VALUE",
+            help="Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.",
+        ),
+    ] = None,
+    engine: Annotated[
+        str | None,
+        Option(
+            "--engine",
+            metavar="ENGINE",
+            help="tantivy, rank-bm25, qdrant or all; default: the brain's.",
+        ),
+    ] = None,
+) -> None:
     """Measure retrieval on labelled prompts; name what went wrong.
 
     Each line of FILE is {"query": "…", "expected": ["id", …]}; an empty list means that nothing
@@ -369,10 +400,6 @@ def evaluate(file: str, fail_under: list[str] | None = None, engine: str | None 
     Less is better of the last four, so --fail-under false-injection=0.05 fails above that.
 
     Example: lessons eval prompts.jsonl --fail-under recall@5=0.8 --fail-under false-injection=0.05
-
-    FILE                         JSON lines: {"query": "…", "expected": ["id"]}.
-    --fail-under METRIC=VALUE    Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.
-    --engine                     tantivy, rank-bm25, qdrant or all; default: the brain's.
     """
     bounds = dict(map(_read_bound, fail_under or ()))
     labelled = parse_labelled(read_file(file), name=file)

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
+from typer import Option
 
 from lessons_kb.agents.headless import find_headless
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.drafts import Draft
+from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     confirm,
@@ -37,32 +39,47 @@ from lessons_kb.writers.prompt import SCHEMA, SYSTEM, build_prompt
 
 
 def review(
-    list_: bool = False,
-    show: str | None = None,
-    accept: str | None = None,
-    merge: tuple[str, str] | None = None,
-    discard: str | None = None,
-    on_duplicate: Annotated[str, ("fail", "new")] = "fail",
-    with_: str | None = None,
-    show_prompt: bool = False,
-    yes: bool = False,
+    list_: Annotated[bool, Option("--list", help="List the drafts.")] = False,
+    show: Annotated[str | None, Option("--show", metavar="ID", help="Print a draft.")] = None,
+    accept: Annotated[
+        str | None, Option("--accept", metavar="ID", help="Turn a complete draft into a card.")
+    ] = None,
+    merge: Annotated[
+        tuple[str, str] | None,
+        Option("--merge", metavar="ID CARD", help="Count a draft as an occurrence of a card."),
+    ] = None,
+    discard: Annotated[
+        str | None,
+        Option("--discard", metavar="ID", help="Remove a draft; one you edited goes to the trash."),
+    ] = None,
+    on_duplicate: Annotated[
+        str,
+        choose(
+            "--on-duplicate",
+            ("fail", "new"),
+            metavar="ON_DUPLICATE",
+            help="If the lesson exists: fail or new.",
+        ),
+    ] = "fail",
+    with_: Annotated[
+        str | None,
+        Option(
+            "--with",
+            metavar="[AGENT]",
+            help="Have an agent complete the drafts first: claude, codex, gemini, opencode, "
+            "copilot, each with options, or a command that reads a prompt on stdin.",
+        ),
+    ] = None,
+    show_prompt: Annotated[
+        bool, Option("--show-prompt", help="Print what would be sent, send nothing.")
+    ] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before it is sent.")] = False,
 ) -> None:
     """Review drafts on one screen: accept, edit, merge or discard.
 
     Without a terminal, list them.
 
     Example: lessons review --accept red-green-1a2b3c4d
-
-    --list           List the drafts.
-    --show ID        Print a draft.
-    --accept ID      Turn a complete draft into a card.
-    --merge ID CARD  Count a draft as an occurrence of a card.
-    --discard ID     Remove a draft; one you edited goes to the trash.
-    --on-duplicate   If the lesson exists: fail or new.
-    --with [AGENT]   Have an agent complete the drafts first: claude, codex, gemini, opencode,
-                     copilot, each with options, or a command that reads a prompt on stdin.
-    --show-prompt    Print what would be sent, send nothing.
-    --yes, -y        Do not ask before it is sent.
     """
     chosen = [name for name in (show, accept, merge, discard) if name is not None]
     if len(chosen) + list_ > 1:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from typing import Annotated, Any
 
-from typer import Option
+from typer import Argument, Option
 
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.table import AGENTS
@@ -24,17 +24,19 @@ from lessons_kb.service import daemon as hook_daemon
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.settings import NAME, add_token, read_tokens, remove_token
 
-Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on.")]
+Port = Annotated[int, Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on.")]
 
 
-def daemon(action: str = "run") -> None:
+def daemon(
+    action: Annotated[
+        str, Argument(metavar="[ACTION]", help="run (in the foreground), status or stop.")
+    ] = "run",
+) -> None:
     """Run, inspect or stop the process that answers hooks.
 
     The first hook starts it; it ends after 15 idle minutes.
 
     Example: lessons daemon status
-
-    [ACTION]  run (in the foreground), status or stop.
     """
     check_choice("ACTION", action, ("run", "status", "stop"))
     if action == "run":
@@ -57,15 +59,23 @@ def daemon(action: str = "run") -> None:
             print(f"  → {found.fix}")
 
 
-def mcp(http: bool = False, host: str = "127.0.0.1", port: Port = 8765) -> None:
+def mcp(
+    http: Annotated[bool, Option("--http", help="Use streamable HTTP instead of stdio.")] = False,
+    host: Annotated[
+        str,
+        Option(
+            "--host",
+            metavar="HOST",
+            help="Address to listen on; other than loopback needs a token.",
+        ),
+    ] = "127.0.0.1",
+    port: Port = 8765,
+) -> None:
     """Serve lessons to MCP clients, over stdio by default.
 
     Over HTTP the address is http://HOST:PORT/mcp. Requests from web pages of other sites are
     refused. Every program and user of this machine can send requests, unless LESSONS_MCP_TOKEN
     sets a token that each request must carry. Example: lessons mcp --http --port 8765
-
-    --http  Use streamable HTTP instead of stdio.
-    --host  Address to listen on; other than loopback needs a token.
     """
     if not install_agent.has_sdk():
         raise InputError(
@@ -116,19 +126,81 @@ def lsp() -> None:
 
 
 def serve(
-    words: list[str] | None = None,
-    may: str = "read",
-    name: str = "",
-    email: str = "",
-    host: str = "127.0.0.1",
+    words: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[BRAIN…|token add NAME|token list|token remove NAME]",
+            help="Folders to serve, each under its own name or NAME=FOLDER; default: the nearest "
+            "brain. Or what to do with tokens.",
+        ),
+    ] = None,
+    may: Annotated[
+        str,
+        Option("--may", metavar="SCOPES", help="Of a new token: read, propose, review, metrics."),
+    ] = "read",
+    name: Annotated[
+        str,
+        Option(
+            "--name",
+            metavar="NAME",
+            help="Of a new token that may review: who signs what is accepted.",
+        ),
+    ] = "",
+    email: Annotated[
+        str, Option("--email", metavar="EMAIL", help="The reviewer's address, for the same.")
+    ] = "",
+    host: Annotated[
+        str,
+        Option(
+            "--host",
+            metavar="HOST",
+            help="Address to listen on; other than loopback needs tokens and TLS.",
+        ),
+    ] = "127.0.0.1",
     port: Port = 8766,
-    tls_cert: str = "",
-    tls_key: str = "",
-    behind_proxy: bool = False,
-    branch: str = "",
-    rate: Annotated[float, Option(min=0.1)] = 100.0,
-    workers: Annotated[int, Option(min=1, max=64)] = 1,
-    max_body: Annotated[int, Option(min=1_000, max=32_000_000)] = 4_000_000,
+    tls_cert: Annotated[
+        str, Option("--tls-cert", metavar="FILE", help="Certificate chain (PEM).")
+    ] = "",
+    tls_key: Annotated[
+        str, Option("--tls-key", metavar="FILE", help="Its private key (PEM).")
+    ] = "",
+    behind_proxy: Annotated[
+        bool, Option("--behind-proxy", help="A proxy in front of this server speaks TLS.")
+    ] = False,
+    branch: Annotated[
+        str,
+        Option(
+            "--branch",
+            metavar="BRANCH",
+            help="Branch of a brain's repository for what is accepted; default: lessons-review.",
+        ),
+    ] = "",
+    rate: Annotated[
+        float,
+        Option(
+            "--rate", metavar="RATE", min=0.1, help="Requests a second that one token may send."
+        ),
+    ] = 100.0,
+    workers: Annotated[
+        int,
+        Option(
+            "--workers",
+            metavar="WORKERS",
+            min=1,
+            max=64,
+            help="Processes that answer; one more keeps the index.",
+        ),
+    ] = 1,
+    max_body: Annotated[
+        int,
+        Option(
+            "--max-body",
+            metavar="MAX_BODY",
+            min=1_000,
+            max=32_000_000,
+            help="Bytes that a request may have.",
+        ),
+    ] = 4_000_000,
 ) -> None:
     """Serve brains over HTTP: to agents, and to people as pages.
 
@@ -136,20 +208,6 @@ def serve(
     token, every program and user of this machine can ask. See docs/server.md.
 
     Example: lessons serve shop=~/src/shop
-
-    [BRAIN…|token add NAME|token list|token remove NAME]  Folders to serve, each under its own name
-                      or NAME=FOLDER; default: the nearest brain. Or what to do with tokens.
-    --may SCOPES      Of a new token: read, propose, review, metrics.
-    --name            Of a new token that may review: who signs what is accepted.
-    --email           The reviewer's address, for the same.
-    --host            Address to listen on; other than loopback needs tokens and TLS.
-    --tls-cert FILE   Certificate chain (PEM).
-    --tls-key FILE    Its private key (PEM).
-    --behind-proxy    A proxy in front of this server speaks TLS.
-    --branch          Branch of a brain's repository for what is accepted; default: lessons-review.
-    --rate            Requests a second that one token may send.
-    --workers         Processes that answer; one more keeps the index.
-    --max-body        Bytes that a request may have.
     """
     words = words or []
     if words[:1] == ["token"]:

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-from typer import Option
+from typer import Argument, Option
 
 from lessons_kb.agents.headless import find_task_command, own_environment
 from lessons_kb.cli.options import open_brain, read_file, split_list
@@ -34,18 +34,58 @@ _HEADING = (
 
 
 def trial(
-    file: str,
-    agent: str = "",
-    arms: str = ",".join(ARMS[:2]),
-    runs: Annotated[int, Option(min=1)] = 1,
-    jobs: Annotated[int, Option(min=1)] = 1,
-    budget: str = "",
-    seconds: Annotated[float, Option(min=1)] = 900.0,
-    out: str = "",
-    resume: bool = False,
-    from_history: Annotated[int, Option(min=0)] = 0,
-    check: str = "",
-    setup: str = "",
+    file: Annotated[str, Argument(metavar="TASKS", help="TOML or JSON lines; see docs/trial.md.")],
+    agent: Annotated[
+        str,
+        Option(
+            "--agent",
+            metavar="COMMAND",
+            help="An agent we know (claude-code, codex …), or a command with {prompt}.",
+        ),
+    ] = "",
+    arms: Annotated[
+        str, Option("--arms", metavar="LIST", help="Arms to compare: without, with, placebo.")
+    ] = ",".join(ARMS[:2]),
+    runs: Annotated[
+        int, Option("--runs", metavar="N", min=1, help="Runs of each task in each arm.")
+    ] = 1,
+    jobs: Annotated[int, Option("--jobs", metavar="N", min=1, help="Runs at the same time.")] = 1,
+    budget: Annotated[
+        str, Option("--budget", metavar="AMOUNT", help="Stop at $5, or at 300k tokens.")
+    ] = "",
+    seconds: Annotated[
+        float, Option("--seconds", metavar="N", min=1, help="Deadline of the agent, for each run.")
+    ] = 900.0,
+    out: Annotated[
+        str, Option("--out", metavar="DIR", help="Keep results here, not in our state.")
+    ] = "",
+    resume: Annotated[bool, Option("--resume", help="Go on with what has no result yet.")] = False,
+    from_history: Annotated[
+        int,
+        Option(
+            "--from-history",
+            metavar="N",
+            min=0,
+            show_default=False,
+            help="Write TASKS: N tasks from past fixes and their tests.",
+        ),
+    ] = 0,
+    check: Annotated[
+        str,
+        Option(
+            "--check",
+            metavar="COMMAND",
+            help="With --from-history: how the tests in {files} are run.",
+        ),
+    ] = "",
+    setup: Annotated[
+        str,
+        Option(
+            "--setup",
+            metavar="COMMAND",
+            help="With --from-history: what is run first in each folder.",
+        ),
+    ] = "",
 ) -> None:
     """Let an agent do the same tasks with and without lessons.
 
@@ -53,19 +93,6 @@ def trial(
     says whether it is right. Nothing in your repository is changed.
 
     Example: lessons trial tasks.toml --agent claude-code
-
-    TASKS             TOML or JSON lines; see docs/trial.md.
-    --agent COMMAND   An agent we know (claude-code, codex …), or a command with {prompt}.
-    --arms LIST       Arms to compare: without, with, placebo.
-    --runs N          Runs of each task in each arm.
-    --jobs N          Runs at the same time.
-    --budget AMOUNT   Stop at $5, or at 300k tokens.
-    --seconds N       Deadline of the agent, for each run.
-    --out DIR         Keep results here, not in our state.
-    --resume          Go on with what has no result yet.
-    --from-history N  Write TASKS: N tasks from past fixes and their tests.
-    --check COMMAND   With --from-history: how the tests in {files} are run.
-    --setup COMMAND   With --from-history: what is run first in each folder.
     """
     repository = Repository(os.getcwd()).top
     if from_history:

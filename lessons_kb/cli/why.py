@@ -6,6 +6,9 @@ import datetime as dt
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brain import Brain
@@ -56,23 +59,31 @@ def _teach(brain: Brain, name: str, prompt: str) -> None:
 
 
 def why(
-    prompt: list[str] | None = None,
-    session: str | None = None,
-    path: list[str] | None = None,
-    stage: str | None = None,
-    add_symptom: str | None = None,
+    prompt: Annotated[
+        list[str] | None,
+        Argument(metavar="PROMPT...", help="Prompt to explain; nothing is recorded."),
+    ] = None,
+    session: Annotated[
+        str | None,
+        Option("--session", metavar="SESSION", help="Session to explain; default: the latest."),
+    ] = None,
+    path: Annotated[
+        list[str] | None,
+        Option("--path", metavar="FILE", help="With PROMPT: file being worked on; repeatable."),
+    ] = None,
+    stage: Annotated[
+        str | None, Option("--stage", metavar="STAGE", help="With PROMPT: workflow stage.")
+    ] = None,
+    add_symptom: Annotated[
+        str | None,
+        Option("--add-symptom", metavar="ID", help="Add the prompt to the symptoms of this card."),
+    ] = None,
 ) -> None:
     """Explain what was injected last, and why the rest was not.
 
     On a terminal it offers to teach the prompt to a card that was nearly injected.
 
     Example: lessons why "Add a Telegram command that runs a shell script"
-
-    PROMPT            Prompt to explain; nothing is recorded.
-    --session         Session to explain; default: the latest.
-    --path FILE       With PROMPT: file being worked on; repeatable.
-    --stage           With PROMPT: workflow stage.
-    --add-symptom ID  Add the prompt to the symptoms of this card.
     """
     text = " ".join(prompt or ())
     if prompt and not text.strip():
@@ -179,10 +190,26 @@ def count_marks(effect: Effect) -> str:
 
 def mark(
     card: CardId,
-    what: str,
-    session: str | None = None,
-    prompt: str | None = None,
-    yes: bool = False,
+    what: Annotated[str, Argument(metavar="MARK", help="helpful, harmful, or irrelevant.")],
+    session: Annotated[
+        str | None,
+        Option(
+            "--session",
+            metavar="SESSION",
+            help="Session that the mark is about; one mark per session.",
+        ),
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        Option(
+            "--prompt",
+            metavar="PROMPT",
+            help="With irrelevant: the prompt. Default: the last one with this card.",
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, Option("--yes", "-y", help="With irrelevant: write it without asking.")
+    ] = False,
 ) -> None:
     """Record that a lesson helped, misled or was not relevant.
 
@@ -190,11 +217,6 @@ def mark(
     stays silent for that prompt and its like.
 
     Example: lessons mark telegram-allowlist irrelevant --prompt "rename the bot"
-
-    MARK       helpful, harmful, or irrelevant.
-    --session  Session that the mark is about; one mark per session.
-    --prompt   With irrelevant: the prompt. Default: the last one with this card.
-    --yes, -y  With irrelevant: write it without asking.
     """
     brain = open_brain()
     effect = brain.stats.mark(card, what, session=session)

@@ -251,7 +251,7 @@ def test_an_untrusted_brain_is_silent_with_one_hint(lessons, brain):
 
 BAD_INPUT = [
     (["nonsense"], "No such command 'nonsense'"),
-    (["bump"], "Missing argument 'ID'"),
+    (["bump"], "Missing argument 'ID...'"),
     (["bump", "telegrm-allowlist"], "did you mean lessons/telegram-allowlist.md"),
     (["show", "zzz"], "lessons list"),
     (["create", ""], "title"),
