@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _WORK = {
+    "commands": "time and memory of each command and of --help, beside another build",
     "speed": "time and memory beside a bare interpreter",
     "quality": "ranking beside plain retrieval tools",
     "cluster": "order of the cluster's engine beside the reference",
@@ -117,7 +118,16 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="NAME=CLONE",
                 help="clone of the repository that a brain is from: compound, kitcn, plate",
             )
-        if name == "speed":
+        if name == "commands":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
+            command.add_argument(
+                "--typer",
+                action="append",
+                default=[],
+                metavar="PYTHON",
+                help="interpreter with another version of typer, for its row; repeatable",
+            )
+        if name in ("commands", "speed"):
             command.add_argument(
                 "--rows", metavar="A,B", help="only rows whose name begins with one of these"
             )
