@@ -47,8 +47,6 @@ _ORDERS = {
     "id": lambda card: card.id,
 }
 
-
-Positive = Annotated[int, Option(min=1)]
 _READ = (*KINDS, NOTE)
 
 

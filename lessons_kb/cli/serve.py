@@ -16,6 +16,7 @@ from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.discovery import discover
 from lessons_kb.brain.drafts import BRANCH
 from lessons_kb.cli.declare import check_choice
+from lessons_kb.cli.options import Port
 from lessons_kb.cli.output import options, pick, print_answer, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.process.git import check_name
@@ -23,8 +24,6 @@ from lessons_kb.process.programs import install_command
 from lessons_kb.service import daemon as hook_daemon
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.settings import NAME, add_token, read_tokens, remove_token
-
-Port = Annotated[int, Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on.")]
 
 
 def daemon(
