@@ -69,7 +69,6 @@ one. An event answered without a daemon loads none of them."""
 LATE = {
     "__init__.py": "the front door opens for free",
     "hook_client.py": "a module that only Windows has, in a file that imports no contextlib",
-    "cli/entry.py": "git's merge driver loads no command line, and no command the merge driver",
     "service/fallback.py": "the watch over the deadline runs before anything else is loaded",
 }
 """Files that import others late, and why."""

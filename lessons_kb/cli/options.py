@@ -54,9 +54,7 @@ ForProject = Annotated[
     str | None, Option("--project", metavar="PROJECT", help="Only for this project.")
 ]
 Tags = Annotated[str, Option("--tags", metavar="TAGS", help="Topics, separated by commas.")]
-Port = Annotated[
-    int, Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on.")
-]
+Port = Annotated[int, Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on.")]
 Format = Annotated[
     str,
     choose("--format", FORMATS, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}."),

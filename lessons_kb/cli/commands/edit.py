@@ -1,0 +1,25 @@
+"""`lessons edit`: open a card in the user's editor."""
+
+from __future__ import annotations
+
+import os
+
+from lessons_kb.cli.options import CardId, open_brain
+from lessons_kb.cli.output import is_interactive
+from lessons_kb.cli.write_card import edit_file, say_unfinished
+from lessons_kb.errors import InputError
+
+
+def edit(card: CardId) -> None:
+    """Open a card in your editor, and say what it still needs.
+
+    Example: lessons edit telegram-allowlist
+    """
+    brain = open_brain()
+    layer, found = brain.cards.find(card, notes=False)
+    name, path = f"{layer.alias}:{found.id}", os.path.join(layer.root, *found.id.split("/"))
+    if not is_interactive():
+        raise InputError(f"an editor needs a terminal; edit {path} yourself")
+    say_unfinished(brain, name, heading="fill in:")
+    edit_file(path)
+    say_unfinished(brain, name)

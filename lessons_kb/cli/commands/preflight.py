@@ -1,0 +1,64 @@
+"""`lessons preflight`: the block of lessons for a prompt."""
+
+from __future__ import annotations
+
+import functools
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lessons_kb import render
+from lessons_kb.brain.post_check import read_change
+from lessons_kb.brain.verdicts import find_least_budget
+from lessons_kb.cli.options import Paths, Revision, Session, Stage, open_brain, read_text
+from lessons_kb.cli.output import options, print_json, say, tell
+from lessons_kb.errors import Untrusted
+from lessons_kb.preflight.block import footer, shown_name
+
+
+def preflight(
+    prompt: Annotated[
+        list[str] | None, Argument(metavar="PROMPT...", help="The prompt; default: stdin.")
+    ] = None,
+    diff: Revision = None,
+    path: Paths = None,
+    stage: Stage = None,
+    session: Session = None,
+    budget: Annotated[
+        int | None,
+        Option("--budget", metavar="BUDGET", min=0, help="Token budget of the whole block."),
+    ] = None,
+    context: Annotated[
+        bool, Option("--context/--no-context", help="Add excerpts of notes.")
+    ] = False,
+) -> None:
+    """Print the lessons that matter for a prompt, or nothing.
+
+    `lessons why PROMPT` explains the choice.
+
+    Example: lessons preflight "Add a Telegram command that runs a shell script"
+    """
+    try:
+        brain = open_brain()
+    except Untrusted as error:
+        say(str(error))  # silence is the answer; why stands on stderr
+        return
+    if diff is None:
+        text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
+    else:
+        change = read_change(brain, diff)
+        text = " ".join([*(prompt or []), *change.files, *change.added])
+        paths = (*(path or ()), *change.files)
+    ask = functools.partial(brain.preflight, text, stage=stage, paths=paths, context=context)
+    block = ask(session=session or "", budget=budget)
+    language = brain.layers[0].settings.language
+    if options().json:
+        print_json(render.preflight_data(block, language))
+    elif block.text:
+        print(block.text)
+    if block.lessons and not options().json:
+        tell(footer([shown_name(hit) for hit in block.lessons], language))
+    retry = functools.partial(ask, remember=False, fresh=False)
+    if (least := find_least_budget(block, lambda tokens: retry(budget=tokens))) is not None:
+        hint = f"use --budget {least} or more" if least else "raise `model_context`"
+        say(f"the token budget is too small for any lesson; {hint}")
