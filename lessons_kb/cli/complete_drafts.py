@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lessons_kb.agents.headless import find_headless
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.drafts import Draft
 from lessons_kb.cli.output import confirm, draw_progress, say
+from lessons_kb.collection.drafts import Draft
 from lessons_kb.errors import InputError
-from lessons_kb.store.settings import WriterSettings, read_user_settings
+from lessons_kb.library import Library
+from lessons_kb.store.user_settings import WriterSettings, read_user_settings
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.writers.complete import Ask, Completed, complete, tell
@@ -23,9 +23,9 @@ def print_prompts(prompts: Mapping[str, str]) -> None:
         print(f"##### {clean_line(name)}\n\n{SYSTEM}\n\n{visible(prompt)}")
 
 
-def build_prompts(brain: Brain, drafts: Sequence[Draft]) -> dict[str, str]:
+def build_prompts(brains: Library, drafts: Sequence[Draft]) -> dict[str, str]:
     """Return the prompt for each draft by its id."""
-    return {draft.id: build_prompt(brain, draft) for draft in drafts}
+    return {draft.id: build_prompt(brains, draft) for draft in drafts}
 
 
 def open_ask(
@@ -45,15 +45,15 @@ def open_ask(
 
 
 def write_drafts(
-    brain: Brain, drafts: Sequence[Draft], command: str, *, yes: bool
+    brains: Library, drafts: Sequence[Draft], command: str, *, yes: bool
 ) -> list[Completed]:
     """Have an agent complete drafts after a yes, and say what became of each."""
-    ask = open_ask(command, build_prompts(brain, drafts), "draft", schema=SCHEMA, yes=yes)
+    ask = open_ask(command, build_prompts(brains, drafts), "draft", schema=SCHEMA, yes=yes)
     if not drafts:
         say("no drafts to complete")
         return []
     with draw_progress("writing") as show:
-        done = complete(brain, drafts, ask, progress=show)
+        done = complete(brains, drafts, ask, progress=show)
     for line in tell(done):
         say(clean_line(line))
     return done

@@ -18,14 +18,14 @@ from lessons_kb.agents.install.settings_files import (
 )
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.discovery import look
-from lessons_kb.brain.git_merge import share, unshare
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import options, print_json, print_wrapped
+from lessons_kb.collection.git_merge import share, unshare
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
 from lessons_kb.process.programs import install_command
-from lessons_kb.store.settings import FileChange
-from lessons_kb.store.user_state import git_top, user_brain
+from lessons_kb.store.foreign_settings import FileChange
+from lessons_kb.store.locations import git_top, user_brain
 from lessons_kb.text.sanitize import visible
 
 GIT = "git"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lessons_kb.learn.lesson_effect import MARKS, Effect
+from lessons_kb.ledger.lesson_effect import MARKS, Effect
 
 
 def count_marks(effect: Effect) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from lessons_kb.brain.git_merge import merge_files
+from lessons_kb.collection.git_merge import merge_files
 from lessons_kb.errors import LessonsError
 from lessons_kb.text.sanitize import visible
 

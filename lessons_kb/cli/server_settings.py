@@ -10,20 +10,17 @@ import typer
 
 from lessons_kb.agents.install.edit_json import put_table, take_table
 from lessons_kb.brain.discovery import make_brain
-from lessons_kb.brain.health import MARKS, check_server
-from lessons_kb.brain.shared_server import name_server
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import say
+from lessons_kb.collection.doctor import MARKS, check_server
 from lessons_kb.errors import InputError
+from lessons_kb.find.shared_server import name_server
 from lessons_kb.process.git import list_files
-from lessons_kb.store.settings import (
-    ServerSettings,
-    read_key,
-    read_settings_file,
-    read_user_settings,
-    replace_settings_file,
-)
-from lessons_kb.store.user_state import git_top, user_brain, user_settings_path, write_private
+from lessons_kb.store.foreign_settings import read_settings_file, replace_settings_file
+from lessons_kb.store.locations import git_top, user_brain, user_settings_path
+from lessons_kb.store.private_files import write_private
+from lessons_kb.store.secrets import read_key
+from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 
 _TABLE = ("server",)
 

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.cards import ON_DUPLICATE
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import split_list
 from lessons_kb.cli.output import is_interactive, say
+from lessons_kb.collection.cards import ON_DUPLICATE
 from lessons_kb.errors import DuplicateCard, InputError
+from lessons_kb.library import Library
 from lessons_kb.model import KINDS, PATTERNS, SEVERITIES, Card, Pattern
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.render import finding_line
@@ -135,18 +135,23 @@ def _parse_pattern(text: str) -> Pattern:
 
 
 def write_card(
-    brain: Brain, title: str, on_duplicate: str | None, details: Mapping[str, Any], *, whole: bool
+    brains: Library,
+    title: str,
+    on_duplicate: str | None,
+    details: Mapping[str, Any],
+    *,
+    whole: bool,
 ) -> Card:
     """Write a card, from standard input where the title is ``-``."""
     if on_duplicate == "ask" and not is_interactive():
         raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
     rule = "fail" if on_duplicate in (None, "ask") else on_duplicate
     if title == STDIN:
-        return brain.cards.add_text(_read_card(details), whole=whole, on_duplicate=rule)
-    return brain.cards.create(title, on_duplicate=rule, whole=whole, **details)
+        return brains.cards.add_text(_read_card(details), whole=whole, on_duplicate=rule)
+    return brains.cards.create(title, on_duplicate=rule, whole=whole, **details)
 
 
-def ask_duplicate(brain: Brain, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
+def ask_duplicate(brains: Library, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
     """Ask about a duplicate where that is possible: count it, or None for a second card."""
     if on_duplicate not in (None, "ask") or not is_interactive():
         raise error
@@ -155,7 +160,7 @@ def ask_duplicate(brain: Brain, error: DuplicateCard, on_duplicate: str | None) 
     answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]
     if answer not in ("b", "n"):
         raise typer.Abort
-    return brain.bump(error.existing)[0] if answer == "b" else None
+    return brains.bump(error.existing)[0] if answer == "b" else None
 
 
 def _read_card(details: Mapping[str, Any]) -> str:
@@ -180,14 +185,14 @@ def edit_file(path: str) -> None:
         say(f"{editor} ended with exit code {code}")
 
 
-def say_unfinished(brain: Brain, name: str, *, heading: str = "") -> None:
+def say_unfinished(brains: Library, name: str, *, heading: str = "") -> None:
     """Say what is wrong with a card and what it still needs, nothing where it is complete."""
-    document = brain.cards.read(name)[1]
+    document = brains.cards.read(name)[1]
     for finding in document.findings if document.card else ():
         if finding.level != "info":
             say(finding_line(finding))
-    if missing := brain.cards.find_lacks(name):
-        card = brain.cards.get(name)
+    if missing := brains.cards.find_lacks(name):
+        card = brains.cards.get(name)
         state = "still the template, so it is not injected" if card.template else "not complete"
         say(heading or f"{clean_line(card.id)} is {state}; it needs:")
         for line in missing:

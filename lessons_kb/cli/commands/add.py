@@ -26,7 +26,7 @@ from lessons_kb.cli.write_card import (
     write_card,
 )
 from lessons_kb.errors import DuplicateCard, Incomplete
-from lessons_kb.learn.draft_text import MISSING
+from lessons_kb.mining.draft_text import MISSING
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import shell_word
 
@@ -110,13 +110,13 @@ def add(
         project=project,
         stage=stage,
     )
-    brain = open_brain()
+    brains = open_brain()
     while True:
         try:
-            card = write_card(brain, title, on_duplicate, chosen.as_details(), whole=True)
+            card = write_card(brains, title, on_duplicate, chosen.as_details(), whole=True)
             break
         except DuplicateCard as error:
-            if existing := ask_duplicate(brain, error, on_duplicate):
+            if existing := ask_duplicate(brains, error, on_duplicate):
                 card = existing
                 break
             on_duplicate = "new"

@@ -9,10 +9,6 @@ import typer
 from typer import Argument, Option
 
 from lessons_kb import render
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.detection import detect_diff, tell_line
-from lessons_kb.brain.post_check import read_change, read_diff_evidence
-from lessons_kb.check.item_states import read_texts
 from lessons_kb.cli.annotations import print_found
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import (
@@ -27,7 +23,11 @@ from lessons_kb.cli.options import (
 )
 from lessons_kb.cli.output import options, say
 from lessons_kb.errors import InputError
+from lessons_kb.find.detection import detect_diff, tell_line
+from lessons_kb.library import Library
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN, CheckedItem, DetectedLine, Finding
+from lessons_kb.outcome.post_check import read_change, read_diff_evidence
+from lessons_kb.postcheck.item_states import read_texts
 from lessons_kb.text.sanitize import counted
 
 FAILING = (DENIED, CONTRADICTED, OPEN)
@@ -74,16 +74,16 @@ def check(
         check_choice("--fail-on", state, FAILING)
     if last and (answer or card or evidence or diff is not None):
         raise InputError("--last takes no answer, --card, --evidence or --diff; leave them out")
-    brain, chosen = open_brain(), card
+    brains, chosen = open_brain(), card
     seen = read_texts([read_file(name) for name in evidence or ()])
     text, detected = " ".join(answer or ()), list[DetectedLine]()
     if diff is not None:
-        change = read_change(brain, diff)
+        change = read_change(brains, diff)
         seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
-        detected = [tell_line(*one) for one in detect_diff(brain, change.text)]
+        detected = [tell_line(*one) for one in detect_diff(brains, change.text)]
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
-            block = brain.preflight(query, paths=change.files, context=False, remember=False)
+            block = brains.preflight(query, paths=change.files, context=False, remember=False)
             chosen = [hit.card.id for hit in block.lessons]
             chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
     elif not last:
@@ -91,9 +91,9 @@ def check(
         if not text.strip() and not evidence:
             raise InputError("answer missing; pass it as an argument or on stdin")
     if last:
-        result = brain.check_last(session)
+        result = brains.check_last(session)
     else:
-        result = brain.check(text, cards=chosen, evidence=seen, detected=detected, session=session)
+        result = brains.check(text, cards=chosen, evidence=seen, detected=detected, session=session)
         if chosen is None and not result.checked:
             say("no lesson to check: none was injected for the last prompt; use --card ID")
     if diff is not None and OPEN not in failing:  # of which nothing is known
@@ -106,15 +106,15 @@ def check(
     print_found(
         "json" if options().json else form,
         render.check_data(result),
-        render.check_text(result, brain.layers[0].settings.language).splitlines(),
-        (_annotate_item(brain, item) for item in result.unaddressed),
+        render.check_text(result, brains.members[0].settings.language).splitlines(),
+        (_annotate_item(brains, item) for item in result.unaddressed),
     )
     if any(item.state in failing for item in result.items):
         raise typer.Exit(1)
 
 
-def _annotate_item(brain: Brain, item: CheckedItem) -> Finding:
-    path, document = brain.cards.read(item.card.id)
+def _annotate_item(brains: Library, item: CheckedItem) -> Finding:
+    path, document = brains.cards.read(item.card.id)
     items = document.card.checklist if document.card else ()
     line = 0
     if item.item in items and len(items) == len(document.checklist_lines):

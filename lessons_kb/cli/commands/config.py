@@ -11,7 +11,7 @@ from lessons_kb.cards.keys import build_schema
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import options, print_json, print_table
 from lessons_kb.config import flat_settings
-from lessons_kb.store.settings import read_settings
+from lessons_kb.store.brain_settings import read_settings
 
 
 def config(
@@ -26,7 +26,7 @@ def config(
     if schema:
         print_json(build_schema())
         return
-    settings, origins = read_settings(open_brain().layers[0].root)
+    settings, origins = read_settings(open_brain().members[0].root)
     rows = [
         (key, value, origins.get(key, "default")) for key, value in flat_settings(settings).items()
     ]

@@ -76,32 +76,32 @@ def create(
         stage=stage,
     )
     details = chosen.as_details()
-    brain = open_brain()
+    brains = open_brain()
     sketch = None
     if from_diff is not None and from_session is not None:
         raise InputError("--from-diff and --from-session cannot be combined; use one")
     if from_diff is not None:
-        sketch = brain.drafts.sketch_diff(from_diff)
+        sketch = brains.drafts.sketch_diff(from_diff)
     elif from_session is not None:
-        sketch = brain.drafts.sketch_session(from_session or None, title=title)
+        sketch = brains.drafts.sketch_session(from_session or None, title=title)
     if sketch is not None:
         details["paths"] = details["paths"] or sketch.paths
         details["sections"] = {**sketch.sections, **details["sections"]}
     try:
-        card = write_card(brain, title, on_duplicate, details, whole=False)
+        card = write_card(brains, title, on_duplicate, details, whole=False)
     except DuplicateCard as error:
-        known = ask_duplicate(brain, error, on_duplicate)
-        card = known or write_card(brain, title, "new", details, whole=False)
+        known = ask_duplicate(brains, error, on_duplicate)
+        card = known or write_card(brains, title, "new", details, whole=False)
     is_new = card.occurrences == 1 and not options().json
     if is_new and edit and is_interactive():
-        path = brain.cards.read(card.id)[0]
+        path = brains.cards.read(card.id)[0]
         before = read_file(path)
-        say_unfinished(brain, card.id, heading="fill in:")
+        say_unfinished(brains, card.id, heading="fill in:")
         edit_file(path)
         if sketch is None and read_file(path) == before:
-            brain.cards.delete(card.id)
+            brains.cards.delete(card.id)
             say("left as it was: no card was written")
             return
     print_answer(as_data(card), name_card(card))
     if is_new:
-        say_unfinished(brain, card.id)
+        say_unfinished(brains, card.id)

@@ -22,11 +22,11 @@ def delete(
 
     Example: lessons delete telegram-allowlist --yes
     """
-    brain = open_brain()
-    names = [brain.cards.find(name, notes=False)[1].id for name in ids]
+    brains = open_brain()
+    names = [brains.cards.find(name, notes=False)[1].id for name in ids]
     if not yes:
         if not sys.stdin.isatty():
             command = " ".join(map(shell_word, ["lessons", "delete", *names, "--yes"]))
             raise InputError(f"delete needs confirmation; run `{command}`")
         typer.confirm(f"Move {', '.join(names)} to the trash?", abort=True, err=True)
-    print_cards(brain.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")
+    print_cards(brains.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")

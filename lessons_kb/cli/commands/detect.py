@@ -9,16 +9,6 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.detection import (
-    Months,
-    detect_diff,
-    detect_files,
-    detect_history,
-    list_tree,
-    tell_unused,
-)
-from lessons_kb.brain.post_check import read_change
 from lessons_kb.cards.rule_files import TOOLS, format_rules
 from lessons_kb.cards.sections import find_failing_examples
 from lessons_kb.cli.annotations import print_found
@@ -26,7 +16,17 @@ from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import FAIL_ON, FailOn, Format, Revision, open_brain, relative_path
 from lessons_kb.cli.output import options, pick, print_json, print_table, say
 from lessons_kb.errors import InputError
+from lessons_kb.find.detection import (
+    Months,
+    detect_diff,
+    detect_files,
+    detect_history,
+    list_tree,
+    tell_unused,
+)
+from lessons_kb.library import Library
 from lessons_kb.model import Card, Finding, as_data
+from lessons_kb.outcome.post_check import read_change
 from lessons_kb.store.files import relative, write_export
 from lessons_kb.text.sanitize import counted, visible
 
@@ -79,28 +79,28 @@ def detect(
         return
     if history and form not in ("text", "json"):
         raise InputError("--history is printed as text or json; choose one of them")
-    brain = open_brain()
-    brain.refresh()
-    for line in tell_unused(brain):
+    brains = open_brain()
+    brains.refresh()
+    for line in tell_unused(brains):
         say(line)
     if history:
-        _print_history(brain, detect_history(brain), form)
+        _print_history(brains, detect_history(brains), form)
         return
     if diff is not None:
-        change = read_change(brain, diff)
+        change = read_change(brains, diff)
         if change.truncated:
             say("the change is too long; only its first part was looked at")
-        found = detect_diff(brain, change.text)
+        found = detect_diff(brains, change.text)
     else:
         starts = []
         for path in paths or ():
             if not os.path.exists(path):
                 raise InputError(f"no file or folder {path}; give one that exists")
-            starts.append(relative(brain.directory, os.path.realpath(path)))
-        found = list(detect_files(brain, list_tree(brain.directory, starts, tell=say)))
+            starts.append(relative(brains.directory, os.path.realpath(path)))
+        found = list(detect_files(brains, list_tree(brains.directory, starts, tell=say)))
     data, lines, annotations = list[dict[str, Any]](), list[str](), list[Finding]()
     for card, match in found:
-        path = relative_path(os.path.normpath(os.path.join(brain.directory, match.path)))
+        path = relative_path(os.path.normpath(os.path.join(brains.directory, match.path)))
         told = f"`{match.text}` — “{card.title}” ({card.id})"
         place: dict[str, Any] = {
             "path": path,
@@ -147,11 +147,11 @@ def _export_rules(cards: Sequence[Card], tool: str, paths: Sequence[str]) -> Non
     say(f"{counted(len(files), 'file')} written to {visible(paths[0])}")
 
 
-def _print_history(brain: Brain, history: Mapping[tuple[str, str], Months], form: str) -> None:
+def _print_history(brains: Library, history: Mapping[tuple[str, str], Months], form: str) -> None:
     cards = {
-        (layer.alias, card.id): card
-        for layer in brain.layers
-        for card in layer.read(lambda one: one.catalogue.all_cards())
+        (brain.alias, card.id): card
+        for brain in brains.members
+        for card in brain.read(lambda one: one.catalogue.all_cards())
     }
     columns = ("month", "before", "since")
     data, rows, before, since = list[dict[str, Any]](), list[tuple[str, ...]](), 0, 0

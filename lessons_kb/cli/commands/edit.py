@@ -15,11 +15,11 @@ def edit(card: CardId) -> None:
 
     Example: lessons edit telegram-allowlist
     """
-    brain = open_brain()
-    layer, found = brain.cards.find(card, notes=False)
-    name, path = f"{layer.alias}:{found.id}", os.path.join(layer.root, *found.id.split("/"))
+    brains = open_brain()
+    brain, found = brains.cards.find(card, notes=False)
+    name, path = f"{brain.alias}:{found.id}", os.path.join(brain.root, *found.id.split("/"))
     if not is_interactive():
         raise InputError(f"an editor needs a terminal; edit {path} yourself")
-    say_unfinished(brain, name, heading="fill in:")
+    say_unfinished(brains, name, heading="fill in:")
     edit_file(path)
-    say_unfinished(brain, name)
+    say_unfinished(brains, name)

@@ -10,8 +10,6 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from lessons_kb.brain.evaluation import MISS, Fault, Report
-from lessons_kb.brain.evaluation import evaluate as measure
 from lessons_kb.cli.options import open_brain, read_file
 from lessons_kb.cli.output import (
     options,
@@ -22,6 +20,8 @@ from lessons_kb.cli.output import (
     terminal_width,
 )
 from lessons_kb.errors import InputError
+from lessons_kb.find.evaluation import MISS, Fault, Report
+from lessons_kb.find.evaluation import evaluate as measure
 from lessons_kb.model import as_data
 from lessons_kb.relevance.evaluation_measures import parse_labelled
 from lessons_kb.text.sanitize import clean_line, counted, shorten

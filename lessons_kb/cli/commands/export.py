@@ -6,10 +6,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from lessons_kb.brain.exchange import FORMATS, Exchange
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import say
+from lessons_kb.collection.exchange import FORMATS, Exchange
 from lessons_kb.store.files import write_export
 
 
@@ -26,12 +26,12 @@ def export(
     Example: lessons export jsonl -o lessons.jsonl
     """
     check_choice("FORMAT", form, FORMATS)
-    brain = open_brain(own=False)
-    lines = Exchange(brain).export(form)
+    brains = open_brain(own=False)
+    lines = Exchange(brains).export(form)
     if output is None:
         for line in lines:
             print(line)
         return
-    brain.cards.check_free(output)
+    brains.cards.check_free(output)
     write_export(output, lines)
     say(f"written to {output}")

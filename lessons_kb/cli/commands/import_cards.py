@@ -9,7 +9,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from lessons_kb.brain.exchange import (
+from lessons_kb.cli.declare import choose
+from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
+from lessons_kb.cli.output import options, print_json, print_table, say
+from lessons_kb.collection.exchange import (
     NAMES,
     ON_NEAR,
     PROSE,
@@ -18,9 +21,6 @@ from lessons_kb.brain.exchange import (
     find_files,
     guess_source,
 )
-from lessons_kb.cli.declare import choose
-from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
-from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, shell_word

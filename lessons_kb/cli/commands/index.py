@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.brain.layer import format_census, take_census
+from lessons_kb.brain.brain import format_census, take_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
 from lessons_kb.model import as_data
@@ -24,30 +24,32 @@ def index(
 
     Example: lessons index --rebuild
     """
-    brain = open_brain()
+    brains = open_brain()
     with draw_progress("reading") as show:
-        done = brain.refresh(
+        done = brains.refresh(
             workers=max(1, min(4, os.cpu_count() or 1)),
             progress=show,
             rebuild=rebuild,
             patience=600.0,
             waiting=lambda why: say(f"waiting: {why}"),
         )
-        if any(layer.settings.semantic.enabled for layer in brain.layers):
-            for layer in brain.layers:
-                layer.encode(show)
-            after = brain.refresh()
+        if any(brain.settings.semantic.enabled for brain in brains.members):
+            for brain in brains.members:
+                brain.encode(show)
+            after = brains.refresh()
             done = tuple(
                 replace(run, stale=now.stale) for run, now in zip(done, after, strict=True)
             )
-    rows = [(layer, take_census(layer), run) for layer, run in zip(brain.layers, done, strict=True)]
+    rows = [
+        (brain, take_census(brain), run) for brain, run in zip(brains.members, done, strict=True)
+    ]
     data = [
-        {"brain": layer.root, **as_data(count), "seconds": round(run.seconds, 3)}
-        for layer, count, run in rows
+        {"brain": brain.root, **as_data(count), "seconds": round(run.seconds, 3)}
+        for brain, count, run in rows
     ]
     lines = []
-    for layer, count, run in rows:
-        name = f"{layer.alias}: " if len(rows) > 1 else ""
+    for brain, count, run in rows:
+        name = f"{brain.alias}: " if len(rows) > 1 else ""
         hint = " (see `lessons lint`)" if count.problems else ""
         problems = counted(count.problems, "problem")
         lines.append(f"{name}{format_census(count)}; {problems}{hint}; {run.seconds:.1f} s")

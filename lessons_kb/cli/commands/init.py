@@ -9,15 +9,15 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import count_cards, look, make_brain
-from lessons_kb.brain.mine_project import tell_past
 from lessons_kb.cli.commands.mine import run_mine
 from lessons_kb.cli.output import is_interactive, options, print_answer, say
 from lessons_kb.cli.path_trust import say_goes_by_path
 from lessons_kb.errors import InputError
+from lessons_kb.library import Library
+from lessons_kb.mining.mine_project import tell_past
+from lessons_kb.store.locations import user_brain, user_settings_path
 from lessons_kb.store.trust import is_trusted
-from lessons_kb.store.user_state import user_brain, user_settings_path
 from lessons_kb.text.sanitize import counted, shell_word, visible
 
 
@@ -69,12 +69,12 @@ def _offer_mining(root: str) -> bool:
 
     Returns whether that was the next step.
     """
-    with contextlib.closing(Brain.open(root)) as brain:
-        past = tell_past(brain.directory)
+    with contextlib.closing(Library.open(root)) as brains:
+        past = tell_past(brains.directory)
         if past and not is_interactive():
             say(f"found {past}; `lessons mine` looks for lessons there")
         elif past and typer.confirm(f"Found {past}: look for lessons?", default=True):
-            run_mine(brain, all_projects=False, drafts=0)
+            run_mine(brains, all_projects=False, drafts=0)
             return True
     return False
 

@@ -13,11 +13,11 @@ import typer
 from typer import Argument
 
 from lessons_kb import render
-from lessons_kb.brain.brain import Brain
 from lessons_kb.cards.check_card import ADVICE
 from lessons_kb.cli.annotations import print_found
 from lessons_kb.cli.options import FAIL_ON, FailOn, Format, check_folder, open_brain, relative_path
 from lessons_kb.cli.output import options, print_bold, print_wrapped, say
+from lessons_kb.library import Library
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted
 
@@ -36,10 +36,10 @@ def lint(
     form = "json" if options().json else form
     if folder:
         check_folder("lint", folder)
-    brain = Brain.open(folder) if folder else open_brain()
-    findings = brain.lint()
+    brains = Library.open(folder) if folder else open_brain()
+    findings = brains.lint()
     levels = [finding.level for finding in findings]
-    root = brain.layers[0].root
+    root = brains.members[0].root
     placed = ((relative_path(os.path.join(root, finding.path)), finding) for finding in findings)
     annotations = (replace(finding, path=path) for path, finding in placed)
     if form == "text" and sys.stdout.isatty():

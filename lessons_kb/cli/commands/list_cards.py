@@ -8,10 +8,10 @@ from typing import Annotated
 from typer import Option
 
 from lessons_kb import render
-from lessons_kb.brain.cards import names
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain, say_stale
 from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
+from lessons_kb.collection.cards import names
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES, Card, as_data
 from lessons_kb.text.sanitize import counted
 
@@ -75,8 +75,8 @@ def list_cards(
 
     Example: lessons list --severity high --sort count
     """
-    brain = open_brain()
-    known = brain.cards.all(aliased=True)
+    brains = open_brain()
+    known = brains.cards.all(aliased=True)
     cards = [
         card
         for card in known
@@ -88,7 +88,7 @@ def list_cards(
     cards.sort(key=_ORDERS["id"])
     cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))
     shown = cards if all_ else cards[:limit]
-    say_stale(brain)
+    say_stale(brains)
     if options().json:
         print_json([as_data(card) for card in shown])
         return
@@ -100,7 +100,7 @@ def list_cards(
     columns: tuple[str, ...] = _COLUMNS
     if width := terminal_width():
         # A line a card: the title first, and of its name what commands need to find it.
-        short = brain.cards.shorten_ids(shown)
+        short = brains.cards.shorten_ids(shown)
         rows = [{**row, "id": short[row["id"]]} for row in rows]
         columns = _WIDE if width >= _ROOM else _NARROW
     print_table(columns, [[row[name] for name in columns] for row in rows], right="count age")

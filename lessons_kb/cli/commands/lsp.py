@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from importlib.util import find_spec
 
-from lessons_kb.brain.brain import Workspace
 from lessons_kb.cli.output import options
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import install_command
+from lessons_kb.service.open_brains import OpenBrains
 
 
 def lsp() -> None:
@@ -23,7 +23,7 @@ def lsp() -> None:
     from lessons_kb.service.lsp.language_server import build_server
     from lessons_kb.service.lsp.language_server import serve as serve_editor
 
-    workspace = Workspace(os.getcwd(), roots=options().brains, watched=False)
+    workspace = OpenBrains(os.getcwd(), roots=options().brains, watched=False)
     try:
         serve_editor(build_server(workspace))
     finally:

@@ -20,9 +20,9 @@ def manage() -> None:
 
     Example: lessons manage
     """
-    with open_brain() as brain:
+    with open_brain() as brains:
         if options().json:
-            source = RowSource(brain)
+            source = RowSource(brains)
             source.load_effects()
             cards = []
             for row in source.load():
@@ -32,5 +32,5 @@ def manage() -> None:
                 cards.append({**about, "effect": row.effect, "problems": row.troubles})
             drafts = [as_data(row.draft) for row in source.load_drafts() if row.draft]
             print_json({"cards": cards, "drafts": drafts})
-        elif code := show_rows(brain, CARDS):
+        elif code := show_rows(brains, CARDS):
             raise typer.Exit(code)

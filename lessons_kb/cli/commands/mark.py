@@ -7,12 +7,12 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from lessons_kb.brain.cards import tell_prompt
-from lessons_kb.brain.verdicts import find_prompt
 from lessons_kb.cli.marks import count_marks
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import confirm, print_answer, say
+from lessons_kb.collection.cards import tell_prompt
 from lessons_kb.model import as_data
+from lessons_kb.outcome.why import find_prompt
 from lessons_kb.text.sanitize import clean_line
 
 
@@ -46,19 +46,19 @@ def mark(
 
     Example: lessons mark telegram-allowlist irrelevant --prompt "rename the bot"
     """
-    brain = open_brain()
-    effect = brain.stats.mark(card, what, session=session)
+    brains = open_brain()
+    effect = brains.stats.mark(card, what, session=session)
     name = clean_line(effect.name)
     print_answer(as_data(effect), f"{name} marked {what} ({count_marks(effect)})")
     if what != "irrelevant":
         return
-    told = tell_prompt(prompt if prompt is not None else find_prompt(brain, effect.card))
+    told = tell_prompt(prompt if prompt is not None else find_prompt(brains, effect.card))
     if not told:
         say("no prompt with this lesson is remembered; name it with --prompt")
         return
     shown = f"\u201c{clean_line(told)}\u201d"
     if yes or confirm(f"Write not-for: {shown} into {name}?"):
-        brain.cards.teach(effect.name, "not-for", told)
+        brains.cards.teach(effect.name, "not-for", told)
         say(f"{name}: + not-for: {shown}; it stays silent for this and its like")
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"add --yes to write {shown} into the card\u2019s not-for")

@@ -10,12 +10,12 @@ from typer import Option
 
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.brain import Workspace
 from lessons_kb.cli.options import Port
 from lessons_kb.cli.output import options, say
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import install_command
 from lessons_kb.service.hook_event import answer_event
+from lessons_kb.service.open_brains import OpenBrains
 
 
 def mcp(
@@ -45,7 +45,7 @@ def mcp(
 
     # The agent's project where it names one to its servers, else the current folder.
     named = (os.environ.get(name, "") for agent in AGENTS.values() for name in agent.project)
-    workspace = Workspace(next(filter(os.path.isdir, named), os.getcwd()), roots=options().brains)
+    workspace = OpenBrains(next(filter(os.path.isdir, named), os.getcwd()), roots=options().brains)
 
     def answer(agent: str, event: dict[str, Any]) -> str:
         placed = json.dumps({"cwd": workspace.directory, **event})

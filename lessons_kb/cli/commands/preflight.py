@@ -8,11 +8,11 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb import render
-from lessons_kb.brain.post_check import read_change
-from lessons_kb.brain.verdicts import find_least_budget
 from lessons_kb.cli.options import Paths, Revision, Session, Stage, open_brain, read_text
 from lessons_kb.cli.output import options, print_json, say, tell
 from lessons_kb.errors import Untrusted
+from lessons_kb.outcome.post_check import read_change
+from lessons_kb.outcome.why import find_least_budget
 from lessons_kb.preflight.block import footer, shown_name
 
 
@@ -39,19 +39,19 @@ def preflight(
     Example: lessons preflight "Add a Telegram command that runs a shell script"
     """
     try:
-        brain = open_brain()
+        brains = open_brain()
     except Untrusted as error:
         say(str(error))  # silence is the answer; why stands on stderr
         return
     if diff is None:
         text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
     else:
-        change = read_change(brain, diff)
+        change = read_change(brains, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
-    ask = functools.partial(brain.preflight, text, stage=stage, paths=paths, context=context)
+    ask = functools.partial(brains.preflight, text, stage=stage, paths=paths, context=context)
     block = ask(session=session or "", budget=budget)
-    language = brain.layers[0].settings.language
+    language = brains.members[0].settings.language
     if options().json:
         print_json(render.preflight_data(block, language))
     elif block.text:

@@ -23,10 +23,10 @@ def restore(ids: OptionalIds = None) -> None:
 
     Example: lessons restore telegram-allowlist
     """
-    brain = open_brain()
+    brains = open_brain()
     done, failed = list[tuple[str, str]](), list[LessonsError]()
     if not ids:
-        trashed = [one for layer in brain.layers for one in entries(layer.root)]
+        trashed = [one for brain in brains.members for one in entries(brain.root)]
         if options().json:
             print_json([as_data(one) for one in trashed])
         elif trashed:
@@ -37,7 +37,7 @@ def restore(ids: OptionalIds = None) -> None:
         return
     for name in ids:
         try:
-            done.append(brain.cards.restore(name))
+            done.append(brains.cards.restore(name))
         except LessonsError as error:
             failed.append(error)
     data = [{"id": card_id, "done": what} for card_id, what in done]

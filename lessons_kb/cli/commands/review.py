@@ -7,8 +7,6 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.drafts import Draft
 from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, write_drafts
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain
@@ -22,8 +20,10 @@ from lessons_kb.cli.output import (
     say,
 )
 from lessons_kb.cli.show_rows import show_rows
+from lessons_kb.collection.drafts import Draft
 from lessons_kb.errors import InputError
-from lessons_kb.learn.draft_text import UNNAMED, format_patterns
+from lessons_kb.library import Library
+from lessons_kb.mining.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
 from lessons_kb.tui.rows import DRAFTS
@@ -75,16 +75,16 @@ def review(
     chosen = [name for name in (show, accept, merge, discard) if name is not None]
     if len(chosen) + list_ > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
-    drafts = (brain := open_brain()).drafts
+    drafts = (brains := open_brain()).drafts
     if show_prompt or with_ is not None:
         drafts.collect()
         open_ones = [one for one in drafts.all() if one.missing]
         if show_prompt:
-            print_prompts(build_prompts(brain, open_ones))
+            print_prompts(build_prompts(brains, open_ones))
             return
-        write_drafts(brain, open_ones, with_ or "", yes=yes)
+        write_drafts(brains, open_ones, with_ or "", yes=yes)
     if show is not None:
-        _print_draft(brain, drafts.get(show))
+        _print_draft(brains, drafts.get(show))
     elif accept is not None:
         card = drafts.accept(accept, on_duplicate=on_duplicate)
         print_answer({"done": "accepted", "card": as_data(card)}, clean_line(card.id))
@@ -98,24 +98,24 @@ def review(
     else:
         drafts.collect()
         if is_interactive() and not list_ and not options().json and drafts.count():
-            show_rows(brain, DRAFTS)
+            show_rows(brains, DRAFTS)
         else:
-            _print_list(brain, drafts.all())
+            _print_list(brains, drafts.all())
 
 
-def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:
-    found = brain.drafts.find_near_duplicates(draft)
+def _draft_data(brains: Library, draft: Draft) -> dict[str, Any]:
+    found = brains.drafts.find_near_duplicates(draft)
     return {
         **as_data(draft),
         "missing": list(draft.missing),
         "near_duplicates": [{"id": one.card.id, **pick(one, "level", "score")} for one in found],
-        "agreed": as_data(brain.drafts.find_agreed(draft)),
+        "agreed": as_data(brains.drafts.find_agreed(draft)),
     }
 
 
-def _print_list(brain: Brain, drafts: Sequence[Draft]) -> None:
+def _print_list(brains: Library, drafts: Sequence[Draft]) -> None:
     if options().json:
-        print_json([_draft_data(brain, draft) for draft in drafts])
+        print_json([_draft_data(brains, draft) for draft in drafts])
     elif not drafts:
         say("no drafts to review")
     else:
@@ -127,18 +127,18 @@ def _print_list(brain: Brain, drafts: Sequence[Draft]) -> None:
         print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
 
 
-def _print_draft(brain: Brain, draft: Draft) -> None:
+def _print_draft(brains: Library, draft: Draft) -> None:
     if options().json:
-        print_json(_draft_data(brain, draft))
+        print_json(_draft_data(brains, draft))
         return
     print(visible(draft.text).rstrip("\n"))  # with the template's comments: they say what to write
     for line in draft.missing:
         say(f"missing: {line}")
-    for one in brain.drafts.find_near_duplicates(draft):
+    for one in brains.drafts.find_near_duplicates(draft):
         say(clean_line(one.reason))
     if draft.card:
         say(f"the same mistake is already the card {clean_line(draft.card)}")
-    if agreed := brain.drafts.find_agreed(draft):
+    if agreed := brains.drafts.find_agreed(draft):
         where = f"the header of {clean_line(draft.card)}" if draft.card else "the draft's header"
         say(f"two fixes agree on how it looks; if that is right, add to {where}:")
         for line in format_patterns(agreed).split("\n"):

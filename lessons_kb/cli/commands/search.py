@@ -40,9 +40,9 @@ def search(
     query = read_text(words or [], what="query")
     if not query.strip():
         raise InputError("query missing; pass it as an argument or on stdin")
-    brain = open_brain()
+    brains = open_brain()
     kinds = (type_,) if type_ else _READ
-    hits = brain.search(query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
+    hits = brains.search(query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
     if options().json:
         print_json([render.hit_data(hit) for hit in hits])
     elif explain:
@@ -53,7 +53,7 @@ def search(
         columns, short = ("score", "kind", "title", "id"), {}
         if sys.stdout.isatty():  # as `list` does: a line a hit
             columns = ("score", "title", "id", "kind")
-            short = brain.cards.shorten_ids([hit.card for hit in hits])
+            short = brains.cards.shorten_ids([hit.card for hit in hits])
         rows = []
         for hit in hits:
             name = shown_name(hit)
@@ -63,4 +63,4 @@ def search(
         print_table(columns, rows, right="score")
     else:
         say("nothing found")
-    say_stale(brain)
+    say_stale(brains)

@@ -10,13 +10,13 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.brain.discovery import discover
-from lessons_kb.brain.drafts import BRANCH
 from lessons_kb.cli.options import Port
 from lessons_kb.cli.output import options, pick, print_answer, print_json, print_table, say
+from lessons_kb.collection.branch_review import BRANCH
 from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.process.git import check_name
 from lessons_kb.process.programs import install_command
-from lessons_kb.store.settings import NAME, add_token, read_tokens, remove_token
+from lessons_kb.store.server_tokens import NAME, add_token, read_tokens, remove_token
 
 
 def serve(
@@ -161,8 +161,8 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
             scopes = [one.strip() for one in may.split(",")]
             secret = add_token(name, brains=brains, may=scopes, person=person, email=email)
             say("the token is shown this once; keep it where only its user can read it")
-            for brain in brains:
-                say(f"it opens what is served as {brain}: `lessons serve {brain}=FOLDER`")
+            for brains in brains:
+                say(f"it opens what is served as {brains}: `lessons serve {brains}=FOLDER`")
             print_answer({"name": name, "token": secret}, secret)
         case ["remove", name]:
             remove_token(name)

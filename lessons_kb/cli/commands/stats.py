@@ -19,7 +19,7 @@ from lessons_kb.cli.output import (
     print_wrapped,
     say,
 )
-from lessons_kb.learn.lesson_effect import (
+from lessons_kb.ledger.lesson_effect import (
     ADDRESSED,
     INJECTED,
     UNADDRESSED,

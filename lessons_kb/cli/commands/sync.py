@@ -35,21 +35,21 @@ def sync(
 
     Example: lessons sync --to https://qdrant.example.com:6333
     """
-    brain = open_brain()
-    layer = brain.layers[0]
+    brains = open_brain()
+    brain = brains.members[0]
     with draw_progress("reading") as show:
-        brain.refresh(progress=show)
+        brains.refresh(progress=show)
     try:
         key = os.environ.get(KEY_VARIABLE, "")
-        with contextlib.closing(open_cluster(layer, to, key=key, create=not verify)) as engine:
+        with contextlib.closing(open_cluster(brain, to, key=key, create=not verify)) as engine:
             if not verify:
                 with draw_progress("pushing") as show:
-                    done = push(layer, engine, progress=show)
+                    done = push(brain, engine, progress=show)
                 changes = f"{done.added} added, {done.changed} changed, {done.removed} removed"
                 line = visible(f"{to}: {counted(done.cards, 'file')}; {changes}")
-                print_answer({"brain": layer.root, "to": to, **as_data(done)}, line)
+                print_answer({"brain": brain.root, "to": to, **as_data(done)}, line)
                 return
-            found = compare(layer, engine)
+            found = compare(brain, engine)
     except (EngineUnreachable, IndexBroken) as error:
         say(str(error))
         raise typer.Exit(1) from None
@@ -57,7 +57,7 @@ def sync(
     lines = [f"{what}: {card_id}" for what, ids in lists.items() for card_id in ids]
     counts = f"{counted(found.cards, 'file')} here, {found.held} there"
     more = f"; {counted(len(lines), 'difference')}" if lines else "; no difference"
-    data = {"brain": layer.root, "to": to, "same": not found, **as_data(found)}
+    data = {"brain": brain.root, "to": to, "same": not found, **as_data(found)}
     print_answer(data, *map(visible, (*lines[:_MOST_NAMED], f"{to}: {counts}{more}")))
     if found:
         raise typer.Exit(1)

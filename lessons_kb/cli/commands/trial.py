@@ -19,8 +19,10 @@ from lessons_kb.report.page import build_trial_page
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import is_inside, write_export
 from lessons_kb.store.journal import ARMS, WITHOUT
+from lessons_kb.store.locations import CONFIG_NAME
+from lessons_kb.store.private_files import make_private, write_private
 from lessons_kb.store.scan import IGNORE_NAME
-from lessons_kb.store.user_state import CONFIG_NAME, make_private, state_dir, write_private
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.sanitize import counted, shell_word
 from lessons_kb.trial.history import find_check, find_tasks
 from lessons_kb.trial.runs import TrialPlan, find_dead, parse_budget, read_results, run_trial
@@ -107,20 +109,22 @@ def trial(
         raise InputError(f"--arms: name {WITHOUT} and at least one other arm to compare with it")
     text = read_file(file)
     tasks = read_tasks(text, os.path.basename(file))
-    brain = open_brain()
-    brain.refresh()
-    layer = next((one for one in brain.layers if is_inside(one.root, repository)), brain.layers[0])
-    folder = out or os.path.join(state_dir(layer.root), "trials", Path(file).stem)
+    brains = open_brain()
+    brains.refresh()
+    brain = next(
+        (one for one in brains.members if is_inside(one.root, repository)), brains.members[0]
+    )
+    folder = out or os.path.join(state_dir(brain.root), "trials", Path(file).stem)
     folder = os.path.abspath(folder)
     make_private(folder)
     _check_folder(folder, text, resume=resume)
-    every = layer.read(lambda one: one.catalogue.all_cards())
+    every = brain.read(lambda one: one.catalogue.all_cards())
     names = (CONFIG_NAME, IGNORE_NAME, *(card.id for card in every if card.kind != NOTE))
     plan = TrialPlan(
         tasks=tasks,
         repository=repository,
-        brain=layer.root,
-        cards=[name for name in names if os.path.isfile(os.path.join(layer.root, name))],
+        brains=brain.root,
+        cards=[name for name in names if os.path.isfile(os.path.join(brain.root, name))],
         agent=find_task_command(agent),
         folder=folder,
         environment=own_environment(),

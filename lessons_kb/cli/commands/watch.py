@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lessons_kb.brain.layer import Watching
+from lessons_kb.brain.brain import Watching
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import say
 
@@ -12,9 +12,9 @@ def watch() -> None:
 
     Example: lessons watch &
     """
-    brain = open_brain()
-    say(f"watching {', '.join(layer.root for layer in brain.layers)}; press Ctrl-C to stop")
-    watching = Watching(brain.layers, say=lambda line: print(line, flush=True), tick=1.0)
+    brains = open_brain()
+    say(f"watching {', '.join(brain.root for brain in brains.members)}; press Ctrl-C to stop")
+    watching = Watching(brains.members, say=lambda line: print(line, flush=True), tick=1.0)
     try:
         watching.wait()
     finally:

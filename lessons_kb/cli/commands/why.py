@@ -11,13 +11,13 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb import render
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.cards import tell_prompt
-from lessons_kb.brain.verdicts import UNNOTED, Verdict, Why, explain_prompt, find_nearest, find_why
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
+from lessons_kb.collection.cards import tell_prompt
 from lessons_kb.errors import InputError
+from lessons_kb.library import Library
 from lessons_kb.model import SERVED, as_data
+from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_nearest, find_why
 from lessons_kb.preflight.block import OFFERED, footer
 from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten
 
@@ -25,7 +25,7 @@ _MAX_OFFERED, _MAX_PROMPT = 200, 300
 """Characters of a prompt in a question, and in an explanation."""
 
 
-def _offer(brain: Brain, near: Verdict, prompt: str) -> None:
+def _offer(brains: Library, near: Verdict, prompt: str) -> None:
     """Ask whether a prompt is to become a symptom; without a terminal, say how it would."""
     told = tell_prompt(prompt)
     shown = shorten(clean_line(told), _MAX_OFFERED)
@@ -33,12 +33,12 @@ def _offer(brain: Brain, near: Verdict, prompt: str) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"`lessons why --add-symptom {near.id} {shell_word(told)}` adds it as a symptom")
     elif confirm("Add this prompt as a symptom of the card?"):
-        _teach(brain, near.id, prompt)
+        _teach(brains, near.id, prompt)
 
 
-def _teach(brain: Brain, name: str, prompt: str) -> None:
+def _teach(brains: Library, name: str, prompt: str) -> None:
     """Write a prompt into a card's symptoms, and say so."""
-    card = brain.cards.teach(name, "symptoms", prompt)
+    card = brains.cards.teach(name, "symptoms", prompt)
     say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(tell_prompt(prompt))}\u201d")
 
 
@@ -72,16 +72,16 @@ def why(
     text = " ".join(prompt or ())
     if prompt and not text.strip():
         raise InputError("the prompt is empty; leave it out to explain the last one")
-    brain = open_brain()
+    brains = open_brain()
     told: Why | None
     if prompt:
-        told = explain_prompt(brain, text, session=session, paths=tuple(path or ()), stage=stage)
+        told = explain_prompt(brains, text, session=session, paths=tuple(path or ()), stage=stage)
     else:
-        told = find_why(brain, session)
+        told = find_why(brains, session)
     if add_symptom is not None:
         if told is None or not told.prompt:
             raise InputError("no prompt to add; name it, as in `lessons why PROMPT`")
-        _teach(brain, add_symptom, told.prompt)
+        _teach(brains, add_symptom, told.prompt)
         return
     if options().json:
         print_json(as_data(told) if told else None)
@@ -90,12 +90,12 @@ def why(
         where = f"for session {session!r}" if session else "yet"
         say(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
         return
-    for line in _explain(told, brain.layers[0].settings.language):
+    for line in _explain(told, brains.members[0].settings.language):
         print_wrapped(line)
     if told.source == UNNOTED:
         say("this session recorded no reasons")
     if near := find_nearest(told):
-        _offer(brain, near, told.prompt)
+        _offer(brains, near, told.prompt)
 
 
 def _ago(at: float) -> str:
