@@ -20,9 +20,9 @@ from lessons_kb.cli.output import (
     terminal_width,
 )
 from lessons_kb.errors import InputError
-from lessons_kb.find.evaluation import MISS, Fault, Report
-from lessons_kb.find.evaluation import evaluate as measure
 from lessons_kb.model import as_data
+from lessons_kb.outcome.evaluation import MISS, Fault, Report
+from lessons_kb.outcome.evaluation import evaluate as measure
 from lessons_kb.relevance.evaluation_measures import parse_labelled
 from lessons_kb.text.sanitize import clean_line, counted, shorten
 

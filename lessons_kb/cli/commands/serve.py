@@ -161,8 +161,8 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
             scopes = [one.strip() for one in may.split(",")]
             secret = add_token(name, brains=brains, may=scopes, person=person, email=email)
             say("the token is shown this once; keep it where only its user can read it")
-            for brains in brains:
-                say(f"it opens what is served as {brains}: `lessons serve {brains}=FOLDER`")
+            for served_as in brains:
+                say(f"it opens what is served as {served_as}: `lessons serve {served_as}=FOLDER`")
             print_answer({"name": name, "token": secret}, secret)
         case ["remove", name]:
             remove_token(name)
