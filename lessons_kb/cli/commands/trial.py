@@ -123,7 +123,7 @@ def trial(
     plan = TrialPlan(
         tasks=tasks,
         repository=repository,
-        brains=brain.root,
+        brain=brain.root,
         cards=[name for name in names if os.path.isfile(os.path.join(brain.root, name))],
         agent=find_task_command(agent),
         folder=folder,
