@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import print_cards
+from lessons_kb.collection.cards import Cards
 from lessons_kb.text.sanitize import clean_line
 
 
 def set_status(status: str, ids: Sequence[str]) -> None:
-    cards = open_brain().cards.set_status(status, *ids)
+    cards = Cards(open_brain()).set_status(status, *ids)
     print_cards(cards, lambda card: f"{clean_line(card.id)} {card.status}")

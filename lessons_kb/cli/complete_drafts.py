@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lessons_kb.agents.headless import find_headless
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.output import confirm, draw_progress, say
 from lessons_kb.collection.drafts import Draft
 from lessons_kb.errors import InputError
-from lessons_kb.library import Library
 from lessons_kb.store.user_settings import WriterSettings, read_user_settings
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.token_estimate import estimate_tokens
@@ -23,7 +23,7 @@ def print_prompts(prompts: Mapping[str, str]) -> None:
         print(f"##### {clean_line(name)}\n\n{SYSTEM}\n\n{visible(prompt)}")
 
 
-def build_prompts(brains: Library, drafts: Sequence[Draft]) -> dict[str, str]:
+def build_prompts(brains: Brains, drafts: Sequence[Draft]) -> dict[str, str]:
     """Return the prompt for each draft by its id."""
     return {draft.id: build_prompt(brains, draft) for draft in drafts}
 
@@ -45,7 +45,7 @@ def open_ask(
 
 
 def write_drafts(
-    brains: Library, drafts: Sequence[Draft], command: str, *, yes: bool
+    brains: Brains, drafts: Sequence[Draft], command: str, *, yes: bool
 ) -> list[Completed]:
     """Have an agent complete drafts after a yes, and say what became of each."""
     ask = open_ask(command, build_prompts(brains, drafts), "draft", schema=SCHEMA, yes=yes)

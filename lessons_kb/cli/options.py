@@ -10,11 +10,11 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import count_cards, look, tell_unclaimed, tell_untrusted
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.library import Library
 from lessons_kb.store.locations import find_brains, git_top, user_brain
 from lessons_kb.text.sanitize import counted, shell_word
 
@@ -90,7 +90,7 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def open_brain(*, own: bool = True) -> Library:
+def open_brain(*, own: bool = True) -> Brains:
     """Open the brains named by ``--brain``, else those that hold here.
 
     Brains that were found but are not trusted are left out, with one line on stderr; so is the
@@ -101,12 +101,12 @@ def open_brain(*, own: bool = True) -> Library:
         check_folder("--brain", name)
     untrusted: Sequence[str] = ()
     if options().brains:
-        brains = Library.open(*options().brains)
+        brains = Brains.open(*options().brains)
     else:
         here = os.getcwd()
         found = look(here)
         untrusted = found.untrusted
-        brains = Library.discover(here)
+        brains = Brains.discover(here)
         if untrusted:
             say(tell_untrusted(untrusted, found.named))
         elif list(found.trusted) == [os.path.realpath(user_brain())] and (
@@ -123,7 +123,7 @@ def open_brain(*, own: bool = True) -> Library:
     return brains
 
 
-def _close(brains: Library, named: Sequence[str]) -> None:
+def _close(brains: Brains, named: Sequence[str]) -> None:
     """Close a brain, and name what lies in it unread, except those that were ``named`` before."""
     for brain in brains.members:
         with contextlib.suppress(LessonsError):  # the command has said what is wrong
@@ -142,7 +142,7 @@ def _close(brains: Library, named: Sequence[str]) -> None:
         )
 
 
-def say_stale(brains: Library) -> None:
+def say_stale(brains: Brains) -> None:
     """Say of each brain whose previous index was used why."""
     for brain in brains.members:
         if brain.stale:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.output import is_interactive, options
-from lessons_kb.library import Library
 from lessons_kb.tui.line_mode import run_prompt
 from lessons_kb.tui.rows import RowSource
 
 
-def show_rows(brains: Library, tab: str) -> int:
+def show_rows(brains: Brains, tab: str) -> int:
     """Let the user work on a brain, one of the lists in view; return the exit code."""
     source = RowSource(brains)
     if not is_interactive() or os.environ.get("TERM") == "dumb":

@@ -11,12 +11,12 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import split_list
 from lessons_kb.cli.output import is_interactive, say
-from lessons_kb.collection.cards import ON_DUPLICATE
+from lessons_kb.collection.cards import ON_DUPLICATE, Cards
 from lessons_kb.errors import DuplicateCard, InputError
-from lessons_kb.library import Library
 from lessons_kb.model import KINDS, PATTERNS, SEVERITIES, Card, Pattern
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.render import finding_line
@@ -135,7 +135,7 @@ def _parse_pattern(text: str) -> Pattern:
 
 
 def write_card(
-    brains: Library,
+    brains: Brains,
     title: str,
     on_duplicate: str | None,
     details: Mapping[str, Any],
@@ -147,11 +147,11 @@ def write_card(
         raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
     rule = "fail" if on_duplicate in (None, "ask") else on_duplicate
     if title == STDIN:
-        return brains.cards.add_text(_read_card(details), whole=whole, on_duplicate=rule)
-    return brains.cards.create(title, on_duplicate=rule, whole=whole, **details)
+        return Cards(brains).add_text(_read_card(details), whole=whole, on_duplicate=rule)
+    return Cards(brains).create(title, on_duplicate=rule, whole=whole, **details)
 
 
-def ask_duplicate(brains: Library, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
+def ask_duplicate(brains: Brains, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
     """Ask about a duplicate where that is possible: count it, or None for a second card."""
     if on_duplicate not in (None, "ask") or not is_interactive():
         raise error
@@ -160,7 +160,7 @@ def ask_duplicate(brains: Library, error: DuplicateCard, on_duplicate: str | Non
     answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]
     if answer not in ("b", "n"):
         raise typer.Abort
-    return brains.bump(error.existing)[0] if answer == "b" else None
+    return Cards(brains).bump(error.existing)[0] if answer == "b" else None
 
 
 def _read_card(details: Mapping[str, Any]) -> str:
@@ -185,14 +185,14 @@ def edit_file(path: str) -> None:
         say(f"{editor} ended with exit code {code}")
 
 
-def say_unfinished(brains: Library, name: str, *, heading: str = "") -> None:
+def say_unfinished(brains: Brains, name: str, *, heading: str = "") -> None:
     """Say what is wrong with a card and what it still needs, nothing where it is complete."""
-    document = brains.cards.read(name)[1]
+    document = Cards(brains).read(name)[1]
     for finding in document.findings if document.card else ():
         if finding.level != "info":
             say(finding_line(finding))
-    if missing := brains.cards.find_lacks(name):
-        card = brains.cards.get(name)
+    if missing := Cards(brains).find_lacks(name):
+        card = Cards(brains).get(name)
         state = "still the template, so it is not injected" if card.template else "not complete"
         say(heading or f"{clean_line(card.id)} is {state}; it needs:")
         for line in missing:

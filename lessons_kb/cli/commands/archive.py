@@ -9,7 +9,7 @@ from typer import Option
 from lessons_kb.cli.card_status import set_status
 from lessons_kb.cli.options import OptionalIds, open_brain
 from lessons_kb.cli.output import confirm, options, pick, print_json, print_table, say
-from lessons_kb.collection.cards import find_stale
+from lessons_kb.collection.cards import Cards, find_stale
 from lessons_kb.errors import InputError
 from lessons_kb.text.sanitize import clean_line, counted
 
@@ -48,7 +48,7 @@ def archive(
         question = f"Archive {name} ({source}, {why})?"
         if (yes and (curated or source == "auto")) or confirm(clean_line(question)):
             chosen.append(name)
-    done = {card.id for card in brains.cards.set_status("archived", *chosen)}
+    done = {card.id for card in Cards(brains).set_status("archived", *chosen)}
     states = ["archived" if one.card.id in done else "kept" for one in found]
     if options().json:
         facts = [{**pick(one.card, "id", "source"), **pick(one, "days", "harm")} for one in found]

@@ -8,6 +8,7 @@ from typer import Option
 
 from lessons_kb.cli.options import Ids, open_brain
 from lessons_kb.cli.output import print_cards, say
+from lessons_kb.collection.cards import Cards
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 
@@ -29,7 +30,7 @@ def bump(
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
     """
-    cards = open_brain().bump(*ids, task=task)
+    cards = Cards(open_brain()).bump(*ids, task=task)
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
     for card in cards:
         if card.status != "active":

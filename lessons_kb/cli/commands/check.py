@@ -9,6 +9,7 @@ import typer
 from typer import Argument, Option
 
 from lessons_kb import render
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.annotations import print_found
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import (
@@ -22,12 +23,14 @@ from lessons_kb.cli.options import (
     split_list,
 )
 from lessons_kb.cli.output import options, say
+from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
+from lessons_kb.find.block import preflight
 from lessons_kb.find.detection import detect_diff, tell_line
-from lessons_kb.library import Library
+from lessons_kb.ledger.given import find_given
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN, CheckedItem, DetectedLine, Finding
-from lessons_kb.outcome.post_check import read_change, read_diff_evidence
-from lessons_kb.postcheck.item_states import read_texts
+from lessons_kb.outcome.post_check import check_last, judge, read_change, read_diff_evidence
+from lessons_kb.postcheck.item_states import check_items, read_texts
 from lessons_kb.text.sanitize import counted
 
 FAILING = (DENIED, CONTRADICTED, OPEN)
@@ -83,7 +86,7 @@ def check(
         detected = [tell_line(*one) for one in detect_diff(brains, change.text)]
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
-            block = brains.preflight(query, paths=change.files, context=False, remember=False)
+            block = preflight(brains, query, paths=change.files, context=False, remember=False)
             chosen = [hit.card.id for hit in block.lessons]
             chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
     elif not last:
@@ -91,9 +94,13 @@ def check(
         if not text.strip() and not evidence:
             raise InputError("answer missing; pass it as an argument or on stdin")
     if last:
-        result = brains.check_last(session)
+        result = check_last(brains, session)
     else:
-        result = brains.check(text, cards=chosen, evidence=seen, detected=detected, session=session)
+        if chosen is None:
+            cards = find_given(brains.members, session)
+        else:
+            cards = [Cards(brains).get(name) for name in chosen]
+        result = judge(check_items(cards, text, seen, detected), text, seen)
         if chosen is None and not result.checked:
             say("no lesson to check: none was injected for the last prompt; use --card ID")
     if diff is not None and OPEN not in failing:  # of which nothing is known
@@ -113,8 +120,8 @@ def check(
         raise typer.Exit(1)
 
 
-def _annotate_item(brains: Library, item: CheckedItem) -> Finding:
-    path, document = brains.cards.read(item.card.id)
+def _annotate_item(brains: Brains, item: CheckedItem) -> Finding:
+    path, document = Cards(brains).read(item.card.id)
     items = document.card.checklist if document.card else ()
     line = 0
     if item.item in items and len(items) == len(document.checklist_lines):

@@ -26,6 +26,8 @@ from lessons_kb.cli.write_card import (
     say_unfinished,
     write_card,
 )
+from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.errors import DuplicateCard, InputError
 from lessons_kb.model import as_data
 
@@ -81,9 +83,9 @@ def create(
     if from_diff is not None and from_session is not None:
         raise InputError("--from-diff and --from-session cannot be combined; use one")
     if from_diff is not None:
-        sketch = brains.drafts.sketch_diff(from_diff)
+        sketch = Drafts(brains).sketch_diff(from_diff)
     elif from_session is not None:
-        sketch = brains.drafts.sketch_session(from_session or None, title=title)
+        sketch = Drafts(brains).sketch_session(from_session or None, title=title)
     if sketch is not None:
         details["paths"] = details["paths"] or sketch.paths
         details["sections"] = {**sketch.sections, **details["sections"]}
@@ -94,12 +96,12 @@ def create(
         card = known or write_card(brains, title, "new", details, whole=False)
     is_new = card.occurrences == 1 and not options().json
     if is_new and edit and is_interactive():
-        path = brains.cards.read(card.id)[0]
+        path = Cards(brains).read(card.id)[0]
         before = read_file(path)
         say_unfinished(brains, card.id, heading="fill in:")
         edit_file(path)
         if sketch is None and read_file(path) == before:
-            brains.cards.delete(card.id)
+            Cards(brains).delete(card.id)
             say("left as it was: no card was written")
             return
     print_answer(as_data(card), name_card(card))

@@ -10,6 +10,7 @@ from typer import Option
 
 from lessons_kb.cli.options import Ids, open_brain
 from lessons_kb.cli.output import print_cards
+from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
 from lessons_kb.text.sanitize import clean_line, shell_word
 
@@ -23,10 +24,12 @@ def delete(
     Example: lessons delete telegram-allowlist --yes
     """
     brains = open_brain()
-    names = [brains.cards.find(name, notes=False)[1].id for name in ids]
+    names = [Cards(brains).find(name, notes=False)[1].id for name in ids]
     if not yes:
         if not sys.stdin.isatty():
             command = " ".join(map(shell_word, ["lessons", "delete", *names, "--yes"]))
             raise InputError(f"delete needs confirmation; run `{command}`")
         typer.confirm(f"Move {', '.join(names)} to the trash?", abort=True, err=True)
-    print_cards(brains.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")
+    print_cards(
+        Cards(brains).delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash"
+    )

@@ -9,12 +9,14 @@ from typing import Annotated, Any
 import typer
 from typer import Argument, Option
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.rule_files import TOOLS, format_rules
 from lessons_kb.cards.sections import find_failing_examples
 from lessons_kb.cli.annotations import print_found
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import FAIL_ON, FailOn, Format, Revision, open_brain, relative_path
 from lessons_kb.cli.output import options, pick, print_json, print_table, say
+from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
 from lessons_kb.find.detection import (
     Months,
@@ -24,7 +26,6 @@ from lessons_kb.find.detection import (
     list_tree,
     tell_unused,
 )
-from lessons_kb.library import Library
 from lessons_kb.model import Card, Finding, as_data
 from lessons_kb.outcome.post_check import read_change
 from lessons_kb.store.files import relative, write_export
@@ -70,7 +71,7 @@ def detect(
     if sum((diff is not None, history, test, bool(paths))) > 1:
         raise InputError("use one of PATHS, --diff, --history and --test")
     if test or export:
-        cards = (card for card in open_brain().cards.all(notes=True) if card.status == "active")
+        cards = (card for card in Cards(open_brain()).all(notes=True) if card.status == "active")
         detecting = [card for card in cards if card.detect]
         if export:
             _export_rules(detecting, export, paths or [])
@@ -147,7 +148,7 @@ def _export_rules(cards: Sequence[Card], tool: str, paths: Sequence[str]) -> Non
     say(f"{counted(len(files), 'file')} written to {visible(paths[0])}")
 
 
-def _print_history(brains: Library, history: Mapping[tuple[str, str], Months], form: str) -> None:
+def _print_history(brains: Brains, history: Mapping[tuple[str, str], Months], form: str) -> None:
     cards = {
         (brain.alias, card.id): card
         for brain in brains.members

@@ -15,6 +15,7 @@ from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import EVENTS, Event, as_data
+from lessons_kb.outcome.session_journal import SessionJournal
 from lessons_kb.text.sanitize import clean_line, shorten, visible_json
 
 ROWS = 50
@@ -50,7 +51,7 @@ def events(
 
     Example: lessons events --kind test --since 2h
     """
-    journal = open_brain().journal
+    journal = SessionJournal(open_brain())
     start = _parse_since(since, now=time.time()) if since else None
     find = journal.follow if follow else journal.events
     found = find(session=session, kinds=kind or (), tools=tool or (), since=start, limit=limit)

@@ -9,6 +9,7 @@ from typer import Argument, Option
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import say
+from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.exchange import FORMATS, Exchange
 from lessons_kb.store.files import write_export
 
@@ -32,6 +33,6 @@ def export(
         for line in lines:
             print(line)
         return
-    brains.cards.check_free(output)
+    Cards(brains).check_free(output)
     write_export(output, lines)
     say(f"written to {output}")

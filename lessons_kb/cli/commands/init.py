@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import count_cards, look, make_brain
 from lessons_kb.cli.commands.mine import run_mine
 from lessons_kb.cli.output import is_interactive, options, print_answer, say
 from lessons_kb.cli.path_trust import say_goes_by_path
 from lessons_kb.errors import InputError
-from lessons_kb.library import Library
 from lessons_kb.mining.mine_project import tell_past
 from lessons_kb.store.locations import user_brain, user_settings_path
 from lessons_kb.store.trust import is_trusted
@@ -69,7 +69,7 @@ def _offer_mining(root: str) -> bool:
 
     Returns whether that was the next step.
     """
-    with contextlib.closing(Library.open(root)) as brains:
+    with contextlib.closing(Brains.open(root)) as brains:
         past = tell_past(brains.directory)
         if past and not is_interactive():
             say(f"found {past}; `lessons mine` looks for lessons there")

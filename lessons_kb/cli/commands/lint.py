@@ -13,11 +13,12 @@ import typer
 from typer import Argument
 
 from lessons_kb import render
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.check_card import ADVICE
 from lessons_kb.cli.annotations import print_found
 from lessons_kb.cli.options import FAIL_ON, FailOn, Format, check_folder, open_brain, relative_path
 from lessons_kb.cli.output import options, print_bold, print_wrapped, say
-from lessons_kb.library import Library
+from lessons_kb.collection.lint import lint as lint_brain
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted
 
@@ -36,8 +37,10 @@ def lint(
     form = "json" if options().json else form
     if folder:
         check_folder("lint", folder)
-    brains = Library.open(folder) if folder else open_brain()
-    findings = brains.lint()
+    brains = Brains.open(folder) if folder else open_brain()
+    findings: list[Finding] = []
+    for brain in brains.members:
+        findings += lint_brain(brain, brains.directory)
     levels = [finding.level for finding in findings]
     root = brains.members[0].root
     placed = ((relative_path(os.path.join(root, finding.path)), finding) for finding in findings)

@@ -11,7 +11,7 @@ from lessons_kb import render
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain, say_stale
 from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
-from lessons_kb.collection.cards import names
+from lessons_kb.collection.cards import Cards, names
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES, Card, as_data
 from lessons_kb.text.sanitize import counted
 
@@ -76,7 +76,7 @@ def list_cards(
     Example: lessons list --severity high --sort count
     """
     brains = open_brain()
-    known = brains.cards.all(aliased=True)
+    known = Cards(brains).all(aliased=True)
     cards = [
         card
         for card in known
@@ -100,7 +100,7 @@ def list_cards(
     columns: tuple[str, ...] = _COLUMNS
     if width := terminal_width():
         # A line a card: the title first, and of its name what commands need to find it.
-        short = brains.cards.shorten_ids(shown)
+        short = Cards(brains).shorten_ids(shown)
         rows = [{**row, "id": short[row["id"]]} for row in rows]
         columns = _WIDE if width >= _ROOM else _NARROW
     print_table(columns, [[row[name] for name in columns] for row in rows], right="count age")

@@ -10,8 +10,9 @@ from typer import Argument, Option
 from lessons_kb.cli.marks import count_marks
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import confirm, print_answer, say
-from lessons_kb.collection.cards import tell_prompt
+from lessons_kb.collection.cards import Cards, tell_prompt
 from lessons_kb.model import as_data
+from lessons_kb.outcome.stats import Stats
 from lessons_kb.outcome.why import find_prompt
 from lessons_kb.text.sanitize import clean_line
 
@@ -47,7 +48,7 @@ def mark(
     Example: lessons mark telegram-allowlist irrelevant --prompt "rename the bot"
     """
     brains = open_brain()
-    effect = brains.stats.mark(card, what, session=session)
+    effect = Stats(brains).mark(card, what, session=session)
     name = clean_line(effect.name)
     print_answer(as_data(effect), f"{name} marked {what} ({count_marks(effect)})")
     if what != "irrelevant":
@@ -58,7 +59,7 @@ def mark(
         return
     shown = f"\u201c{clean_line(told)}\u201d"
     if yes or confirm(f"Write not-for: {shown} into {name}?"):
-        brains.cards.teach(effect.name, "not-for", told)
+        Cards(brains).teach(effect.name, "not-for", told)
         say(f"{name}: + not-for: {shown}; it stays silent for this and its like")
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"add --yes to write {shown} into the card\u2019s not-for")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, write_drafts
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
@@ -22,7 +23,6 @@ from lessons_kb.cli.output import (
 from lessons_kb.collection import mined_drafts
 from lessons_kb.collection.drafts import Draft
 from lessons_kb.errors import BrainNotFound, InputError
-from lessons_kb.library import Library
 from lessons_kb.mining import mine_project as mining
 from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.mine_project import MiningResult
@@ -89,7 +89,7 @@ def mine(
     if not all_projects:
         brains = open_brain()
     elif is_brain(root := user_brain()):
-        brains = Library.open(root)
+        brains = Brains.open(root)
     else:
         raise BrainNotFound("no user brain for lessons of all projects; run `lessons init --user`")
     if since is not None and not read_date(since):
@@ -102,7 +102,7 @@ def mine(
 
 
 def run_mine(
-    brains: Library,
+    brains: Brains,
     all_projects: bool,
     drafts: int,
     since: str | None = None,

@@ -11,6 +11,7 @@ from lessons_kb import render
 from lessons_kb.cli.options import Paths, Revision, Session, Stage, open_brain, read_text
 from lessons_kb.cli.output import options, print_json, say, tell
 from lessons_kb.errors import Untrusted
+from lessons_kb.find.block import preflight as make_block
 from lessons_kb.outcome.post_check import read_change
 from lessons_kb.outcome.why import find_least_budget
 from lessons_kb.preflight.block import footer, shown_name
@@ -49,7 +50,7 @@ def preflight(
         change = read_change(brains, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
-    ask = functools.partial(brains.preflight, text, stage=stage, paths=paths, context=context)
+    ask = functools.partial(make_block, brains, text, stage=stage, paths=paths, context=context)
     block = ask(session=session or "", budget=budget)
     language = brains.members[0].settings.language
     if options().json:

@@ -10,8 +10,10 @@ from typer import Option
 
 from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain, relative_path
 from lessons_kb.cli.output import options, pick, print_answer, say
+from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
 from lessons_kb.ledger.lesson_effect import Effect
+from lessons_kb.outcome.stats import Stats
 from lessons_kb.report.page import build_page, file_link
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import write_export
@@ -57,7 +59,7 @@ def report(
             raise InputError(
                 f"{FILE} is a symbolic link here; remove it, or choose a file with --output"
             )
-    overview = brains.stats.overview(stage=stage, project=project)
+    overview = Stats(brains).overview(stage=stage, project=project)
     path = os.path.realpath(output)
     if output != STDOUT and chosen and not os.path.isdir(os.path.dirname(path)):
         raise InputError(f"there is no folder {os.path.dirname(path)}; create it first")
@@ -83,7 +85,7 @@ def report(
     if output == STDOUT:
         print(page)
         return
-    brains.cards.check_free(path)
+    Cards(brains).check_free(path)
     write_export(path, page.split("\n"))
     figures = ("cards", "sessions", "injections", "checked", "addressed", "recurrences")
     data = {"file": path, **pick(overview, *figures)}

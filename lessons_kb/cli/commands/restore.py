@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lessons_kb.cli.options import OptionalIds, open_brain
 from lessons_kb.cli.output import options, print_answer, print_json, print_table, say
+from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import LessonsError
 from lessons_kb.model import as_data
 from lessons_kb.store.trash import entries
@@ -37,7 +38,7 @@ def restore(ids: OptionalIds = None) -> None:
         return
     for name in ids:
         try:
-            done.append(brains.cards.restore(name))
+            done.append(Cards(brains).restore(name))
         except LessonsError as error:
             failed.append(error)
     data = [{"id": card_id, "done": what} for card_id, what in done]

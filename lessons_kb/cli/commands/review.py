@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, write_drafts
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain
@@ -20,9 +21,8 @@ from lessons_kb.cli.output import (
     say,
 )
 from lessons_kb.cli.show_rows import show_rows
-from lessons_kb.collection.drafts import Draft
+from lessons_kb.collection.drafts import Draft, Drafts
 from lessons_kb.errors import InputError
-from lessons_kb.library import Library
 from lessons_kb.mining.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
@@ -75,7 +75,8 @@ def review(
     chosen = [name for name in (show, accept, merge, discard) if name is not None]
     if len(chosen) + list_ > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
-    drafts = (brains := open_brain()).drafts
+    brains = open_brain()
+    drafts = Drafts(brains)
     if show_prompt or with_ is not None:
         drafts.collect()
         open_ones = [one for one in drafts.all() if one.missing]
@@ -103,17 +104,17 @@ def review(
             _print_list(brains, drafts.all())
 
 
-def _draft_data(brains: Library, draft: Draft) -> dict[str, Any]:
-    found = brains.drafts.find_near_duplicates(draft)
+def _draft_data(brains: Brains, draft: Draft) -> dict[str, Any]:
+    found = Drafts(brains).find_near_duplicates(draft)
     return {
         **as_data(draft),
         "missing": list(draft.missing),
         "near_duplicates": [{"id": one.card.id, **pick(one, "level", "score")} for one in found],
-        "agreed": as_data(brains.drafts.find_agreed(draft)),
+        "agreed": as_data(Drafts(brains).find_agreed(draft)),
     }
 
 
-def _print_list(brains: Library, drafts: Sequence[Draft]) -> None:
+def _print_list(brains: Brains, drafts: Sequence[Draft]) -> None:
     if options().json:
         print_json([_draft_data(brains, draft) for draft in drafts])
     elif not drafts:
@@ -127,18 +128,18 @@ def _print_list(brains: Library, drafts: Sequence[Draft]) -> None:
         print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
 
 
-def _print_draft(brains: Library, draft: Draft) -> None:
+def _print_draft(brains: Brains, draft: Draft) -> None:
     if options().json:
         print_json(_draft_data(brains, draft))
         return
     print(visible(draft.text).rstrip("\n"))  # with the template's comments: they say what to write
     for line in draft.missing:
         say(f"missing: {line}")
-    for one in brains.drafts.find_near_duplicates(draft):
+    for one in Drafts(brains).find_near_duplicates(draft):
         say(clean_line(one.reason))
     if draft.card:
         say(f"the same mistake is already the card {clean_line(draft.card)}")
-    if agreed := brains.drafts.find_agreed(draft):
+    if agreed := Drafts(brains).find_agreed(draft):
         where = f"the header of {clean_line(draft.card)}" if draft.card else "the draft's header"
         say(f"two fixes agree on how it looks; if that is right, add to {where}:")
         for line in format_patterns(agreed).split("\n"):

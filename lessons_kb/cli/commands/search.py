@@ -11,7 +11,9 @@ from lessons_kb import render
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import Paths, Stage, open_brain, read_text, say_stale
 from lessons_kb.cli.output import options, pick, print_json, print_table, say
+from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
+from lessons_kb.find.search import search as find_hits
 from lessons_kb.model import KINDS, NOTE
 from lessons_kb.preflight.block import shown_name
 
@@ -42,7 +44,7 @@ def search(
         raise InputError("query missing; pass it as an argument or on stdin")
     brains = open_brain()
     kinds = (type_,) if type_ else _READ
-    hits = brains.search(query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
+    hits = find_hits(brains, query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
     if options().json:
         print_json([render.hit_data(hit) for hit in hits])
     elif explain:
@@ -53,7 +55,7 @@ def search(
         columns, short = ("score", "kind", "title", "id"), {}
         if sys.stdout.isatty():  # as `list` does: a line a hit
             columns = ("score", "title", "id", "kind")
-            short = brains.cards.shorten_ids([hit.card for hit in hits])
+            short = Cards(brains).shorten_ids([hit.card for hit in hits])
         rows = []
         for hit in hits:
             name = shown_name(hit)

@@ -37,6 +37,7 @@ from lessons_kb.ledger.lesson_effect import (
     top,
 )
 from lessons_kb.model import KNOWN_OUTCOMES, WITHHELD, as_data
+from lessons_kb.outcome.stats import Stats
 from lessons_kb.text.sanitize import clean_line, counted
 
 History = tuple[tuple[str, str, int], ...]
@@ -91,7 +92,7 @@ def stats(
 
     Example: lessons stats telegram-allowlist
     """
-    noun = open_brain().stats
+    noun = Stats(open_brain())
     if card is not None:
         effect, history = noun.effect(card), noun.history(card)
         if options().json:

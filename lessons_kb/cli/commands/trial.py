@@ -12,6 +12,7 @@ from typer import Argument, Option
 from lessons_kb.agents.headless import find_task_command, own_environment
 from lessons_kb.cli.options import open_brain, read_file, split_list
 from lessons_kb.cli.output import print_answer, say
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.git import Repository
@@ -169,7 +170,7 @@ def _write_tasks(file: str, repository: str, count: int, check: str, setup: str)
         raise InputError(f"{file} is there already; name a new file for the tasks")
     learnt: dict[str, str] = {}
     with contextlib.suppress(LessonsError):  # without a brain nothing was learnt
-        learnt = open_brain().drafts.learnt_from()
+        learnt = Drafts(open_brain()).learnt_from()
     check = check or find_check(repository)
     tasks, dropped = find_tasks(repository, count, check=check, setup=setup, learnt=learnt, say=say)
     if not tasks:

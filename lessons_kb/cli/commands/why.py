@@ -11,11 +11,11 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb import render
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
-from lessons_kb.collection.cards import tell_prompt
+from lessons_kb.collection.cards import Cards, tell_prompt
 from lessons_kb.errors import InputError
-from lessons_kb.library import Library
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_nearest, find_why
 from lessons_kb.preflight.block import OFFERED, footer
@@ -25,7 +25,7 @@ _MAX_OFFERED, _MAX_PROMPT = 200, 300
 """Characters of a prompt in a question, and in an explanation."""
 
 
-def _offer(brains: Library, near: Verdict, prompt: str) -> None:
+def _offer(brains: Brains, near: Verdict, prompt: str) -> None:
     """Ask whether a prompt is to become a symptom; without a terminal, say how it would."""
     told = tell_prompt(prompt)
     shown = shorten(clean_line(told), _MAX_OFFERED)
@@ -36,9 +36,9 @@ def _offer(brains: Library, near: Verdict, prompt: str) -> None:
         _teach(brains, near.id, prompt)
 
 
-def _teach(brains: Library, name: str, prompt: str) -> None:
+def _teach(brains: Brains, name: str, prompt: str) -> None:
     """Write a prompt into a card's symptoms, and say so."""
-    card = brains.cards.teach(name, "symptoms", prompt)
+    card = Cards(brains).teach(name, "symptoms", prompt)
     say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(tell_prompt(prompt))}\u201d")
 
 
