@@ -19,7 +19,7 @@ from lessons_kb.cli.annotations import print_found
 from lessons_kb.cli.options import FAIL_ON, FailOn, Format, check_folder, open_brain, relative_path
 from lessons_kb.cli.output import options, print_bold, print_wrapped, say
 from lessons_kb.collection.lint import lint as lint_brain
-from lessons_kb.model import as_data
+from lessons_kb.model import Finding, as_data
 from lessons_kb.text.sanitize import clean_line, counted
 
 
