@@ -1,0 +1,27 @@
+"""Modules that are loaded by name once their work is due, and why: the only such imports below cli.
+
+Each stands on the way of commands that rarely need it. What always runs is imported at the top of
+the module that uses it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+READ_CARDS = "lessons_kb.brain.search_index"
+"""Reads changed files: the parser of cards, the matcher, base rates. Most commands find none."""
+MATCH_PATTERNS = "lessons_kb.detect.matcher"
+"""Compiles the patterns of cards: for changes and commands, not for lists and searches."""
+READ_ORIGINS = "lessons_kb.cards.read_header"
+"""Reads what a card was imported from: only a block with notes asks."""
+ENGINES = {
+    "tantivy": ("lessons_kb.search.tantivy_engine", "TantivyEngine"),
+    "rank-bm25": ("lessons_kb.search.rank_bm25_engine", "RankBM25Engine"),
+}
+"""Engine of an index → its module and class: a command that searches nothing opens none."""
+
+
+def load(module: str) -> Any:
+    """Return a module of this table."""
+    return import_module(module)
