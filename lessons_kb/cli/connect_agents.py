@@ -23,7 +23,7 @@ from lessons_kb.cli.output import options, print_json, print_wrapped
 from lessons_kb.collection.git_merge import share, unshare
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
-from lessons_kb.process.programs import install_command
+from lessons_kb.process.installation import install_command
 from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.locations import git_top, user_brain
 from lessons_kb.text.sanitize import visible

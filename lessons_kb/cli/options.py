@@ -11,7 +11,8 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.discovery import count_cards, look, tell_unclaimed, tell_untrusted
+from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
+from lessons_kb.brain.make_brain import count_cards
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import typer
 
 from lessons_kb.agents.install.edit_json import put_table, take_table
-from lessons_kb.brain.discovery import make_brain
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import say
 from lessons_kb.collection.doctor import MARKS, check_server

@@ -21,7 +21,7 @@ from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.ledger.effect import weigh_cards
-from lessons_kb.process.programs import install_command
+from lessons_kb.process.installation import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
 from lessons_kb.store.brain_settings import read_settings

@@ -31,7 +31,7 @@ from lessons_kb.errors import GitError, StorageError
 from lessons_kb.find.retrieve import find_usable
 from lessons_kb.model import COMMAND, NO_GATE, NOTE, Card, DetectedLine, Evidence, as_data
 from lessons_kb.process.git import Repository, decode, list_files, read_history
-from lessons_kb.process.programs import install_command
+from lessons_kb.process.installation import install_command
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.locations import git_top
 from lessons_kb.store.private_files import write_private

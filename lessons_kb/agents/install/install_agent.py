@@ -37,7 +37,8 @@ from lessons_kb.agents.install.settings_files import (
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.collection.doctor import FIX, Health
 from lessons_kb.errors import InputError, LessonsError, StorageError
-from lessons_kb.process.programs import find_program, install_command, upgrade_command
+from lessons_kb.process.installation import install_command, upgrade_command
+from lessons_kb.process.programs import find_program
 from lessons_kb.store import foreign_settings as agent_settings
 from lessons_kb.store.files import shown
 from lessons_kb.store.foreign_settings import FileChange

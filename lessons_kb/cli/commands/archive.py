@@ -9,7 +9,8 @@ from typer import Option
 from lessons_kb.cli.card_status import set_status
 from lessons_kb.cli.options import OptionalIds, open_brain
 from lessons_kb.cli.output import confirm, options, pick, print_json, print_table, say
-from lessons_kb.collection.cards import Cards, find_stale
+from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.stale_cards import find_stale
 from lessons_kb.errors import InputError
 from lessons_kb.text.sanitize import clean_line, counted
 

@@ -10,7 +10,8 @@ import typer
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.discovery import count_cards, look, make_brain
+from lessons_kb.brain.discovery import look
+from lessons_kb.brain.make_brain import count_cards, make_brain
 from lessons_kb.cli.commands.mine import run_mine
 from lessons_kb.cli.output import is_interactive, options, print_answer, say
 from lessons_kb.cli.path_trust import say_goes_by_path

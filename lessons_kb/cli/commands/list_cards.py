@@ -11,7 +11,8 @@ from lessons_kb import render
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain, say_stale
 from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
-from lessons_kb.collection.cards import Cards, names
+from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.lookup import names
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES, Card, as_data
 from lessons_kb.text.sanitize import counted
 

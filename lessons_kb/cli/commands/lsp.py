@@ -7,7 +7,7 @@ from importlib.util import find_spec
 
 from lessons_kb.cli.output import options
 from lessons_kb.errors import InputError
-from lessons_kb.process.programs import install_command
+from lessons_kb.process.installation import install_command
 from lessons_kb.service.open_brains import OpenBrains
 
 

@@ -13,7 +13,7 @@ from lessons_kb.agents.table import AGENTS
 from lessons_kb.cli.options import Port
 from lessons_kb.cli.output import options, say
 from lessons_kb.errors import InputError
-from lessons_kb.process.programs import install_command
+from lessons_kb.process.installation import install_command
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.open_brains import OpenBrains
 

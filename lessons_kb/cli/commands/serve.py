@@ -15,7 +15,7 @@ from lessons_kb.cli.output import options, pick, print_answer, print_json, print
 from lessons_kb.collection.branch_review import BRANCH
 from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.process.git import check_name
-from lessons_kb.process.programs import install_command
+from lessons_kb.process.installation import install_command
 from lessons_kb.store.server_tokens import NAME, add_token, read_tokens, remove_token
 
 

@@ -12,14 +12,14 @@ from typer import Option
 from lessons_kb.agents.install.install_agent import has_sdk
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.discovery import count_cards, take_first_lesson, write_first_lesson
+from lessons_kb.brain.make_brain import count_cards, take_first_lesson, write_first_lesson
 from lessons_kb.cli.connect_agents import Done, connect_all
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
 from lessons_kb.collection.exchange import find_rules_files
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
-from lessons_kb.process.programs import install_command
+from lessons_kb.process.installation import install_command
 from lessons_kb.store.locations import user_brain
 from lessons_kb.text.sanitize import visible
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from lessons_kb.brain.discovery import trust_brain
+from lessons_kb.brain.make_brain import trust_brain
 from lessons_kb.cli.output import print_answer
 from lessons_kb.cli.path_trust import say_goes_by_path
 from lessons_kb.text.sanitize import visible

@@ -22,8 +22,8 @@ from starlette.routing import Route
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.sections import render_html
 from lessons_kb.collection.branch_review import BranchReview
-from lessons_kb.collection.cards import names
 from lessons_kb.collection.drafts import Draft, tell_source
+from lessons_kb.collection.lookup import names
 from lessons_kb.collection.near_duplicates import RELATED
 from lessons_kb.errors import (
     AmbiguousCard,
