@@ -1,4 +1,4 @@
-"""Modules that are loaded by name once their work is due, and why: the only such imports below cli.
+"""Modules that are loaded by name once their work is due, and why: the only such imports beside the commands.
 
 Each stands on the way of commands that rarely need it. What always runs is imported at the top of
 the module that uses it.
@@ -11,6 +11,8 @@ from typing import Any
 
 READ_CARDS = "lessons_kb.brain.search_index"
 """Reads changed files: the parser of cards, the matcher, base rates. Most commands find none."""
+CARD_KEYS = "lessons_kb.cards.keys"
+"""The keys of a card's header: `config --schema` prints them, `config` alone needs none."""
 MATCH_PATTERNS = "lessons_kb.detect.matcher"
 """Compiles the patterns of cards: for changes and commands, not for lists and searches."""
 READ_ORIGINS = "lessons_kb.cards.read_header"

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lessons_kb.cards.keys import Split, canonical, find, read_keys, split_header
+from lessons_kb.cards.note_names import is_note_name
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import (
     MISTAKE,
@@ -45,11 +46,6 @@ def kind_of(path: str, folders: Mapping[str, str]) -> str:
                     best, kind = (end, size), folder_kind
                 break
     return kind
-
-
-def is_note_name(name: str) -> bool:
-    """Return whether a file of this name is about its folder and never a card in it."""
-    return name.startswith("_") or name.casefold().partition(".")[0] in ("readme", "index")
 
 
 def in_mapped_folder(path: str, folders: Mapping[str, str]) -> bool:

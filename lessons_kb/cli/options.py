@@ -12,7 +12,6 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
-from lessons_kb.brain.make_brain import count_cards
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
@@ -91,12 +90,11 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def open_brain(*, own: bool = True) -> Brains:
+def open_brain() -> Brains:
     """Open the brains named by ``--brain``, else those that hold here.
 
-    Brains that were found but are not trusted are left out, with one line on stderr; so is the
-    ``own`` one of the user beside others where it is false, for others will read what is written.
-    They are closed when the command has ended; then what lies in them unread is named.
+    Brains that were found but are not trusted are left out, with one line on stderr. All are
+    closed when the command has ended; then what lies in them unread is named.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -114,12 +112,6 @@ def open_brain(*, own: bool = True) -> Brains:
             hint := tell_unclaimed(here)
         ):
             say(hint)
-        *others, last = brains.members
-        if others and not own and last.root == os.path.realpath(user_brain()):
-            if count_cards(last.root):
-                say(f"your own brain is left out; `--brain {shell_word(last.root)}` names it")
-            last.close()
-            brains.members = tuple(others)
     at_end.callback(_close, brains, untrusted)
     return brains
 

@@ -9,6 +9,7 @@ from lessons_kb.calls.failure_signs import error_excerpt
 from lessons_kb.calls.parse_call import parse_call
 from lessons_kb.find.detection import Detected, find_detected, find_in_files
 from lessons_kb.model import ACT_TOLD, DONE, Event
+from lessons_kb.session.opened_cards import note_opened
 from lessons_kb.session.record_event import Missed, as_seen, journal_events, outcome_of, read_missed
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
 from lessons_kb.session.turn_lessons import (
@@ -17,7 +18,6 @@ from lessons_kb.session.turn_lessons import (
     find_opened,
     give,
     is_kept_back,
-    note_opened,
     read_limits,
     tell_after,
 )

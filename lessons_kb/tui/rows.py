@@ -26,9 +26,10 @@ from lessons_kb.ledger.lesson_effect import Effect
 from lessons_kb.mining.draft_text import EVIDENCE, FIX, SITUATION, split_evidence
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.outcome.stats import Stats
-from lessons_kb.render import age, finding_line
+from lessons_kb.render import finding_line
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.text.sanitize import clean, clean_line, shorten
+from lessons_kb.text.times import age
 from lessons_kb.writers.complete import NOT_SHOWN
 
 _MAX_SHOWN, _MAX_RAW = 20_000, 4_000

@@ -7,10 +7,10 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.cards.keys import build_schema
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import options, print_json, print_table
 from lessons_kb.config import flat_settings
+from lessons_kb.on_demand import CARD_KEYS, load
 from lessons_kb.store.brain_settings import read_settings
 
 
@@ -24,7 +24,7 @@ def config(
     Example: lessons config --json
     """
     if schema:
-        print_json(build_schema())
+        print_json(load(CARD_KEYS).build_schema())
         return
     settings, origins = read_settings(open_brain().members[0].root)
     rows = [

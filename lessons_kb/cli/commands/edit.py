@@ -7,7 +7,7 @@ import os
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import is_interactive
 from lessons_kb.cli.write_card import edit_file, say_unfinished
-from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
 
 
@@ -17,7 +17,7 @@ def edit(card: CardId) -> None:
     Example: lessons edit telegram-allowlist
     """
     brains = open_brain()
-    brain, found = Cards(brains).find(card, notes=False)
+    brain, found = CardLookup(brains).find(card, notes=False)
     name, path = f"{brain.alias}:{found.id}", os.path.join(brain.root, *found.id.split("/"))
     if not is_interactive():
         raise InputError(f"an editor needs a terminal; edit {path} yourself")

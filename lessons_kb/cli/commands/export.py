@@ -7,8 +7,8 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.cli.declare import check_choice
-from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import say
+from lessons_kb.cli.shared_brains import open_shared_brains
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.exchange import FORMATS, Exchange
 from lessons_kb.store.files import write_export
@@ -27,7 +27,7 @@ def export(
     Example: lessons export jsonl -o lessons.jsonl
     """
     check_choice("FORMAT", form, FORMATS)
-    brains = open_brain(own=False)
+    brains = open_shared_brains()
     lines = Exchange(brains).export(form)
     if output is None:
         for line in lines:

@@ -7,14 +7,13 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb import render
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain, say_stale
 from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
-from lessons_kb.collection.cards import Cards
-from lessons_kb.collection.lookup import names
+from lessons_kb.collection.lookup import CardLookup, names
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES, Card, as_data
 from lessons_kb.text.sanitize import counted
+from lessons_kb.text.times import age
 
 ROWS = 20
 """Rows of ``list`` unless asked otherwise."""
@@ -77,7 +76,7 @@ def list_cards(
     Example: lessons list --severity high --sort count
     """
     brains = open_brain()
-    known = Cards(brains).all(aliased=True)
+    known = CardLookup(brains).all(aliased=True)
     cards = [
         card
         for card in known
@@ -101,7 +100,7 @@ def list_cards(
     columns: tuple[str, ...] = _COLUMNS
     if width := terminal_width():
         # A line a card: the title first, and of its name what commands need to find it.
-        short = Cards(brains).shorten_ids(shown)
+        short = CardLookup(brains).shorten_ids(shown)
         rows = [{**row, "id": short[row["id"]]} for row in rows]
         columns = _WIDE if width >= _ROOM else _NARROW
     print_table(columns, [[row[name] for name in columns] for row in rows], right="count age")
@@ -121,5 +120,5 @@ def _describe(card: Card) -> dict[str, str]:
         "title": f"[{', '.join(states)}] {card.title}" if states else card.title,
         "project": card.project or "",
         "last task": card.examples[-1] if card.examples else "",
-        "age": render.age(card.last_seen or card.created or "", today),
+        "age": age(card.last_seen or card.created or "", today),
     }

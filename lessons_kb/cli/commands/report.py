@@ -8,8 +8,9 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain, relative_path
+from lessons_kb.cli.options import OnlyProject, OnlyStage, relative_path
 from lessons_kb.cli.output import options, pick, print_answer, say
+from lessons_kb.cli.shared_brains import open_shared_brains
 from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
 from lessons_kb.ledger.lesson_effect import Effect
@@ -52,7 +53,7 @@ def report(
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
-    brains, chosen = open_brain(own=False), output is not None
+    brains, chosen = open_shared_brains(), output is not None
     if output is None:
         output = os.path.join(os.path.dirname(brains.members[0].cache), FILE)
         if os.path.islink(output):  # whoever made it chose what is overwritten

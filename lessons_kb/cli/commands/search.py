@@ -11,7 +11,7 @@ from lessons_kb import render
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import Paths, Stage, open_brain, read_text, say_stale
 from lessons_kb.cli.output import options, pick, print_json, print_table, say
-from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
 from lessons_kb.find.search import search as find_hits
 from lessons_kb.model import KINDS, NOTE
@@ -55,7 +55,7 @@ def search(
         columns, short = ("score", "kind", "title", "id"), {}
         if sys.stdout.isatty():  # as `list` does: a line a hit
             columns = ("score", "title", "id", "kind")
-            short = Cards(brains).shorten_ids([hit.card for hit in hits])
+            short = CardLookup(brains).shorten_ids([hit.card for hit in hits])
         rows = []
         for hit in hits:
             name = shown_name(hit)

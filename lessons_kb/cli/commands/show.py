@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import options, print_json
-from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.model import as_data
-from lessons_kb.session.turn_lessons import open_for
+from lessons_kb.session.opened_cards import open_for
 from lessons_kb.store.files import open_regular
 from lessons_kb.text.sanitize import clean
 
@@ -18,12 +20,12 @@ def show(card_id: CardId) -> None:
     Example: lessons show telegram-allowlist
     """
     brains = open_brain()
-    path, document = Cards(brains).read(card_id)
+    brain, card = CardLookup(brains).find(card_id)
+    path = os.path.join(brain.root, *card.id.split("/"))
     session = session_of()[0]
-    open_for(session, brains, Cards(brains).find(card_id), asked_by=session)
+    open_for(session, brains, (brain, card), asked_by=session)
     if options().json:
-        card = as_data(document.card) if document.card else {}
-        print_json({**card, "file": path, "body": document.body})
+        print_json({**as_data(card), "file": path, "body": brain.read_body(card.id)})
         return
     with open_regular(path) as file:
         print(clean(file.read().decode("utf-8", "replace")).rstrip("\n"))

@@ -37,7 +37,7 @@ from lessons_kb.errors import (
 from lessons_kb.model import KINDS, NOTE, STATUSES, Card, Hit
 from lessons_kb.outcome import why as verdicts
 from lessons_kb.process.git import Author
-from lessons_kb.render import age, in_words, words_by_term
+from lessons_kb.render import in_words, words_by_term
 from lessons_kb.report.page import build_page, make_environment, style_hash
 from lessons_kb.service.web.authentication import Caller
 from lessons_kb.service.web.served_brain import ServedBrain, explain
@@ -46,6 +46,7 @@ from lessons_kb.store.card_files import read_template
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.server_tokens import READ, REVIEW
 from lessons_kb.text.sanitize import clean_line, counted, visible
+from lessons_kb.text.times import age
 
 ROWS = 50
 """Items on a page."""
