@@ -29,7 +29,7 @@ from benchmarks.entries import (
     tool_event,
 )
 from benchmarks.ours import own_brain
-from lessons_kb.service.daemon import RECORD_NAME, ask_daemon
+from lessons_kb.service.daemon_client import RECORD_NAME, ask_daemon
 from lessons_kb.store.locations import state_home
 
 if TYPE_CHECKING:

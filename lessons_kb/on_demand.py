@@ -1,4 +1,4 @@
-"""Modules that are loaded by name once their work is due, and why: the only such imports beside the commands.
+"""Modules that are loaded by name once their work is due, and why: all such imports but commands.
 
 Each stands on the way of commands that rarely need it. What always runs is imported at the top of
 the module that uses it.
@@ -17,6 +17,8 @@ MATCH_PATTERNS = "lessons_kb.detect.matcher"
 """Compiles the patterns of cards: for changes and commands, not for lists and searches."""
 READ_ORIGINS = "lessons_kb.cards.read_header"
 """Reads what a card was imported from: only a block with notes asks."""
+SERVE_HOOKS = "lessons_kb.service.daemon"
+"""The daemon itself: `daemon run` is it, `daemon status` asks it."""
 ENGINES = {
     "tantivy": ("lessons_kb.search.tantivy_engine", "TantivyEngine"),
     "rank-bm25": ("lessons_kb.search.rank_bm25_engine", "RankBM25Engine"),

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 
 from lessons_kb.cli.output import print_answer
-from lessons_kb.collection.doctor import MARKS, Health
+from lessons_kb.collection.health import MARKS, Health
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line
 

@@ -12,7 +12,8 @@ from lessons_kb.agents.install.edit_json import put_table, take_table
 from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import say
-from lessons_kb.collection.doctor import MARKS, check_server
+from lessons_kb.collection.doctor import check_server
+from lessons_kb.collection.health import MARKS
 from lessons_kb.errors import InputError
 from lessons_kb.find.shared_server import name_server
 from lessons_kb.process.git import list_files

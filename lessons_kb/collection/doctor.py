@@ -9,7 +9,6 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.brain import Brain, format_census, take_census
@@ -17,6 +16,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
 from lessons_kb.collection.git_merge import find_sharing
+from lessons_kb.collection.health import Health
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
@@ -38,9 +38,6 @@ from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
 from lessons_kb.store.user_settings import ServerSettings, WithholdSettings, read_user_settings
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
-MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
-
-
 FIX = "`lessons doctor --fix`"
 
 
@@ -57,17 +54,6 @@ _SHOWN = 5
 
 
 _MAX_CHARS = 240
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """One line of the doctor's report."""
-
-    level: str
-    """``ok``, ``warning`` or ``error``; ``fixed`` for what was put right."""
-    what: str
-    detail: str
-    fix: str = ""
 
 
 def size_of(count: float) -> str:

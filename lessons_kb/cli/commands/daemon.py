@@ -9,7 +9,8 @@ from typer import Argument
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.output import options, print_json
 from lessons_kb.errors import StorageError
-from lessons_kb.service import daemon as hook_daemon
+from lessons_kb.on_demand import SERVE_HOOKS, load
+from lessons_kb.service import daemon_client as hook_daemon
 
 
 def daemon(
@@ -27,7 +28,7 @@ def daemon(
     if action == "run":
         if hook_daemon.ask_daemon(hook_daemon.STATUS) is not None:
             print("the daemon is already running; see `lessons daemon status`")
-        elif hook_daemon.serve():
+        elif load(SERVE_HOOKS).serve():
             raise StorageError(
                 hook_daemon.find_obstacle() or hook_daemon.read_record().get("error", "")
             )

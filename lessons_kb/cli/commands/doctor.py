@@ -14,7 +14,7 @@ from lessons_kb.cli.health_lines import print_lines
 from lessons_kb.cli.options import FAIL_ON, FailOn, find_project, open_brain
 from lessons_kb.collection.doctor import apply_fixes, check_health
 from lessons_kb.errors import BrainNotFound, Untrusted
-from lessons_kb.service.daemon import check_daemon
+from lessons_kb.service.daemon_client import check_daemon
 
 
 def doctor(

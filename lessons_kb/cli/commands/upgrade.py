@@ -7,9 +7,9 @@ import os
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
 from lessons_kb.cli.health_lines import print_lines
 from lessons_kb.cli.options import find_project
-from lessons_kb.collection.doctor import Health
+from lessons_kb.collection.health import Health
 from lessons_kb.process.installation import upgrade_command
-from lessons_kb.service.daemon import check_daemon
+from lessons_kb.service.daemon_client import check_daemon
 from lessons_kb.version import __version__
 
 
