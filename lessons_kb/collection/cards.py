@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import os
 import posixpath
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,16 +14,21 @@ from urllib.parse import quote
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.current_session import session_of
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.cards.edit import Change, edit_header
-from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES, split_header
+from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.links import Link, find_links, normal_title, numbered_names, relink, slug
-from lessons_kb.cards.parse import parse_bytes, parse_card
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import find_headings, normal_newlines, one_line, split_lines
-from lessons_kb.collection.git_merge import merges_cards
-from lessons_kb.collection.lookup import MAX_SHOWN, CardLookup, find_fitting, remove_alias
+from lessons_kb.collection.card_edits import (
+    CardEdits,
+    change_status,
+    check_choice,
+    require_card,
+    today,
+)
+from lessons_kb.collection.lookup import MAX_SHOWN, find_fitting, remove_alias
 from lessons_kb.collection.near_duplicates import (
     NEAR,
     RELATED,
@@ -40,7 +43,6 @@ from lessons_kb.errors import (
     CardNotFound,
     DuplicateCard,
     EditRefused,
-    GitError,
     Incomplete,
     InputError,
     LessonsError,
@@ -55,11 +57,10 @@ from lessons_kb.mining.draft_text import (
     format_patterns,
     names_mistake,
 )
-from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, Document, Pattern
+from lessons_kb.model import KINDS, NOTE, SEVERITIES, Card, Document, Pattern
 from lessons_kb.store import card_files, trash
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import DraftFolder
-from lessons_kb.store.journal import BUMPED
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
@@ -85,8 +86,8 @@ def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: b
     A ``whole`` one says what it is given and nothing else: no guidance.
     """
     slug(sketch.title)
-    _choose("kind", sketch.kind, KINDS)
-    _choose("severity", sketch.severity or SEVERITIES[1], SEVERITIES)
+    check_choice("kind", sketch.kind, KINDS)
+    check_choice("severity", sketch.severity or SEVERITIES[1], SEVERITIES)
     header: dict[str, Change] = {
         "type": sketch.kind,
         "title": one_line(sketch.title),
@@ -152,7 +153,6 @@ def _shape(text: str) -> tuple[str, list[tuple[str, str, int]]]:
     return reading.reader, [(one.key, one.shape, len(one.texts)) for one in reading.entries]
 
 
-_DAY_SECONDS = 86_400
 _LEVELS = (SAME, NEAR, RELATED)
 _REWORDED = 0.55
 """Titles whose words are more alike than this say the same or not by their words."""
@@ -160,12 +160,9 @@ _MOST_PROPOSED = 3
 _MOST_SAME_MEANING = 3
 """More titles of one meaning are a family."""
 ON_DUPLICATE = ("fail", "bump", "new")
-MAX_TAUGHT = 20
-"""Prompts that a card keeps of what it was taught."""
-_MAX_PROMPT = 300
 
 
-class Cards(CardLookup):
+class Cards(CardEdits):
     """The cards of a brain."""
 
     def read(self, name: str) -> tuple[str, Document]:
@@ -202,7 +199,7 @@ class Cards(CardLookup):
         Secrets are removed, a missing date is added. ``whole`` and ``on_duplicate`` are those of
         ``create``. Raises InputError for a text that is no card.
         """
-        _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
+        check_choice("on_duplicate", on_duplicate, ON_DUPLICATE)
         folders = self._brains.members[0].settings.folders
         document = parse_card(redact_card(text), path="lessons/new.md", folders=folders)
         card = document.card
@@ -240,7 +237,7 @@ class Cards(CardLookup):
                 brain.touch()
                 made = card_files.create(brain.root, path, data)
                 break
-        return _usable(read_document(brain.root, made, settings.folders, limit)[1], made)
+        return require_card(read_document(brain.root, made, settings.folders, limit)[1], made)
 
     def find_lacks(self, name: str) -> tuple[str, ...]:
         """Return what keeps a card from the quality bar, one line each."""
@@ -271,75 +268,6 @@ class Cards(CardLookup):
             return by_words
         return sorted(found.values(), key=lambda one: _LEVELS.index(one.level))[:_MOST_PROPOSED]
 
-    def bump(self, *names: str, task: str | None = None, at: float | None = None) -> list[Card]:
-        """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
-
-        ``task`` is appended to ``examples``, of which the last five stay. All names are looked up
-        before the first file is touched. ``at`` (seconds since the epoch, now by default) is when
-        the journal counts it. Where git merges the card key by key, ``last-seen``
-        holds the time as well: of two files with the same bytes git keeps one and asks nobody,
-        so that the counts of two clones that bumped on the same day would not add up.
-        """
-
-        def bump(brain: Brain, card: Card) -> Card:
-            day = _now(brain.root, card.id)
-            bumped = self.rewrite(
-                brain, card.id, lambda one, text: edit_header(text, count_again(one, task, day))
-            )
-            self.note_bump(brain, card.id, at=at)
-            return bumped
-
-        return self._each(names, bump)
-
-    def bump_text(self, brain: Brain, path: str, text: str, *, task: str | None = None) -> str:
-        """Return a card's text, as an editor holds it, with the mistake counted once more.
-
-        ``task`` is as in ``bump``; ``note_bump`` is for when the text was taken over. Raises
-        EditRefused.
-        """
-        card = _usable(parse_card(text, path=path, folders=brain.settings.folders), path)
-        return edit_header(text, count_again(card, task, _now(brain.root, path)))
-
-    def note_bump(self, brain: Brain, path: str, *, at: float | None = None) -> None:
-        """Count that the mistake of a card came back, ``at`` seconds since the epoch or now."""
-        at = time.time() if at is None else at
-        # The card itself is what counts: a journal that cannot be written costs the statistics.
-        with contextlib.suppress(StorageError):
-            brain.journal.outcomes.count(path, BUMPED, at=at)
-            # Said outside of any session, it is meant of the last one of a day.
-            outcomes = brain.journal.outcomes
-            session = session_of()[0] or outcomes.last_session(path, since=at - _DAY_SECONDS)
-            if session:
-                brain.journal.ledger.bump(session, path, at=at)
-
-    def teach(self, name: str, key: str, prompt: str) -> Card:
-        """Write a prompt into a card's ``symptoms``, by which it is found, or its ``not-for``.
-
-        See ``redact``. Of many the last twenty stay. Raises InputError for a prompt without a word.
-        """
-        told = tell_prompt(prompt)
-        if not told:
-            raise InputError("the prompt is empty; name it")
-        brain, card = self.find(name, notes=False)
-
-        def teach(card: Card, text: str) -> str:
-            known = card.symptoms if key == "symptoms" else card.not_for
-            taught = (*(one for one in known if one != told), told)[-MAX_TAUGHT:]
-            return edit_header(text, {key: taught})
-
-        return self.rewrite(brain, card.id, teach)
-
-    def set_status(self, status: str, *names: str) -> list[Card]:
-        """Make cards ``active``, ``ignored`` or ``archived``."""
-        _choose("status", status, STATUSES)
-
-        def change(brain: Brain, card: Card) -> Card:
-            if card.status == status:
-                return card
-            return self.rewrite(brain, card.id, partial(_set_status, status=status))
-
-        return self._each(names, change)
-
     def delete(self, *names: str) -> list[Card]:
         """Move cards to the trash folder, from which ``restore`` brings them back."""
         found = [self.find(name, notes=False) for name in names]
@@ -368,7 +296,7 @@ class Cards(CardLookup):
             return back, "undeleted"
         if card.status == "active":
             return card.id, "unchanged"
-        self.rewrite(brain, card.id, partial(_set_status, status="active"))
+        self.rewrite(brain, card.id, partial(change_status, status="active"))
         return card.id, "activated"
 
     def _undelete(self, name: str, *, exact: bool) -> str | None:
@@ -394,81 +322,6 @@ class Cards(CardLookup):
             if one.level == SAME or (near and one.level == NEAR):
                 return one.card.id, one.reason
         return None
-
-    def rewrite(self, brain: Brain, path: str, edit: Callable[[Card, str], str]) -> Card:
-        """Give a card the text that ``edit`` makes of card and text; return what it is then."""
-        folders = brain.settings.folders
-
-        def edited(data: bytes) -> bytes:
-            card = _usable(parse_bytes(data, path=path, folders=folders), path)
-            try:
-                return edit(card, data.decode("utf-8")).encode("utf-8")
-            except EditRefused as error:
-                raise EditRefused(f"{path} was not changed: {error}") from None
-
-        data = card_files.rewrite(brain.root, path, edited)
-        brain.touch()
-        return _usable(parse_bytes(data, path=path, folders=folders), path)
-
-    def _each(self, names: Sequence[str], change: Callable[[Brain, Card], Card]) -> list[Card]:
-        """Change every card; those that refuse are named when the others are done."""
-        found = [self.find(name, notes=False) for name in names]
-        cards: list[Card] = []
-        refused: list[LessonsError] = []
-        for brain, card in found:
-            try:
-                cards.append(change(brain, card))
-            except (EditRefused, StorageError) as error:
-                refused.append(error)
-        if refused:
-            done = f"; done: {', '.join(card.id for card in cards)}" if cards else ""
-            raise type(refused[0])(f"{'; '.join(map(str, refused))}{done}")
-        return cards
-
-
-def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
-    """Return the changes by which a card counts its mistake once more."""
-    occurrences = min(card.occurrences + 1, MAX_OCCURRENCES)
-    changes: dict[str, Change] = {"occurrences": occurrences, "last-seen": day}
-    if task := redact(" ".join((task or "").split())):
-        changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
-    return changes
-
-
-def tell_prompt(prompt: str) -> str:
-    """Return a prompt as a card may hold it: one line, without secrets, not too long."""
-    return redact(" ".join(prompt.split()))[:_MAX_PROMPT].strip()
-
-
-def _set_status(_card: Card, text: str, *, status: str) -> str:
-    return edit_header(text, {"status": status})
-
-
-def _usable(document: Document, path: str) -> Card:
-    if document.card is None:
-        why = document.findings[0].message if document.findings else "it is not readable"
-        raise EditRefused(f"{path} was not changed: {why}; run `lessons lint` for a fix")
-    return document.card
-
-
-def _choose(what: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InputError(f"{what} must be one of {', '.join(choices)}, not {value!r}")
-
-
-def _now(root: str, path: str) -> str:
-    """Return today's date, with the time for a card that is merged key by key."""
-    moment = dt.datetime.now(tz=dt.UTC).astimezone()
-    try:
-        timed = merges_cards(root, path)
-    except GitError:
-        timed = False
-    return moment.isoformat(timespec="milliseconds") if timed else moment.date().isoformat()
-
-
-def today() -> str:
-    """Return the ISO date of today here."""
-    return dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
 
 
 Edits = list[tuple[int, int, str]]

@@ -8,7 +8,7 @@ import os
 from dataclasses import dataclass
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.collection.cards import today
+from lessons_kb.collection.card_edits import today
 from lessons_kb.errors import StorageError
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.model import NOTE, Card

@@ -17,7 +17,8 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import CHANGES
 from lessons_kb.calls.parse_call import kind_of_tool
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.collection.cards import Cards, today
+from lessons_kb.collection.card_edits import today
+from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.exchange import card_text, find_rules_files
 from lessons_kb.collection.near_duplicates import PROPOSED, similarity
 from lessons_kb.errors import CardNotFound, InputError, LessonsError

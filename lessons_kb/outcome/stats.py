@@ -13,7 +13,8 @@ from functools import cached_property
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
-from lessons_kb.collection.cards import Cards, today
+from lessons_kb.collection.card_edits import today
+from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.lookup import names
 from lessons_kb.errors import InputError, StorageError

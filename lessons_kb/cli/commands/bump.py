@@ -8,7 +8,7 @@ from typer import Option
 
 from lessons_kb.cli.options import Ids, open_brain
 from lessons_kb.cli.output import print_cards, say
-from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.card_edits import CardEdits
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 
@@ -30,7 +30,7 @@ def bump(
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
     """
-    cards = Cards(open_brain()).bump(*ids, task=task)
+    cards = CardEdits(open_brain()).bump(*ids, task=task)
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
     for card in cards:
         if card.status != "active":

@@ -10,7 +10,7 @@ from typer import Argument, Option
 from lessons_kb.cli.marks import count_marks
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import confirm, print_answer, say
-from lessons_kb.collection.cards import Cards, tell_prompt
+from lessons_kb.collection.card_edits import CardEdits, tell_prompt
 from lessons_kb.model import as_data
 from lessons_kb.outcome.stats import Stats
 from lessons_kb.outcome.why import find_prompt
@@ -59,7 +59,7 @@ def mark(
         return
     shown = f"\u201c{clean_line(told)}\u201d"
     if yes or confirm(f"Write not-for: {shown} into {name}?"):
-        Cards(brains).teach(effect.name, "not-for", told)
+        CardEdits(brains).teach(effect.name, "not-for", told)
         say(f"{name}: + not-for: {shown}; it stays silent for this and its like")
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"add --yes to write {shown} into the card\u2019s not-for")
