@@ -13,8 +13,9 @@ from lessons_kb.brain.current_session import session_of
 from lessons_kb.cards.edit import Change, edit_header
 from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.cards.parse import parse_bytes, parse_card
-from lessons_kb.collection.git_merge import merges_cards
 from lessons_kb.collection.lookup import CardLookup
+from lessons_kb.collection.merged_by_git import merges_cards
+from lessons_kb.collection.prompt_text import tell_prompt
 from lessons_kb.errors import (
     EditRefused,
     GitError,
@@ -30,7 +31,6 @@ from lessons_kb.text.redact import redact
 _DAY_SECONDS = 86_400
 MAX_TAUGHT = 20
 """Prompts that a card keeps of what it was taught."""
-_MAX_PROMPT = 300
 
 
 class CardEdits(CardLookup):
@@ -143,11 +143,6 @@ def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
     if task := redact(" ".join((task or "").split())):
         changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
     return changes
-
-
-def tell_prompt(prompt: str) -> str:
-    """Return a prompt as a card may hold it: one line, without secrets, not too long."""
-    return redact(" ".join(prompt.split()))[:_MAX_PROMPT].strip()
 
 
 def change_status(_card: Card, text: str, *, status: str) -> str:

@@ -22,6 +22,7 @@ from lessons_kb.cards.links import normal_title, numbered_names
 from lessons_kb.cards.parse import in_mapped_folder, parse_card
 from lessons_kb.collection.cards import Cards, NewCard, compose, redact_card
 from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
+from lessons_kb.collection.pending_drafts import find_new_triggers
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
@@ -46,7 +47,7 @@ from lessons_kb.mining.draft_text import (
     sketch_trigger,
     split_files,
 )
-from lessons_kb.mining.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
+from lessons_kb.mining.triggers import RED_GREEN, Trigger, pick_turns
 from lessons_kb.model import EVENTS, Card, Document, Event, Pattern
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.card_files import read_template
@@ -129,14 +130,7 @@ MINED = "mined"
 """Kind of a draft of what sessions and commits of the past showed."""
 
 
-WINDOW_SECONDS = 7 * 86_400
-"""A mistake and what fixed it lie no further apart."""
-
-
 MAX_DRAFT_BYTES = 200_000
-
-
-_MAX_EVENTS = 5_000
 
 
 _OPEN, _ACCEPTED, _MERGED, _DISCARDED = "open", "accepted", "merged", "discarded"
@@ -194,13 +188,9 @@ class Drafts:
         the journal where nothing happened.
         """
         now = time.time()
-        events = self._brain.journal.events.find(
-            session=session, since=now - WINDOW_SECONDS, limit=_MAX_EVENTS
-        )
-        phrases = self._brain.settings.triggers.patterns
         made: list[Draft | None] = []
         failed: list[LessonsError] = []
-        for trigger in find_triggers(events, phrases=phrases):
+        for trigger in find_new_triggers(self._brain, session, now=now):
             try:
                 made.append(self._take_in(trigger, now))
             except LessonsError as error:
@@ -395,7 +385,7 @@ class Drafts:
         if session is None:
             latest = journal.find(kinds=[kind for kind in EVENTS if kind != "preflight"], limit=1)
             session = latest[0].session if latest else None
-        events = journal.find(session=session, limit=_MAX_EVENTS) if session is not None else []
+        events = journal.find(session=session, limit=MAX_EVENTS) if session is not None else []
         if not events:
             what = f"session {session!r}" if session else "session yet"
             raise InputError(f"the journal has no {what}; see `lessons events`")

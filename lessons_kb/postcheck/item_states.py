@@ -55,11 +55,6 @@ from lessons_kb.text.redact import redact
 from lessons_kb.text.sentences import split_sentences
 
 DONE, LEFT_OUT, NOT_NEEDED = "done", "left", "not needed"
-REQUEST = (
-    "End your last message with one line such as "
-    "Lessons: L1.1 done src/bot.py:41; L1.2 n/a; L1.3 left"
-)
-"""What the block asks for."""
 MAX_CLOSINGS = 200
 _CLOSING_LINE = re.compile(
     r"^[ \t>*#/<!+-]*[`*_]*(?:lessons[`*_]*[ \t]*:|(?=L\d{1,3}\.\d))[^\n]{1,4000}$",

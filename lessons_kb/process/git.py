@@ -23,8 +23,8 @@ from typing import Any
 
 from lessons_kb.data import read_mapping, read_words
 from lessons_kb.errors import GitError, InputError
+from lessons_kb.process.process_tree import end_tree
 from lessons_kb.process.programs import find_program
-from lessons_kb.process.run import end_tree
 from lessons_kb.text.diffs import parse_hunks
 
 MAX_BYTES = 4_000_000

@@ -10,7 +10,8 @@ from typer import Argument, Option
 from lessons_kb.cli.marks import count_marks
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import confirm, print_answer, say
-from lessons_kb.collection.card_edits import CardEdits, tell_prompt
+from lessons_kb.collection.card_edits import CardEdits
+from lessons_kb.collection.prompt_text import tell_prompt
 from lessons_kb.model import as_data
 from lessons_kb.outcome.stats import Stats
 from lessons_kb.outcome.why import find_prompt

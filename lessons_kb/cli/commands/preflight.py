@@ -12,7 +12,7 @@ from lessons_kb.cli.options import Paths, Revision, Session, Stage, open_brain, 
 from lessons_kb.cli.output import options, print_json, say, tell
 from lessons_kb.errors import Untrusted
 from lessons_kb.find.block import preflight as make_block
-from lessons_kb.outcome.post_check import read_change
+from lessons_kb.on_demand import READ_DIFF, load
 from lessons_kb.outcome.why import find_least_budget
 from lessons_kb.preflight.block import footer, shown_name
 
@@ -47,7 +47,7 @@ def preflight(
     if diff is None:
         text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
     else:
-        change = read_change(brains, diff)
+        change = load(READ_DIFF).read_change(brains, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
     ask = functools.partial(make_block, brains, text, stage=stage, paths=paths, context=context)

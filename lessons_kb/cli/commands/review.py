@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, write_drafts
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain
-from lessons_kb.cli.output import (
-    is_interactive,
-    options,
-    pick,
-    print_answer,
-    print_json,
-    print_table,
-    say,
-)
-from lessons_kb.cli.show_rows import show_rows
-from lessons_kb.collection.drafts import Draft, Drafts
+from lessons_kb.cli.output import options, print_json, say
+from lessons_kb.collection.pending_drafts import has_drafts
 from lessons_kb.errors import InputError
-from lessons_kb.mining.draft_text import UNNAMED, format_patterns
-from lessons_kb.model import as_data
-from lessons_kb.text.sanitize import clean_line, visible
-from lessons_kb.tui.rows import DRAFTS
+from lessons_kb.on_demand import REVIEW_DRAFTS, load
 
 
 def review(
@@ -76,71 +61,22 @@ def review(
     if len(chosen) + list_ > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
     brains = open_brain()
-    drafts = Drafts(brains)
     if show_prompt or with_ is not None:
-        drafts.collect()
-        open_ones = [one for one in drafts.all() if one.missing]
+        work = load(REVIEW_DRAFTS)
+        work.complete_drafts(brains, command=with_ or "", show_prompt=show_prompt, yes=yes)
         if show_prompt:
-            print_prompts(build_prompts(brains, open_ones))
             return
-        write_drafts(brains, open_ones, with_ or "", yes=yes)
     if show is not None:
-        _print_draft(brains, drafts.get(show))
+        load(REVIEW_DRAFTS).show_draft(brains, show)
     elif accept is not None:
-        card = drafts.accept(accept, on_duplicate=on_duplicate)
-        print_answer({"done": "accepted", "card": as_data(card)}, clean_line(card.id))
+        load(REVIEW_DRAFTS).accept_draft(brains, accept, on_duplicate=on_duplicate)
     elif merge is not None:
-        card = drafts.merge(*merge)
-        line = f"{clean_line(card.id)} seen {card.occurrences}×"
-        print_answer({"done": "merged", "card": as_data(card)}, line)
+        load(REVIEW_DRAFTS).merge_draft(brains, *merge)
     elif discard is not None:
-        draft = drafts.discard(discard)
-        print_answer({"done": "discarded", "draft": draft.id}, f"{draft.id} discarded")
+        load(REVIEW_DRAFTS).discard_draft(brains, discard)
+    elif has_drafts(brains.members[0]):
+        load(REVIEW_DRAFTS).list_drafts(brains, ask=not list_)
+    elif options().json:
+        print_json([])
     else:
-        drafts.collect()
-        if is_interactive() and not list_ and not options().json and drafts.count():
-            show_rows(brains, DRAFTS)
-        else:
-            _print_list(brains, drafts.all())
-
-
-def _draft_data(brains: Brains, draft: Draft) -> dict[str, Any]:
-    found = Drafts(brains).find_near_duplicates(draft)
-    return {
-        **as_data(draft),
-        "missing": list(draft.missing),
-        "near_duplicates": [{"id": one.card.id, **pick(one, "level", "score")} for one in found],
-        "agreed": as_data(Drafts(brains).find_agreed(draft)),
-    }
-
-
-def _print_list(brains: Brains, drafts: Sequence[Draft]) -> None:
-    if options().json:
-        print_json([_draft_data(brains, draft) for draft in drafts])
-    elif not drafts:
         say("no drafts to review")
-    else:
-        rows = []
-        for draft in drafts:
-            # Where nobody has written a title yet, what happened stands behind the mark.
-            title = draft.title.removeprefix(UNNAMED).strip() or draft.title
-            rows.append((draft.id, draft.kind, str(draft.seen), str(len(draft.missing)), title))
-        print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
-
-
-def _print_draft(brains: Brains, draft: Draft) -> None:
-    if options().json:
-        print_json(_draft_data(brains, draft))
-        return
-    print(visible(draft.text).rstrip("\n"))  # with the template's comments: they say what to write
-    for line in draft.missing:
-        say(f"missing: {line}")
-    for one in Drafts(brains).find_near_duplicates(draft):
-        say(clean_line(one.reason))
-    if draft.card:
-        say(f"the same mistake is already the card {clean_line(draft.card)}")
-    if agreed := Drafts(brains).find_agreed(draft):
-        where = f"the header of {clean_line(draft.card)}" if draft.card else "the draft's header"
-        say(f"two fixes agree on how it looks; if that is right, add to {where}:")
-        for line in format_patterns(agreed).split("\n"):
-            say(line)

@@ -14,9 +14,10 @@ from lessons_kb import render
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
-from lessons_kb.collection.card_edits import CardEdits, tell_prompt
+from lessons_kb.collection.prompt_text import tell_prompt
 from lessons_kb.errors import InputError
 from lessons_kb.model import SERVED, as_data
+from lessons_kb.on_demand import EDIT_CARDS, load
 from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_nearest, find_why
 from lessons_kb.preflight.block import OFFERED, footer
 from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten
@@ -38,7 +39,7 @@ def _offer(brains: Brains, near: Verdict, prompt: str) -> None:
 
 def _teach(brains: Brains, name: str, prompt: str) -> None:
     """Write a prompt into a card's symptoms, and say so."""
-    card = CardEdits(brains).teach(name, "symptoms", prompt)
+    card = load(EDIT_CARDS).CardEdits(brains).teach(name, "symptoms", prompt)
     say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(tell_prompt(prompt))}\u201d")
 
 
