@@ -22,7 +22,7 @@ from lessons_kb.cards.links import normal_title, numbered_names
 from lessons_kb.cards.parse import in_mapped_folder, parse_card
 from lessons_kb.collection.cards import Cards, NewCard, compose, redact_card
 from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
-from lessons_kb.collection.pending_drafts import find_new_triggers
+from lessons_kb.collection.pending_drafts import MAX_EVENTS, find_new_triggers
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
