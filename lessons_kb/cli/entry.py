@@ -51,7 +51,7 @@ def _reopen_closed_streams() -> None:
 def _print_version() -> bool:
     """Print the version; return whether it could be written. The command line reports why not."""
     try:
-        print(f"lessons {__version__}", flush=True)
+        os.write(sys.stdout.fileno(), f"lessons {__version__}\n".encode())  # leaves no buffer
     except (OSError, ValueError):
         return False
     return True
