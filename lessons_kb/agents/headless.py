@@ -11,7 +11,6 @@ import shlex
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.agents.table import AGENTS, SILENCED, Agent
@@ -23,6 +22,7 @@ from lessons_kb.store.files import read_head
 from lessons_kb.store.private_files import write_private
 from lessons_kb.text.sanitize import clean_line, shorten
 from lessons_kb.trial.runs import PROMPT
+from lessons_kb.values import frozen
 
 _SILENT = {SILENCED: "0", "LESSONS_DAEMON": "0"}
 """With it our own hooks say and note nothing."""
@@ -33,7 +33,7 @@ _TOLD_BY = ("result", "message", "error", "response", "text")
 """Keys under which agents say what they have to say."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class HeadlessAgent:
     """The program that the user named, an agent or any other that reads a prompt on stdin."""
 

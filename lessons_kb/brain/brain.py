@@ -13,7 +13,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -32,6 +32,7 @@ from lessons_kb.store.scan import count_files, find_signature, scan_brain, tell_
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import frozen
 
 if TYPE_CHECKING:
     from lessons_kb.brain.semantic_similarity import Meaning
@@ -506,7 +507,7 @@ class _Watcher:
             self.look()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Census:
     """What became of the files: ``files`` = ``cards`` + ``notes`` + ``unusable``."""
 

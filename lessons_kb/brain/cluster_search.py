@@ -14,7 +14,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from lessons_kb.store.identity import identify
 from lessons_kb.store.secrets import read_key
 from lessons_kb.store.user_settings import ClusterSettings, read_user_settings
 from lessons_kb.text.addresses import parse_address
+from lessons_kb.values import frozen
 
 if TYPE_CHECKING:
     from lessons_kb.search.qdrant_engine import QdrantEngine
@@ -99,7 +100,7 @@ def number_card(path: str, *, is_note: bool) -> int:
     return -number if is_note else number
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Local:
     """What the local index held at one commit."""
 
@@ -240,7 +241,7 @@ class _ClusterReader:
         return self._local.search(terms, weights, limit) if found is None else found
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Synced:
     """What was brought to a cluster; cards and notes alike."""
 
@@ -251,7 +252,7 @@ class Synced:
     removed: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Difference:
     """Where a cluster differs from the files: ids, sorted."""
 

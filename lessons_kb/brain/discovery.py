@@ -8,7 +8,7 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from types import MappingProxyType
 
@@ -22,6 +22,7 @@ from lessons_kb.store.files import is_inside, read_regular
 from lessons_kb.store.identity import list_marked
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.sanitize import counted, shell_word
+from lessons_kb.values import frozen
 
 ENVIRONMENT = "LESSONS_BRAIN"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})
@@ -40,7 +41,7 @@ _MAY_NAME = re.compile(r"^[^#\n]*brain", re.MULTILINE)
 _ESCAPED = rb"\\(?:u00|U000000|x)([0-9A-Fa-f]{2})"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Discovery:
     """The brains of a working directory, nearest first."""
 

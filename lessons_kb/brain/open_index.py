@@ -11,7 +11,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
@@ -33,6 +33,7 @@ from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
 from lessons_kb.store.scan import scan_brain, settings_signature
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 from lessons_kb.text.patterns import match_globs
+from lessons_kb.values import frozen
 from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
@@ -314,7 +315,7 @@ def versions(engine: str) -> str:
     return f"{__version__} {FORMAT} {ANALYZER_VERSION} {local} {engine_format(local)}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Refresh:
     """What a refresh did."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -29,12 +28,13 @@ from lessons_kb.search.embeddings import (
     open_model,
     widen,
 )
+from lessons_kb.values import frozen
 
 _BATCH = 16
 _MAX_SYMPTOMS = 8
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Loaded:
     """The vectors of a brain as one matrix."""
 

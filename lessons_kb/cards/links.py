@@ -6,12 +6,12 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from itertools import count
 from urllib.parse import quote, unquote
 
 from lessons_kb.cards.sections import find_code_lines, normal_newlines, split_lines
 from lessons_kb.errors import InputError
+from lessons_kb.values import frozen
 
 MAX_BYTES = 96
 """UTF-8 bytes of a slug: room for a number, the suffix and a temporary name within 255."""
@@ -106,7 +106,7 @@ _LINK = re.compile(
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Link:
     """Where a link says what it leads to."""
 

@@ -7,7 +7,6 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypedDict, Unpack
 from urllib.parse import quote
@@ -64,6 +63,7 @@ from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.values import frozen
 
 
 class NewCard(TypedDict, total=False):
@@ -412,7 +412,7 @@ def _follow_moves(home: str, moves: Mapping[str, str]) -> Callable[[Link], str |
     return change
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Renamed:
     """What a renaming did."""
 

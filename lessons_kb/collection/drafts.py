@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
@@ -59,6 +59,7 @@ from lessons_kb.store.locks import hold_new
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import frozen
 
 _SLACK_SECONDS = 2.0
 """File systems and clocks round."""
@@ -139,7 +140,7 @@ _OPEN, _ACCEPTED, _MERGED, _DISCARDED = "open", "accepted", "merged", "discarded
 _ID = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Draft:
     """A lesson that waits for a human; never injected."""
 

@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatch
 
 from lessons_kb.brain.brain import Brain
@@ -38,6 +38,7 @@ from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, visible_json
+from lessons_kb.values import frozen
 
 GALANGAL, REVIEW, MEMORY, JSONL, RULES = SOURCES = (
     *("galangal", "review", "memory", "jsonl", "rules"),
@@ -118,7 +119,7 @@ _ANY_DATE = "2000-01-01"
 _ORIGIN_BYTES = re.compile(rb"imported[-_ ]from", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class ImportStep:
     """What an import does, or would do, with one lesson."""
 
@@ -132,7 +133,7 @@ class ImportStep:
     reason: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Plan:
     """What an import would do."""
 

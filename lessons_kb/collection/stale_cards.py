@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import os
-from dataclasses import dataclass
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.card_edits import today
@@ -13,12 +12,13 @@ from lessons_kb.errors import StorageError
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.model import NOTE, Card
 from lessons_kb.text.times import read_date
+from lessons_kb.values import frozen
 
 _USES = ("injected", "addressed", "bumped", "helpful")
 """What is counted of a card that shows it is in use."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Stale:
     """A card that may be put away."""
 

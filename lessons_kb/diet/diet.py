@@ -51,6 +51,7 @@ from lessons_kb.store.trash import digest
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.transcripts.session_records import CALL, PROMPT, mapping
+from lessons_kb.values import frozen
 
 _FOLDERS_OF_AGENTS = (".claude", ".github", ".cursor", ".gemini")
 _FORBIDDEN = re.compile(rf"(?:{NEGATIVE.pattern})[^.;\n`]{{0,40}}`([^`\n]{{4,}})`", re.IGNORECASE)
@@ -81,7 +82,7 @@ class Diet:
     """The project's files."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class NewCard:
     """A card that a diet makes."""
 

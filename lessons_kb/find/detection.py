@@ -9,7 +9,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
@@ -38,9 +38,10 @@ from lessons_kb.store.private_files import write_private
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Detected:
     """A card, and where its mistake was found."""
 

@@ -29,6 +29,7 @@ from lessons_kb.importers.incoming import (
     unmarked,
 )
 from lessons_kb.text.paths import find_paths
+from lessons_kb.values import frozen
 
 ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
@@ -74,7 +75,7 @@ _COMMON = 0.15
 """Share of a file's rules from which on a name says nothing about one of them."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class AgentRule:
     """One rule, word for word."""
 
@@ -115,7 +116,7 @@ class _Node:
     """(level, text) of the headings above it and of the lead."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class RulesFile:
     """A file of rules, taken apart."""
 

@@ -15,7 +15,7 @@ share tell that a prompt is about this brain at all, the others which card of it
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, expm1, log, log1p
@@ -34,6 +34,7 @@ from lessons_kb.relevance.background_prompts import (
 from lessons_kb.search.engine_protocol import K1, idf
 from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
+from lessons_kb.values import frozen
 
 # Set on the changes of two repositories with lessons of their own (compound, kitcn); held against
 # others, and against 720 changes of recorded sessions about something else.
@@ -161,7 +162,7 @@ _SHOWN = 3
 _NONE: Mapping[str, float] = {}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class GateEvidence:
     """What the gate is told about a query and the cards found for it."""
 

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
 
 from lessons_kb.brain.brain import Brain
@@ -35,6 +35,7 @@ from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import estimate_tokens
+from lessons_kb.values import frozen
 
 MOST = 2
 """Lessons given so in one turn."""
@@ -128,7 +129,7 @@ def _weigh_names(brain: Brain, names: Iterable[str]) -> float:
     return sum(log((cards + 1) / count) for count in counts if count <= _FEW)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class LessonLimits:
     """What giving lessons takes from settings: read before a transaction, which touches no file."""
 

@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from itertools import cycle
 from typing import Any
@@ -50,6 +50,7 @@ from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
 from lessons_kb.trial.tasks import Task
+from lessons_kb.values import frozen
 
 RIGHT, WRONG, FAULT = "right", "wrong", "fault"
 """Outcomes: the check passed, it did not, or the run says nothing of the lessons."""
@@ -77,7 +78,7 @@ def parse_budget(text: str) -> tuple[str, float]:
     return "dollars" if match[1] else "tokens", amount
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Result:
     """What came of one run."""
 
@@ -105,7 +106,7 @@ class Result:
         return self.task, self.arm, self.run
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class TrialPlan:
     """A trial: what is run, where from, and where its results are kept."""
 

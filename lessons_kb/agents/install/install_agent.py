@@ -12,7 +12,7 @@ import shutil
 import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -45,6 +45,7 @@ from lessons_kb.store.files import shown
 from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.session_notes import end_silence, silence_sessions
 from lessons_kb.text.sanitize import visible
+from lessons_kb.values import frozen
 from lessons_kb.version import __version__
 
 NAMES = {"hook": "lessons-hook", "server": "lessons"}
@@ -73,7 +74,7 @@ def has_sdk() -> bool:
     return find_spec("mcp") is not None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Step:
     target: Target
     before: bytes | None

@@ -7,7 +7,6 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
@@ -47,6 +46,7 @@ from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.server_tokens import READ, REVIEW
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.times import age
+from lessons_kb.values import frozen
 
 ROWS = 50
 """Items on a page."""
@@ -64,7 +64,7 @@ _HEADERS = {
 _PRIVATE = {**_HEADERS, "cache-control": "no-store"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class View:
     """A page of a brain that is asked for by somebody who may see it."""
 
