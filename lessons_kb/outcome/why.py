@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
-from lessons_kb.find.block import preflight
+from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.retrieve import STILL_TEMPLATE
 from lessons_kb.find.search import find_lessons
 from lessons_kb.ledger.given import card_digest, find_cards, outcome, read_outcome
@@ -102,9 +102,8 @@ def explain_prompt(
 
     With a ``session`` what that session has in its context is held back.
     """
-    block = preflight(
-        brains, prompt, session=session, paths=paths, stage=stage, context=False, remember=False
-    )
+    options = RetrievalOptions(session=session, paths=tuple(paths), stage=stage, context=False)
+    block = preflight(brains, prompt, options, fresh=True, remember=False)
     hits = (*block.lessons, *block.offered, *block.withheld)
     titles = {shown_name(hit): hit.card.title for hit in hits}
     noted = map(_read_verdict, outcome(block))

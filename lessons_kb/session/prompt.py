@@ -11,7 +11,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import refresh_in_hook
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.find.block import find_block
+from lessons_kb.find.block import RetrievalOptions, find_block
 from lessons_kb.find.shared_server import Asking, ask_server
 from lessons_kb.find.titles import find_place
 from lessons_kb.ledger.given import OUTCOME, note_given, note_offered, outcome
@@ -67,10 +67,7 @@ def answer(hook: Hook) -> Answer:
             return ""
         return show_path(find_place(brains, brain, hit.card.id, hook.access))
 
-    block, homes = find_block(
-        brains,
-        event.text,
-        occasion="prompt",
+    options = RetrievalOptions(
         session=session or None,
         budget=min(settings.preflight.budget, can.tokens),
         context=settings.hooks.context,
@@ -82,6 +79,7 @@ def answer(hook: Hook) -> Answer:
         titled=hook.state.all_titles,
         lasting=can.lasting and not event.again,
     )
+    block, homes = find_block(brains, event.text, options)
     # Due where the session has none yet, or the lost answer to this very prompt had carried them.
     due = hook.state.titles_from in ("", event.id if event.again else "")
     titles = find_titles(hook, brains) if due and can.lasting else ""
