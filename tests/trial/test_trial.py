@@ -16,7 +16,8 @@ import pytest
 
 import lessons_kb
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.trial.runs import find_no_network, read_usage
+from lessons_kb.trial.runs import find_no_network
+from lessons_kb.trial.usage import read_usage
 from tests.kit import commit, git, write
 
 AGENT = """\
