@@ -252,7 +252,7 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
             append_result(plan.folder, as_data(result))
             done.append(result)
             say(show_result(result, of=len(plan.tasks) * plan.runs * len(plan.arms), at=len(done)))
-            if reason := _find_end(plan, done):
+            if reason := find_end(plan.budget, done):
                 end[0] = end[0] or reason
                 stop.set()
 
@@ -278,7 +278,7 @@ def _pin_commits(task: Task, repository: str) -> Task:
     return replace(task, commit=hashes[0], check_from=hashes[1])
 
 
-def _find_end(plan: TrialPlan, done: Sequence[Result]) -> str:
+def find_end(budget: tuple[str, float], done: Sequence[Result]) -> str:
     """Return why no further run makes sense."""
     last = done[-1]
     worked = [one for one in done if one.outcome != FAULT]
@@ -289,7 +289,7 @@ def _find_end(plan: TrialPlan, done: Sequence[Result]) -> str:
             "the agent called no hook of ours, so no arm differs; connect it with "
             "`lessons install AGENT --user`, or have the command load our hooks"
         )
-    what, limit = plan.budget
+    what, limit = budget
     known = [spent for one in done if (spent := getattr(one, what)) is not None]
     if limit and not known:
         return f"the agent does not print {what}, so the budget cannot be watched; leave it out"
