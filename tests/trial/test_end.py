@@ -48,13 +48,16 @@ class Agent:
         return sorted(int(path.name) for path in self.log.iterdir())
 
     def living(self):
-        """Return those that still run; a zombie does not."""
-        living = []
-        for process in self.processes():
-            with contextlib.suppress(OSError):
-                stat = pathlib.Path(f"/proc/{process}/stat").read_text()
-                living += [] if stat.rpartition(")")[2].split()[0] in "ZX" else [process]
-        return living
+        """Return those that still run."""
+        return list(filter(is_living, self.processes()))
+
+
+def is_living(process):
+    """Return whether a process runs; a zombie does not."""
+    with contextlib.suppress(OSError):
+        stat = pathlib.Path(f"/proc/{process}/stat").read_text()
+        return stat.rpartition(")")[2].split()[0] not in "ZX"
+    return False
 
 
 @pytest.fixture
@@ -88,7 +91,8 @@ def started(shop, hanging, tmp_path, monkeypatch):  # noqa: F811
     yield start
     for process in processes:
         process.kill()
-        process.communicate()
+        process.wait()
+        process.stdout.close()
 
 
 @pytest.mark.slow
@@ -181,7 +185,7 @@ def test_a_command_that_clears_its_environment_is_found_by_its_parent(tmp_path):
     log = tmp_path / "log"
     line = f"env -i setsid sh -c 'echo $$ > {log}; exec sleep 300' & wait"
     assert run_bounded(["sh", "-c", line], output=str(tmp_path / "out"), seconds=1.5) is None
-    assert not pathlib.Path(f"/proc/{log.read_text().strip()}").exists()
+    assert not is_living(int(log.read_text()))
 
 
 def test_a_word_that_no_command_can_have_starts_nothing(tmp_path):
