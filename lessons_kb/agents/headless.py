@@ -140,7 +140,8 @@ def find_task_command(command: str) -> list[str]:
     if agent and PROMPT not in command:
         if not agent.task:
             raise InputError(f"{agent.name} has no command line for a task; give one with {PROMPT}")
-        words = [*shlex.split(agent.task), *words]
+        options, separator, prompt = agent.task.partition(f" -- {PROMPT}")
+        words = [*shlex.split(options), *words, *shlex.split(separator + prompt)]
     return [path, *words]
 
 
