@@ -24,8 +24,8 @@ from lessons_kb.process.marks import end_marked, new_mark
 from lessons_kb.process.run import run_bounded
 from lessons_kb.store.files import is_inside, read_json, storage_errors, write_unsynced
 from lessons_kb.store.journal import PLACEBO, WITHOUT, read_output
-from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.store.user_state import CACHE_NAME, write_private
+from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
+from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME, write_private
 from lessons_kb.text.sanitize import counted
 from lessons_kb.trial.tasks import Task
 
@@ -105,7 +105,7 @@ def bring_cards(
     ``root`` is the brain's place at or below ``top``, ``brain`` the root of today's. Raises
     InputError if the cards do not arrive.
     """
-    for path in (*cards, CACHE_NAME):
+    for path in (*cards, CONFIG_NAME, IGNORE_NAME, CACHE_NAME):
         _remove_card(top, os.path.join(root, path))
     placed = place_cards(cards, arm)
     for name, path in placed.items():

@@ -1,11 +1,13 @@
 """The folder of a run: a trial writes nowhere else, whatever the task's commit holds."""
 
 import json
+import os
 import pathlib
 
 import pytest
 
 from lessons_kb.errors import InputError
+from lessons_kb.trial import place
 from lessons_kb.trial.place import bring_check, check_out, make_way
 from lessons_kb.trial.tasks import Task
 from tests.kit import commit, git, write
@@ -40,18 +42,49 @@ def test_a_folder_of_cards_that_is_a_link_leads_nowhere(trial, shop, tmp_path): 
 
 
 @pytest.mark.slow
-def test_cards_that_do_not_arrive_are_a_fault(trial, shop, tmp_path):  # noqa: F811
-    """The settings of the commit let no card in: an arm `with` that has none says nothing."""
+def test_cards_that_do_not_arrive_are_a_fault(trial, shop):  # noqa: F811
+    """In the commit a folder has the name of the card: an arm `with` without cards says nothing."""
+    git(shop, "rm", "-rq", "lessons")
+    write(shop, "lessons/idempotency.md/readme.txt", "a folder\n")
+    start = commit(shop, "Make a folder")
+    git(shop, "rm", "-rq", "lessons")
+    write(shop, "lessons/idempotency.md", CARD)
+    commit(shop, "Keep the card")
+    data = json.loads(trial(RETRY.replace("HEAD", start)).out)
+    assert data["tasks"][0]["arms"] == {"without": ["wrong"], "with": ["fault"]}
+    (fault,) = data["faults"]
+    assert fault["why"] == "the cards did not arrive: lessons/idempotency.md: Is a directory"
+
+
+@pytest.mark.slow
+def test_the_settings_of_the_commit_keep_no_card_out(trial, shop):  # noqa: F811
+    """An arm has the brain of today: what the commit said of it holds no longer."""
     write(shop, ".lessonsignore", "lessons/**\n")
     start = commit(shop, "Ignore the cards")
     git(shop, "rm", "-q", ".lessonsignore")
     commit(shop, "Read the cards")
-    done = trial(RETRY.replace("HEAD", start))
-    data = json.loads(done.out)
-    assert data["tasks"][0]["arms"]["with"] == ["fault"]
-    (fault,) = data["faults"]
-    assert fault["why"].startswith("the cards did not arrive: ")
-    assert "lessons/idempotency.md" in fault["why"]
+    data = json.loads(trial(RETRY.replace("HEAD", start)).out)
+    assert data["tasks"][0]["arms"] == {"without": ["wrong"], "with": ["right"]}
+
+
+def test_cards_that_are_not_listed_did_not_arrive(tmp_path, monkeypatch):
+    """What our own commands see in the run's folder decides, not what was written there."""
+    write(tmp_path / "brain", "lessons/one.md", CARD)
+    write(tmp_path / "brain", "lessons.toml", "")
+    root = tmp_path / "work"
+    root.mkdir()
+    monkeypatch.setattr(place, "CONFIG_NAME", "other")  # the settings of the commit stay
+    write(root, "lessons.toml", 'ignore = ["lessons/**"]\n')
+    environment = {**os.environ, "LESSONS_STATE_HOME": str(tmp_path / "state")}
+    with pytest.raises(InputError, match="the cards did not arrive: "):
+        place.bring_cards(
+            top=str(root),
+            root=str(root),
+            brain=str(tmp_path / "brain"),
+            cards=["lessons/one.md"],
+            arm="with",
+            environment=environment,
+        )
 
 
 def make_task(**fields):
