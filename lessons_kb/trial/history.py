@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from lessons_kb.calls.failure_signs import is_test
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.learn.failure_signs import is_test
-from lessons_kb.learn.mining import CommitFacts, choose, read_facts, score
+from lessons_kb.mining.candidates import CommitFacts, choose, read_facts, score
 from lessons_kb.process.git import Repository, ask_git, decode, list_commits, read_patches
 from lessons_kb.process.marks import end_marked, new_mark
 from lessons_kb.process.run import run_bounded
@@ -29,13 +29,7 @@ from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.trial.place import bring_check, check_out
-from lessons_kb.trial.runs import (
-    CHECK_SECONDS,
-    SETUP_SECONDS,
-    check_command,
-    last_line,
-    shell,
-)
+from lessons_kb.trial.runs import CHECK_SECONDS, SETUP_SECONDS, check_command, last_line, shell
 from lessons_kb.trial.tasks import Task, make_name
 
 FILES = "{files}"

@@ -24,8 +24,9 @@ from lessons_kb.process.marks import end_marked, new_mark
 from lessons_kb.process.run import run_bounded
 from lessons_kb.store.files import is_inside, read_json, storage_errors, write_unsynced
 from lessons_kb.store.journal import PLACEBO, WITHOUT, read_output
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME
+from lessons_kb.store.private_files import write_private
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
-from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME, write_private
 from lessons_kb.text.sanitize import counted
 from lessons_kb.trial.tasks import Task
 

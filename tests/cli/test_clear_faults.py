@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lessons_kb.store.user_state import user_settings_path
+from lessons_kb.store.locations import user_settings_path
 from tests.kit import START
 
 FAKETIME = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
