@@ -16,17 +16,15 @@ from lessons_kb.brain.brain import Brain, format_census, take_census
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
-from lessons_kb.cards.copies import Copy
 from lessons_kb.collection.git_merge import find_sharing
-from lessons_kb.collection.lint import _finding, by_place
+from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.ledger.effect import weigh_cards
-from lessons_kb.model import Finding
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
-from lessons_kb.store.brain_settings import USER_SECTIONS, read_settings
+from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.error_log import LOG_NAME, Trouble, read_troubles
@@ -37,7 +35,12 @@ from lessons_kb.store.scan import scan_brain
 from lessons_kb.store.server_backoff import forget_failure
 from lessons_kb.store.state_folder import close_folder, find_open_folders, state_dir
 from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
-from lessons_kb.store.user_settings import ServerSettings, WithholdSettings, read_user_settings
+from lessons_kb.store.user_settings import (
+    USER_SECTIONS,
+    ServerSettings,
+    WithholdSettings,
+    read_user_settings,
+)
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
@@ -442,13 +445,3 @@ def collect(
             fix = "check the disk and the permissions of the folder"
             lines.append(Health("error", what, str(error), fix))
     return lines
-
-
-def _report_copy(copy: Copy) -> Finding:
-    """Return the finding for a file that holds the card of another file."""
-    if copy.is_same:
-        message, fix = f"the same as {copy.original}, byte for byte", "remove one of the two"
-    else:
-        message = f"a copy of {copy.original}, by its name"
-        fix = "move what it says beyond that into the original, and remove it"
-    return _finding(copy.path, 0, "copied-card", message, fix)

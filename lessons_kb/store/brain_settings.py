@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Sequence
 
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.store.files import open_regular
 from lessons_kb.store.locations import CONFIG_NAME
 from lessons_kb.store.scan import IGNORE_NAME
-from lessons_kb.store.user_settings import (
-    ClusterSettings,
-    JudgeSettings,
-    ServerSettings,
-    UserSettings,
-    WithholdSettings,
-    WriterSettings,
-)
 from lessons_kb.text.patterns import Globs, check_pattern, check_sum, compile_globs
 
 
@@ -85,20 +75,3 @@ def _read(root: str, name: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{name}:{line}: not UTF-8; save the file as UTF-8") from None
-
-
-USER_SECTIONS: tuple[type[UserSettings], ...] = (
-    JudgeSettings,
-    WriterSettings,
-    ClusterSettings,
-    ServerSettings,
-    WithholdSettings,
-)
-
-
-def _suggest(name: str, known: Sequence[str], form: str) -> str:
-    """Return which of the ``known`` names was probably meant, or all of them."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    if near:
-        return f"did you mean {form.format(near[0])}?"
-    return f"use one of {', '.join(map(form.format, known))}"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import difflib
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.store.brain_settings import USER_SECTIONS, _suggest
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.locations import user_settings_path
 
@@ -92,6 +93,15 @@ class WithholdSettings(UserSettings):
     """Cards of high severity and those with a gate, too."""
 
 
+USER_SECTIONS: tuple[type[UserSettings], ...] = (
+    JudgeSettings,
+    WriterSettings,
+    ClusterSettings,
+    ServerSettings,
+    WithholdSettings,
+)
+
+
 def read_user_settings(kind: type[Section]) -> Section:
     """Return a table of the user's settings, the defaults without a file.
 
@@ -137,3 +147,11 @@ def read_user_settings(kind: type[Section]) -> Section:
             raise ConfigError(f"{path}: {name}.{key} must be {expected}, not {value!r}")
         values[key] = known_type(value)
     return kind(**values)
+
+
+def _suggest(name: str, known: Sequence[str], form: str) -> str:
+    """Return which of the ``known`` names was probably meant, or all of them."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean {form.format(near[0])}?"
+    return f"use one of {', '.join(map(form.format, known))}"
