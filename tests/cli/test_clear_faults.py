@@ -4,6 +4,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -63,3 +64,11 @@ def test_a_typo_in_the_users_settings_is_one_line(lessons, tmp_path, monkeypatch
     assert len(lines) == 1
     assert lines[0].startswith(f"✗ user settings: {path}: ")
     assert lines[0].endswith(said.format(" → "))
+
+
+@pytest.mark.parametrize(("year", "code"), [(2261, 0), (2262, 2)])
+def test_the_last_year_that_python_can_count_is_allowed(lessons, monkeypatch, year, code):
+    monkeypatch.setattr(
+        time, "localtime", lambda *_: time.struct_time((year, 1, 1, 0, 0, 0, 0, 1, 0))
+    )
+    assert lessons("--version").code == code
