@@ -9,9 +9,9 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.errors import InputError
 from lessons_kb.ledger.given import card_digest, note_taken
+from lessons_kb.ledger.session_memory import GivenCard, SessionMemory, lend_memory
 from lessons_kb.ledger.withheld import is_withheld
 from lessons_kb.model import OPENED, Card
-from lessons_kb.session.state import SessionMemory, lend_memory
 
 Found = tuple[Brain, Card]
 
@@ -33,7 +33,7 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
             )
         journal.outcomes.note(session, card.id, OPENED, at=at)
         note_taken(brain, session, card.id, at=at)
-        state.note_given([[brain.root, card.id]])
+        state.note_given([GivenCard(brain.root, card.id)])
 
 
 def open_for(session: str, brains: Brains, found: Found, *, asked_by: str) -> None:

@@ -25,7 +25,7 @@ from lessons_kb.cli.options import (
 from lessons_kb.cli.output import options, say
 from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
-from lessons_kb.find.block import preflight
+from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.detection import detect_diff, tell_line
 from lessons_kb.ledger.given import find_given
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN, CheckedItem, DetectedLine, Finding
@@ -86,7 +86,8 @@ def check(
         detected = [tell_line(*one) for one in detect_diff(brains, change.text)]
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
-            block = preflight(brains, query, paths=change.files, context=False, remember=False)
+            asked = RetrievalOptions(paths=tuple(change.files), context=False)
+            block = preflight(brains, query, asked, fresh=True, remember=False)
             chosen = [hit.card.id for hit in block.lessons]
             chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
     elif not last:

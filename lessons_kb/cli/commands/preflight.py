@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+from dataclasses import replace
 from typing import Annotated
 
 from typer import Argument, Option
@@ -11,7 +11,9 @@ from lessons_kb import render
 from lessons_kb.cli.options import Paths, Revision, Session, Stage, open_brain, read_text
 from lessons_kb.cli.output import options, print_json, say, tell
 from lessons_kb.errors import Untrusted
+from lessons_kb.find.block import RetrievalOptions
 from lessons_kb.find.block import preflight as make_block
+from lessons_kb.model import Preflight
 from lessons_kb.on_demand import READ_DIFF, load
 from lessons_kb.outcome.why import find_least_budget
 from lessons_kb.preflight.block import footer, shown_name
@@ -50,8 +52,10 @@ def preflight(
         change = load(READ_DIFF).read_change(brains, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
-    ask = functools.partial(make_block, brains, text, stage=stage, paths=paths, context=context)
-    block = ask(session=session or "", budget=budget)
+    asked = RetrievalOptions(
+        stage=stage, paths=paths, session=session or "", budget=budget, context=context
+    )
+    block = make_block(brains, text, asked, fresh=True, remember=True)
     language = brains.members[0].settings.language
     if options().json:
         print_json(render.preflight_data(block, language))
@@ -59,7 +63,11 @@ def preflight(
         print(block.text)
     if block.lessons and not options().json:
         tell(footer([shown_name(hit) for hit in block.lessons], language))
-    retry = functools.partial(ask, remember=False, fresh=False)
-    if (least := find_least_budget(block, lambda tokens: retry(budget=tokens))) is not None:
+
+    def retry(tokens: int) -> Preflight:
+        without_session = replace(asked, session=None, budget=tokens)
+        return make_block(brains, text, without_session, fresh=False, remember=False)
+
+    if (least := find_least_budget(block, retry)) is not None:
         hint = f"use --budget {least} or more" if least else "raise `model_context`"
         say(f"the token budget is too small for any lesson; {hint}")
