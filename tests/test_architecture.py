@@ -150,7 +150,8 @@ def test_nothing_below_store_does_io():
 
 STARTS_PROCESSES = {
     "process/git.py": 1,  # silent for too long, git is ended
-    "process/run.py": 3,  # `lessons run` (stall), the judge (check.seconds), taskkill
+    "process/run.py": 2,  # `lessons run` (stall), the judge (check.seconds)
+    "process/process_tree.py": 1,  # taskkill
     # The index ends itself, the daemon leaves when it is idle; the user's editor is waited for.
     "process/programs.py": 2,
 }
@@ -168,10 +169,12 @@ OPEN_UNGUARDED = {
     "cli/options.py": "a file that the user names may be a pipe, such as <(command)",
     "data/__init__.py": "a resource of the package",
     "process/git.py": "is looked at first, and never waits",
-    "process/programs.py": "the interpreter's own",
+    "process/installation.py": "the interpreter's own",
+    "process/marks.py": "/proc",
+    "process/process_tree.py": "/proc",
     "process/run.py": "/proc",
     "search": "an engine's own folder, a model's files",
-    "service/daemon.py": "/proc",
+    "service/daemon_client.py": "/proc",
     "store/files.py": "the one door",
     "store/database.py": "/proc",
     "store/foreign_settings.py": "writes a temporary file of git's",
@@ -274,7 +277,9 @@ SURROUNDINGS = {
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
     "process/programs.py": "the user's editor, the search path of programs",
     "search/embeddings.py": "the cache that other programs share",
+    "process/run.py": "what a command of the user inherits",
     "service/daemon.py": "who is served, and by which state",
+    "service/daemon_client.py": "which daemon is asked, and whether one is wanted",
     "service/fallback.py": "the client's other half",
     "service/web/application.py": "the library that keeps the figures is told by a variable alone",
     "store/locations.py": "where the user keeps state: the only place that says so",

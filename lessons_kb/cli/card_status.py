@@ -11,5 +11,6 @@ from lessons_kb.text.sanitize import clean_line
 
 
 def set_status(status: str, ids: Sequence[str]) -> None:
+    """Set the status of cards and print each."""
     cards = CardEdits(open_brain()).set_status(status, *ids)
     print_cards(cards, lambda card: f"{clean_line(card.id)} {card.status}")

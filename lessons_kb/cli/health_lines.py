@@ -12,6 +12,7 @@ from lessons_kb.text.sanitize import clean_line
 
 
 def print_lines(lines: Sequence[Health]) -> None:
+    """Print each line with its mark, and the fix below or behind it."""
     before_fix = "\n  " if sys.stdout.isatty() else " "
     told = []
     for line in lines:

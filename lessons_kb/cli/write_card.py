@@ -200,5 +200,6 @@ def say_unfinished(brains: Brains, name: str, *, heading: str = "") -> None:
 
 
 def name_card(card: Card) -> str:
+    """Return the id of a card, and how often its mistake was seen."""
     seen = f" (seen {card.occurrences}×)" if card.occurrences > 1 else ""
     return f"{clean_line(card.id)}{seen}"

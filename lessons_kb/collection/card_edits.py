@@ -146,10 +146,12 @@ def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
 
 
 def change_status(_card: Card, text: str, *, status: str) -> str:
+    """Return a card's text with another status."""
     return edit_header(text, {"status": status})
 
 
 def require_card(document: Document, path: str) -> Card:
+    """Return the card of a file; EditRefused where the file is none."""
     if document.card is None:
         why = document.findings[0].message if document.findings else "it is not readable"
         raise EditRefused(f"{path} was not changed: {why}; run `lessons lint` for a fix")
@@ -157,6 +159,7 @@ def require_card(document: Document, path: str) -> Card:
 
 
 def check_choice(what: str, value: str, choices: Sequence[str]) -> None:
+    """Raise InputError for a value that is none of the choices."""
     if value not in choices:
         raise InputError(f"{what} must be one of {', '.join(choices)}, not {value!r}")
 

@@ -161,6 +161,7 @@ def _card_at(brain: Brain, *, path: str) -> Card | None:
 
 
 def remove_alias(name: str, brain: Brain) -> str:
+    """Return a name without the alias of this brain."""
     alias, _, rest = name.partition(":")
     return rest if alias == brain.alias and rest else name
 

@@ -182,4 +182,5 @@ def _path() -> str:
 
 
 def write_record(record: Mapping[str, object]) -> None:
+    """Keep how the last start went."""
     write_private(_path(), json.dumps(record).encode())
