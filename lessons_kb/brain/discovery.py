@@ -12,7 +12,7 @@ from dataclasses import field
 from functools import cache
 from types import MappingProxyType
 
-from lessons_kb.cards.note_names import is_note_name
+from lessons_kb.cards.file_kinds import is_note_name
 from lessons_kb.config import KNOWN_FOLDERS, MAX_CONFIG_BYTES, parse_settings
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError, Untrusted
 from lessons_kb.store import locations as locate

@@ -17,9 +17,10 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import is_posted
 from lessons_kb.calls.failure_signs import CHANGES
 from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.file_kinds import in_mapped_folder
 from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.cards.links import normal_title, numbered_names
-from lessons_kb.cards.parse import in_mapped_folder, parse_card
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.collection.cards import Cards, NewCard, compose, redact_card
 from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
 from lessons_kb.collection.pending_drafts import MAX_EVENTS, find_new_triggers
@@ -32,7 +33,8 @@ from lessons_kb.errors import (
     InputError,
     LessonsError,
 )
-from lessons_kb.find.detection import propose_pattern, read_text
+from lessons_kb.find.detection import read_text
+from lessons_kb.find.project_detection import propose_pattern
 from lessons_kb.mining.candidates import Candidate
 from lessons_kb.mining.draft_text import (
     MAX_DIFF,

@@ -18,7 +18,7 @@ from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.lookup import names
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.find.detection import glance
+from lessons_kb.find.project_detection import glance
 from lessons_kb.ledger.lesson_effect import (
     ADDRESSED,
     INJECTED,

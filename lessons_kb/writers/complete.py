@@ -22,7 +22,7 @@ from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
 from lessons_kb.diet.diet import NewCard
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.block import RetrievalOptions, preflight
-from lessons_kb.find.detection import find_in_tree, list_tree
+from lessons_kb.find.project_detection import find_in_tree, list_tree
 from lessons_kb.mining.draft_text import (
     EVIDENCE,
     Sketch,

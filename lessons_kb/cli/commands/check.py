@@ -26,7 +26,8 @@ from lessons_kb.cli.output import options, say
 from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
 from lessons_kb.find.block import RetrievalOptions, preflight
-from lessons_kb.find.detection import detect_diff, tell_line
+from lessons_kb.find.detection import tell_line
+from lessons_kb.find.project_detection import detect_diff
 from lessons_kb.ledger.given import find_given
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN, CheckedItem, DetectedLine, Finding
 from lessons_kb.outcome.post_check import check_last, judge, read_change, read_diff_evidence

@@ -18,7 +18,7 @@ from lessons_kb.cli.options import FAIL_ON, FailOn, Format, Revision, open_brain
 from lessons_kb.cli.output import options, pick, print_json, print_table, say
 from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
-from lessons_kb.find.detection import (
+from lessons_kb.find.project_detection import (
     Months,
     detect_diff,
     detect_files,
