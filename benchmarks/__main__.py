@@ -29,6 +29,7 @@ _WORK = {
     "mine": "lessons that a history holds, beside those that its authors wrote",
     "diet": "rules files taken apart, beside readers' verdicts; whether moved rules arrive",
     "lsp": "the language server beside `lint` and `detect`, and how soon it answers",
+    "load": "events answered in time beside busy processes, late, or never; gates decided",
     "serve": "a server of two workers and a loader: requests a second, latencies, memory",
     "stats": "time of `lessons stats` over a large journal",
     "house": "calls, files and rooms that one warm prompt passes through",
@@ -116,6 +117,16 @@ def _parser() -> argparse.ArgumentParser:
                 nargs="*",
                 metavar="NAME=CLONE",
                 help="clone of the repository that a brain is from: compound, kitcn, plate",
+            )
+        if name == "load":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
+            command.add_argument("--sessions", type=int, default=0, help="of each build and load")
+            command.add_argument(
+                "--busy",
+                type=lambda text: tuple(map(int, text.split(","))),
+                default=(),
+                metavar="N,M",
+                help="how many busy processes; default: 0,8,12",
             )
         if name == "speed":
             command.add_argument(

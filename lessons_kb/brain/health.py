@@ -34,6 +34,7 @@ from lessons_kb.detect.matcher import (
 )
 from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, LessonsError, StorageError
+from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
@@ -55,9 +56,11 @@ from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
 from lessons_kb.store.user_state import (
     CACHE_NAME,
     CONFIG_NAME,
+    LATE_DAYS,
     LOG_NAME,
     Trouble,
     close_folder,
+    find_late,
     find_open_folders,
     git_top,
     read_troubles,
@@ -298,6 +301,8 @@ def check_hooks(_directory: str) -> Iterator[Health]:
     """Tell the last errors of hooks in words, alike ones together, the newest first."""
     found: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in read_troubles(1_000):
+        if trouble.message.startswith(LATE_MARK):
+            continue
         where = f"{trouble.agent} {trouble.hook_event}".strip()
         key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
         found.setdefault(key, []).append(trouble)
@@ -319,6 +324,18 @@ def check_hooks(_directory: str) -> Iterator[Health]:
         errors = counted(more, "further error" if recent else "error")
         old = "" if recent else ", none in the last week"
         yield Health("ok", "hooks", f"{errors}{old}, in {log}")
+
+
+def check_late(_directory: str) -> Iterator[Health]:
+    """Count the events that the deadline cut off; none of them is an error of ours."""
+    late = find_late()
+    if not late:
+        yield Health("ok", "late", f"no event in the last {LATE_DAYS} days")
+        return
+    last = late[-1].at.replace("T", " ")
+    detail = f"{counted(len(late), 'event')} in the last {LATE_DAYS} days, last {last}"
+    fix = "the machine was busy; the lessons came with the session's next event"
+    yield Health("warning", "late", detail, fix)
 
 
 def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
@@ -376,6 +393,7 @@ def check_server(directory: str) -> Iterator[Health]:
 ENVIRONMENT_CHECKS = (
     check_found_brains,
     check_hooks,
+    check_late,
     check_state,
     check_extras,
     check_server,

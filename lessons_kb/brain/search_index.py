@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from threading import RLock
 from typing import TypedDict, TypeVar, Unpack
 
+from lessons_kb.brain.gate_file import bring_into_step
 from lessons_kb.cards import read_header as origins
 from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.parse import parse_bytes
@@ -53,7 +54,7 @@ from lessons_kb.store.scan import (
     settings_signature,
 )
 from lessons_kb.store.settings import read_ignored, read_settings
-from lessons_kb.store.user_state import hold_writer
+from lessons_kb.store.user_state import has_gate_file, hold_writer
 from lessons_kb.text.analyzer import ANALYZER_VERSION, analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.version import __version__
@@ -448,6 +449,8 @@ def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
         index.silent = seen.silent
         found = seen.manifest, seen.silent, seen.beyond
         if found == (state.manifest, state.silent, state.beyond):
+            if state.gates and not has_gate_file(index.root):
+                bring_into_step(index.root, index.catalogue, state)
             return Refresh(files=len(seen.files))
     lock = os.path.join(index.cache, "writer.lock")
     patience, waiting = how.get("patience", _PATIENCE), how.get("waiting", lambda _why: None)
@@ -489,7 +492,10 @@ class _Run:
         self.index.silent = seen.silent
         if not seen.manifest.startswith(head):
             started = 0  # settings changed while we looked: vouch for nothing
-        return self._apply(state, seen, settings, started)
+        done = self._apply(state, seen, settings, started)
+        if (committed := self.index.state) is not None:
+            bring_into_step(self.index.root, self.index.catalogue, committed)
+        return done
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
         # Never one that was used before: other processes may still read the folder of that name.

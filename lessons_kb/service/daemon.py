@@ -91,13 +91,7 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     who = hook_client.identity(dict(os.environb))
     try:
-        try:
-            path = hook_client.socket_path(who)
-        except OSError:
-            # Made here, checked there: whoever made it first, only a folder of our own is used.
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
-            path = hook_client.socket_path(who)
+        path = _make_place(who)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         lock = os.open(f"{path}.lock", flags, 0o600)
         try:
@@ -106,6 +100,7 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
         except BlockingIOError:
             pass  # another daemon holds the lock
         finally:
+            _end_start(path)
             os.close(lock)
     except (OSError, LessonsError) as error:
         if not find_obstacle():
@@ -113,6 +108,32 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
         log_trouble("daemon", "start", str(error))
         return 1
     return 0
+
+
+def _make_place(who: bytes) -> str:
+    """Return where the socket belongs, in a folder that is made if need be. Raises OSError."""
+    try:
+        return hook_client.socket_path(who)
+    except OSError:
+        # Made here, checked there: whoever made it first, only a folder of our own is used.
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
+        return hook_client.socket_path(who)
+
+
+def _begin_start(environment: Mapping[str, str]) -> None:
+    """Let hooks know that a daemon is about to listen: they wait for it a moment."""
+    who = hook_client.identity({os.fsencode(k): os.fsencode(v) for k, v in environment.items()})
+    with contextlib.suppress(OSError):
+        mark = hook_client.starting_path(_make_place(who))
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(mark)  # a new one has the time of now
+        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+
+
+def _end_start(path: str) -> None:
+    with contextlib.suppress(OSError):
+        os.unlink(hook_client.starting_path(path))
 
 
 _SAMPLE = 'fix the lesson\'s "token" key'
@@ -145,6 +166,7 @@ class _Daemon:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self._path)
             listener.listen(MAX_WAITING)
+            _end_start(self._path)
             inode = os.stat(self._path).st_ino
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self._leave())
@@ -392,6 +414,7 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
         _write({**record, "tried": time.time()})
         kept = {n: environment[n] for n in _KEPT_VARIABLES if n in environment}
         asked = json.dumps([directory, environment.get("LESSONS_BRAIN", "")])
+        _begin_start(environment)
         process = start_detached(
             *("-I", "-m", "lessons_kb.service.daemon"),
             cwd=os.sep,

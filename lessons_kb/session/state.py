@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 from zlib import crc32
 
 from lessons_kb.brain.discovery import Discovery, require
@@ -68,6 +68,8 @@ class HookEvent:
     """The agent's own record, "" if there is none that we read."""
     again: bool = False
     """Another process may have noted it, and did not get to say anything."""
+    token: str = ""
+    """Names this event for every process that answers it."""
     repeats: bool = False
     """The agent forgets the answer with the model's next call, and asks for it again."""
     patience: float = 0.5
@@ -182,6 +184,14 @@ _ENDLESS = 1_000_000_000
 _NO_BRAINS = Layers((), directory="", project=None)
 
 
+class Held(NamedTuple):
+    """A card that refuses a call, and the file that it is about."""
+
+    root: str
+    card: str
+    file: str
+
+
 @dataclass(eq=False, kw_only=True)
 class Hook:
     """One event while it is answered."""
@@ -196,6 +206,8 @@ class Hook:
     """What lessons are due for, as the ledger calls it."""
     brain: Layers = _NO_BRAINS
     """The trusted layers, none before ``open_brains``."""
+    refused: list[Held] = field(default_factory=list)
+    """What this event was refused for."""
 
     def open_brains(self) -> Layers:
         """Open the trusted brains, once; each handler does this first.
@@ -268,11 +280,12 @@ class Hook:
 
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
-DRAFT = "draft"
+DRAFT, LATE = "draft", "late"
 AGAIN, TITLES, START = "again", "titles", "start"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
-declined, "again" the lessons of a session that was compacted."""
-OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES)
+declined, "again" the lessons of a session that was compacted, "late" the answer to an event whose
+deadline cut it off."""
+OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES, LATE)
 
 
 @dataclass(kw_only=True, slots=True)
@@ -333,6 +346,10 @@ class SessionMemory:
     OUTLIVE_A_PROMPT."""
     named: list[str] = field(default_factory=list)
     """Titles of lessons given with an event that shows the user nothing."""
+    late_lines: list[str] = field(default_factory=list)
+    """What the user is told of events whose answers came late, and what these had for the user."""
+    late_told: bool = False
+    """The user was told, or is about to be, that lessons came late."""
     drafts: list[str] = field(default_factory=list)
     """Ids of this session's drafts since the last prompt: the next one tells the model of the
     newest and forgets them."""
@@ -466,7 +483,9 @@ def _mark(text: str) -> str:
 
 _MOST = {one.name: 500 for one in fields(SessionMemory)}
 _MOST |= {"served": 16, "brought": 64, "steps": 32}
-_MOST |= dict.fromkeys(("matched", "question_texts", "spawned", "waiting", "named"), 8)
+_MOST |= dict.fromkeys(
+    ("matched", "question_texts", "spawned", "waiting", "named", "late_lines"), 8
+)
 """Field → how many of its entries are remembered, if it has any."""
 
 

@@ -31,6 +31,7 @@ from lessons_kb.store.user_state import (
     new_mark,
     read_record_of,
     read_records,
+    remove_gate_files,
     rename_state,
     user_brain,
     write_mark,
@@ -164,6 +165,7 @@ def revoke(root: str) -> None:
     real = os.path.realpath(root)
     record = read_record(real) or _new_record(real)
     write_record_of(identify(real).key, {**record, "trusted": False, "made": False, "config": None})
+    remove_gate_files()  # those of brains that are still trusted come back with their next refresh
 
 
 def cache_dir(root: str) -> str:

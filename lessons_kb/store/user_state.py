@@ -28,6 +28,8 @@ from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import LessonsError, StorageError
+from lessons_kb.hook_client import LATE_MARK
+from lessons_kb.hook_gates import claim, gate_path, read_token, record_path, silence_path
 from lessons_kb.store.files import (
     list_folder,
     open_regular,
@@ -582,33 +584,87 @@ def silence_sessions(agent: str, project: str) -> None:
 
     An agent goes on with the hooks that it read when it started.
     """
-    path = _session_file(f"silenced {agent}")
-    write_private(path, os.fsencode(project))
+    write_private(silence_path(state_home(), agent), os.fsencode(project))
 
 
 def end_silence(agent: str) -> None:
     """Let the sessions of an agent that was set up again be heard."""
     with contextlib.suppress(OSError):
-        os.unlink(_session_file(f"silenced {agent}"))
+        os.unlink(silence_path(state_home(), agent))
 
 
 def is_taken_out(agent: str) -> bool:
     """Tell whether an agent's hooks were taken out of all projects, and not set up again."""
     with contextlib.suppress(OSError):
-        return os.stat(_session_file(f"silenced {agent}")).st_size == 0
+        return os.stat(silence_path(state_home(), agent)).st_size == 0
     return False
 
 
 def is_silenced(agent: str, session: str, directory: str) -> bool:
     """Tell whether an agent's hooks were taken out since the session's first event."""
     try:
-        with open_regular(_session_file(f"silenced {agent}")) as file:
+        with open_regular(silence_path(state_home(), agent)) as file:
             since, project = os.fstat(file.fileno()).st_mtime_ns, os.fsdecode(file.read())
         begun = os.stat(_session_file(session)).st_mtime_ns
     except (OSError, StorageError):
         return False
     inside = f"{os.path.realpath(directory)}/".startswith(f"{project}/" if project else "")
     return begun < since and inside
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusals:
+    """The refusals of one session: a file for each card and file, which every process reads.
+
+    The hook's second stage makes them too, so that no card refuses a file twice, whichever
+    process answered.
+    """
+
+    context: str
+    """The session, or the subagent's part of it."""
+    token: str
+    """Names the event that is answered, in whatever process."""
+
+    def claim(self, root: str, card: str, file: str) -> bool | None:
+        """Record a refusal; return whether it is this event's, None where nothing is recorded."""
+        path = record_path(state_home(), self.context, root, card, file)
+        with contextlib.suppress(StorageError):
+            make_private(os.path.dirname(path))
+        return claim(path, self.token)
+
+    def release(self, root: str, card: str, file: str) -> None:
+        """Take this event's record back: nobody heard of the refusal."""
+        path = record_path(state_home(), self.context, root, card, file)
+        if read_token(path) == self.token:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+
+
+def has_gate_file(root: str) -> bool:
+    """Return whether the gates of a brain are compiled for the hook's second stage."""
+    return os.path.exists(gate_path(state_home(), root))
+
+
+def write_gate_file(root: str, data: bytes) -> None:
+    """Write the compiled gates of a brain; where the disk refuses, none are left there."""
+    try:
+        write_private(gate_path(state_home(), root), data)
+    except StorageError:  # an old file would decide by what is no longer so
+        remove_gate_file(root)
+
+
+def remove_gate_file(root: str) -> None:
+    """Remove the compiled gates of a brain that has none, or is not trusted any more."""
+    with contextlib.suppress(OSError):
+        os.unlink(gate_path(state_home(), root))
+
+
+def remove_gate_files() -> None:
+    """Remove the compiled gates of every brain."""
+    folder = os.path.join(state_home(), "gates")
+    for name in list_folder(folder):
+        with contextlib.suppress(OSError):
+            os.unlink(os.path.join(folder, name))
 
 
 def note_first(folder: str, what: str, *, unknown: bool) -> bool:
@@ -688,6 +744,19 @@ def read_troubles(limit: int = 20) -> list[Trouble]:
     except (OSError, StorageError):
         return []
     return [Trouble(*line.split("\t", 3)) for line in lines if line.count("\t") > 2][-limit:]  # noqa: PLR2004
+
+
+LATE_DAYS = 7
+
+
+def find_late() -> list[Trouble]:
+    """Return the events of the last seven days whose answers came late, oldest first.
+
+    The hook client counts them in the log, of which only the newest lines are kept.
+    """
+    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - LATE_DAYS * 86_400))
+    troubles = read_troubles(MAX_LOG_BYTES)
+    return [one for one in troubles if one.message.startswith(LATE_MARK) and one.at >= since]
 
 
 _BUCKETS = 64
