@@ -126,6 +126,27 @@ def is_starting(who: bytes) -> bool:
     return 0 <= age < STARTING_SECONDS
 
 
+def begin_start(who: bytes) -> None:
+    """Let other hooks know that a daemon is about to start, unless they know it."""
+    try:
+        if not is_starting(who):
+            mark = starting_path(socket_path(who))
+            _unlink(mark)  # a new one has the time of now
+            posix.close(posix.open(mark, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, 0o600))
+    except OSError:  # another hook was quicker, or there is no folder for it
+        pass
+
+
+def find_deadline(event: bytes | bytearray, chosen: str) -> float:
+    """Return the seconds that an event may take.
+
+    The start of a session has more: nothing waits for it, and all is cold then. ``chosen`` is what
+    the environment says; it holds for every event.
+    """
+    is_start = len(event) < _MAX_START_BYTES and any(one in event for one in STARTS)
+    return START_SECONDS if is_start and not chosen else read_deadline(chosen)
+
+
 def read_deadline(text: str) -> float:
     """Return the seconds that an event may take."""
     seconds = float(text) if text.replace(".", "", 1).isdecimal() else 0.0
@@ -139,7 +160,8 @@ class Client:
         self.agent, self.variables = agent, variables
         self.started = time.monotonic()
         chosen = variables.get(DEADLINE_VARIABLE, b"").decode(errors="replace")
-        self.is_chosen, self.deadline = bool(chosen), read_deadline(chosen)
+        self.chosen, self.deadline = chosen, read_deadline(chosen)
+        self.wants_daemon = variables.get(b"LESSONS_DAEMON") != b"0"
         self.silence = b"" if agent in SILENT else b"{}\n"
         self.token = b"%d-%d" % (posix.getpid(), time.monotonic_ns())
         self.event = bytearray()
@@ -161,11 +183,13 @@ class Client:
         try:
             while part := posix.read(0, 1 << 20):
                 self.event += part
-            self._allow_more()
-            if self.variables.get(b"LESSONS_DAEMON") != b"0" and self._may_be_sent():
+            self.deadline = find_deadline(self.event, self.chosen)
+            _signal.setitimer(_signal.ITIMER_REAL, max(self.left, 0.001))
+            if self.wants_daemon and len(self.event) <= MAX_EVENT_BYTES:
                 answer = self._ask_daemon()
         except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
             self.again = b""
+            begin_start(identity(self.variables))  # the process below starts it, or takes this back
         except OSError:  # no input, no answer in time
             pass
         if answer[2:] == [b"whole"]:  # behind what is for the agent and what is for its log
@@ -177,16 +201,6 @@ class Client:
         self._look_at_gates()
         self._wait()
         self.end(is_late=False)
-
-    def _allow_more(self) -> None:
-        """Give the start of a session more time: nothing waits for it, and all is cold then."""
-        is_start = len(self.event) < _MAX_START_BYTES and any(one in self.event for one in STARTS)
-        if is_start and not self.is_chosen:
-            self.deadline = START_SECONDS
-            _signal.setitimer(_signal.ITIMER_REAL, max(self.left, 0.001))
-
-    def _may_be_sent(self) -> bool:
-        return len(self.event) <= MAX_EVENT_BYTES
 
     def _ask_daemon(self) -> list[bytes]:
         sent = [b"%b=%b" % v for v in self.variables.items() if v[0].startswith(SENT_VARIABLES)]
@@ -327,6 +341,13 @@ def _decide_nothing() -> tuple[bytes, bytes, bytes] | None:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", "surrogateescape")
+
+
+def _unlink(path: str) -> None:
+    try:
+        posix.unlink(path)
+    except FileNotFoundError:
+        pass
 
 
 def _close(file: int) -> None:

@@ -734,7 +734,8 @@ def _look_in_change(
     unsure: tuple[str, ...] = ()
     for path, before, after in call.pieces if pattern["kind"] != "command" else ():
         full = os.path.join(scope, path)
-        if path.endswith(_CARD_SUFFIXES) and _is_inside(os.path.realpath(full), brain["root"]):
+        may_be_card = path.endswith(_CARD_SUFFIXES) and _is_inside(full, brain["root"])
+        if may_be_card and any(f"/{folder}/" in full for folder in brain["folders"]):
             continue  # a card that shows its mistake would find itself
         try:
             if not after or (pattern["files"] and not match_globs(pattern["files"], path)):
@@ -745,7 +746,7 @@ def _look_in_change(
         named = any(word in after for word in pattern["words"]) or not pattern["words"]
         if not named:
             continue
-        if not pattern["simple"] or len(after) + len(before) > MAX_TEXT_CHARS:
+        if may_be_card or not pattern["simple"] or len(after) + len(before) > MAX_TEXT_CHARS:
             unsure = (path,)
             continue
         was, becomes = _place(full, before, after, whole=call.kind == "create")
@@ -833,7 +834,7 @@ def is_simple(pattern: str) -> bool:
 
 def find_word(pattern: str) -> str:
     """Return a word that every text holds in which a pattern is found; "" where none is sure."""
-    if any(sign in pattern for sign in ("|", "(?i)", "[", ")?", ")*", "){")):
+    plain = re.sub(r"\[\^?\]?[^\]]*\]", " ", re.sub(r"\\.", " ", pattern))
+    if any(sign in plain for sign in ("|", "(?i)", ")?", ")*", "){0", "[")):
         return ""
-    plain = re.sub(r"\\.", " ", pattern)
     return max(_WORD.findall(plain), key=len, default="")

@@ -11,6 +11,7 @@ import json
 import os
 from typing import Any
 
+from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.detect.matcher import find_words
 from lessons_kb.hook_gates import FORMAT, MAX_FILE_BYTES, MAX_ITEMS, find_word, is_simple
 from lessons_kb.model import Card, Pattern
@@ -50,6 +51,7 @@ def compile_gates(root: str, catalogue: Catalogue, state: State) -> dict[str, An
         "root": root,
         "identity": [info.st_dev, info.st_ino],
         "settings": settings_signature(root),
+        "folders": sorted({*KNOWN_FOLDERS, *state.settings.get("folders", {})}),
         "project": state.settings.get("project"),
         # Marked in git's own directory: then it holds in the whole work tree.
         "marked": os.path.basename(os.path.dirname(found.mark)) == "lessons-kb",

@@ -100,7 +100,7 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
         except BlockingIOError:
             pass  # another daemon holds the lock
         finally:
-            _end_start(path)
+            end_start()
             os.close(lock)
     except (OSError, LessonsError) as error:
         if not find_obstacle():
@@ -121,19 +121,11 @@ def _make_place(who: bytes) -> str:
         return hook_client.socket_path(who)
 
 
-def _begin_start(environment: Mapping[str, str]) -> None:
-    """Let hooks know that a daemon is about to listen: they wait for it a moment."""
-    who = hook_client.identity({os.fsencode(k): os.fsencode(v) for k, v in environment.items()})
+def end_start() -> None:
+    """Let hooks wait no longer for a daemon that was about to start."""
     with contextlib.suppress(OSError):
-        mark = hook_client.starting_path(_make_place(who))
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(mark)  # a new one has the time of now
-        os.close(os.open(mark, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-
-
-def _end_start(path: str) -> None:
-    with contextlib.suppress(OSError):
-        os.unlink(hook_client.starting_path(path))
+        who = hook_client.identity(dict(os.environb))
+        os.unlink(hook_client.starting_path(hook_client.socket_path(who)))
 
 
 _SAMPLE = 'fix the lesson\'s "token" key'
@@ -166,7 +158,7 @@ class _Daemon:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self._path)
             listener.listen(MAX_WAITING)
-            _end_start(self._path)
+            end_start()
             inode = os.stat(self._path).st_ino
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self._leave())
@@ -409,12 +401,16 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
     record = read_record()
     pause = PAUSE_SECONDS if record.get("failures", 0) >= MOST_FAILURES else AGAIN_SECONDS
     if abs(time.time() - record.get("tried", 0.0)) < pause:
+        if pause == PAUSE_SECONDS:
+            end_start()
         return False
     try:
         _write({**record, "tried": time.time()})
         kept = {n: environment[n] for n in _KEPT_VARIABLES if n in environment}
         asked = json.dumps([directory, environment.get("LESSONS_BRAIN", "")])
-        _begin_start(environment)
+        with contextlib.suppress(OSError):
+            _make_place(hook_client.identity(dict(os.environb)))
+        hook_client.begin_start(hook_client.identity(dict(os.environb)))
         process = start_detached(
             *("-I", "-m", "lessons_kb.service.daemon"),
             cwd=os.sep,

@@ -160,12 +160,14 @@ def _start_daemon(received: list[bytes]) -> None:
         directory = json.loads((received or [b"{}"])[0]).get("cwd") or _current_directory()
         # None of this is needed for the answer.
         from lessons_kb.brain.discovery import look
-        from lessons_kb.service.daemon import start_daemon
+        from lessons_kb.service.daemon import end_start, start_daemon
         from lessons_kb.store.settings import read_settings
 
         roots = look(directory, os.environ, in_agent=True).trusted
         if all(read_settings(root)[0].hooks.daemon for root in list(roots)[:1]):
             start_daemon(os.environ, directory=directory)
+        else:
+            end_start()
     except Exception:  # told by the answer already
         return
 

@@ -4,9 +4,10 @@ import json
 import pathlib
 
 import lessons_kb
+from lessons_kb.agents.install.settings_files import build_hooks
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.data import read_mapping, read_patterns
-from lessons_kb.hook_client import CALLS, STARTS
+from lessons_kb.hook_client import CALLS, DEADLINE_SECONDS, STARTS, find_deadline
 from lessons_kb.hook_gates import LINE_MARK, REASON_MARK
 from lessons_kb.session.state import Answer
 
@@ -71,3 +72,20 @@ def test_the_client_knows_every_event_before_a_call_and_every_start():
             assert any(mark in payload for mark in CALLS) == (what == "before"), name
             if what == "start" and row.handler:  # a plugin of ours keeps its own time
                 assert any(mark in payload for mark in STARTS), name
+
+
+def test_a_start_may_take_four_fifths_of_the_time_that_our_handler_declares():
+    for name, row in AGENTS.items():
+        if not row.handler or "start" not in row.events.values():
+            continue
+        start = next(event for event, what in row.events.items() if what == "start")
+        (entry,) = build_hooks(name, "lessons-hook", via="command")[start]
+        handler = entry["hooks"][0] if row.nested else entry
+        declared = handler.get("timeout", handler.get("timeoutSec"))
+        seconds = declared / 1_000 if "MILLISECONDS" in row.handler.values() else declared
+        event = json.dumps({"hook_event_name": start, "source": "startup"}).encode()
+        assert find_deadline(event, "") <= 0.8 * seconds
+        assert find_deadline(event, "") > DEADLINE_SECONDS
+        assert find_deadline(event, "5") == 5
+    prompt = json.dumps({"hook_event_name": "UserPromptSubmit", "prompt": '"SessionStart"'})
+    assert find_deadline(prompt.encode(), "") == DEADLINE_SECONDS

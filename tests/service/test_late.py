@@ -20,6 +20,9 @@ SLUGGISH = """\
 import os, sys, time
 if "lessons_kb.service.fallback" in sys.orig_argv:
     time.sleep(float(os.environ.get("SLUGGISH", "0")))
+pause = __file__ + ".daemon"
+if "lessons_kb.service.daemon" in sys.orig_argv and os.path.exists(pause):
+    time.sleep(3)
 """
 TELEGRAM = "Telegram remote execution must require an allowlist"
 GATED = card(
@@ -112,6 +115,14 @@ def test_a_gate_refuses_once_whichever_path_answers(agent, first, second):
     finish(agent)
     assert "limits/other.toml" in agent.edit("limits/other.toml", slow=second).refused
     assert agent.edit("src/app.py", slow=3).refused == ""
+
+
+def test_a_prompt_waits_for_a_daemon_that_is_starting(sluggish):
+    (packages,) = sluggish.python.parent.parent.glob("lib/*/site-packages")
+    (packages / "sluggish.py.daemon").touch()
+    assert TELEGRAM in sluggish.prompt("first"), "a fresh process answers, and starts a daemon"
+    assert TELEGRAM in sluggish.prompt("second", LESSONS_HOOK_DEADLINE="40")
+    assert wait_until(sluggish.status)["answered"] == 1, "the second waited for it"
 
 
 def test_a_mistake_in_the_text_is_found_by_the_second_stage(agent):
