@@ -128,6 +128,13 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="N,M",
                 help="how many busy processes; default: 0,8,12",
             )
+            command.add_argument(
+                "--daemon",
+                type=lambda text: tuple(filter(None, text.split(","))),
+                default=("cold", "warm"),
+                metavar="A,B",
+                help="cold, warm: whether a daemon runs when the session begins; default: both",
+            )
         if name == "speed":
             command.add_argument(
                 "--rows", metavar="A,B", help="only rows whose name begins with one of these"

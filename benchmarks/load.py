@@ -37,6 +37,7 @@ _BUSY_CODE = "while True: pass"
 _CLOSING_EVENTS = 2
 """Results of tools at the end of a session, with which something late may arrive."""
 IN_EVENT, NEXT, LATER, NEVER = "in the event", "with the next event", "later", "never"
+COLD, WARM = STATES = "cold", "warm"
 DECIDED, NOT_CHECKED, PASSED = "gate decided", "not checked", "passed in silence"
 
 
@@ -119,7 +120,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             builds.insert(0, _make_build(Path(name), "before", other, str(python)))
         try:
             for busy in options.busy or BUSY:
-                for is_warm in (False, True):
+                for is_warm in (state == WARM for state in options.daemon):
                     rows += _measure(builds, busy, is_warm=is_warm, sessions=sessions)
         finally:
             for build in builds:
@@ -144,7 +145,8 @@ def _measure(
                 session = f"{busy}-{is_warm:d}-{number}"
                 _run_session(build, session, tallies[build.name])
                 loads.append(os.getloadavg()[0])
-            report.tell(f"{busy} busy, {'warm' if is_warm else 'cold'}: {number + 1}/{sessions}")
+            state = WARM if is_warm else COLD
+            report.tell(f"{busy} busy, {state}: {number + 1}/{sessions}")
     load = max(loads)
     return [
         {
@@ -290,7 +292,7 @@ def _make_build(folder: Path, name: str, source: Path, python: str) -> Build:
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
-    cells = [str(row["busy"]), "warm" if row["warm"] else "cold", row["build"]]
+    cells = [str(row["busy"]), WARM if row["warm"] else COLD, row["build"]]
     for counts in (row["events"], row["gates"]):
         total = sum(counts.values())
         cells += [f"{100 * count / total:.0f} %" for count in counts.values()]
