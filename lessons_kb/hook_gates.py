@@ -14,6 +14,9 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+if sys.platform != "win32":
+    import pwd
+
 FORMAT = 1
 """Version of the gate files; a file of another version is not read."""
 MAX_FILE_BYTES = 1_000_000
@@ -445,6 +448,16 @@ def _git_top(folder: str) -> str:
     return ""
 
 
+def _account_home() -> str:
+    """Return the home of this account, whatever variables say; "/" where nobody knows it."""
+    if sys.platform == "win32":
+        return os.sep
+    try:
+        return pwd.getpwuid(os.getuid()).pw_dir
+    except KeyError:
+        return os.sep
+
+
 def _is_inside(path: str, folder: str) -> bool:
     return f"{path}/".startswith(f"{folder.rstrip('/')}/")
 
@@ -454,10 +467,11 @@ def _find_brains(
 ) -> list[dict[str, Any]]:
     """Return the gates that hold for a directory, the nearest brain first.
 
-    A state folder inside the project is the project's own doing: it is not believed.
+    A state folder inside the project is the project's own doing, by a variable: it is not believed,
+    unless the account's home lies there as well.
     """
-    user = environment.get("HOME", "")
-    if _is_inside(os.path.realpath(home), scope) and not _is_inside(user, scope):
+    inside = _is_inside(os.path.realpath(home), scope)
+    if inside and not _is_inside(os.path.realpath(_account_home()), scope):
         return []
     folders = list(_above(directory))
     named = environment.get("LESSONS_BRAIN", "").split(os.pathsep)

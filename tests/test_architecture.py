@@ -259,7 +259,7 @@ def test_the_client_is_lean():
     lean = {"_signal", "_socket", "nt", "posix", "sys", "time"}
     assert packages(client.body) <= lean
     assert packages(ast.walk(client)) <= lean | {"hook_gates", "lessons_kb"}
-    frozen = {"__future__", "collections", "os", "sys", "typing"}
+    frozen = {"__future__", "collections", "os", "pwd", "sys", "typing"}
     assert packages(ast.walk(gates)) == frozen | {"json", "re"}
 
 

@@ -187,13 +187,19 @@ def test_a_card_or_a_brain_that_has_changed_refuses_nothing(agent, sluggish):
     assert other.edit("limits/api.toml", slow=3) == {}
 
 
-def test_a_repository_cannot_bring_gates(agent, sluggish, tmp_path):
+@pytest.mark.parametrize(
+    ("variable", "below"),
+    [("LESSONS_STATE_HOME", ""), ("XDG_STATE_HOME", "lessons-kb"),
+     ("HOME", ".local/state/lessons-kb")],
+)  # fmt: skip
+def test_a_repository_cannot_bring_gates(agent, sluggish, variable, below):
     state = pathlib.Path(sluggish.environment["HOME"], ".local/state/lessons-kb")
-    folder = sluggish.project / "state" / "gates"
+    assert agent.edit("limits/first.toml", slow=3).refused, "it would refuse where it may"
+    folder = sluggish.project / "state" / below / "gates"
     folder.mkdir(parents=True)
     (sluggish.project / ".git").mkdir()
     (sluggish.project / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
     for file in (state / "gates").iterdir():
         (folder / file.name).write_bytes(file.read_bytes())
-    sluggish.environment["LESSONS_STATE_HOME"] = str(sluggish.project / "state")
+    sluggish.environment[variable] = str(sluggish.project / "state")
     assert agent.edit("limits/api.toml", slow=3) == {}
