@@ -8,7 +8,7 @@ from lessons_kb.hook_client import REFUSED, UNCHECKED
 from lessons_kb.hook_gates import LATE_LINE, NOT_CHECKED
 from lessons_kb.model import NO_GATE
 from lessons_kb.session.state import LATE, Answer, Hook, SessionMemory
-from lessons_kb.store.user_state import Refusals
+from lessons_kb.store.locations import Refusals
 from lessons_kb.text.sanitize import defang_line
 
 
@@ -28,7 +28,7 @@ def keep_late(hook: Hook, answer: Answer, unheard: Unheard) -> None:
     A call that was to be held has been made meanwhile, unless the second stage refused it: then
     the user is told that the gate was not checked, and the card may refuse the next call.
     """
-    if not hook.brain.layers:
+    if not hook.brains.members:
         return
     was_held = bool(answer.refusal or answer.question)
     refused = unheard.how == REFUSED.decode()
@@ -55,7 +55,7 @@ def add_late(hook: Hook, answer: Answer) -> Answer:
 
     Text goes to the model only with an event that can carry it, and never with a refusal.
     """
-    if not hook.brain.layers or hook.event.what == "end":
+    if not hook.brains.members or hook.event.what == "end":
         return answer
     texts = [text for about, text in hook.state.waiting if about == LATE]
     if not hook.can.inject or answer.refusal or answer.stop_line:
@@ -110,4 +110,4 @@ def _without_gates(hook: Hook, answer: Answer) -> str:
     others = [hit for hit in hits if hit.card.gate == NO_GATE]
     if not others:
         return ""
-    return hook.can.pack_known(others, hook.brain.layers[0].settings.preflight).text
+    return hook.can.pack_known(others, hook.brains.members[0].settings.preflight).text

@@ -7,7 +7,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.hook_gates import decide, find_word, is_simple
-from lessons_kb.store.user_state import state_home
+from lessons_kb.store.locations import state_home
 from tests.agents.conftest import Session, card
 from tests.agents.test_gate import CHANGING, FILE, READING
 from tests.kit import Said, read_output, write
