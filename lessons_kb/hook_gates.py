@@ -95,7 +95,7 @@ class Call(NamedTuple):
 class Concern(NamedTuple):
     """A card whose gate is about the call."""
 
-    brains: Mapping[str, Any]
+    brain: Mapping[str, Any]
     card: Mapping[str, Any]
     files: tuple[str, ...]
     sure: bool
@@ -477,27 +477,27 @@ def _find_brains(
     named = environment.get("LESSONS_BRAIN", "").split(os.pathsep)
     found = []
     for name in sorted(os.listdir(os.path.join(home, "gates"))):
-        brains = _read_json(os.path.join(home, "gates", name))
-        root = brains.get("root")
-        if brains.get("format") != FORMAT or not isinstance(root, str):
+        brain = _read_json(os.path.join(home, "gates", name))
+        root = brain.get("root")
+        if brain.get("format") != FORMAT or not isinstance(root, str):
             continue
-        near = root in folders or (brains["marked"] and _is_inside(root, scope))
-        if not (near or brains["own"] or root in named):
+        near = root in folders or (brain["marked"] and _is_inside(root, scope))
+        if not (near or brain["own"] or root in named):
             continue
         try:
             info = os.stat(root)
         except OSError:
             continue
-        if (info.st_dev, info.st_ino) == tuple(brains["identity"]):
-            found.append(brains)
-    found.sort(key=lambda brains: -len(brains["root"]))
+        if (info.st_dev, info.st_ino) == tuple(brain["identity"]):
+            found.append(brain)
+    found.sort(key=lambda brain: -len(brain["root"]))
     git = os.path.basename(scope) if _git_top(scope) else None
-    own = next((brains["project"] for brains in found if brains["project"]), None)
+    own = next((brain["project"] for brain in found if brain["project"]), None)
     project = own or git
-    for brains in found:
-        brains["cards"] = [one for one in brains["cards"] if one["project"] in (None, project)]
-        brains["stale"] = _sign_settings(brains["root"]) != brains["settings"]
-    return [brains for brains in found if brains["cards"]]
+    for brain in found:
+        brain["cards"] = [one for one in brain["cards"] if one["project"] in (None, project)]
+        brain["stale"] = _sign_settings(brain["root"]) != brain["settings"]
+    return [brain for brain in found if brain["cards"]]
 
 
 def _sign_settings(root: str) -> str:
@@ -645,39 +645,37 @@ def _read_patch(text: str) -> list[tuple[str, str, str]]:
 def _find_concerns(
     brains: Iterable[Mapping[str, Any]], call: Call, scope: str
 ) -> Iterator[Concern]:
-    for brains in brains:
-        for card in brains["cards"]:
-            concern = _find_by_pattern(brains, card, call, scope) or _find_by_path(
-                brains, card, call
-            )
-            if concern is not None and brains["stale"]:
+    for brain in brains:
+        for card in brain["cards"]:
+            concern = _find_by_pattern(brain, card, call, scope) or _find_by_path(brain, card, call)
+            if concern is not None and brain["stale"]:
                 concern = concern._replace(sure=False)
             if concern is not None:
                 yield concern
 
 
-def _find_by_path(brains: Mapping[str, Any], card: Mapping[str, Any], call: Call) -> Concern | None:
+def _find_by_path(brain: Mapping[str, Any], card: Mapping[str, Any], call: Call) -> Concern | None:
     """Return a card whose ``paths`` name a file of the call, unless the call heeds it."""
     if call.command:
         may = _may_touch(call.command, card["globs"])
-        return Concern(brains, card, (), sure=False) if may else None
+        return Concern(brain, card, (), sure=False) if may else None
     if not call.paths or not card["globs"]:
         return None
     try:
         files = tuple(path for path in call.paths if match_globs(card["globs"], path))
     except re.error:
-        return Concern(brains, card, (), sure=False)
+        return Concern(brain, card, (), sure=False)
     if not files:
         return None
     shown = card["shown_by"]
     if shown and all(shown):
         lines = [line for path, _b, after in call.pieces for line in (path, *after.split("\n"))]
         if not all(one["simple"] for one in shown):
-            return Concern(brains, card, files, sure=False)
+            return Concern(brain, card, files, sure=False)
         found = [_find_line(one["text"], lines) for one in shown]
         if all(found):
             return None
-    return Concern(brains, card, files, sure=True)
+    return Concern(brain, card, files, sure=True)
 
 
 def _find_line(pattern: str, lines: Iterable[str]) -> bool:
@@ -713,17 +711,17 @@ def match_globs(globs: Sequence[Sequence[Any]], path: str) -> bool:
 
 
 def _find_by_pattern(
-    brains: Mapping[str, Any], card: Mapping[str, Any], call: Call, scope: str
+    brain: Mapping[str, Any], card: Mapping[str, Any], call: Call, scope: str
 ) -> Concern | None:
     """Return a card whose mistake the call is about to make, or may be."""
     unsure: Concern | None = None
     for pattern in card["patterns"]:
         look = _look_in_command if call.command else _look_in_change
-        files, sure = look(pattern, call, brains, scope)
+        files, sure = look(pattern, call, brain, scope)
         if files and sure:
-            return Concern(brains, card, files, sure=True)
+            return Concern(brain, card, files, sure=True)
         if files:
-            unsure = Concern(brains, card, files, sure=False)
+            unsure = Concern(brain, card, files, sure=False)
     return unsure
 
 
@@ -745,13 +743,13 @@ def _look_in_command(
 
 
 def _look_in_change(
-    pattern: Mapping[str, Any], call: Call, brains: Mapping[str, Any], scope: str
+    pattern: Mapping[str, Any], call: Call, brain: Mapping[str, Any], scope: str
 ) -> tuple[tuple[str, ...], bool]:
     unsure: tuple[str, ...] = ()
     for path, before, after in call.pieces if pattern["kind"] != "command" else ():
         full = os.path.join(scope, path)
-        may_be_card = path.endswith(_CARD_SUFFIXES) and _is_inside(full, brains["root"])
-        if may_be_card and any(f"/{folder}/" in full for folder in brains["folders"]):
+        may_be_card = path.endswith(_CARD_SUFFIXES) and _is_inside(full, brain["root"])
+        if may_be_card and any(f"/{folder}/" in full for folder in brain["folders"]):
             continue  # a card that shows its mistake would find itself
         try:
             if not after or (pattern["files"] and not match_globs(pattern["files"], path)):
