@@ -16,8 +16,9 @@ from lessons_kb.detect.matcher import find_words
 from lessons_kb.hook_gates import FORMAT, MAX_FILE_BYTES, MAX_ITEMS, find_word, is_simple
 from lessons_kb.model import Card, Pattern
 from lessons_kb.store.catalogue import Catalogue, State
+from lessons_kb.store.gate_files import remove_gate_file, write_gate_file
 from lessons_kb.store.identity import identify
-from lessons_kb.store.locations import remove_gate_file, user_brain, write_gate_file
+from lessons_kb.store.locations import user_brain
 from lessons_kb.store.scan import parse_manifest, settings_signature
 from lessons_kb.store.trust import is_trusted
 from lessons_kb.text.patterns import compile_globs

@@ -46,7 +46,7 @@ from lessons_kb.store.catalogue import (
     remove_any,
 )
 from lessons_kb.store.files import identify_file, list_folder, measure_folder, sqlite_error
-from lessons_kb.store.locations import has_gate_file
+from lessons_kb.store.gate_files import has_gate_file
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import (
     Scan,

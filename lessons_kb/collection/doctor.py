@@ -1,4 +1,4 @@
-"""What is wrong with a brain: each part for the doctor, and the files for ``lessons lint``."""
+"""What the doctor examines: each part of a brain and of its surroundings."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ from lessons_kb.search.engine_registry import CLUSTER_ENGINE
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.draft_files import DraftFolder
-from lessons_kb.store.error_log import LOG_NAME, Trouble, read_troubles
+from lessons_kb.store.error_log import LATE_DAYS, LOG_NAME, Trouble, find_late, read_troubles
 from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, LATE_DAYS, find_late, state_home
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, state_home
 from lessons_kb.store.scan import scan_brain
 from lessons_kb.store.server_backoff import forget_failure
 from lessons_kb.store.state_folder import close_folder, find_open_folders, state_dir

@@ -35,8 +35,8 @@ from lessons_kb.ledger.lesson_effect import (
 from lessons_kb.ledger.statistics import Pooled, RiskDifference, pool
 from lessons_kb.model import FACTS, FAILED, NOTE, WITHHELD, Card, Occasion
 from lessons_kb.outcome.post_check import read_facts
+from lessons_kb.store.error_log import find_late
 from lessons_kb.store.journal import ALL, BUMPED, Outcomes, day_of
-from lessons_kb.store.locations import find_late
 from lessons_kb.text.times import read_date
 
 ANY = "any"

@@ -8,7 +8,7 @@ from lessons_kb.hook_client import REFUSED, UNCHECKED
 from lessons_kb.hook_gates import LATE_LINE, NOT_CHECKED
 from lessons_kb.model import NO_GATE
 from lessons_kb.session.state import LATE, Answer, Hook, SessionMemory
-from lessons_kb.store.locations import Refusals
+from lessons_kb.store.refusals import Refusals
 from lessons_kb.text.sanitize import defang_line
 
 

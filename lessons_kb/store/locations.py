@@ -1,29 +1,14 @@
-"""The private folder in which everything observed about one brain is kept, and whose it is.
-
-It lies under the user's state home, never in the repository, and belongs to one folder, not to
-whatever stands at a path. That folder is known by a token: a random text in the record here and
-in a mark there, in git's own directory, which all work trees share and no checkout or
-``git clean`` touches, else in ``.lessons/``. No repository can bring it. A brain without a mark
-(one that was only named, one that cannot be written, the user's own) is known by its path.
-
-The locks between this user's processes lie there, too.
-"""
+"""Where things are: brains, repositories, the user's folders. Nothing is written here."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import sys
-import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from lessons_kb.errors import StorageError
-from lessons_kb.hook_client import LATE_MARK
-from lessons_kb.hook_gates import claim, gate_path, read_token, record_path
-from lessons_kb.store.error_log import MAX_LOG_BYTES, Trouble, read_troubles
-from lessons_kb.store.files import list_folder, open_regular
-from lessons_kb.store.private_files import make_private, write_private
+from lessons_kb.store.files import open_regular
 
 with contextlib.suppress(ImportError):  # not on Windows
     import pwd
@@ -256,71 +241,3 @@ def _user_dir(what: str) -> str:
     if not os.path.isabs(found):
         raise StorageError("no home folder; set HOME to a folder that you can write to")
     return found
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Refusals:
-    """The refusals of one session: a file for each card and file, which every process reads.
-
-    The hook's second stage makes them too, so that no card refuses a file twice, whichever
-    process answered.
-    """
-
-    context: str
-    """The session, or the subagent's part of it."""
-    token: str
-    """Names the event that is answered, in whatever process."""
-
-    def claim(self, root: str, card: str, file: str) -> bool | None:
-        """Record a refusal; return whether it is this event's, None where nothing is recorded."""
-        path = record_path(state_home(), self.context, root, card, file)
-        with contextlib.suppress(StorageError):
-            make_private(os.path.dirname(path))
-        return claim(path, self.token)
-
-    def release(self, root: str, card: str, file: str) -> None:
-        """Take this event's record back: nobody heard of the refusal."""
-        path = record_path(state_home(), self.context, root, card, file)
-        if read_token(path) == self.token:
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-
-
-def has_gate_file(root: str) -> bool:
-    """Return whether the gates of a brain are compiled for the hook's second stage."""
-    return os.path.exists(gate_path(state_home(), root))
-
-
-def write_gate_file(root: str, data: bytes) -> None:
-    """Write the compiled gates of a brain; where the disk refuses, none are left there."""
-    try:
-        write_private(gate_path(state_home(), root), data)
-    except StorageError:  # an old file would decide by what is no longer so
-        remove_gate_file(root)
-
-
-def remove_gate_file(root: str) -> None:
-    """Remove the compiled gates of a brain that has none, or is not trusted any more."""
-    with contextlib.suppress(OSError):
-        os.unlink(gate_path(state_home(), root))
-
-
-def remove_gate_files() -> None:
-    """Remove the compiled gates of every brain."""
-    folder = os.path.join(state_home(), "gates")
-    for name in list_folder(folder):
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(folder, name))
-
-
-LATE_DAYS = 7
-
-
-def find_late() -> list[Trouble]:
-    """Return the events of the last seven days whose answers came late, oldest first.
-
-    The hook client counts them in the log, of which only the newest lines are kept.
-    """
-    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - LATE_DAYS * 86_400))
-    troubles = read_troubles(MAX_LOG_BYTES)
-    return [one for one in troubles if one.message.startswith(LATE_MARK) and one.at >= since]

@@ -2,7 +2,7 @@
 
 A brain that was merely found may be anyone's: nothing in it is believed, least of all that a
 cache in it was made by us. The record of trust lies in the user's state folder, and holds for
-the folder that has its token (``store.user_state``), wherever that is and whatever took its place.
+the folder that has its token (``store.identity``), wherever that is and whatever took its place.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.store.catalogue import FORMAT
 from lessons_kb.store.files import read_regular
+from lessons_kb.store.gate_files import remove_gate_files
 from lessons_kb.store.identity import (
     Identity,
     brain_key,
@@ -34,7 +35,6 @@ from lessons_kb.store.locations import (
     CACHE_NAME,
     CONFIG_NAME,
     cache_home,
-    remove_gate_files,
     user_brain,
 )
 from lessons_kb.store.locks import locked
