@@ -31,7 +31,7 @@ def test_every_file_is_what_the_code_says(request):
     there = [path for path in (ROOT / packages.PLUGINS).rglob("*") if path.is_file()]
     paths = {path.relative_to(ROOT).as_posix() for path in there} | set(FILES)
     files = {path: (ROOT / path).read_text("utf-8") for path in paths}
-    assert files == FILES, "`python docs/packages.py` writes them anew"
+    assert files == FILES, "`python tools/packages.py` writes them anew"
 
 
 MANIFESTS = {path: json.loads(text) for path, text in FILES.items() if path.endswith(".json")}
@@ -212,7 +212,7 @@ def test_a_workflow_calls_scripts_that_exist_and_actions_by_their_hash(path):
 
 @pytest.mark.slow
 def test_the_container_starts_a_server_that_answers_its_health_check(tmp_path):
-    lines = (ROOT / "docs" / "container" / "Dockerfile").read_text("utf-8").replace("\\\n", "")
+    lines = (ROOT / "docker" / "Dockerfile").read_text("utf-8").replace("\\\n", "")
     words = [json.loads(line) for line in re.findall(r"(?:CMD|ENTRYPOINT) (\[.*\])", lines)]
     health, (program,), command = words
     assert (program, command[0]) == ("lessons", "serve")

@@ -16,6 +16,7 @@ from types import MappingProxyType
 
 from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.search_index import read_document
+from lessons_kb.cards.links import numbered_names
 from lessons_kb.cards.parse import is_note_name
 from lessons_kb.config import DEFAULTS, KNOWN_FOLDERS, MAX_CONFIG_BYTES, parse_settings
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
@@ -361,9 +362,8 @@ def name_roots(roots: Sequence[str]) -> dict[str, str]:
     """Give each root its folder's name, numbered where two share it."""
     aliases: dict[str, str] = {}
     for root in dict.fromkeys(roots):
-        name = os.path.basename(root) or "brain"
-        names = itertools.chain([name], (f"{name}-{n}" for n in itertools.count(2)))
-        aliases[root] = next(one for one in names if one not in aliases.values())
+        names = numbered_names(os.path.basename(root) or "brain", suffix="")
+        aliases[root] = next(name for name in names if name not in aliases.values())
     return aliases
 
 

@@ -238,8 +238,7 @@ def find_known(after: Mapping[Layer, int], session: str, *, coming: int = 0) -> 
 
 def is_in_context(known: Known, layer: Layer, card: Card) -> bool:
     """Tell whether a session still has a lesson, as it is now."""
-    cards = known.get(layer, ())
-    return len(cards) > 0 and (card.id, card_digest(card)) in cards
+    return (card.id, card_digest(card)) in known.get(layer, ())
 
 
 def note_given(

@@ -1,7 +1,7 @@
 """Write what installers look for: manifests at the root and a plugin for each agent.
 
-``python docs/packages.py`` writes them from the code and `pyproject.toml`, in a checkout;
-``python docs/packages.py --build`` makes the bundles of a release in ``dist/`` as well.
+``python tools/packages.py`` writes them from the code and `pyproject.toml`, in a checkout;
+``python tools/packages.py --build`` makes the bundles of a release in ``dist/`` as well.
 ``pytest tests/test_packages.py`` compares the files with the code; ``--update`` rewrites them.
 """
 
