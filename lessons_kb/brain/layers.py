@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Self, TypedDict, Unpack
 
-from lessons_kb.brain.discovery import discover, follow, name_roots
+from lessons_kb.brain.discovery import Discovery, discover, follow, name_roots
 from lessons_kb.brain.injected import (
     Homes,
     find_held,
@@ -103,13 +103,19 @@ class Layers:
         return cls._of(aliases, directory, project)
 
     @classmethod
-    def discover(cls, directory: str | os.PathLike[str] | None = None) -> Self:
+    def discover(
+        cls,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        found: Discovery | None = None,
+    ) -> Self:
         """Open the trusted brains that hold for a working directory.
 
-        Raises Untrusted when all that was found waits for ``lessons trust``, BrainNotFound when
-        there is none at all.
+        ``found`` is what ``discovery.look`` returned for it, if the caller has looked. Raises
+        Untrusted when all that was found waits for ``lessons trust``, BrainNotFound when there is
+        none at all.
         """
-        found = discover(os.fspath(directory or os.getcwd()))
+        found = discover(os.fspath(directory or os.getcwd()), found)
         return cls._of(found.trusted, directory)
 
     @classmethod

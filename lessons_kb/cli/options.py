@@ -84,7 +84,7 @@ def open_brain(*, own: bool = True) -> Brain:
         here = os.getcwd()
         found = look(here)
         untrusted = found.untrusted
-        brain = Brain.discover(here)
+        brain = Brain.discover(here, found=found)
         if untrusted:
             say(tell_untrusted(untrusted, found.named))
         elif list(found.trusted) == [os.path.realpath(user_brain())] and (
