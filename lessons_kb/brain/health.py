@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -65,9 +65,9 @@ from lessons_kb.store.user_state import (
     state_home,
 )
 from lessons_kb.text.patterns import compile_globs
-from lessons_kb.text.sanitize import clean_line, counted, shell_word
+from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word
 
-MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
+MARKS = {"ok": "✓", "off": "–", "warning": "⚠", "error": "✗", "fixed": "✓"}
 FIX = "`lessons doctor --fix`"
 _STEP, _ROUND = 1_000, 10
 _OUR_ERRORS = re.compile(r"^\w*(?:Error|NotFound|Untrusted|Broken|Busy|Refused|Missing): (?=\S)")
@@ -81,7 +81,8 @@ class Health:
     """One line of the doctor's report."""
 
     level: str
-    """``ok``, ``warning`` or ``error``; ``fixed`` for what was put right."""
+    """``ok`` for what was seen to work, ``off`` for what is off or was not seen yet, ``warning``,
+    ``error``, or ``fixed`` for what was put right."""
     what: str
     detail: str
     fix: str = ""
@@ -98,11 +99,11 @@ def size_of(count: float) -> str:
 
 
 def check_trust(layer: Layer) -> Iterator[Health]:
-    """Tell on what ground the brain is trusted."""
+    """Report why the brain is trusted."""
     record = read_record(layer.root) or {}
     if not is_trusted(layer.root):
         detail = "not trusted; hooks are silent here, and it is read only because you named it"
-        yield Health("ok", "trust", detail, f"`lessons trust {layer.root}` allows it in agents")
+        yield Health("off", "trust", detail, f"`lessons trust {layer.root}` allows it in agents")
     elif record.get("made") is True:
         yield Health("ok", "trust", "created by you")
     else:
@@ -168,7 +169,7 @@ def check_semantic(layer: Layer) -> Iterator[Health]:
     if meaning is None:
         absent = ", ".join(find_absent_libraries())
         why = f", {absent} not installed ({install_command(EXTRA)})" if absent else ""
-        yield Health("ok", "semantic", f"off{why}: cards are found by words only")
+        yield Health("off", "semantic", f"off{why}: cards are found by words only")
     elif meaning.trouble:
         detail, _, fix = meaning.trouble.partition("; ")
         yield Health("warning", "semantic", f"off: {detail}", fix)
@@ -265,7 +266,7 @@ def check_git(layer: Layer) -> Iterator[Health]:
             yield Health("warning", "git", detail, "`lessons install git`")
         case (False, _):
             fix = "run `lessons install git`, so that counts add up instead of conflicting"
-            yield Health("ok", "git", "merges cards as plain text", fix)
+            yield Health("off", "git", "merges cards as plain text", fix)
 
 
 BRAIN_CHECKS = (
@@ -294,7 +295,17 @@ def check_found_brains(directory: str) -> Iterator[Health]:
         yield Health("warning", "trust", f"{root} is not trusted", fix)
 
 
-def check_hooks(_directory: str) -> Iterator[Health]:
+def find_last_calls(brain: Layers | None) -> dict[str, float]:
+    """Return each agent whose hooks called for one of the brains, and when it last did so."""
+    calls: dict[str, float] = {}
+    for layer in brain.layers if brain is not None else ():
+        with contextlib.suppress(LessonsError, sqlite3.Error):  # `check_journal` reports it
+            for agent, at in layer.journal.events.last_calls().items():
+                calls[agent] = max(at, calls.get(agent, 0.0))
+    return calls
+
+
+def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
     """Tell the last errors of hooks in words, alike ones together, the newest first."""
     found: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in read_troubles(1_000):
@@ -302,7 +313,11 @@ def check_hooks(_directory: str) -> Iterator[Health]:
         key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
         found.setdefault(key, []).append(trouble)
     if not found:
-        yield Health("ok", "hooks", "no errors logged")
+        if calls:
+            detail = f"last called {ago(time.time() - max(calls.values()))}; no errors logged"
+            yield Health("ok", "hooks", detail)
+        else:
+            yield Health("off", "hooks", "no call from an agent seen yet; no errors logged")
         return
     newest = sorted(found.items(), key=lambda item: item[1][-1].at, reverse=True)
     log = os.path.join(state_home(), LOG_NAME)
@@ -318,7 +333,7 @@ def check_hooks(_directory: str) -> Iterator[Health]:
     if more := sum(len(troubles) for _key, troubles in newest[len(recent) :]):
         errors = counted(more, "further error" if recent else "error")
         old = "" if recent else ", none in the last week"
-        yield Health("ok", "hooks", f"{errors}{old}, in {log}")
+        yield Health("off", "hooks", f"{errors}{old}, in {log}")
 
 
 def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
@@ -332,8 +347,10 @@ def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
     elif os.path.isdir(home) and not os.access(home, os.W_OK | os.X_OK):
         advice = "grant yourself write access; journal, drafts and trash are stored there"
         yield Health("error", "state", f"{home} cannot be written", advice)
-    else:
+    elif os.path.isdir(home):
         yield Health("ok", "state", home)
+    else:
+        yield Health("off", "state", f"{home} does not exist yet")
 
 
 def check_extras(_directory: str) -> Iterator[Health]:
@@ -342,8 +359,9 @@ def check_extras(_directory: str) -> Iterator[Health]:
     for package in ("lessons-kb", "tantivy", "mcp", "onnxruntime"):
         with contextlib.suppress(PackageNotFoundError):
             parts[package] = f"{package} {version(package)}"
-    absent = "" if "mcp" in parts else f"; no MCP server (`{install_command('mcp')}`)"
-    yield Health("ok", "versions", ", ".join(parts.values()) + absent)
+    yield Health("ok", "versions", ", ".join(parts.values()))
+    if "mcp" not in parts:
+        yield Health("off", "MCP server", "not installed", f"`{install_command('mcp')}` adds it")
 
 
 def check_server(directory: str) -> Iterator[Health]:
@@ -374,8 +392,6 @@ def check_server(directory: str) -> Iterator[Health]:
 
 
 ENVIRONMENT_CHECKS = (
-    check_found_brains,
-    check_hooks,
     check_state,
     check_extras,
     check_server,
@@ -386,19 +402,27 @@ FIXING = (check_write_access, check_index, check_journal)
 """Checks that put right, if asked to, what they find."""
 
 
-def check_health(brain: Layers | None, directory: str) -> list[Health]:
+def check_health(
+    brain: Layers | None, directory: str, *, calls: Mapping[str, float] | None = None
+) -> list[Health]:
     """Examine the brains that are open and those that wait at ``directory``; nothing is raised.
 
-    Indexes are brought up to date on the way, as any search does.
+    ``calls`` is what `find_last_calls` returns. Indexes are brought up to date on the way, as any
+    search does. A line that is the same for all of several brains stands once, before them.
     """
-    lines = collect(ENVIRONMENT_CHECKS, directory)
-    for layer in brain.layers if brain else ():
-        found = [Health("ok", "brain", f"{layer.root} ({layer.alias})")]
-        for line in collect(BRAIN_CHECKS, layer):
-            # An error that an earlier check has told, such as one of the settings, is left out.
-            if (line.detail, line.fix) not in [(one.detail, one.fix) for one in found]:
-                found.append(line)
-        lines += found
+    lines = collect((check_found_brains,), directory)
+    lines += collect((check_hooks,), find_last_calls(brain) if calls is None else calls)
+    lines += collect(ENVIRONMENT_CHECKS, directory)
+    layers = brain.layers if brain is not None else ()
+    reports = [_check_brain(layer) for layer in layers]
+    shared: list[Health] = []
+    if len(reports) > 1:
+        first, *others = reports
+        shared = [line for line in first if all(line in report for report in others)]
+    lines += shared
+    for layer, report in zip(layers, reports, strict=True):
+        lines.append(Health("ok", "brain", f"{layer.root} ({layer.alias})"))
+        lines += [line for line in report if line not in shared]
     if brain is None:
         if any(line.what == "trust" for line in lines):  # which has been named, with its fix
             detail, fix = "none that you trust", ""
@@ -409,6 +433,16 @@ def check_health(brain: Layers | None, directory: str) -> list[Health]:
             fix = "run `lessons init` to create one here, or `lessons init --user` for all projects"
         lines.append(Health("error", "brain", detail, fix))
     return lines
+
+
+def _check_brain(layer: Layer) -> list[Health]:
+    """Return the lines about one brain, without an error that an earlier check has reported."""
+    report: list[Health] = []
+    for line in collect(BRAIN_CHECKS, layer):
+        reported = [(earlier.detail, earlier.fix) for earlier in report]
+        if (line.detail, line.fix) not in reported:
+            report.append(line)
+    return report
 
 
 def apply_fixes(brain: Layers | None) -> list[Health]:

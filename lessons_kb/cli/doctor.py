@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import typer
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
-from lessons_kb.brain.health import MARKS, Health, apply_fixes, check_health
+from lessons_kb.brain.health import MARKS, Health, apply_fixes, check_health, find_last_calls
 from lessons_kb.cli.options import FAIL_ON, FailOn, find_project, open_brain
 from lessons_kb.cli.output import print_answer
 from lessons_kb.errors import BrainNotFound, Untrusted
@@ -24,6 +24,8 @@ from lessons_kb.version import __version__
 def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
     """Check brain, index, agents and permissions; suggest fixes.
 
+    ✓ was seen to work, – is off or was not seen yet, ⚠ and ✗ come with a fix.
+
     Example: lessons doctor --fix
 
     --fix  Apply the safe fixes (caches, permissions, hooks); cards stay as they are.
@@ -33,7 +35,9 @@ def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
         brain = open_brain()
     here, project = os.path.realpath(os.getcwd()), find_project()
     lines = [*apply_fixes(brain), *fix_agents(project)] if fix else []
-    lines += [*check_health(brain, here), *check_agents(project), *check_daemon(os.environ)]
+    calls = find_last_calls(brain)
+    lines += check_health(brain, here, calls=calls)
+    lines += [*check_agents(project, calls), *check_daemon(os.environ)]
     _print_lines(lines)
     if any(line.level in FAIL_ON[fail_on] for line in lines):
         raise typer.Exit(1)
@@ -49,7 +53,7 @@ def upgrade() -> None:
     """
     project = find_project()
     found = (*fix_agents(project), *check_agents(project), *check_daemon(os.environ))
-    lines = [line for line in found if line.level != "ok"]
+    lines = [line for line in found if line.level in ("warning", "error", "fixed")]
     if not lines:
         detail = f"hooks, plugins and daemon are those of version {__version__}"
         lines = [Health("ok", "agents", detail)]

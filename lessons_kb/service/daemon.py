@@ -445,9 +445,9 @@ def check_daemon(environment: Mapping[str, str]) -> list[Health]:
 
 def find_daemon() -> Health:
     """Return in one line how the daemon does, or why there is none."""
-    fix = ""
+    level, fix = "off", ""
     if (status := ask_daemon(STATUS)) is not None:
-        detail = describe(status)
+        level, detail = "ok", describe(status)
         if status["version"] != __version__:
             fix = f"it ends by itself, and the next hook starts version {__version__}"
     elif os.environ.get("LESSONS_DAEMON") == "0":
@@ -463,7 +463,7 @@ def find_daemon() -> Health:
         fix = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
     else:
         detail = "not running; the next hook starts it"
-    return Health(level="warning" if fix else "ok", what="daemon", detail=detail, fix=fix)
+    return Health(level="warning" if fix else level, what="daemon", detail=detail, fix=fix)
 
 
 def _find_holder() -> int:
