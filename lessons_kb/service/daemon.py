@@ -352,6 +352,8 @@ _KEPT_VARIABLES = (
     *("HF_HOME", "HF_HUB_CACHE"),
 )
 _TRIES = 10
+_STOP_SECONDS = 20.0
+"""How long the answers under way may take before whoever stops the daemon goes on."""
 """How often a daemon that is busy is asked anew."""
 FIRST_ASKED = "LESSONS_DAEMON_FIRST_ASKED"
 """Tells a daemon in which directory its first events will come, and the brain named there."""
@@ -416,6 +418,16 @@ def ask_daemon(request: bytes) -> dict[str, Any] | None:
             return None
         return found
     return None
+
+
+def stop_daemon() -> bool:
+    """Stop the running daemon and wait until it has ended; return whether there was one."""
+    if ask_daemon(STOP) is None:
+        return False
+    until = time.monotonic() + _STOP_SECONDS
+    while (ask_daemon(STATUS) is not None or _find_holder()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return True
 
 
 def find_obstacle() -> str:

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, TypeVar
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.store.files import (
+    list_folder,
     open_regular,
     read_json,
     read_regular,
@@ -253,6 +254,8 @@ KEPT_BACKUPS = 5
 _RECORD = "record.json"
 _ORIGINAL = "original"
 _BACKUP = "backup-"
+_INSTALLS = "installs"
+"""Folder of the state folder, with a folder for each file of another program that we changed."""
 
 
 def read_settings_file(path: str) -> bytes | None:
@@ -389,8 +392,19 @@ def forget_change(path: str) -> None:
             os.unlink(os.path.join(_folder(path), name))
 
 
+def list_changed() -> list[str]:
+    """Return the files that we changed and that are still there, by path."""
+    installs = os.path.join(state_home(), _INSTALLS)
+    records = [
+        read_json(os.path.join(installs, name, _RECORD), limit=MAX_BYTES)
+        for name in list_folder(installs)
+    ]
+    paths = [str(record.get("path", "")) for record in records]
+    return sorted(path for path in paths if os.path.exists(path))
+
+
 def _folder(path: str) -> str:
-    return os.path.join(state_home(), "installs", brain_key(path))
+    return os.path.join(state_home(), _INSTALLS, brain_key(path))
 
 
 SECONDS = 30.0

@@ -17,6 +17,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
 import sys
 import time
@@ -183,6 +184,18 @@ def state_home() -> str:
         # behind a dot, no scan mistakes drafts for cards.
         return os.path.join(state, ".state")
     return state
+
+
+def purge_state() -> None:
+    """Delete the state folder. Raises StorageError where a variable names it, or the disk refuses.
+
+    A folder that somebody named may hold other things than ours.
+    """
+    home = state_home()
+    if os.environ.get(STATE_HOME_VARIABLE):
+        raise StorageError(f"{STATE_HOME_VARIABLE} names {home}; delete that folder yourself")
+    with storage_errors(home):
+        shutil.rmtree(home)
 
 
 def user_settings_path() -> str:
