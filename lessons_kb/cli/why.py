@@ -93,7 +93,7 @@ def why(
         return
     if told is None:
         where = f"for session {session!r}" if session else "yet"
-        say(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
+        print_wrapped(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
         return
     for line in _explain(told, brain.layers[0].settings.language):
         print_wrapped(line)
