@@ -79,6 +79,18 @@ def test_the_registry_takes_the_server_for_ours():
     assert [package["runtimeHint"], *words] == ["uvx", "lessons", "mcp"]
 
 
+def test_one_switch_turns_how_to_install_into_its_published_form_and_back():
+    now, then = (packages.install_pages(published=value) for value in (False, True))
+    changed = {path for path in now if now[path] != then[path]}
+    assert {"docs/agents.md", "docs/sharing.md", "templates/ci/gitlab.yml"} <= changed
+    assert '`pip install "lessons-kb[mcp]"`. Registries' in then["docs/agents.md"]
+    assert 'run: pip install "lessons-kb"\n' in then["docs/sharing.md"]
+    for path in changed:
+        assert packages.say_how_to_install(then[path], published=True) == then[path]
+        assert packages.say_how_to_install(then[path], published=False) == now[path]
+        assert "git+" not in then[path]
+
+
 def programs(folder, **lines):
     folder.mkdir(exist_ok=True)
     for name, line in lines.items():
