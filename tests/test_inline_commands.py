@@ -77,9 +77,10 @@ def strings(path):
                 else:  # words that begin with a space, such as the path of a brain
                     text += " X" if text[-1:].isalpha() else "X"
             yield node.lineno, text
-        elif isinstance(node, ast.Constant) and id(node) not in inner:
-            if isinstance(node.value, str):
-                yield node.lineno, node.value
+        elif (
+            isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in inner
+        ):
+            yield node.lineno, node.value
 
 
 def named_commands():

@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import re
+import shlex
 import shutil
 import socket
 import subprocess
@@ -220,6 +221,40 @@ def test_a_workflow_calls_scripts_that_exist_and_actions_by_their_hash(path):
             assert (ROOT / script).is_file()
         if sys.platform != "win32":
             subprocess.run(["bash", "-n"], input=step.get("run", ""), text=True, check=True)
+
+
+EXACT = r"\d+\.\d+\.\d+"
+
+
+def find_unpinned(script):
+    """Return each tool that a script fetches without an exact version or a hash."""
+    tools = [
+        tool
+        for tool in re.findall(r"npx -y (\S+)", script)
+        if not re.fullmatch(rf"@?[^@]+@{EXACT}", tool)
+    ]
+    for packages_ in re.findall(r"pip install ([^&|\n]+)", script):
+        if "--require-hashes" not in packages_:
+            words = [word for word in shlex.split(packages_) if word[0] != "-"]
+            tools += [word for word in words if not re.fullmatch(rf"[\w-]+=={EXACT}", word)]
+    addresses = re.findall(r"https://\S+/download/\S+", script)
+    return tools + [one for one in addresses if not re.search(rf"/v{EXACT}/", one)]
+
+
+def test_what_runs_with_a_publishing_token_is_pinned():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))["jobs"]
+    publishing = {name: job for name, job in jobs.items() if "environment" in job}
+    assert set(publishing) == {"pypi", "files", "editors", "registry", "site"}
+    scripts = {
+        name: "\n".join(step.get("run", "") for step in job["steps"])
+        for name, job in publishing.items()
+    }
+    assert {name: found for name, text in scripts.items() if (found := find_unpinned(text))} == {}
+    # These make what is published.
+    build = (ROOT / ".ci/packages").read_text("utf-8")
+    editor = json.loads((ROOT / packages.EDITOR / "package.json").read_text("utf-8"))
+    assert find_unpinned(f"{editor['scripts']['vsix']}\n{build.partition('npm ')[2]}") == []
+    assert find_unpinned("npx -y ovsx@1 x\npip install uv && pip install -r a") != []
 
 
 @pytest.mark.slow
