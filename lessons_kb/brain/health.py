@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.detection import find_in_tree
-from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
+from lessons_kb.brain.discovery import Discovery, is_settings_moved, look, tell_unclaimed
 from lessons_kb.brain.git_merge import find_sharing
 from lessons_kb.brain.layer import Layer, format_census, take_census
 from lessons_kb.brain.layers import Layers
@@ -284,9 +284,8 @@ BRAIN_CHECKS = (
 )
 
 
-def check_found_brains(directory: str) -> Iterator[Health]:
+def check_found_brains(found: Discovery) -> Iterator[Health]:
     """Name the brains that were found and are silent."""
-    found = look(directory)
     if found.missing:
         detail, _, fix = found.missing.partition("; ")
         yield Health("error", "trust", detail, fix)
@@ -403,14 +402,18 @@ FIXING = (check_write_access, check_index, check_journal)
 
 
 def check_health(
-    brain: Layers | None, directory: str, *, calls: Mapping[str, float] | None = None
+    brain: Layers | None,
+    directory: str,
+    *,
+    found: Discovery | None = None,
+    calls: Mapping[str, float] | None = None,
 ) -> list[Health]:
     """Examine the brains that are open and those that wait at ``directory``; nothing is raised.
 
-    ``calls`` is what `find_last_calls` returns. Indexes are brought up to date on the way, as any
-    search does. A line that is the same for all of several brains stands once, before them.
+    ``found`` is what ``look`` returned for it, ``calls`` what `find_last_calls` returned. Indexes
+    are brought up to date on the way, as any search does. A line that is the same for all of several brains stands once, before them.
     """
-    lines = collect((check_found_brains,), directory)
+    lines = collect((check_found_brains,), found or look(directory))
     lines += collect((check_hooks,), find_last_calls(brain) if calls is None else calls)
     lines += collect(ENVIRONMENT_CHECKS, directory)
     layers = brain.layers if brain is not None else ()

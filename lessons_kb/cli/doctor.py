@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import typer
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
+from lessons_kb.brain.discovery import look
 from lessons_kb.brain.health import MARKS, Health, apply_fixes, check_health, find_last_calls
 from lessons_kb.cli.options import FAIL_ON, FailOn, find_project, open_brain
 from lessons_kb.cli.output import print_answer
@@ -30,13 +31,13 @@ def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
 
     --fix  Apply the safe fixes (caches, permissions, hooks); cards stay as they are.
     """
-    brain = None
-    with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
-        brain = open_brain()
     here, project = os.path.realpath(os.getcwd()), find_project()
+    found, brain = look(here), None
+    with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
+        brain = open_brain(found=found)
     lines = [*apply_fixes(brain), *fix_agents(project)] if fix else []
     calls = find_last_calls(brain)
-    lines += check_health(brain, here, calls=calls)
+    lines += check_health(brain, here, found=found, calls=calls)
     lines += [*check_agents(project, calls), *check_daemon(os.environ)]
     _print_lines(lines)
     if any(line.level in FAIL_ON[fail_on] for line in lines):
