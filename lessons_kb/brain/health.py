@@ -411,7 +411,8 @@ def check_health(
     """Examine the brains that are open and those that wait at ``directory``; nothing is raised.
 
     ``found`` is what ``look`` returned for it, ``calls`` what `find_last_calls` returned. Indexes
-    are brought up to date on the way, as any search does. A line that is the same for all of several brains stands once, before them.
+    are brought up to date on the way, as any search does. A line that is the same for all of
+    several brains stands once, before them.
     """
     lines = collect((check_found_brains,), found or look(directory))
     lines += collect((check_hooks,), find_last_calls(brain) if calls is None else calls)
