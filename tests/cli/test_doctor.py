@@ -12,8 +12,9 @@ import pytest
 from lessons_kb import __version__
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.store.journal import JOURNAL_NAME
+from lessons_kb.store.locations import state_home
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import trust
-from lessons_kb.store.user_state import state_dir, state_home
 
 
 @pytest.fixture
