@@ -42,16 +42,15 @@ from lessons_kb.model import as_data
 from lessons_kb.process.git import list_files
 from lessons_kb.process.programs import install_command
 from lessons_kb.service.daemon import stop_daemon
-from lessons_kb.store.brain_settings import list_changed
-from lessons_kb.store.foreign_settings import FileChange, read_settings_file, replace_settings_file
-from lessons_kb.store.locations import (
-    git_top,
-    purge_state,
-    state_home,
-    user_brain,
-    user_settings_path,
+from lessons_kb.store.foreign_settings import (
+    FileChange,
+    list_changed,
+    read_settings_file,
+    replace_settings_file,
 )
+from lessons_kb.store.locations import git_top, state_home, user_brain, user_settings_path
 from lessons_kb.store.private_files import write_private
+from lessons_kb.store.purge import purge_state
 from lessons_kb.store.secrets import read_key
 from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 from lessons_kb.text.sanitize import visible

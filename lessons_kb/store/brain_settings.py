@@ -1,4 +1,4 @@
-"""Settings: of a brain, of its user, of other programs, and the tokens of a server."""
+"""Read the settings of a brain: ``lessons.toml`` and ``.lessonsignore``."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import os
 
 from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
 from lessons_kb.errors import ConfigError, InputError, StorageError
-from lessons_kb.store.files import list_folder, open_regular, read_json
-from lessons_kb.store.foreign_settings import MAX_BYTES
-from lessons_kb.store.locations import CONFIG_NAME, state_home
+from lessons_kb.store.files import open_regular
+from lessons_kb.store.locations import CONFIG_NAME
 from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.text.patterns import Globs, check_pattern, check_sum, compile_globs
 
@@ -76,21 +75,3 @@ def _read(root: str, name: str) -> str:
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise ConfigError(f"{name}:{line}: not UTF-8; save the file as UTF-8") from None
-
-
-_RECORD = "record.json"
-
-
-_INSTALLS = "installs"
-"""Folder of the state folder, with a folder for each file of another program that we changed."""
-
-
-def list_changed() -> list[str]:
-    """Return the files that we changed and that are still there, by path."""
-    installs = os.path.join(state_home(), _INSTALLS)
-    records = [
-        read_json(os.path.join(installs, name, _RECORD), limit=MAX_BYTES)
-        for name in list_folder(installs)
-    ]
-    paths = [str(record.get("path", "")) for record in records]
-    return sorted(path for path in paths if os.path.exists(path))

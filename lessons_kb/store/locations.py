@@ -1,24 +1,14 @@
-"""The private folder in which everything observed about one brain is kept, and whose it is.
-
-It lies under the user's state home, never in the repository, and belongs to one folder, not to
-whatever stands at a path. That folder is known by a token: a random text in the record here and
-in a mark there, in git's own directory, which all work trees share and no checkout or
-``git clean`` touches, else in ``.lessons/``. No repository can bring it. A brain without a mark
-(one that was only named, one that cannot be written, the user's own) is known by its path.
-
-The locks between this user's processes lie there, too.
-"""
+"""Where things are: brains, repositories, the user's folders. Nothing is written here."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterable
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store.files import open_regular, storage_errors
+from lessons_kb.store.files import open_regular
 
 with contextlib.suppress(ImportError):  # not on Windows
     import pwd
@@ -176,18 +166,6 @@ def state_home() -> str:
         # behind a dot, no scan mistakes drafts for cards.
         return os.path.join(state, ".state")
     return state
-
-
-def purge_state() -> None:
-    """Delete the state folder. Raises StorageError where a variable names it, or the disk refuses.
-
-    A folder that somebody named may hold other things than ours.
-    """
-    home = state_home()
-    if os.environ.get(STATE_HOME_VARIABLE):
-        raise StorageError(f"{STATE_HOME_VARIABLE} names {home}; delete that folder yourself")
-    with storage_errors(home):
-        shutil.rmtree(home)
 
 
 def user_settings_path() -> str:
