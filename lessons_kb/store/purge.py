@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import storage_errors
-from lessons_kb.store.locations import STATE_HOME_VARIABLE, state_home
+from lessons_kb.store.locations import STATE_HOME_VARIABLE, is_state_home_named, state_home
 
 
 def purge_state() -> None:
@@ -16,7 +15,7 @@ def purge_state() -> None:
     A folder that somebody named may hold other things than ours.
     """
     home = state_home()
-    if os.environ.get(STATE_HOME_VARIABLE):
+    if is_state_home_named():
         raise StorageError(f"{STATE_HOME_VARIABLE} names {home}; delete that folder yourself")
     with storage_errors(home):
         shutil.rmtree(home)
