@@ -35,7 +35,12 @@ from lessons_kb.store.scan import scan_brain
 from lessons_kb.store.server_backoff import forget_failure
 from lessons_kb.store.state_folder import close_folder, find_open_folders, state_dir
 from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
-from lessons_kb.store.user_settings import ServerSettings, WithholdSettings, read_user_settings
+from lessons_kb.store.user_settings import (
+    USER_SECTIONS,
+    ServerSettings,
+    WithholdSettings,
+    read_user_settings,
+)
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word
 
 MARKS = {"ok": "✓", "off": "–", "warning": "⚠", "error": "✗", "fixed": "✓"}
@@ -346,6 +351,13 @@ def check_extras(_directory: str) -> Iterator[Health]:
         yield Health("off", "MCP server", "not installed", f"`{install_command('mcp')}` adds it")
 
 
+def check_user_settings(_directory: str) -> Iterator[Health]:
+    """Report what is wrong with the user's own settings; nothing if they can be read."""
+    for section in USER_SECTIONS:
+        read_user_settings(section)
+    yield from ()
+
+
 def check_server(directory: str) -> Iterator[Health]:
     """Tell whether the server that hooks ask answers, and what it says of its index."""
     settings = read_user_settings(ServerSettings)
@@ -376,6 +388,7 @@ def check_server(directory: str) -> Iterator[Health]:
 ENVIRONMENT_CHECKS = (
     check_state,
     check_extras,
+    check_user_settings,
     check_server,
 )
 
@@ -401,7 +414,7 @@ def check_health(
     lines += collect((check_hooks,), find_last_calls(brains) if calls is None else calls)
     lines += collect(ENVIRONMENT_CHECKS, directory)
     members = brains.members if brains is not None else ()
-    reports = [_check_brain(brain) for brain in members]
+    reports = [collect(BRAIN_CHECKS, brain) for brain in members]
     shared: list[Health] = []
     if len(reports) > 1:
         first, *others = reports
@@ -410,6 +423,7 @@ def check_health(
     for brain, report in zip(members, reports, strict=True):
         lines.append(Health("ok", "brain", f"{brain.root} ({brain.alias})"))
         lines += [line for line in report if line not in shared]
+    lines = _drop_repeated_errors(lines)
     if brains is None:
         if any(line.what == "trust" for line in lines):  # which has been named, with its fix
             detail, fix = "none that you trust", ""
@@ -422,14 +436,17 @@ def check_health(
     return lines
 
 
-def _check_brain(brain: Brain) -> list[Health]:
-    """Return the lines about one brain, without an error that an earlier check has reported."""
-    report: list[Health] = []
-    for line in collect(BRAIN_CHECKS, brain):
-        reported = [(earlier.detail, earlier.fix) for earlier in report]
-        if (line.detail, line.fix) not in reported:
-            report.append(line)
-    return report
+def _drop_repeated_errors(lines: Sequence[Health]) -> list[Health]:
+    """Return lines without each error that an earlier one reports, such as one of the settings."""
+    reported = set()
+    kept = []
+    for line in lines:
+        key = (line.detail, line.fix)
+        if line.level != "error" or key not in reported:
+            kept.append(line)
+        if line.level == "error":
+            reported.add(key)
+    return kept
 
 
 def apply_fixes(brains: Brains | None) -> list[Health]:
