@@ -50,21 +50,24 @@ from lessons_kb.find.retrieve import find_usable
 from lessons_kb.find.shared_server import find_in_call, read_card
 from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED
 from lessons_kb.ledger.given import Known, find_known, is_in_context
-from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
-from lessons_kb.outcome.post_check import find_session_evidence
-from lessons_kb.postcheck.item_states import check_items
-from lessons_kb.session.state import (
+from lessons_kb.ledger.session_memory import (
     BLOCK,
     GUARD,
     MATCH,
-    NOTHING,
-    Answer,
-    Capabilities,
-    Held,
-    Hook,
+    AboutCall,
+    BroughtCard,
+    GivenCard,
+    QuestionText,
+    Remark,
     SessionMemory,
+    SpawnedAgent,
+    StandingMistake,
     lend_memory,
 )
+from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
+from lessons_kb.outcome.post_check import find_session_evidence
+from lessons_kb.postcheck.item_states import check_items
+from lessons_kb.session.state import NOTHING, Answer, Capabilities, Held, Hook
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,
@@ -134,7 +137,7 @@ def answer(hook: Hook) -> Answer:
     if line := _take_stop(hook):
         return Answer(stop_line=line)
     if event.spawns is not None:  # the event with which a subagent begins does not tell its prompt
-        spawned = [event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED)]
+        spawned = SpawnedAgent(event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED))
         with lend_memory(hook.journal, event.session) as state:
             state.spawned.append(spawned)
     call = _read_call(hook)
@@ -170,14 +173,15 @@ def answer(hook: Hook) -> Answer:
         if ruling.refusal:  # the call is not made: nothing is expected of it
             afters, can = [], replace(can, inject=True)
         elif before is not None:
-            state.stood_before += [[event.call, mark] for mark in ("", *mark_matches(before))]
+            marks = ("", *mark_matches(before))
+            state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
         block, texts = _tell(hook, state, limits, concerns, late, told_from, done)
         texts = [(GUARD, ruling.refusal), *texts, (GUARD, ruling.context)]
         message = state.deliver(texts, can)  # the reason of a refusal, or context
         if message and ruling.question and event.id:
-            state.question_texts.append([event.id, message])
+            state.question_texts.append(QuestionText(event.id, message))
         # What a human decides, or is told with the result anyway, is not told once more.
-        told = ruling.question or any(about == MATCH for about, _text in state.waiting)
+        told = ruling.question or any(text.about == MATCH for text in state.waiting)
         for one, text in afters:
             state.expect(event.call, one.brain.alias, one.card.id, "" if told else text)
     if ruling.refusal:
@@ -208,7 +212,7 @@ def _decide(
         return Answer(refusal=f"{line} {ASKED_NEXT}", lines=(line,))
     if reason:
         return Answer(refusal=f"{REFUSED} {reason} {PASSES}")
-    asked = {key for _call, key in state.asked}
+    asked = {question.key for question in state.asked}
     for one in gates:
         new_files = {file: key for file, key in one.files.items() if key not in asked}
         if one.asks and (not asked.issuperset(one.marks) if one.mistake else new_files):
@@ -218,7 +222,7 @@ def _decide(
     named = _files(held)[:_MAX_NAMED]
     for one in held:
         keys = one.marks or [key for file, key in one.files.items() if file in named]
-        state.asked += [[call if can.ask else "", key] for key in keys]
+        state.asked += [AboutCall(call if can.ask else "", key) for key in keys]
     reason = _name_reason(held, directory)
     if not reason:
         return NOTHING
@@ -234,7 +238,7 @@ def _claim(hook: Hook, state: SessionMemory, concern: _Concern) -> bool:
     The record is a file that the hook's second stage reads and makes, too. Where none can be made
     the session's memory decides alone.
     """
-    refused = {key for _call, key in state.refused}
+    refused = {one.key for one in state.refused}
     refusals = Refusals(context=hook.event.context_id, token=hook.event.token)
     root, card = concern.brain.root, concern.card.id
     is_new = False
@@ -246,7 +250,7 @@ def _claim(hook: Hook, state: SessionMemory, concern: _Concern) -> bool:
         is_new = True
     if is_new:
         keys = [key for key in concern.files.values() if key not in refused]
-        state.refused += [[hook.event.id, key] for key in keys]
+        state.refused += [AboutCall(hook.event.id, key) for key in keys]
     return is_new
 
 
@@ -297,10 +301,10 @@ def _take_stop(hook: Hook) -> str:
         return ""
     with hook.transaction() as state:
         step = event.step or state.steps.get(event.id, "")
-        if not state.stopping or (step and step == state.stopping[0]):
+        if not state.stopping or (step and step == state.stopping.step):
             return ""
-        line = state.stopping[1]
-        state.stopping = []
+        line = state.stopping.line
+        state.stopping = None
     return line
 
 
@@ -338,7 +342,10 @@ def _tell(
     """
     event = hook.event
     prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
-    shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
+    shown = set()
+    for remark in state.shown:
+        if remark.prompt is None or remark.prompt > prompt - _AGAIN_AFTER:
+            shown.add(remark.key)
     keys: dict[str, None] = {}
     cards: dict[Found, bool] = {}  # whether it is worth saying again
     mistakes: list[Detected] = []
@@ -354,7 +361,7 @@ def _tell(
             found = one.brain, one.card
             cards[found] = cards.get(found, False) or not was_shown
             keys |= dict.fromkeys(one.files.values())
-    state.shown += [[event.id, key, prompt] for key in keys if key not in shown]
+    state.shown += [Remark(event.id, key, prompt) for key in keys if key not in shown]
     known = find_known(limits.reinject_after, event.context_id)
     late = state.note_late(event.id, late)
     state.late += sum(not is_in_context(known, *one) for one in late)
@@ -363,8 +370,8 @@ def _tell(
     told = {card.id: remind(brain, card, directory, done=done) for brain, card in again}
     reminders = {card: text for card, text in told.items() if text}
     block, given = give(hook, limits, cards)
-    state.note_given([*given, *([brain.root, card.id] for brain, card in again)])
-    state.brought += [[event.id, card] for _root, card in given]
+    state.note_given([*given, *(GivenCard(brain.root, card.id) for brain, card in again)])
+    state.brought += [BroughtCard(event.id, one.card) for one in given]
     if not hook.can.lines:
         state.named += [hit.card.title for hit in block.lessons]
     named = {hit.card.id for hit in block.lessons} | set(reminders)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 from lessons_kb.hook_client import REFUSED, UNCHECKED
 from lessons_kb.hook_gates import LATE_LINE, NOT_CHECKED
+from lessons_kb.ledger.session_memory import LATE, SessionMemory, WaitingText
 from lessons_kb.model import NO_GATE
-from lessons_kb.session.state import LATE, Answer, Hook, SessionMemory
+from lessons_kb.session.state import Answer, Hook
 from lessons_kb.store.refusals import Refusals
 from lessons_kb.text.sanitize import defang_line
 
@@ -43,7 +44,7 @@ def keep_late(hook: Hook, answer: Answer, unheard: Unheard) -> None:
             if unheard.how != UNCHECKED.decode():
                 lines = (_tell_unchecked(answer),)
         if context:
-            state.waiting.append([LATE, context])
+            state.waiting.append(WaitingText(LATE, context))
         if (context or lines) and not state.late_told:
             state.late_lines.append(LATE_LINE)
             state.late_told = True
@@ -57,23 +58,21 @@ def add_late(hook: Hook, answer: Answer) -> Answer:
     """
     if not hook.brains.members or hook.event.what == "end":
         return answer
-    texts = [text for about, text in hook.state.waiting if about == LATE]
+    texts = [one.text for one in hook.state.waiting if one.about == LATE]
     if not hook.can.inject or answer.refusal or answer.stop_line:
         texts = []
     if not texts and not (hook.state.late_lines and hook.can.lines):
         return answer
     context = answer.context
     with hook.transaction() as state:
-        left = []
-        for about, text in state.waiting:
-            joined = "\n\n".join(filter(None, (context, text)))
-            fits = (
-                about == LATE and text in texts and hook.can.count_tokens(joined) <= hook.can.tokens
-            )
-            if fits:
+        left: list[WaitingText] = []
+        for waiting in state.waiting:
+            joined = "\n\n".join(filter(None, (context, waiting.text)))
+            fits = hook.can.count_tokens(joined) <= hook.can.tokens
+            if waiting.about == LATE and waiting.text in texts and fits:
                 context = joined
             else:
-                left.append([about, text])
+                left.append(waiting)
         state.waiting = left
         lines = tuple(state.late_lines) if hook.can.lines else ()
         if lines:
@@ -87,9 +86,9 @@ def _release(hook: Hook, state: SessionMemory) -> None:
     refusals = Refusals(context=hook.event.context_id, token=hook.event.token)
     for held in hook.refused:
         refusals.release(held.root, held.card, held.file)
-    state.refused = [pair for pair in state.refused if pair[0] != call]
-    state.asked = [pair for pair in state.asked if pair[0] != call]
-    state.question_texts = [pair for pair in state.question_texts if pair[0] != call]
+    state.refused = [one for one in state.refused if one.call != call]
+    state.asked = [one for one in state.asked if one.call != call]
+    state.question_texts = [one for one in state.question_texts if one.call != call]
 
 
 def _tell_unchecked(answer: Answer) -> str:

@@ -21,7 +21,7 @@ from lessons_kb.data import read_lines
 from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
 from lessons_kb.diet.diet import NewCard
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.find.block import preflight
+from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.detection import find_in_tree, list_tree
 from lessons_kb.mining.draft_text import (
     EVIDENCE,
@@ -377,7 +377,7 @@ def _find_reached(brains: Brains, texts: Mapping[str, str]) -> dict[str, set[str
 
 
 def _find_given(brains: Brains, prompt: str, *, sure: bool = False) -> set[str]:
-    block = preflight(brains, prompt, context=False, fresh=False, remember=False)
+    block = preflight(brains, prompt, RetrievalOptions(context=False), fresh=False, remember=False)
     return {hit.card.id for hit in (*block.lessons, *(() if sure else block.offered))}
 
 
@@ -406,11 +406,12 @@ def _line(value: object, limit: int = _MAX_TEXT) -> str:
 
 
 def tell(done: Sequence[Completed]) -> Iterator[str]:
-    """Yield a line for each draft."""
-    for one in done:
-        more = "; ".join(one.problems)
-        if one.title:
-            marked = f" ({counted(len(one.problems), 'remark')}: {more})" if more else ""
-            yield f"{one.id}: {one.title}{marked}"
+    """Yield a line for each draft. Titles and remarks quote an agent's answer: see `redact`."""
+    for completed in done:
+        remarks = "; ".join(completed.problems)
+        if completed.title:
+            count = counted(len(completed.problems), "remark")
+            marked = f" ({count}: {remarks})" if remarks else ""
+            yield redact(f"{completed.id}: {completed.title}{marked}")
         else:
-            yield f"{one.id} stays as it was: {more}"
+            yield redact(f"{completed.id} stays as it was: {remarks}")
