@@ -70,7 +70,7 @@ def review(
     drafts = (brain := open_brain()).drafts
     if show_prompt or with_ is not None:
         drafts.collect()
-        open_ones = [one for one in drafts.all() if one.missing]
+        open_ones = [one for one in drafts.all() if one.missing and not one.trouble]
         if show_prompt:
             print_prompts(build_prompts(brain, open_ones))
             return

@@ -88,7 +88,9 @@ class View:
 
     def address(self, *parts: str, **query: object) -> str:
         """Return the address of a page of the brain."""
-        path = "/".join(quote(part) for part in ("/brains", self.served.name, *parts))
+        # A draft's file may have a name that is not UTF-8.
+        quoted = [quote(part, errors="replace") for part in parts]
+        path = "/".join(("/brains", quote(self.served.name), *quoted))
         given = {name: value for name, value in query.items() if value not in ("", None)}
         return f"{path}?{urlencode(given)}" if given else path
 
@@ -275,7 +277,7 @@ def show_inbox(view: View) -> Response:
             "id": draft.id,
             "title": clean_line(draft.title) or draft.id,
             "about": _describe_draft(draft),
-            "lacks": draft.missing and f"lacks {counted(len(draft.missing), 'thing')}",
+            "lacks": _describe_lacks(draft),
         }
         for draft in leaf.pop("items")
     ]
@@ -356,7 +358,7 @@ def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None
         if card not in {one.id for one in cards}:
             raise CardNotFound(f"no card has the id {clean_line(card)}; copy it from its page")
         review.merge(draft.id, card, digest=digest)
-    elif draft.missing:
+    elif draft.missing and not draft.trouble:
         raise InputError(f"the draft is incomplete; add {'; '.join(draft.missing)}")
     else:
         anyway = "new" if form.get("anyway") else "fail"
@@ -367,6 +369,12 @@ def _describe_draft(draft: Draft) -> str:
     when = dt.datetime.fromtimestamp(draft.at, tz=dt.UTC).date().isoformat()
     often = f", seen {draft.seen:,}×" if draft.seen > 1 else ""
     return f"{tell_source(draft)} on {when}{often}"
+
+
+def _describe_lacks(draft: Draft) -> str:
+    if draft.trouble:
+        return "can only be discarded"
+    return f"lacks {counted(len(draft.missing), 'thing')}" if draft.missing else ""
 
 
 def _describe_branch(view: View, review: BranchReview) -> dict[str, Any]:
