@@ -279,10 +279,9 @@ class Drafts:
     def get(self, name: str) -> Draft:
         """Return a draft by its id or an unambiguous prefix of it."""
         ids = self.ids()
+        fitting = [one for one in ids if name and one.startswith(name)]
         if name in ids:
             fitting = [name]
-        else:
-            fitting = [i for i in ids if name and i.startswith(name)]
         draft = self._read(fitting[0]) if len(fitting) == 1 else None
         if draft is not None:
             return draft
@@ -660,6 +659,10 @@ class BranchReview(Drafts):
         """
         return self._branch.is_checked_out()
 
+    def check_writable(self) -> None:
+        """Raise GitError or InputError if nothing can be committed to the branch now."""
+        self._branch.check_writable()
+
     def find_waiting(self) -> list[Card]:
         """Return the cards that are on the branch and not in the folder's history yet."""
         tip = self._branch.tip()
@@ -753,6 +756,15 @@ class BranchReview(Drafts):
 
     def _parse_card(self, path: str, data: bytes) -> Card | None:
         return parse_bytes(data, path=path, folders=self._layer.settings.folders).card
+
+
+def find_review_obstacle(root: str, branch: str) -> str:
+    """Return why nothing in the brain at ``root`` can be accepted onto a branch, "" if it can."""
+    try:
+        Branch(root, branch).check_writable()
+    except LessonsError as error:
+        return str(error)
+    return ""
 
 
 def tell_source(draft: Draft) -> str:

@@ -381,6 +381,7 @@ def _describe_branch(view: View, review: BranchReview) -> dict[str, Any]:
     """Return what becomes of what is accepted here, and why nothing can be if that is so."""
     told: dict[str, Any] = {"branch": view.branch, "here": False, "waiting": [], "trouble": ""}
     try:
+        review.check_writable()
         told["here"] = review.is_checked_out()
         told["waiting"] = [] if told["here"] else review.find_waiting()
     except LessonsError as error:
