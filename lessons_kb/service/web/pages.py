@@ -415,21 +415,46 @@ def route_pages(brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> 
 
         return Route(f"/brains/{{brain}}{path}", answer, methods=methods.split())
 
+    async def answer_home(request: Request) -> Any:
+        return await run(partial(show_home, request, brains))
+
     headers = {**_HEADERS, "cache-control": "max-age=300"}
     style = Response(read_template("pages/style.css"), media_type="text/css", headers=headers)
     return [
-        Route("/", show_home),
+        Route("/", answer_home),
         Route("/style.css", style, methods=["GET"]),
         *(route(path, *row) for path, row in PAGES.items()),
     ]
 
 
-async def show_home(request: Request) -> Response:
-    """Show the brains that may be seen, or the only one."""
-    names = request.state.brains
-    if len(names) == 1:
-        return send_to(f"/brains/{quote(names[0])}")
-    return show("home.html", login=request.state.login, brains=names)
+def show_home(request: Request, brains: Mapping[str, ServedBrain]) -> Response:
+    """Show what this server is, and what each brain holds that may be seen."""
+    login = request.state.login
+    rows = [_describe_brain(brains[name], login) for name in request.state.brains]
+    return show("home.html", login=login, brains=rows)
+
+
+def _describe_brain(served: ServedBrain, login: Caller) -> dict[str, Any]:
+    """Return what the start page shows of a brain."""
+    address = f"/brains/{quote(served.name)}"
+    row: dict[str, Any] = {"name": served.name, "address": address, "cards": None, "trouble": ""}
+    if READ not in login.may:
+        return row
+    try:
+        summary = served.summarise()
+    except LessonsError as error:
+        served.note_stale(error)
+        return {**row, "trouble": f"No answer now: {explain(error)}."}
+    row |= {"cards": counted(summary.cards, "card"), "may_review": REVIEW in login.may}
+    waits = "draft waits" if summary.drafts == 1 else "drafts wait"
+    row["drafts"] = f"{summary.drafts:,} {waits} for review" if summary.drafts else ""
+    if summary.changed_at:
+        changed = dt.datetime.fromtimestamp(summary.changed_at, tz=dt.UTC)
+        row["changed"] = changed.date().isoformat()
+    if summary.changed is not None:
+        path = quote(summary.changed.id, errors="replace")
+        row |= {"card": summary.changed, "card_address": f"{address}/cards/{path}"}
+    return row
 
 
 def _work(page: Page, scope: str, view: View) -> Response:
