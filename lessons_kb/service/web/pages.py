@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
@@ -434,27 +434,49 @@ def show_home(request: Request, brains: Mapping[str, ServedBrain]) -> Response:
     return show("home.html", login=login, brains=rows)
 
 
-def _describe_brain(served: ServedBrain, login: Caller) -> dict[str, Any]:
-    """Return what the start page shows of a brain."""
-    address = f"/brains/{quote(served.name)}"
-    row: dict[str, Any] = {"name": served.name, "address": address, "cards": None, "trouble": ""}
-    if READ not in login.may:
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BrainRow:
+    """What the start page shows of a brain."""
+
+    name: str
+    address: str
+    is_readable: bool = True
+    """Whether the caller may read it."""
+    may_review: bool = False
+    trouble: str = ""
+    cards: int = 0
+    drafts: int = 0
+    changed: str = ""
+    """ISO date on which a file was last written."""
+    changed_title: str = ""
+    changed_address: str = ""
+
+
+def _describe_brain(served: ServedBrain, login: Caller) -> BrainRow:
+    row = BrainRow(
+        name=served.name,
+        address=f"/brains/{quote(served.name)}",
+        is_readable=READ in login.may,
+        may_review=REVIEW in login.may,
+    )
+    if not row.is_readable:
         return row
     try:
         summary = served.summarise()
     except LessonsError as error:
         served.note_stale(error)
-        return {**row, "trouble": f"No answer now: {explain(error)}."}
-    row |= {"cards": counted(summary.cards, "card"), "may_review": REVIEW in login.may}
-    waits = "draft waits" if summary.drafts == 1 else "drafts wait"
-    row["drafts"] = f"{summary.drafts:,} {waits} for review" if summary.drafts else ""
-    if summary.changed_at:
-        changed = dt.datetime.fromtimestamp(summary.changed_at, tz=dt.UTC)
-        row["changed"] = changed.date().isoformat()
-    if summary.changed is not None:
-        path = quote(summary.changed.id, errors="replace")
-        row |= {"card": summary.changed, "card_address": f"{address}/cards/{path}"}
-    return row
+        return replace(row, trouble=f"No answer now: {explain(error)}.")
+    row = replace(row, cards=summary.cards, drafts=summary.drafts)
+    card = summary.changed
+    if card is None:
+        return row
+    changed = dt.datetime.fromtimestamp(summary.changed_at, tz=dt.UTC)
+    return replace(
+        row,
+        changed=changed.date().isoformat(),
+        changed_title=clean_line(card.title) or clean_line(card.id),
+        changed_address=f"{row.address}/cards/{quote(card.id, errors='replace')}",
+    )
 
 
 def _work(page: Page, scope: str, view: View) -> Response:

@@ -86,6 +86,14 @@ def test_the_start_page_tells_each_caller_only_what_the_token_allows(connect, to
     assert "opens none of the brains" in reader.get("/").text
 
 
+def test_the_start_page_shows_a_brain_without_cards(connect, roots, tmp_path):
+    (tmp_path / "empty").mkdir()
+    roots["empty"] = str(tmp_path / "empty")
+    page = connect().get("/")
+    assert page.status_code == 200
+    assert "0 cards" in page.text
+
+
 def test_the_start_page_names_a_brain_that_cannot_be_read(connect, roots):
     client = connect()
     shutil.rmtree(roots["vault"])
