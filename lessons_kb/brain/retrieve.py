@@ -95,6 +95,9 @@ def find(layer: Layer, query: Query) -> Retrieved:
     pairs = [
         pair for pair in find_neighbours(query.text)[:_MOST_PAIRS] if functional.isdisjoint(pair)
     ]
+    # A word that stands in no card stands beside none.
+    nowhere = {term for term, frequency in frequencies.items() if not frequency}
+    pairs = [pair for pair in pairs if nowhere.isdisjoint(pair)]
     found, lengths, phrases = _read_documents(engine, held, in_cards, pairs)
     backgrounds = layer.backgrounds(held)
     evidence = GateEvidence(
@@ -138,18 +141,21 @@ def _read_documents(
     terms: Iterable[str],
     pairs: Sequence[tuple[str, str]],
 ) -> tuple[dict[str, dict[str, tuple[str, ...]]], dict[str, dict[str, int]], dict[str, int]]:
-    """Return id → the terms found by field, the lengths of fields, how many pairs stand there."""
+    """Return id → the terms found by field, the length of its body, how many pairs stand there."""
     documents = engine.documents(cards)
     spaced = [(term, f" {term} ") for term in terms]  # the analyzer leaves no white space in them
     found, lengths, phrases = {}, {}, {}
     for number, document in documents.items():
         body, card = document.get("body", ""), cards[number]
         here = tuple([term for term, word in spaced if word in body])
+        absent = {term for term, _word in spaced}.difference(here)
+        possible = [pair for pair in pairs if absent.isdisjoint(pair)]
         found[card.id] = {"body": here}
         if card.symptoms:  # of others it does not matter in what part of them a term stands
-            found[card.id] = find_terms(document, zip(here, here, strict=True))
-        lengths[card.id] = count_terms(document)
-        phrases[card.id] = count_phrases(document, pairs)
+            parts = {field: text for field, text in document.items() if field != "body"}
+            found[card.id] |= find_terms(parts, zip(here, here, strict=True))
+        lengths[card.id] = count_terms({"body": body}) if body else {}
+        phrases[card.id] = count_phrases(document, possible)
     return found, lengths, phrases
 
 
