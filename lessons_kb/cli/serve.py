@@ -15,8 +15,7 @@ from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.discovery import discover
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.output import options, pick, print_answer, print_json, print_table, say
-from lessons_kb.collection.branch_review import BRANCH
-from lessons_kb.collection.drafts import find_review_obstacle
+from lessons_kb.collection.branch_review import BRANCH, find_review_obstacle
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.process.git import check_name
 from lessons_kb.process.programs import install_command

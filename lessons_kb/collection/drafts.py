@@ -49,7 +49,7 @@ from lessons_kb.mining.draft_text import (
 )
 from lessons_kb.mining.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
 from lessons_kb.model import EVENTS, Card, Document, Event, Pattern
-from lessons_kb.process.git import Branch, read_diff
+from lessons_kb.process.git import read_diff
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts, DraftFolder, check_draft_size
 from lessons_kb.store.files import relative
@@ -288,7 +288,7 @@ class Drafts:
     def get(self, name: str) -> Draft:
         """Return a draft by its id or an unambiguous prefix of it."""
         ids = self.ids()
-        fitting = [one for one in ids if name and one.startswith(name)]
+        fitting = [known for known in ids if name and known.startswith(name)]
         if name in ids:
             fitting = [name]
         draft = self._read(fitting[0]) if len(fitting) == 1 else None
@@ -544,8 +544,8 @@ class Drafts:
         except (OSError, StorageError) as error:
             if not os.path.lexists(self._folder.path(name)):
                 return None
-            said = error.strerror if isinstance(error, OSError) else str(error)
-            reason = (said or "").partition(";")[0]
+            message = error.strerror if isinstance(error, OSError) else str(error)
+            reason = (message or "").partition(";")[0]
             trouble = f"its file cannot be read ({reason}); discard it"
         document = self._parse(name, text)
         state, card = facts.get("state", _OPEN), facts.get("card", "")
@@ -634,15 +634,6 @@ def _name(kind: str, key: str) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
-
-
-def find_review_obstacle(root: str, branch: str) -> str:
-    """Return why nothing in the brain at ``root`` can be accepted onto a branch, "" if it can."""
-    try:
-        Branch(root, branch).check_writable()
-    except LessonsError as error:
-        return str(error)
-    return ""
 
 
 def tell_source(draft: Draft) -> str:

@@ -89,15 +89,7 @@ def find(brain: Brain, query: Query) -> Retrieved:
     at_once = max(-(-len(sentences) // _MOST_PARTS), 1)
     guessed = guess_shares(query.text, dict.fromkeys(terms))
     held = {numbers[hit.card.id]: hit.card for hit in hits}
-    # Neighbouring words tell something where no function word is among them. Those of the language
-    # that the analyzer knows are gone; of others, one is known by its share.
-    functional = {word for word, share in guessed.items() if share >= _FUNCTION_WORD}
-    pairs = [
-        pair for pair in find_neighbours(query.text)[:_MOST_PAIRS] if functional.isdisjoint(pair)
-    ]
-    # A word that stands in no card stands beside none.
-    nowhere = {term for term, frequency in frequencies.items() if not frequency}
-    pairs = [pair for pair in pairs if nowhere.isdisjoint(pair)]
+    pairs = _find_pairs(query.text, guessed, frequencies)
     found, lengths, phrases = _read_documents(engine, held, in_cards, pairs)
     backgrounds = brain.backgrounds(held)
     evidence = GateEvidence(
@@ -133,6 +125,22 @@ def find(brain: Brain, query: Query) -> Retrieved:
         for hit in judged
     ]
     return Retrieved(hits=tuple(left), frequencies=frequencies, size=size)
+
+
+def _find_pairs(
+    text: str, guessed: Mapping[str, float], frequencies: Mapping[str, int]
+) -> list[tuple[str, str]]:
+    """Return the pairs of neighbouring words of a query that may tell something about a card.
+
+    A pair with a function word tells nothing. The analyzer has removed those of the language that
+    it knows; of others, a function word is known by its share. A word that stands in no card
+    stands beside none.
+    """
+    functional = {word for word, share in guessed.items() if share >= _FUNCTION_WORD}
+    nowhere = {term for term, frequency in frequencies.items() if not frequency}
+    useless = functional | nowhere
+    pairs = find_neighbours(text)[:_MOST_PAIRS]
+    return [pair for pair in pairs if useless.isdisjoint(pair)]
 
 
 def _read_documents(
