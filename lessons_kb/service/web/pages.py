@@ -80,7 +80,7 @@ class View:
         frame = {
             "login": self.login,
             "brain": self.served.name,
-            "served_brains": self.request.state.served_brains,
+            "brains": self.request.state.brains,
             "stale": "; ".join(self.login.stale),
             "may_review": REVIEW in self.login.may,
             "address": self.address,
@@ -91,7 +91,7 @@ class View:
         """Return the address of a page of the brain."""
         # A draft's file may have a name that is not UTF-8.
         quoted = [quote(part, errors="replace") for part in parts]
-        path = "/".join(("/served_brains", quote(self.served.name), *quoted))
+        path = "/".join(("/brains", quote(self.served.name), *quoted))
         given = {name: value for name, value in query.items() if value not in ("", None)}
         return f"{path}?{urlencode(given)}" if given else path
 
@@ -414,7 +414,7 @@ def route_pages(served_brains: Mapping[str, ServedBrain], *, branch: str, run: A
             )
             return await run(partial(_work, page, scope, view))
 
-        return Route(f"/served_brains/{{brains}}{path}", answer, methods=methods.split())
+        return Route(f"/brains/{{brain}}{path}", answer, methods=methods.split())
 
     async def answer_home(request: Request) -> Any:
         return await run(partial(show_home, request, served_brains))
@@ -431,8 +431,8 @@ def route_pages(served_brains: Mapping[str, ServedBrain], *, branch: str, run: A
 def show_home(request: Request, served_brains: Mapping[str, ServedBrain]) -> Response:
     """Show what this server is, and what each brain holds that may be seen."""
     login = request.state.login
-    rows = [_describe_brain(served_brains[name], login) for name in request.state.served_brains]
-    return show("home.html", login=login, served_brains=rows)
+    rows = [_describe_brain(served_brains[name], login) for name in request.state.brains]
+    return show("home.html", login=login, brains=rows)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -456,7 +456,7 @@ class BrainRow:
 def _describe_brain(served: ServedBrain, login: Caller) -> BrainRow:
     row = BrainRow(
         name=served.name,
-        address=f"/served_brains/{quote(served.name)}",
+        address=f"/brains/{quote(served.name)}",
         is_readable=READ in login.may,
         may_review=REVIEW in login.may,
     )
