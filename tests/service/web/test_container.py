@@ -23,7 +23,7 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="a container of Linux"),
 ]
 
-FOLDER = ROOT / "docs" / "container"
+FOLDER = ROOT / "docker"
 COMPOSE = FOLDER / "compose.yaml"
 DOCKERFILE = (FOLDER / "Dockerfile").read_text("utf-8").replace("\\\n", " ")
 IMAGE = DOCKERFILE.rpartition("\nFROM ")[2]
