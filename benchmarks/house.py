@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import lessons_kb
 from benchmarks import report
 from benchmarks.ours import open_indexed, private_state
-from benchmarks.sixcards import CASES, write_six
+from benchmarks.retrieval.sixcards import CASES, write_six
 from lessons_kb.brain.discovery import look_in_agent
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.open_brains import OpenBrains
