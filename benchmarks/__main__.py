@@ -59,7 +59,6 @@ _WORK = {
         "speed.serve", "a server of two workers and a loader: requests a second, latencies, memory"
     ),
     "stats": Work("speed.stats", "time of `lessons stats` over a large journal"),
-    "house": Work("house", "calls, files and rooms that one warm prompt passes through"),
     "tables": Work(
         "retrieval.tables", "make the gate's data files from clones of public repositories"
     ),
