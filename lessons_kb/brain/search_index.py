@@ -26,7 +26,7 @@ from lessons_kb.errors import ConfigError, IndexBroken, IndexBusy, InputError, S
 from lessons_kb.model import NOTE, Card, Document, Finding, as_data
 from lessons_kb.process.programs import map_batches
 from lessons_kb.relevance.background_prompts import measure_background
-from lessons_kb.search.engine_protocol import Engine, Overlay, Reader
+from lessons_kb.search.engine_protocol import Engine, Reader, make_card_terms
 from lessons_kb.search.engine_registry import (
     CLUSTER_ENGINE,
     engine_format,
@@ -172,6 +172,8 @@ class SearchIndex:
         self._backgrounds: dict[int, float] = {}
         self._edited: dict[int, CatalogueEntry] = {}
         """What files say that were edited since the commit, by their numbers."""
+        self._edited_reader: Reader | None = None
+        """The engine with these edits."""
 
     @property
     def settings(self) -> Settings:
@@ -264,7 +266,10 @@ class SearchIndex:
             elsewhere = self.search_elsewhere
             clustered = elsewhere and self.settings.index.engine == CLUSTER_ENGINE
             return elsewhere(engine) if elsewhere and clustered else engine
-        return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
+        if self._edited_reader is None:
+            cards = {n: make_card_terms(entry.terms) for n, entry in self._edited.items()}
+            self._edited_reader = engine.with_edits(cards)
+        return self._edited_reader
 
     def show(self, entries: Iterable[CatalogueEntry]) -> None:
         """Let ``read`` see these files, and no others, as they are now: until the next commit.
@@ -278,7 +283,7 @@ class SearchIndex:
             if number and same_kind and digest != entry.digest:
                 edited[number] = entry
         if {n: id(e) for n, e in edited.items()} != {n: id(e) for n, e in self._edited.items()}:
-            self._edited, self._matcher = edited, None
+            self._edited, self._matcher, self._edited_reader = edited, None, None
 
     def engine_directory(self, state: State) -> str:
         """Return where the engine of this state's generation lives."""
@@ -375,6 +380,7 @@ class SearchIndex:
         self._matcher = None
         self._backgrounds = {}
         self._edited = {}
+        self._edited_reader = None
         self._state = state
         self._settings = None
         self.current = bool(state and state.versions == versions(state.settings["index"]["engine"]))
@@ -535,7 +541,7 @@ class _Run:
                 return Refresh(files=len(known), stale=stale, left=waiting)
             todo = todo[:most]
         if todo or gone or before != (seen.manifest, seen.silent, seen.beyond):
-            next_number = catalogue.last_number() + 1
+            taken = {abs(number) for number, _digest in numbers.values()}
             entries: Entries = []
             replaced = list(gone.values())
             uncommitted = 0
@@ -551,8 +557,9 @@ class _Run:
                         continue
                     if number == 0 or (number < 0) != is_note(entry):
                         replaced += [number] if number else []
-                        number = -next_number if is_note(entry) else next_number
-                        next_number += 1
+                        number = choose_number(entry.path, taken)
+                        taken.add(number)
+                        number = -number if is_note(entry) else number
                     entries.append((number, entry))
                 uncommitted += len(batch)
                 if uncommitted >= BATCH:
@@ -589,6 +596,18 @@ class _Run:
     def _engine(self, state: State, *, create: bool = False) -> Engine:
         name = local_engine(state.settings["index"]["engine"])
         return open_engine(name, self.index.engine_directory(state), create=create)
+
+
+def choose_number(path: str, taken: Collection[int]) -> int:
+    """Return the number of a file: a digest of its path, which is the same in every index.
+
+    Equal scores are ordered by it. A number that another file has is passed over, once in
+    10,000,000 brains of 10,000 files.
+    """
+    number = int.from_bytes(hashlib.blake2b(os.fsencode(path), digest_size=6).digest(), "big") or 1
+    while number in taken:
+        number += 1
+    return number
 
 
 def is_note(entry: CatalogueEntry) -> bool:

@@ -22,7 +22,7 @@ from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, get_hints, match_globs
 
-FORMAT = 17
+FORMAT = 18
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
@@ -234,11 +234,6 @@ class Catalogue:
         rows = self._db.execute("SELECT number, path, digest FROM docs WHERE card IS NOT NULL")
         return list(rows)
 
-    def last_number(self) -> int:
-        """Return the number furthest from 0 without its sign; 0 where nothing is catalogued."""
-        sql = "SELECT max(number), min(number) FROM docs"
-        return max(abs(int(number or 0)) for number in self._db.execute(sql).fetchone())
-
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers; unknown numbers and unusable files are left out."""
         return {
@@ -258,7 +253,10 @@ class Catalogue:
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return the numbers of files that guard any of ``paths``, each with those it guards."""
-        sql = "SELECT number, globs FROM card_globs WHERE instr(?, hint)"
+        sql = (
+            "SELECT number, globs FROM card_globs JOIN docs USING (number) WHERE instr(?, hint)"
+            " ORDER BY path"
+        )
         found = {}
         for number, text in self._db.execute(sql, (_text("\n".join(paths)),)):
             globs = json.loads(text)
@@ -267,8 +265,11 @@ class Catalogue:
         return found
 
     def detectors(self, *, most: int) -> list[tuple[int, Detector]]:
-        """Return (number of the file, pattern) of the oldest patterns, up to ``most`` in size."""
-        sql = "SELECT number, size, pattern, globs FROM detectors ORDER BY number, place"
+        """Return (number of the file, pattern), first by path, up to ``most`` in size."""
+        sql = (
+            "SELECT number, size, pattern, globs FROM detectors JOIN docs USING (number)"
+            " ORDER BY path, place"
+        )
         found, left = [], most
         for number, size, pattern, globs in self._db.execute(sql):
             left -= size
