@@ -30,6 +30,7 @@ from lessons_kb.search.engine_protocol import (
     CardTerms,
     Engine,
     Reader,
+    Terms,
     build_vector,
     check_stamp,
     find_best,
@@ -209,7 +210,7 @@ class QdrantEngine(Engine):
 
     def update(
         self,
-        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
+        added: Iterable[tuple[int, Mapping[str, Terms]]],
         removed: Iterable[int] = (),
         *,
         labels: Mapping[int, Mapping[str, Any]] | None = None,

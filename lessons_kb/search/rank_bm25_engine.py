@@ -21,6 +21,7 @@ from lessons_kb.search.engine_protocol import (
     CardTerms,
     Engine,
     Reader,
+    Terms,
     check_stamp,
     idf,
     join_terms,
@@ -118,7 +119,7 @@ class RankBM25Engine(RankBM25Reader, Engine):
 
     def update(
         self,
-        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
+        added: Iterable[tuple[int, Mapping[str, Terms]]],
         removed: Iterable[int] = (),
     ) -> None:
         """Commit these changes at once or not at all; a number that exists is replaced."""

@@ -8,7 +8,7 @@ import os
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
 from types import MappingProxyType
@@ -23,6 +23,7 @@ from lessons_kb.search.engine_protocol import (
     CardTerms,
     Engine,
     Reader,
+    Terms,
     check_stamp,
     find_best,
     idf,
@@ -134,7 +135,7 @@ class TantivyEngine(Engine):
 
     def update(
         self,
-        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
+        added: Iterable[tuple[int, Mapping[str, Terms]]],
         removed: Iterable[int] = (),
     ) -> None:
         """Commit these changes at once or not at all; a number that exists is replaced."""

@@ -85,8 +85,9 @@ class CatalogueEntry:
     """``card.paths`` compiled."""
     detectors: tuple[Detector, ...] = ()
     """Those of ``card.detect``; none of a card that is not active."""
-    terms: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Field → its terms in order, for the engine; the catalogue does not keep them."""
+    terms: Mapping[str, str] = field(default_factory=dict)
+    """Field → its terms in order, each between two blanks, for the engine; the catalogue does not
+    keep them."""
     findings: tuple[Finding, ...] = ()
     background: float | None = None
     """How readily prompts about other things draw the card; None for a file that is none."""

@@ -75,7 +75,19 @@ def analyze(text: str) -> list[str]:
         text = unicodedata.normalize("NFKC", text)
         for mark in _MARKS:
             text = text.replace(mark, " ")
-    return list(chain.from_iterable(map(_TERMS.__getitem__, re.findall(_COMPOUND, text))))
+    return list(chain.from_iterable(map(_CHUNKS.__getitem__, _split_at_spaces(text))))
+
+
+def _split_at_spaces(text: str) -> list[str]:
+    """Return the chunks of a text between ASCII white space, across which no compound reaches.
+
+    Other white space is a letter to the pattern of compounds.
+    """
+    if text.isascii():
+        return text.split()
+    for space in "\n\t\r":
+        text = text.replace(space, " ")
+    return text.split(" ")
 
 
 def find_neighbours(text: str) -> list[tuple[str, str]]:
@@ -121,6 +133,27 @@ class _Terms(dict[str, tuple[str, ...]]):
 
 
 _TERMS = _Terms()
+
+
+class _Chunks(dict[str, tuple[str, ...]]):
+    """Chunk of a text without white space → its terms.
+
+    To look a chunk up, its comma included, takes a tenth of the time of finding its compounds.
+    """
+
+    _SIZE = 50_000
+
+    def __missing__(self, chunk: str) -> tuple[str, ...]:
+        compounds = re.findall(_COMPOUND, chunk)
+        terms = tuple(chain.from_iterable(map(_TERMS.__getitem__, compounds)))
+        if len(chunk) <= MAX_WORD:
+            if len(self) >= self._SIZE:
+                self.clear()
+            self[chunk] = terms
+        return terms
+
+
+_CHUNKS = _Chunks()
 
 
 def _terms_of(piece: str) -> list[str]:
