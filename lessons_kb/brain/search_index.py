@@ -27,7 +27,7 @@ from lessons_kb.errors import ConfigError, IndexBroken, IndexBusy, InputError, S
 from lessons_kb.model import NOTE, Card, Document, Finding, as_data
 from lessons_kb.process.programs import map_batches
 from lessons_kb.relevance.background_prompts import measure_background
-from lessons_kb.search.engine_protocol import Engine, Reader, make_card_terms
+from lessons_kb.search.engine_protocol import Engine, Reader, read_terms
 from lessons_kb.search.engine_registry import (
     CLUSTER_ENGINE,
     engine_format,
@@ -55,7 +55,7 @@ from lessons_kb.store.scan import (
 )
 from lessons_kb.store.settings import read_ignored, read_settings
 from lessons_kb.store.user_state import hold_writer
-from lessons_kb.text.analyzer import ANALYZER_VERSION, analyze
+from lessons_kb.text.analyzer import ANALYZER_VERSION, analyze_joined
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.version import __version__
 
@@ -112,7 +112,7 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     if card is None:
         return CatalogueEntry(path=path, digest=digest, findings=findings)
-    terms = make_card_terms({name: analyze(text) for name, text in document.fields.items()})
+    terms = read_terms({name: analyze_joined(text) for name, text in document.fields.items()})
     return CatalogueEntry(
         path=path,
         digest=digest,
