@@ -314,6 +314,14 @@ class Catalogue:
         rows = self._db.execute("SELECT * FROM docs WHERE findings != '[]' ORDER BY path")
         return [Finding(**data) for row in rows for data in json.loads(row[5])]
 
+    def numbers_titled(self, title_key: str) -> list[int]:
+        """Return the numbers of cards with this normalised title, by path."""
+        rows = self._db.execute(
+            "SELECT number FROM docs WHERE title_key = ? AND title_key != '' ORDER BY path",
+            (title_key,),
+        )
+        return [number for (number,) in rows]
+
     def paths_titled(self, title_key: str) -> list[str]:
         """Return the paths of cards with this normalised title, sorted."""
         rows = self._db.execute(
