@@ -36,12 +36,7 @@ from lessons_kb.search.engine_protocol import (
     tell_broken,
     tell_busy,
 )
-from lessons_kb.search.live_statistics import (
-    FieldCounts,
-    LiveStatistics,
-    add_terms,
-    score_card,
-)
+from lessons_kb.search.live_statistics import FieldCounts, LiveStatistics, add_terms, score_card
 
 _KEY = "key"
 _LENGTH = "length_"
