@@ -15,21 +15,18 @@ from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
+from lessons_kb.brain.gate_file import bring_into_step
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import NOTE, Card
 from lessons_kb.on_demand import MATCH_PATTERNS, READ_CARDS, READ_ORIGINS, load
-from lessons_kb.search.engine_protocol import Engine, Overlay, Reader
-from lessons_kb.search.engine_registry import (
-    CLUSTER_ENGINE,
-    engine_format,
-    local_engine,
-    open_engine,
-)
+from lessons_kb.search.engine_protocol import Engine, Reader
+from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import FORMAT, Catalogue, CatalogueEntry, State, is_disk_trouble
 from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
+from lessons_kb.store.gate_files import has_gate_file
 from lessons_kb.store.scan import scan_brain, settings_signature
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 from lessons_kb.text.patterns import match_globs
@@ -86,6 +83,8 @@ class SearchIndex:
         self._backgrounds: dict[int, float] = {}
         self._edited: dict[int, CatalogueEntry] = {}
         """What files say that were edited since the commit, by their numbers."""
+        self._edited_reader: Reader | None = None
+        """The engine with these edits."""
 
     @property
     def settings(self) -> Settings:
@@ -175,10 +174,11 @@ class SearchIndex:
         if engine is None:
             return None
         if not self._edited:
-            elsewhere = self.search_elsewhere
-            clustered = elsewhere and self.settings.index.engine == CLUSTER_ENGINE
-            return elsewhere(engine) if elsewhere and clustered else engine
-        return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
+            return self.search_elsewhere(engine) if self.search_elsewhere else engine
+        if self._edited_reader is None:
+            cards = {number: entry.terms for number, entry in self._edited.items()}
+            self._edited_reader = engine.with_edits(cards)
+        return self._edited_reader
 
     def show(self, entries: Iterable[CatalogueEntry]) -> None:
         """Let ``read`` see these files, and no others, as they are now: until the next commit.
@@ -192,7 +192,7 @@ class SearchIndex:
             if number and same_kind and digest != entry.digest:
                 edited[number] = entry
         if {n: id(e) for n, e in edited.items()} != {n: id(e) for n, e in self._edited.items()}:
-            self._edited, self._matcher = edited, None
+            self._edited, self._matcher, self._edited_reader = edited, None, None
 
     def engine_directory(self, state: State) -> str:
         """Return where the engine of this state's generation lives."""
@@ -294,6 +294,7 @@ class SearchIndex:
         self._matcher = None
         self._backgrounds = {}
         self._edited = {}
+        self._edited_reader = None
         self._state = state
         self._settings = None
         self.current = bool(state and state.versions == versions(state.settings["index"]["engine"]))
@@ -366,6 +367,8 @@ def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
     elif not how.get("rebuild"):
         unchanged = find_unchanged(index, state)
         if unchanged is not None:
+            if state.gates and not has_gate_file(index.root):
+                bring_into_step(index.root, index.catalogue, state)
             return unchanged
     done: Refresh = load(READ_CARDS).write_index(index, **how)
     return replace(done, seconds=time.monotonic() - began)

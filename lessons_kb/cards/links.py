@@ -6,7 +6,6 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from itertools import count
 from urllib.parse import quote, unquote
 
 from lessons_kb.cards.sections import find_code_lines, normal_newlines, split_lines
@@ -60,12 +59,6 @@ def slug(title: str) -> str:
         # A single long word is cut where the limit falls.
         name = (word if len(word.encode()) > MAX_BYTES // 2 else short).strip("-")
     return f"{name}-card" if name in _RESERVED else name
-
-
-def numbered_names(stem: str, suffix: str = ".md") -> Iterator[str]:
-    """Yield the names that files of one stem get, without end: ``stem.md``, ``stem-2.md`` ..."""
-    yield f"{stem}{suffix}"
-    yield from (f"{stem}-{number}{suffix}" for number in count(2))
 
 
 def is_reserved(name: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.discovery import look, tell_unclaimed, tell_untrusted
+from lessons_kb.brain.discovery import Discovery, look, tell_unclaimed, tell_untrusted
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
@@ -90,11 +90,12 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-def open_brain() -> Brains:
+def open_brain(found: Discovery | None = None) -> Brains:
     """Open the brains named by ``--brain``, else those that hold here.
 
     Brains that were found but are not trusted are left out, with one line on stderr. All are
-    closed when the command has ended; then what lies in them unread is named.
+    closed when the command has ended; then what lies in them unread is named. ``found`` is what
+    ``look`` returned for the working directory, if the command has looked.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -103,9 +104,9 @@ def open_brain() -> Brains:
         brains = Brains.open(*options().brains)
     else:
         here = os.getcwd()
-        found = look(here)
+        found = found or look(here)
         untrusted = found.untrusted
-        brains = Brains.discover(here)
+        brains = Brains.discover(here, found=found)
         if untrusted:
             say(tell_untrusted(untrusted, found.named))
         elif list(found.trusted) == [os.path.realpath(user_brain())] and (

@@ -28,7 +28,7 @@ def complete_drafts(brains: Brains, *, command: str, show_prompt: bool, yes: boo
     """Have an agent complete the drafts that lack something, or print what it would be sent."""
     drafts = Drafts(brains)
     drafts.collect()
-    open_ones = [one for one in drafts.all() if one.missing]
+    open_ones = [one for one in drafts.all() if one.missing and not one.trouble]
     if show_prompt:
         print_prompts(build_prompts(brains, open_ones))
     else:

@@ -15,8 +15,9 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import split_header
-from lessons_kb.cards.links import Link, find_links, normal_title, numbered_names, relink, slug
+from lessons_kb.cards.links import Link, find_links, normal_title, relink, slug
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import find_headings, normal_newlines, one_line, split_lines
@@ -29,11 +30,12 @@ from lessons_kb.collection.card_edits import (
 )
 from lessons_kb.collection.lookup import MAX_SHOWN, find_fitting, remove_alias
 from lessons_kb.collection.near_duplicates import (
+    CANDIDATES,
     NEAR,
     RELATED,
     SAME,
-    Duplicates,
     NearDuplicate,
+    find_alike,
     similarity,
 )
 from lessons_kb.detect.matcher import check_pattern
@@ -61,6 +63,7 @@ from lessons_kb.store import card_files, trash
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.locks import hold_new
+from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.values import frozen
@@ -251,8 +254,17 @@ class Cards(CardEdits):
         are families of titles: those that fill one form differ in a word that carries little of
         the meaning (of 1,000 such lessons 988 would be proposed to others, 7 are).
         """
+        self._brains.refresh()
+        return self._find_near_duplicates(card)
+
+    def _find_near_duplicates(self, card: Card) -> list[NearDuplicate]:
         text = "\n".join((card.why, *card.checklist))
-        by_words = Duplicates(self.all()).find(card.title, text=text)
+        candidates: dict[str, Card] = {}
+        for brain in self._brains.members:
+            for other in brain.read(partial(_find_candidates, title=card.title, text=text)):
+                # A file that a brain inside another holds for both is the nearer one's.
+                candidates.setdefault(f"{brain.root}/{other.id}", other)
+        by_words = find_alike(card.title, candidates.values(), text=text)[:_MOST_PROPOSED]
         found = {one.card.id: one for one in by_words}
         for brain in self._brains.members:
             alike = brain.read(
@@ -318,10 +330,35 @@ class Cards(CardEdits):
         for brain in self._brains.members:
             for path in brain.read(lambda one: one.catalogue.paths_titled(key)):
                 return path, f"{path} already has this title"
-        for one in self.find_near_duplicates(card):
+        for one in self._find_near_duplicates(card):
             if one.level == SAME or (near and one.level == NEAR):
                 return one.card.id, one.reason
         return None
+
+
+_CANDIDATE_WEIGHTS = {"title": 1.0, "symptoms": 1.0, "checklist": 1.0, "body": 1.0}
+_MOST_FETCHED = 1_000
+"""Hits among which candidates are sought; the others are notes."""
+
+
+def _find_candidates(brain: Brain, *, title: str, text: str) -> list[Card]:
+    """Return the cards with this title, and those that share most words with a lesson.
+
+    The index answers: to weigh every card here would take longer with each card of the brain.
+    """
+    numbers = [n for n in brain.catalogue.numbers_titled(normal_title(title)) if n > 0]
+    if brain.reader is not None:
+        terms = dict.fromkeys(analyze(f"{title}\n{text}"), 1.0)
+        limit = CANDIDATES
+        while True:
+            hits = brain.reader.search(terms, _CANDIDATE_WEIGHTS, limit)
+            cards = [number for number, _score in hits if number > 0][:CANDIDATES]
+            if len(cards) == CANDIDATES or len(hits) < limit or limit >= _MOST_FETCHED:
+                break
+            limit = _MOST_FETCHED  # notes have taken the first places
+        numbers += cards
+    found = brain.cards(dict.fromkeys(numbers))
+    return [card for card in found.values() if card.kind != NOTE]
 
 
 Edits = list[tuple[int, int, str]]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
+MARKS = {"ok": "✓", "off": "–", "warning": "⚠", "error": "✗", "fixed": "✓"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +12,8 @@ class Health:
     """One line of the doctor's report."""
 
     level: str
-    """``ok``, ``warning`` or ``error``; ``fixed`` for what was put right."""
+    """``ok`` for what was seen to work, ``off`` for what is off or was not seen yet, ``warning``,
+    ``error``, or ``fixed`` for what was put right."""
     what: str
     detail: str
     fix: str = ""

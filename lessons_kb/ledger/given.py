@@ -156,8 +156,7 @@ def find_known(after: Mapping[Brain, int], session: str, *, coming: int = 0) -> 
 
 def is_in_context(known: Known, brain: Brain, card: Card) -> bool:
     """Tell whether a session still has a lesson, as it is now."""
-    cards = known.get(brain, ())
-    return len(cards) > 0 and (card.id, card_digest(card)) in cards
+    return (card.id, card_digest(card)) in known.get(brain, ())
 
 
 def note_given(

@@ -54,7 +54,9 @@ from lessons_kb.service.daemon_client import (
     FIRST_ASKED,
     STATUS,
     STOP,
+    end_start,
     find_obstacle,
+    make_place,
     note_failure,
     write_record,
 )
@@ -91,13 +93,7 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     who = hook_client.identity(dict(os.environb))
     try:
-        try:
-            path = hook_client.socket_path(who)
-        except OSError:
-            # Made here, checked there: whoever made it first, only a folder of our own is used.
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
-            path = hook_client.socket_path(who)
+        path = make_place(who)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         lock = os.open(f"{path}.lock", flags, 0o600)
         try:
@@ -106,6 +102,7 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
         except BlockingIOError:
             pass  # another daemon holds the lock
         finally:
+            end_start()
             os.close(lock)
     except (OSError, LessonsError) as error:
         if not find_obstacle():
@@ -145,6 +142,7 @@ class _Daemon:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self._path)
             listener.listen(MAX_WAITING)
+            end_start()
             inode = os.stat(self._path).st_ino
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self._leave())

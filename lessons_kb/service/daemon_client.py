@@ -37,6 +37,8 @@ _KEPT_VARIABLES = (
     *("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME"),
     *("HF_HOME", "HF_HUB_CACHE"),
 )
+_STOP_SECONDS = 20.0
+"""How long the answers under way may take before whoever stops the daemon goes on."""
 _TRIES = 10
 """How often a daemon that is busy is asked anew."""
 FIRST_ASKED = "LESSONS_DAEMON_FIRST_ASKED"
@@ -73,11 +75,16 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
     record = read_record()
     pause = PAUSE_SECONDS if record.get("failures", 0) >= MOST_FAILURES else AGAIN_SECONDS
     if abs(time.time() - record.get("tried", 0.0)) < pause:
+        if pause == PAUSE_SECONDS:
+            end_start()
         return False
     try:
         write_record({**record, "tried": time.time()})
         kept = {n: environment[n] for n in _KEPT_VARIABLES if n in environment}
         asked = json.dumps([directory, environment.get("LESSONS_BRAIN", "")])
+        with contextlib.suppress(OSError):
+            make_place(hook_client.identity(dict(os.environb)))
+        hook_client.begin_start(hook_client.identity(dict(os.environb)))
         process = start_detached(
             *("-I", "-m", "lessons_kb.service.daemon"),
             cwd=os.sep,
@@ -102,6 +109,34 @@ def ask_daemon(request: bytes) -> dict[str, Any] | None:
             return None
         return found
     return None
+
+
+def make_place(who: bytes) -> str:
+    """Return where the socket belongs, in a folder that is made if need be. Raises OSError."""
+    try:
+        return hook_client.socket_path(who)
+    except OSError:
+        # Made here, checked there: whoever made it first, only a folder of our own is used.
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
+        return hook_client.socket_path(who)
+
+
+def end_start() -> None:
+    """Let hooks wait no longer for a daemon that was about to start."""
+    with contextlib.suppress(OSError):
+        who = hook_client.identity(dict(os.environb))
+        os.unlink(hook_client.starting_path(hook_client.socket_path(who)))
+
+
+def stop_daemon() -> bool:
+    """Stop the running daemon and wait until it has ended; return whether there was one."""
+    if ask_daemon(STOP) is None:
+        return False
+    until = time.monotonic() + _STOP_SECONDS
+    while (ask_daemon(STATUS) is not None or _find_holder()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return True
 
 
 def find_obstacle() -> str:
@@ -131,9 +166,9 @@ def check_daemon(environment: Mapping[str, str]) -> list[Health]:
 
 def find_daemon() -> Health:
     """Return in one line how the daemon does, or why there is none."""
-    fix = ""
+    level, fix = "off", ""
     if (status := ask_daemon(STATUS)) is not None:
-        detail = describe(status)
+        level, detail = "ok", describe(status)
         if status["version"] != __version__:
             fix = f"it ends by itself, and the next hook starts version {__version__}"
     elif os.environ.get("LESSONS_DAEMON") == "0":
@@ -149,7 +184,7 @@ def find_daemon() -> Health:
         fix = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
     else:
         detail = "not running; the next hook starts it"
-    return Health(level="warning" if fix else "ok", what="daemon", detail=detail, fix=fix)
+    return Health(level="warning" if fix else level, what="daemon", detail=detail, fix=fix)
 
 
 def _find_holder() -> int:

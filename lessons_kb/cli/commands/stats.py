@@ -38,6 +38,7 @@ from lessons_kb.ledger.lesson_effect import (
 )
 from lessons_kb.model import KNOWN_OUTCOMES, WITHHELD, as_data
 from lessons_kb.outcome.stats import Stats
+from lessons_kb.store.error_log import LATE_DAYS
 from lessons_kb.text.sanitize import clean_line, counted
 
 History = tuple[tuple[str, str, int], ...]
@@ -126,6 +127,10 @@ def _print_overview(overview: Overview) -> None:
         rows["injected"] = f"{_injected(overview)}, {counted(overview.tokens, 'token')}{weeks}"
         rows["addressed"] = _items(overview)
         rows["left"] = f"{overview.recurrences:,}×{back}"
+    if overview.late:
+        rows["late"] = f"{counted(overview.late, 'event')} in the last {LATE_DAYS} days"
+    if overview.late:
+        rows["late"] = f"{counted(overview.late, 'event')} in the last {LATE_DAYS} days"
     if told := tell_pooled(overview.pooled):
         rows["difference"] = told
     if added := tell_added(overview.effects):

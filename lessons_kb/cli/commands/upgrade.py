@@ -23,7 +23,7 @@ def upgrade() -> None:
     """
     project = find_project()
     found = (*fix_agents(project), *check_agents(project), *check_daemon(os.environ))
-    lines = [line for line in found if line.level != "ok"]
+    lines = [line for line in found if line.level in ("warning", "error", "fixed")]
     if not lines:
         detail = f"hooks, plugins and daemon are those of version {__version__}"
         lines = [Health("ok", "agents", detail)]
