@@ -15,9 +15,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks import clock, metrics, report
-from benchmarks.clock import Command
+from benchmarks import metrics, report
 from benchmarks.generate import learn_statistics, make_card, write_cards
+from benchmarks.speed import clock
+from benchmarks.speed.clock import Command
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from benchmarks.metrics import Spread
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parent.parent.parent
 SIZES = (3, 1_000)
 _HOME_VARIABLES = (
     *("HOME", "LESSONS_STATE_HOME", "XDG_STATE_HOME", "XDG_DATA_HOME"),
