@@ -15,11 +15,10 @@ from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
-from lessons_kb.brain.gate_file import bring_into_step
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import NOTE, Card
-from lessons_kb.on_demand import MATCH_PATTERNS, READ_CARDS, READ_ORIGINS, load
+from lessons_kb.on_demand import GATE_FILE, MATCH_PATTERNS, READ_CARDS, READ_ORIGINS, load
 from lessons_kb.search.engine_protocol import Engine, Reader
 from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
 from lessons_kb.store.brain_settings import read_ignored, read_settings
@@ -368,7 +367,7 @@ def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
         unchanged = find_unchanged(index, state)
         if unchanged is not None:
             if state.gates and not has_gate_file(index.root):
-                bring_into_step(index.root, index.catalogue, state)
+                load(GATE_FILE).bring_into_step(index.root, index.catalogue, state)
             return unchanged
     done: Refresh = load(READ_CARDS).write_index(index, **how)
     return replace(done, seconds=time.monotonic() - began)
