@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lessons_kb.cards.sections import one_line
-from lessons_kb.data import read_json, read_mapping, read_table
+from lessons_kb.data import read_json, read_mapping, read_toml
 from lessons_kb.detect.matcher import MAX_FILES, MAX_PATTERNS, check_pattern, find_language
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
@@ -304,15 +304,14 @@ _CHOICES = {
     "evidence": EVIDENCE,
 }
 KEYS: Mapping[str, CardKey] = {
-    name: CardKey(
-        field=field,
-        form=form,
-        choices=_CHOICES.get(field, ()),
-        foreign=bool(foreign),
-        meaning=" ".join(lines),
+    key["name"]: CardKey(
+        field=key["field"],
+        form=key["form"],
+        choices=_CHOICES.get(key["field"], ()),
+        foreign=key.get("foreign", False),
+        meaning=key["meaning"],
     )
-    for head, lines in read_table("card_keys.txt")["keys"]
-    for name, field, form, *foreign in [head.split(" | ")]
+    for key in read_toml("card_keys.toml")["keys"]
 }
 """Canonical key → what it fills. ``search`` is text that is indexed and nothing more. Where two
 keys fill one field, lists are joined in this order and of single values the first counts."""
@@ -322,7 +321,7 @@ SYNONYMS: Mapping[str, Mapping[str, str]] = {"severity": {"critical": "high"}}
 
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
-_EXPECTED = read_mapping("card_keys.txt")["forms"]
+_EXPECTED = read_mapping("card_keys.toml")["forms"]
 _ITEM_PROBLEMS = {
     "n": ("wrong-value", "is nested and ignored", "write each item as one line of text", "warning"),
     "m": (

@@ -340,7 +340,7 @@ APPLIES = "applies to"
 
 HEADINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     role: tuple(tuple(line.split(", ")) for line in lines)
-    for role, lines in read_patterns("headings.txt").items()
+    for role, lines in read_patterns("headings.toml").items()
 }
 """Meaning → headings in tiers. A lower tier speaks only where the tiers above it say nothing:
 "When to Apply" is no check while a "Prevention" section holds some."""
@@ -593,7 +593,7 @@ def find_failing_examples(pattern: Pattern) -> Iterator[tuple[str, str]]:
         yield from ((name, text) for text in texts if _finds(pattern, f"{text}\n") != is_found)
 
 
-_FIXES = read_mapping("lint_advice.txt")["examples"]
+_FIXES = read_mapping("lint_advice.toml")["examples"]
 
 
 def advise(card: Card, document: Document, pattern: Pattern, rule: str, message: str) -> Finding:
