@@ -38,7 +38,6 @@ PACKAGES = {
     "multiprocessing": (18, ANYWHERE),
     "numpy": (110, ("search", "brain/meaning.py")),
     "onnxruntime": (140, ("search/embeddings.py",)),
-    "pathspec": (35, ("text",)),
     "platformdirs": (20, ("store",)),
     "prometheus_client": (70, ("service/web",)),
     "pydantic": (45, ("service/mcp", "service/web")),
