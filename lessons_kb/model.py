@@ -11,7 +11,7 @@ SERVED = "@server:"
 """Stands in the ids of a server's cards, which are no files here: ``shop@server:lessons/…``."""
 SEVERITIES = ("low", "medium", "high")
 SOURCES = ("curated", "auto")
-STATUSES = ("active", "ignored", "archived")
+STATUSES = ("active", "ignored", "archived", "draft")
 NO_GATE, ASK_GATE, ONCE_GATE = GATES = ("none", "ask", "once")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 

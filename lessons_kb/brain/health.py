@@ -8,12 +8,12 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.cluster_search import ClusterSearch
-from lessons_kb.brain.detection import find_in_tree
+from lessons_kb.brain.detection import find_in_tree, list_tree
 from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
 from lessons_kb.brain.git_merge import find_sharing
 from lessons_kb.brain.layer import Layer, format_census, take_census
@@ -22,6 +22,7 @@ from lessons_kb.brain.retrieve import weigh_cards
 from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
 from lessons_kb.brain.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.cards.check_card import check_card
+from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.sections import FOUND_OFTEN, advise
 from lessons_kb.detect.matcher import EXTRA as AST_EXTRA
 from lessons_kb.detect.matcher import (
@@ -33,7 +34,7 @@ from lessons_kb.detect.matcher import (
     language_of,
 )
 from lessons_kb.detect.propose import MANY_PLACES
-from lessons_kb.errors import ConfigError, LessonsError, StorageError
+from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
@@ -64,7 +65,7 @@ from lessons_kb.store.user_state import (
     state_dir,
     state_home,
 )
-from lessons_kb.text.patterns import compile_globs
+from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
@@ -463,6 +464,7 @@ def lint(layer: Layer, directory: str = "") -> list[Finding]:
     findings = list(seen.findings)
     limit = settings.index.max_file_bytes
     detecting: list[tuple[Card, Document]] = []
+    documents: list[Document] = []
     for path in seen.files:
         try:
             document = read_document(layer.root, path, settings.folders, limit)[1]
@@ -470,10 +472,12 @@ def lint(layer: Layer, directory: str = "") -> list[Finding]:
             findings.append(report_unreadable(path, error))
             continue
         findings += check_document(document)
+        documents.append(document)
         if document.card is not None and document.card.detect:
             detecting.append((document.card, document))
     findings += check_syntax_of(detecting)
     findings += check_places(detecting, layer.root, directory) if directory else []
+    findings += check_paths(documents, directory) if directory else []
     return sorted(findings, key=_by_place)
 
 
@@ -486,6 +490,32 @@ def check_document(document: Document) -> list[Finding]:
     is_note = document.card is not None and document.card.kind == NOTE
     found = document.findings if is_note else check_card(document)
     return [*found, *check_globs(document)]
+
+
+def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
+    """Return which globs are words with blanks that name no file of a project, if it is in git."""
+    if not git_top(directory):
+        return []
+    worded = [
+        (document, path)
+        for document in documents
+        for path in (document.card.paths if document.card else ())
+        if " " in path
+    ]
+    if not worded:
+        return []
+    files = list_tree(directory)
+    findings = []
+    for document, path in worded:
+        card = document.card
+        with contextlib.suppress(InputError):
+            globs = compile_globs([path])
+            if card and not any(match_globs(globs, file) for file in files):
+                line = find_line_of("paths", document.key_lines)
+                message = f"paths: {path[:60]!r} matches no file of the project"
+                fix = "write globs, separated by commas, such as src/**/*.py"
+                findings.append(_finding(card.id, line, "odd-path", message, fix))
+    return findings
 
 
 def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:

@@ -13,6 +13,7 @@ from lessons_kb.cards.keys import (
     HeaderEntry,
     Span,
     canonical,
+    find_line_of,
     line_starts,
     nearest_key,
     split_header,
@@ -31,6 +32,7 @@ from lessons_kb.cards.sections import (
 )
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.text.paths import EXTENSIONS, is_absolute
 from lessons_kb.text.patterns import check_pattern
 from lessons_kb.text.sanitize import shorten
 
@@ -46,6 +48,7 @@ _VAGUE_KOREAN = re.compile(_PHRASES["vague in Korean"])
 _PLACEHOLDER = re.compile(_PHRASES["placeholder"], re.IGNORECASE)
 _SHOWN_BY = re.compile(r"<!--\s*shown[-_ ]?by\b", re.IGNORECASE)
 _ODD_PATH = re.compile(r"^~|\\|^[A-Za-z]:|(?:^|/)\.\.(?:/|$)")
+_BARE_EXTENSION = re.compile(r"(?:.*/)?\.([A-Za-z0-9]{1,12})")
 
 
 def check_card(document: Document) -> tuple[Finding, ...]:
@@ -119,9 +122,30 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
         message = "the card has no symptoms; only its own words find it"
         yield _advise(card, "no-symptoms", message, keys.get("symptoms", 0), "info")
     for path in card.paths:
-        if _ODD_PATH.search(path):
-            message = f"paths: {path!r} cannot match any file of a project"
-            yield _advise(card, "odd-path", message, keys.get("paths", 0))
+        if problem := find_path_problem(path):
+            message = f"paths: {path[:_MAX_SHOWN]!r} {problem}"
+            yield _advise(card, "odd-path", message, find_line_of("paths", keys))
+
+
+def find_path_problem(path: str) -> str:
+    """Return why a glob is unlikely to mean what its author meant, "" if it may well do."""
+    if _ODD_PATH.search(path) or is_absolute(path):
+        return "cannot match any file of a project"
+    extension = _BARE_EXTENSION.fullmatch(path)
+    if extension and extension[1].lower() in EXTENSIONS:
+        return f"names a file called .{extension[1]}; *.{extension[1]} names all of a kind"
+    if _has_lone_brace(path):
+        return "has a brace without its partner, which is an ordinary character there"
+    return ""
+
+
+def _has_lone_brace(path: str) -> bool:
+    depth = 0
+    for sign in re.sub(r"\\.", "", path):
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0:
+            return True
+    return depth > 0
 
 
 def _check_items(card: Card, document: Document) -> Iterator[Finding]:
@@ -292,6 +316,7 @@ _QUICK_FIXES: Mapping[str, Callable[[_Text, Finding], Iterator[_Fix]]] = {
     "wrong-value": _correct_value,
     "unquoted-colon": _quote_item,
     "header-not-yaml": _quote_value,
+    "cut-value": _quote_value,
     "unclosed-header": _close_header,
     "no-checklist": _add_section("Prevention Checklist", "- [ ] TODO"),
     "no-cause": _add_section("Root Cause", "TODO"),

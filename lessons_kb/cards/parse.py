@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.cards.check_header import check_header
 from lessons_kb.cards.keys import Split, canonical, find, read_keys, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import (
@@ -60,6 +61,8 @@ def in_mapped_folder(path: str, folders: Mapping[str, str]) -> bool:
 
 _HEAD = 4_000
 """Characters in which the title of a note is looked for first."""
+_HEADERS_OF_CARDS = ("unreadable-header", "toml-header", "dashes-header")
+"""Rules about what looks like a header and may well be something else in a note."""
 _CONFLICT = (
     *("conflict-markers", "unresolved conflict markers from a merge"),
     "resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
@@ -121,8 +124,9 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     if kind == NOTE:
         # Many notes begin with a thematic break; that is no header gone wrong.
         softened = [replace(problem, level="warning") for problem in reading.problems]
-        softened = [problem for problem in softened if problem.rule != "unreadable-header"]
+        softened = [problem for problem in softened if problem.rule not in _HEADERS_OF_CARDS]
         return replace(_note(path, split, values), findings=_place(softened, path, first))
+    problems += check_header(split, reading.entries)
     findings = _place([*reading.problems, *problems, *_find_conflict(split, first)], path, first)
     if reading.reader == "none":
         return Document(card=None, fields={}, findings=findings, body=split.body)

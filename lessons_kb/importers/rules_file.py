@@ -28,6 +28,7 @@ from lessons_kb.importers.incoming import (
     split_lead,
     unmarked,
 )
+from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
 
 ALWAYS, WHEN = "always", "when"
@@ -165,8 +166,8 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     globs: tuple[str, ...] = (f"{folder}/**",) if folder else ()
     if split.header:
         keyed = (e.texts for e in read_header(split).entries if canonical(e.key) in _GLOB_KEYS)
-        parts = (part.strip(" \"'") for one in next(keyed, ()) if one for part in one.split(","))
-        globs = tuple(part for part in parts if part and part not in _EVERYWHERE) or globs
+        parts = [part for text in next(keyed, ()) if text for part in split_commas(text)]
+        globs = tuple(part for part in parts if part not in _EVERYWHERE) or globs
     nodes = list(_find_nodes(normal_newlines(split.body), split.body_line - 1))
     names = {node.line: find_names(node.text) for node in nodes if node.text}
     common = Counter(one for some in names.values() for one in some)
