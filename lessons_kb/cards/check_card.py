@@ -99,7 +99,7 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
         """
         tiers = (0, *range(len(HEADINGS[role]) - 1))
         own = (part for part in sections.parts if part.role == role and part.tier in tiers)
-        return next((document.body_line + part.line - 1 for part in own), 0)
+        return next((document.body_line + part.head for part in own), 0)
 
     in_body = document.body_line + sections.title_line if sections.title else 0
     title_line = keys.get("title") or in_body
@@ -110,8 +110,7 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
         message = f"the title is a placeholder: {card.title[:60]}"
         yield _advise(card, "placeholder", message, title_line)
     if origin != "prevention":
-        used = "the items of its fix are" if origin == "fix" else "one line of its text is"
-        message = f"the card has no checklist; {used} used instead"
+        message = f"the card has no checklist; {_name_substitute(card, origin)}"
         if card.template and origin != "fix":
             message = "the card is still the template, so it is not injected: it has no checklist"
         level = "info" if origin == "fix" else "warning"
@@ -148,6 +147,17 @@ def _has_lone_brace(path: str) -> bool:
     return depth > 0
 
 
+def _name_substitute(card: Card, origin: str) -> str:
+    """Return what is given of a card instead of a checklist."""
+    if origin == "fix":
+        return "the items of its fix are used instead"
+    if origin == "sentence":
+        return "one line of its text is used instead"
+    if card.why:
+        return "its cause is given alone"
+    return "it has no cause and no fix either, so only its title is offered"
+
+
 def _check_items(card: Card, document: Document) -> Iterator[Finding]:
     for item, line in zip(card.checklist, document.checklist_lines, strict=True):
         shown = shorten(item, _MAX_SHOWN)
@@ -155,7 +165,7 @@ def _check_items(card: Card, document: Document) -> Iterator[Finding]:
             yield _advise(card, "vague-item", f"cannot be checked: {shown}", line)
         elif _PLACEHOLDER.search(item):
             yield _advise(card, "placeholder", f"is still a placeholder: {shown}", line)
-        elif len(item) > MAX_ITEM and item != card.title:
+        elif len(item) > MAX_ITEM:
             message = f"the item has {len(item)} characters: {shown}"
             yield _advise(card, "long-item", message, line, "info")
     # `shown-by` comments that find nothing: no item's, misspelt, or not a usable pattern.

@@ -17,6 +17,7 @@ from lessons_kb.cards.sections import (
     normal_newlines,
     one_line,
     read_checklist,
+    read_paths,
     read_sections,
     read_topics,
     read_why,
@@ -134,13 +135,10 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     sections = read_sections(normal_newlines(split.body))
     # A header may have a title that cannot be read.
     lost = lines.get("title") in [one.line for one in problems] and not sections.title
-    lost, title_line = lost and "title" not in values, 1
-    if "title" in values:
-        title_line = first + lines["title"]
-    elif sections.title:
-        title_line = split.body_line + sections.title_line
+    lost = lost and "title" not in values
     values.setdefault("title", sections.title or _stem(path))
     values["topics"] = values.get("topics") or read_topics(sections)
+    values["paths"] = values.get("paths") or read_paths(sections)
     checklist = read_checklist(sections)
     items = checklist.items
     patterns = tuple(item.shown_by for item in items)
@@ -148,7 +146,7 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         id=path,
         kind=kind,
         why=read_why(sections),
-        checklist=tuple(item.text for item in items) or (values["title"],),
+        checklist=tuple(item.text for item in items),
         shown_by=patterns if any(patterns) else (),
         conditional=checklist.conditional,
         template=not items and not values.get("detect") and (lost or is_unfilled(split.body)),
@@ -159,7 +157,7 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         fields=_fields(card, split.body, sections, search),
         findings=findings,
         body=split.body,
-        checklist_lines=tuple(split.body_line + item.line for item in items) or (title_line,),
+        checklist_lines=tuple(split.body_line + item.line for item in items),
         key_lines={name: first + line for name, line in lines.items()},
         body_line=split.body_line,
     )

@@ -237,7 +237,7 @@ def _drop_vague(concerns: Sequence[_Concern], known: Known, scope: str) -> list[
         one
         for one in concerns
         if any(_names_few(pattern, scope) for pattern in one.card.paths)
-        and one.card.checklist != (one.card.title,)
+        and not one.card.is_title_only
     ]
     return [
         one

@@ -72,7 +72,7 @@ def find_for_change(hook: Hook, brain: Layers, changes: Sequence[Change]) -> lis
     found: list[Found] = []
     for place, (layer, hit, at_prompt) in enumerate(_search(brain, text, hook.state)):
         card, first = hit.card, place == 0
-        if card.checklist != (card.title,) or card.why:
+        if not card.is_title_only:
             own = names & find_names(_read(layer, card))
             nats = _weigh_names(layer, own)
             # The text is looked at once more only for what is about to be given.
@@ -215,7 +215,7 @@ def remind(layer: Layer, card: Card, directory: str, *, done: Container[str] = (
         title = f"{title[:-5]}…"
     text = head = f"Before this, once more: “{title}” ({place})"
     for item in card.checklist:
-        if item in done or item == card.title:
+        if item in done:
             continue
         line = f"\n- [ ] {defang_line(item)}"
         while text is head and estimate_tokens(text + line) > _MAX_TOKENS and len(line) > _LEAST:

@@ -65,7 +65,6 @@ def test_every_key_of_the_table():
         supported_by=("a review",),
         reopen_when="the bot is opened to groups",
         detect=(Pattern(kind="regex", text="trusted_sender", files=("bot/**",)),),
-        checklist=("Sender is trusted",),
     )
 
 
