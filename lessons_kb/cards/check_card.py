@@ -78,8 +78,19 @@ _ADVICE = read_mapping("lint_advice.txt")
 _FIXES, _FILLS = _ADVICE["fixes"], _ADVICE["fills"]
 """Rule → the suggested fix, and that where the section or key exists already."""
 
-ADVICE = frozenset((*_FIXES, *EXAMPLE_RULES))
-"""Rules that say how a card could be better, where nothing is wrong with its file."""
+
+class Summary(NamedTuple):
+    """What cards that break a rule of advice have in common."""
+
+    one: str
+    """After "1 card"."""
+    many: str
+    """After "7 cards"."""
+
+
+SUMMARIES = {rule: Summary(*text.split(" | ")) for rule, text in _ADVICE["summaries"].items()}
+ADVICE = frozenset((*SUMMARIES, *EXAMPLE_RULES))
+"""Rules that say how a card could be better, where it means what its author meant."""
 
 
 def _advise(card: Card, rule: str, message: str, line: int = 0, level: str = "warning") -> Finding:

@@ -363,7 +363,8 @@ _TIERS = {
     for heading in headings
 }
 _ASIDES = frozenset(heading for line in _TABLE["aside"] for heading in line)
-_LABELS = {label: role for role in _MEANINGS for line in _TABLE[f"label: {role}"] for label in line}
+LABELS = {label: role for role in _MEANINGS for line in _TABLE[f"label: {role}"] for label in line}
+"""Bold label → meaning."""
 _LABEL_TIER = 1
 """Headings of the first tier speak before labels."""
 MAX_TOPIC_WORDS = 5
@@ -484,7 +485,7 @@ def _names_of(text: str) -> tuple[str, ...]:
 def _read_lead_ins(part: Section) -> list[Section]:
     """Return what labels announce in a part of a body."""
     lead_ins = find_lead_ins(
-        part.text, _LABELS, _names_of, _parser(_ALL).parse, in_section=bool(part.role)
+        part.text, LABELS, _names_of, _parser(_ALL).parse, in_section=bool(part.role)
     )
     return [
         Section(

@@ -48,6 +48,10 @@ FailOn = Annotated[
     str, choose("--fail-on", tuple(FAIL_ON), f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
 ]
 
+FAULT = "fault"
+"""Value of ``lint --fail-on`` for whatever is more than advice."""
+LINT_FAIL_ON = (*FAIL_ON, FAULT)
+
 
 def check_folder(option: str, name: str) -> None:
     """Raise InputError where a file stands in for the folder that a brain is."""

@@ -97,8 +97,9 @@ NO_TITLE = (
     "write `title: …`, naming the mistake in one sentence",
 )  # fmt: skip
 ONLY_A_TITLE = (
-    0, "warning", "no-checklist", "the card has no checklist; it has no cause and no fix either, "
-    "so only its title is offered",
+    0, "warning", "no-checklist", 
+    ("the card has no checklist; it has no cause and no fix either, so only its title is "
+     "offered"),
     "add `## Prevention Checklist` with items such as `- Cover … with a test`",
 )  # fmt: skip
 NO_ITEMS = (
@@ -147,8 +148,10 @@ def test_findings_of_a_bare_card(text, findings):
     ("be careful with " + "x" * 45, [vague(11, "be careful with " + "x" * 43 + "…")]),
     ("one two be careful", []),
     ("be careful with one more than seven words", []),
-    ("{{ what }}" + "x" * 70, [placeholder(11, "is still a placeholder: {{ what }}" + "x" * 49 +
-     "…")]),
+    ("{{ what }} and ${{ github.ref }} stay as they are", []),
+    ("TODO comments name an issue", []),
+    ("TODO", [placeholder(11, "is still a placeholder: TODO")]),
+    ("Do this", [placeholder(11, "is still a placeholder: Do this")]),
     ("x" * 240, []),
     ("x" * 241, [(11, "info", "long-item", "the item has 241 characters: " + "x" * 59 + "…",
      "shorten it to one line and move the rest to the section Fix")]),
