@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -21,7 +21,7 @@ from lessons_kb.brain.layers import Layers
 from lessons_kb.brain.retrieve import STILL_TEMPLATE
 from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
-from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection
+from lessons_kb.store.journal import ASKED, SESSION_STATE, TITLE, Injection
 from lessons_kb.text.sanitize import shell_word
 
 _MAX_FILES = 3
@@ -87,6 +87,8 @@ class Why:
     """For the prompt: what was given, then what was held back."""
     later: tuple[Verdict, ...] = ()
     """Given since, in order: before a call that touches a guarded file, or after a compaction."""
+    named: tuple[Verdict, ...] = ()
+    """Named by title before a change: their files have better guards."""
     earlier: tuple[Verdict, ...] = ()
     """Given before this prompt and still in the session's context."""
     withheld: tuple[str, ...] = ()
@@ -178,11 +180,8 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
     if told is None:
         verdicts = [tell(*one) for one in now]
     waiting = {verdict.id for verdict in verdicts if verdict.given}
-    tokens, later, shown = 0, list[Verdict](), list[str]()
-    with suppress(ValueError, TypeError, KeyError):
-        state = json.loads(layers[0].journal.guard_state(session, SESSION_STATE) or "{}")
-        # ``brain:card:file`` of every guarded file that the session was about to touch.
-        shown = [str(one[1]) for one in state["shown"] if len(one) > 1]
+    tokens, later = 0, list[Verdict]()
+    shown = _read_shown(layers, session)
     for layer, row in now:
         prefix = f"{layer.alias}:{row.card}:"
         files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
@@ -204,9 +203,29 @@ def find_why(brain: Layers, session: str | None = None) -> Why | None:
         tokens=tokens,
         verdicts=tuple(verdicts),
         later=tuple(later),
+        named=tuple(_find_named(layers, shown)),
         earlier=tuple(tell(layer, row) for layer, row in before),
         withheld=_find_withheld(layers, session),
     )
+
+
+def _read_shown(layers: Sequence[Layer], session: str) -> list[str]:
+    """Return ``brain:card:file`` of every guarded file that a session was about to touch."""
+    with suppress(ValueError, TypeError, KeyError):
+        state = json.loads(layers[0].journal.guard_state(session, SESSION_STATE) or "{}")
+        return [str(entry[1]) for entry in state["shown"] if len(entry) > 1]
+    return []
+
+
+def _find_named(layers: Sequence[Layer], shown: Sequence[str]) -> Iterator[Verdict]:
+    """Yield the cards of which a change of their file brought the title alone."""
+    for layer in layers:
+        prefix = f"{TITLE} {layer.alias}:"
+        for key in shown:
+            if key.startswith(prefix):
+                card, _, file = key.removeprefix(prefix).partition(":")
+                reason = f"guards {file}, which other lessons guard better: named by its title"
+                yield Verdict(id=card, given=False, how="file", reason=reason)
 
 
 def find_withheld_before(layers: Sequence[Layer], since: float) -> tuple[str, tuple[str, ...]]:

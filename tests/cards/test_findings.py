@@ -97,7 +97,7 @@ NO_TITLE = (
     "write `title: …`, naming the mistake in one sentence",
 )  # fmt: skip
 ONLY_A_TITLE = (
-    0, "warning", "no-checklist", 
+    0, "warning", "no-checklist",
     ("the card has no checklist; it has no cause and no fix either, so only its title is "
      "offered"),
     "add `## Prevention Checklist` with items such as `- Cover … with a test`",
