@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from lessons_kb.brain.layer import Layer
+    from lessons_kb.brain.brain import Brain
 
 DEPTH = 10
 CLOSE = 1e-4
@@ -86,7 +86,7 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
 
 def _compare(root: Path, place: Path, texts: Sequence[str]) -> Agreement:
     with ExitStack() as stack:
-        layer = stack.enter_context(open_indexed(root)).layers[0]
+        layer = stack.enter_context(open_indexed(root)).members[0]
         reference = stack.enter_context(
             closing(open_engine("rank-bm25", str(place / "reference"), create=True))
         )
@@ -133,7 +133,7 @@ def _compare(root: Path, place: Path, texts: Sequence[str]) -> Agreement:
     )
 
 
-def _read(layer: Layer) -> Sequence[Any]:
+def _read(layer: Brain) -> Sequence[Any]:
     paths = list(layer.read(lambda one: one.catalogue.numbers()))
     return digest_files(layer.root, paths, layer.settings)
 

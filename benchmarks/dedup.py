@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import DataError, data_folder, read_rows
-from lessons_kb.duplicates.near_duplicates import PROPOSED, SAME, Duplicates, compare, similarity
+from lessons_kb.collection.near_duplicates import PROPOSED, SAME, Duplicates, compare, similarity
 from lessons_kb.model import Card
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from benchmarks import report
 from benchmarks.data import HERE, DataError, data_folder, read_rows, write_rows
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.replay import Turn, find_blocks
-from lessons_kb.brain.cards import Cards
-from lessons_kb.brain.diet import Diet, plan_cards
-from lessons_kb.brain.session_titles import Access, find_listed
+from lessons_kb.collection.cards import Cards
+from lessons_kb.diet.diet import Diet, plan_cards
+from lessons_kb.find.titles import Access, find_listed
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, read_rules
 from lessons_kb.text.token_estimate import estimate_tokens
 

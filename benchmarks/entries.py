@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from benchmarks import clock
 from benchmarks.clock import Command
 from lessons_kb.agents.install.launcher import launcher_path, write_launcher
-from lessons_kb.store.user_state import make_private, state_home
+from lessons_kb.store.locations import state_home
+from lessons_kb.store.private_files import make_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,19 +23,19 @@ from unittest import mock
 
 from benchmarks import report
 from lessons_kb import Brain
-from lessons_kb.brain.post_check import judge_steps, read_facts, read_steps
-from lessons_kb.learn.lesson_effect import VERDICTS
+from lessons_kb.ledger.lesson_effect import VERDICTS
 from lessons_kb.model import WITHHELD, Event
+from lessons_kb.outcome.post_check import judge_steps, read_facts, read_steps
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import Capabilities, HookEvent
-from lessons_kb.store.user_state import user_settings_path
+from lessons_kb.store.locations import user_settings_path
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
     from typing import Any
 
-    from lessons_kb.learn.lesson_effect import Overview
+    from lessons_kb.ledger.lesson_effect import Overview
 
 EXAMPLE = Path(__file__).parents[1] / "brain-example"
 SESSIONS, QUICK_SESSIONS = 200, 100
@@ -235,10 +235,8 @@ def play(
     module = SimpleNamespace(time=clock.time)
     with (
         Brain.open(folder, directory=project, project="shop") as brain,
-        mock.patch("lessons_kb.brain.injected.time", module),
-        mock.patch(
-            "lessons_kb.brain.injected.withhold_key", return_value=Random(seed).randbytes(32)
-        ),
+        mock.patch("lessons_kb.ledger.given.time", module),
+        mock.patch("lessons_kb.ledger.given.withhold_key", return_value=Random(seed).randbytes(32)),
     ):
         day = dt.datetime.fromtimestamp(clock.at).date().isoformat()
         ids = {subject.title: _write(brain, subject, day) for subject in subjects}
@@ -362,7 +360,7 @@ def play_sixty(
     names = [f"{first}{last}" for first in "bcdfghjklmnp" for last in "aeiou"]
     natures = [list(SHARES)[place % len(SHARES)] for place in range(len(names))]
     with Brain.open(_make_sixty(folder, names), directory=folder) as brain:
-        layer = brain.layers[0]
+        layer = brain.members[0]
         brain.refresh()
         truth: dict[str, tuple[str, float]] = {}
         for place, (name, nature) in enumerate(zip(names, natures, strict=True)):
@@ -375,7 +373,7 @@ def play_sixty(
                     told = dice.choice(("block", WITHHELD))
                     left = dice.random() < (with_it if told == "block" else without)
                     events = _make_events(name, left=left, corrected=dice.random() < CORRECTS)
-                    outcome, fact = judge_steps(facts, read_steps(events, brain.layers))
+                    outcome, fact = judge_steps(facts, read_steps(events, brain.members))
                     session = f"{name}-{number}"
                     layer.journal.ledger.note(
                         session=session, card=card.id, at=time.time(), occasion="prompt",

@@ -15,9 +15,9 @@ import lessons_kb
 from benchmarks import report
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.sixcards import CASES, write_six
-from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.discovery import look_in_agent
 from lessons_kb.service.hook_event import answer_event
+from lessons_kb.service.open_brains import OpenBrains
 
 if TYPE_CHECKING:
     import argparse
@@ -57,7 +57,7 @@ def trace_prompt(folder: Path, *, others: int = 0, seed: int = 1) -> tuple[Count
     write_six(folder, others, seed)
     with open_indexed(folder):
         pass
-    workspace = Workspace(os.sep, watched=True)
+    workspace = OpenBrains(os.sep, watched=True)
     environment = {"HOME": os.environ["HOME"]}
 
     def answer(session: str, event: str, **fields: str) -> str:

@@ -29,7 +29,7 @@ from benchmarks import metrics, report
 from benchmarks.data import EXAMPLE, HERE, DataError, data_folder, read_rows, write_rows
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.real_prompts import BRAINS, read_real
-from lessons_kb.brain.session_titles import Access, build_titles, is_whole
+from lessons_kb.find.titles import Access, build_titles, is_whole
 
 if TYPE_CHECKING:
     import argparse
@@ -166,7 +166,7 @@ def _read_skills(rng: random.Random) -> tuple[Path, list[Own], list[str]]:
 def _write_set(
     brain: Brain, name: str, folder: Path, items: Sequence[tuple[str, list[str]]]
 ) -> None:
-    (layer,) = brain.layers
+    (layer,) = brain.members
     titles = layer.read(lambda one: one.catalogue.titles(brain.project, most=_UNLIMITED))
     cards = {one.path: one.title for one in titles}
     items = [one for one in items if cards.keys() >= set(one[1])]  # others are archived

@@ -29,15 +29,9 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import HERE, DataError
-from lessons_kb.brain.mine_project import SPECSTORY, Source, extract, restore
-from lessons_kb.learn.mining import (
-    CommitFacts,
-    choose,
-    find_candidates,
-    read_facts,
-    score,
-)
-from lessons_kb.learn.triggers import Sighting
+from lessons_kb.mining.candidates import CommitFacts, choose, find_candidates, read_facts, score
+from lessons_kb.mining.mine_project import SPECSTORY, Source, extract, restore
+from lessons_kb.mining.triggers import Sighting
 from lessons_kb.process.git import list_commits, read_patches
 
 if TYPE_CHECKING:

@@ -75,7 +75,7 @@ def open_indexed(folder: Path) -> Iterator[Brain]:
     own_brain(folder)
     with Brain.open(folder, directory=folder) as brain:
         brain.refresh()
-        for layer in brain.layers:
+        for layer in brain.members:
             layer.encode()
         yield brain
 

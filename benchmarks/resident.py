@@ -30,7 +30,7 @@ from benchmarks.entries import (
 )
 from benchmarks.ours import own_brain
 from lessons_kb.service.daemon import RECORD_NAME, ask_daemon
-from lessons_kb.store.user_state import state_home
+from lessons_kb.store.locations import state_home
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -18,7 +18,7 @@ from benchmarks.clock import Command, ratios, time_in_turn
 from benchmarks.generate import learn_statistics, make_prompt, open_brain_folder
 from lessons_kb import Brain
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.user_state import state_dir
+from lessons_kb.store.state_folder import state_dir
 
 if TYPE_CHECKING:
     import argparse

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from benchmarks import report
 from benchmarks.data import HERE, read_everyday, read_rows, read_sets
 from benchmarks.dedup import PAIRS, read_pairs
-from lessons_kb.learn.failure_signs import find_phrase
-from lessons_kb.learn.triggers import RED_GREEN, find_triggers
+from lessons_kb.calls.failure_signs import find_phrase
+from lessons_kb.mining.triggers import RED_GREEN, find_triggers
 from lessons_kb.model import Event
 
 if TYPE_CHECKING:

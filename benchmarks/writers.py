@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import report
 from benchmarks.data import DataError
-from lessons_kb.brain.brain import Brain
 from lessons_kb.errors import InputError
-from lessons_kb.learn.draft_text import split_evidence
+from lessons_kb.library import Library as Brain
+from lessons_kb.mining.draft_text import split_evidence
 from lessons_kb.text.sanitize import visible
 from lessons_kb.writers.complete import NOT_SHOWN, complete
 from lessons_kb.writers.prompt import SYSTEM, build_prompt

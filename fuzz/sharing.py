@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from lessons_kb.brain.git_merge import (
-    build_patterns,
-    find_patterns,
-    put_block,
-    take_block,
-)
 from lessons_kb.cards.merge import merge_cards
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.collection.git_merge import build_patterns, find_patterns, put_block, take_block
 from lessons_kb.config import KNOWN_FOLDERS
 
 BETWEEN = b"\n====\n"

@@ -265,8 +265,8 @@ def galangal(data: bytes) -> None:
 
 def template(data: bytes) -> None:
     """Any title makes a card that says that title, or is refused in one line."""
-    from lessons_kb.brain.cards import compose
-    from lessons_kb.learn.draft_text import Sketch
+    from lessons_kb.collection.cards import compose
+    from lessons_kb.mining.draft_text import Sketch
 
     title, _, topics = _text(data).partition("\n")
     for kind in ("lesson", "qa-finding"):
@@ -285,8 +285,8 @@ def template(data: bytes) -> None:
 
 def answer(data: bytes) -> None:
     """An answer held against a checklist, of which both may be anything."""
-    from lessons_kb.check.item_states import find_unaddressed_items
     from lessons_kb.model import Card
+    from lessons_kb.postcheck.item_states import find_unaddressed_items
 
     items, _, text = _text(data).partition("\n\n")
     given = Card(id="lessons/a.md", kind="lesson", title="A", checklist=tuple(items.split("\n")))

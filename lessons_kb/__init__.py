@@ -11,8 +11,8 @@ from lessons_kb.version import __version__ as __version__
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from lessons_kb.brain.brain import Brain as Brain
     from lessons_kb.errors import LessonsError as LessonsError
+    from lessons_kb.library import Library as Library
     from lessons_kb.model import Card as Card
     from lessons_kb.model import Check as Check
     from lessons_kb.model import CheckedItem as CheckedItem
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lessons_kb.model import Hit as Hit
     from lessons_kb.model import Preflight as Preflight
 
-_HOMES = {"Brain": "lessons_kb.brain.brain", "LessonsError": "lessons_kb.errors"}
+_HOMES = {"Brain": "lessons_kb.library", "LessonsError": "lessons_kb.errors"}
 """Name → module, where that is not ``lessons_kb.model``."""
 
 __all__ = [

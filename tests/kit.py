@@ -15,14 +15,15 @@ import time
 from typing import NamedTuple
 
 import lessons_kb
-from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.discovery import make_brain, trust_brain
 from lessons_kb.model import Occasion
 from lessons_kb.service.hook_event import answer_event
+from lessons_kb.service.open_brains import OpenBrains
+from lessons_kb.store.error_log import read_troubles
 from lessons_kb.store.journal import Journal
-from lessons_kb.store.user_state import read_troubles, state_dir
+from lessons_kb.store.state_folder import state_dir
 
-__all__ = ["Workspace", "answer_event", "make_brain", "read_troubles", "state_dir", "trust_brain"]
+__all__ = ["OpenBrains", "answer_event", "make_brain", "read_troubles", "state_dir", "trust_brain"]
 
 ROOT = pathlib.Path(__file__).parents[1]
 EXAMPLE = ROOT / "brain-example"

@@ -36,7 +36,7 @@ PACKAGES = {
     "markdown_it": (45, ("cards",)),
     "mcp": (800, ("service/mcp",)),
     "multiprocessing": (18, ANYWHERE),
-    "numpy": (110, ("search", "brain/meaning.py")),
+    "numpy": (110, ("search", "brain/semantic_similarity.py")),
     "onnxruntime": (140, ("search/embeddings.py",)),
     "platformdirs": (20, ("store",)),
     "prometheus_client": (70, ("service/web",)),
@@ -169,7 +169,7 @@ OPEN_UNGUARDED = {
     "service/daemon.py": "/proc",
     "store/files.py": "the one door",
     "store/database.py": "/proc",
-    "store/settings.py": "writes a temporary file of git's",
+    "store/brain_settings.py": "writes a temporary file of git's",
     "store/card_files.py": "a resource of the package",
     "store/file_watcher.py": "/proc",
 }
@@ -258,20 +258,20 @@ def test_the_client_is_short_and_lean():
 
 
 SURROUNDINGS = {
-    "brain/injected.py": "the default for a library's caller: the session it runs in",
-    "brain/session_journal.py": "a command runs where it was started",
+    "ledger/given.py": "the default for a library's caller: the session it runs in",
+    "outcome/session_journal.py": "a command runs where it was started",
     "brain/discovery.py": "the default for a library's caller",
-    "brain/layers.py": "the default for a library's caller: where it stands",
-    "brain/git_merge.py": "git runs where the user stands",
-    "brain/brain.py": "the default for a library's caller",
-    "brain/mine_project.py": "where agents keep their records",
+    "brain/brains.py": "the default for a library's caller: where it stands",
+    "collection/git_merge.py": "git runs where the user stands",
+    "library.py": "the default for a library's caller",
+    "mining/mine_project.py": "where agents keep their records",
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
     "process/programs.py": "the user's editor, the search path of programs",
     "search/embeddings.py": "the cache that other programs share",
     "service/daemon.py": "who is served, and by which state",
     "service/fallback.py": "the client's other half",
     "service/web/application.py": "the library that keeps the figures is told by a variable alone",
-    "store/user_state.py": "where the user keeps state: the only place that says so",
+    "store/locations.py": "where the user keeps state: the only place that says so",
     "tui/app.py": "a terminal's colours",
 }
 """File → why it reads the environment or the working directory; everything else is told them."""

@@ -16,7 +16,7 @@ from markdown_it import MarkdownIt
 import lessons_kb
 from lessons_kb.cli.main import COMMANDS
 from lessons_kb.config import DEFAULTS
-from lessons_kb.store.settings import JudgeSettings
+from lessons_kb.store.user_settings import JudgeSettings
 from tests.kit import ROOT, load_script
 
 DOCS = ROOT / "docs"

@@ -25,8 +25,8 @@ from starlette.testclient import TestClient
 
 from lessons_kb.errors import InputError
 from lessons_kb.service.mcp.server import INSTRUCTIONS, build_app, build_server, serve_http
-from lessons_kb.store.user_state import user_settings_path
-from tests.kit import Workspace, trust_brain
+from lessons_kb.store.locations import user_settings_path
+from tests.kit import OpenBrains, trust_brain
 
 pytestmark = pytest.mark.slow
 
@@ -48,7 +48,7 @@ def brain(tmp_path):
 @pytest.fixture
 def workspace(brain):
     trust_brain(str(brain))
-    workspace = Workspace(str(brain))
+    workspace = OpenBrains(str(brain))
     yield workspace
     workspace.close()
 
@@ -176,7 +176,7 @@ def test_a_mark_counts_once_in_a_session(call, monkeypatch):
 def test_a_mark_says_whose_card_it_is_where_two_brains_have_the_id(brain, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(brain, other)
-    workspace = Workspace(str(brain), roots=[str(brain), str(other)])
+    workspace = OpenBrains(str(brain), roots=[str(brain), str(other)])
     asked = {"id": f"other:{CARD}", "mark": "harmful"}
     result = ask(build_server(workspace), lambda client: client.call_tool("lessons_mark", asked))
     workspace.close()
@@ -245,7 +245,7 @@ def test_placeholders_without_a_value_are_left_out(workspace, event, heard):
 def test_history_is_bounded_ascending_and_without_system_rows(call, workspace):
     from lessons_kb.model import Event
 
-    events = workspace.find().layers[0].journal.events
+    events = workspace.find().members[0].journal.events
     for number in range(250):
         kind = "compaction" if number % 10 == 9 else "command"
         chat = {"chat": "b"} if number % 2 else {}
@@ -349,7 +349,7 @@ def test_card_text_cannot_pose_as_anybody_else(call, brain):
 
 
 def test_a_brain_that_nobody_trusts_is_silent(brain):
-    workspace = Workspace(str(brain))
+    workspace = OpenBrains(str(brain))
     server = build_server(workspace, answer_hook=lambda _agent, _event: "")
 
     async def work(client):

@@ -33,7 +33,7 @@ ctypes.CDLL = no_library
 WALK = """
 import json, os, pathlib
 from lessons_kb import Brain
-from lessons_kb.brain.health import check_health
+from lessons_kb.collection.doctor import check_health
 from lessons_kb.brain.discovery import make_brain
 from lessons_kb.errors import DuplicateCard
 

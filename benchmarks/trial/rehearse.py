@@ -32,7 +32,7 @@ from benchmarks.trial.results import read_results, write_results
 from lessons_kb.hook_client import DEADLINE_VARIABLE
 from lessons_kb.process.git import ask_git
 from lessons_kb.store.journal import read_injected
-from lessons_kb.store.user_state import STATE_HOME_VARIABLE
+from lessons_kb.store.locations import STATE_HOME_VARIABLE
 from lessons_kb.trial.runs import RIGHT, WRONG, make_placebo
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.data import write_rows
 from benchmarks.trial.material import CONVENTION, HERE, PLAIN, TRAP, find_kind
-from lessons_kb.learn.statistics import compare
+from lessons_kb.ledger.statistics import compare
 from lessons_kb.store.journal import WITHOUT, read_rows
 from lessons_kb.trial.runs import RIGHT, Result
 from lessons_kb.trial.summary import compare_arms, say

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.agents.table import AGENTS, SILENCED, Agent
-from lessons_kb.brain.injected import SESSION_VARIABLES
+from lessons_kb.brain.current_session import SESSION_VARIABLES
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import find_program
 from lessons_kb.process.run import MAX_OUTPUT, run_bounded, split_command
 from lessons_kb.store.files import read_head
-from lessons_kb.store.user_state import write_private
+from lessons_kb.store.private_files import write_private
 from lessons_kb.text.sanitize import clean_line, shorten
 from lessons_kb.trial.runs import PROMPT
 

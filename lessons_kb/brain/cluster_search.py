@@ -18,16 +18,17 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.search_index import SearchIndex, digest_files, is_note
-from lessons_kb.brain.shared_server import parse_address
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.engine_protocol import Engine, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE, CLUSTER_EXTRA, open_qdrant
-from lessons_kb.store.settings import ClusterSettings, read_key, read_user_settings
-from lessons_kb.store.user_state import identify
+from lessons_kb.store.identity import identify
+from lessons_kb.store.secrets import read_key
+from lessons_kb.store.user_settings import ClusterSettings, read_user_settings
+from lessons_kb.text.addresses import parse_address
 
 if TYPE_CHECKING:
     from lessons_kb.search.qdrant_engine import QdrantEngine
@@ -160,7 +161,7 @@ class ClusterSearch:
     ) -> Hits | None:
         """Return what ``Reader.search`` does, None where the local index is to answer.
 
-        Called within ``Layer.read``. The thread that asks is left behind at the deadline, and no
+        Called within ``Brain.read``. The thread that asks is left behind at the deadline, and no
         other one is begun before it has ended.
         """
         settings = self._settings
@@ -266,21 +267,21 @@ class Difference:
 
 
 def sync(
-    layer: Layer, engine: QdrantEngine, *, progress: Callable[[int, int], None] | None = None
+    brain: Brain, engine: QdrantEngine, *, progress: Callable[[int, int], None] | None = None
 ) -> Synced:
-    """Push what changed since the last run, deletions included; layer is to be fresh.
+    """Push what changed since the last run, deletions included; brain is to be fresh.
 
     Batch by batch: what is committed stays when a later one fails, and the next run goes on
     there. ``progress`` is told (files done, files to do).
     """
-    expected, held = _find_expected(layer), _find_held(engine)
+    expected, held = _find_expected(brain), _find_held(engine)
     todo = [number for number, one in expected.items() if held.get(number) != one]
     gone = sorted(held.keys() - expected.keys())
     for start in range(0, len(todo) or int(bool(gone) or engine.is_changing()), BATCH):
         paths = [expected[number][0] for number in todo[start : start + BATCH]]
         terms: dict[int, Mapping[str, Sequence[str]]] = {}
         labels: dict[int, dict[str, Any]] = {}
-        for entry in digest_files(layer.root, paths, layer.settings):
+        for entry in digest_files(brain.root, paths, brain.settings):
             if (card := entry.card) is not None:
                 number = number_card(entry.path, is_note=is_note(entry))
                 terms[number] = entry.terms
@@ -302,9 +303,9 @@ def sync(
     return Synced(cards=engine.size(), added=added, changed=len(todo) - added, removed=len(gone))
 
 
-def compare(layer: Layer, engine: QdrantEngine) -> Difference:
+def compare(brain: Brain, engine: QdrantEngine) -> Difference:
     """Compare counts and content hashes; IndexBroken where what is held is damaged."""
-    expected, held = _find_expected(layer), _find_held(engine)
+    expected, held = _find_expected(brain), _find_held(engine)
     engine.verify(engine.stamp())
     both = expected.keys() & held.keys()
     changed = (expected[number][0] for number in both if held[number] != expected[number])
@@ -317,9 +318,9 @@ def compare(layer: Layer, engine: QdrantEngine) -> Difference:
     )
 
 
-def _find_expected(layer: Layer) -> dict[int, tuple[str, str, str]]:
+def _find_expected(brain: Brain) -> dict[int, tuple[str, str, str]]:
     """Return id, kind and hash of what a cluster should hold, by number, at the last commit."""
-    digests, cards = layer.read(lambda one: (one.catalogue.numbers(), one.catalogue.all_cards()))
+    digests, cards = brain.read(lambda one: (one.catalogue.numbers(), one.catalogue.all_cards()))
     return {
         number_card(one.id, is_note=one.kind == NOTE): (one.id, one.kind, digests[one.id][1])
         for one in cards

@@ -14,33 +14,28 @@ from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType
 
-from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.cards.parse import is_note_name
 from lessons_kb.config import DEFAULTS, KNOWN_FOLDERS, MAX_CONFIG_BYTES, parse_settings
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
 from lessons_kb.model import NOTE
+from lessons_kb.store import locations as locate
 from lessons_kb.store import trust
-from lessons_kb.store import user_state as locate
+from lessons_kb.store.brain_settings import find_named, read_ignored, read_settings
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import is_inside, read_regular
-from lessons_kb.store.scan import SUFFIXES, scan_brain
-from lessons_kb.store.settings import (
-    find_named,
-    read_ignored,
-    read_settings,
-    read_settings_file,
-    replace_settings_file,
-)
-from lessons_kb.store.user_state import (
+from lessons_kb.store.foreign_settings import read_settings_file, replace_settings_file
+from lessons_kb.store.identity import list_marked
+from lessons_kb.store.locations import (
     CACHE_NAME,
     CONFIG_NAME,
     find_below,
     find_borders,
     find_brains,
-    list_marked,
     user_brain,
 )
+from lessons_kb.store.scan import SUFFIXES, scan_brain
 from lessons_kb.text.sanitize import counted, shell_word
 
 ENVIRONMENT = "LESSONS_BRAIN"
@@ -288,7 +283,7 @@ def tell_below(directory: str) -> str:
     if not below or top == os.path.dirname(top):  # a folder that is gone has the whole disk below
         return ""
     root = below[0]
-    more = f" (and {counted(len(below) - 1, 'other brain')})" if below[1:] else ""
+    more = f" (and {counted(len(below) - 1, 'other brains')})" if below[1:] else ""
     if work_tree and not trust.is_trusted(root):
         return (
             f"the brain in {root}{more} does not hold here yet; read its cards, then run "
@@ -494,6 +489,6 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     for outer in around:
         # What it holds of this one is another from now on, and no watcher can see that.
         if trust.is_trusted(outer):
-            with contextlib.suppress(LessonsError), contextlib.closing(Layer(outer)) as layer:
-                layer.refresh(leased=False)
+            with contextlib.suppress(LessonsError), contextlib.closing(Brain(outer)) as brain:
+                brain.refresh(leased=False)
     return root

@@ -34,6 +34,7 @@ from lessons_kb.search.engine_registry import (
     local_engine,
     open_engine,
 )
+from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import (
     FORMAT,
@@ -45,6 +46,7 @@ from lessons_kb.store.catalogue import (
     remove_any,
 )
 from lessons_kb.store.files import identify_file, list_folder, measure_folder, sqlite_error
+from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import (
     Scan,
     format_manifest,
@@ -53,8 +55,6 @@ from lessons_kb.store.scan import (
     scan_brain,
     settings_signature,
 )
-from lessons_kb.store.settings import read_ignored, read_settings
-from lessons_kb.store.user_state import hold_writer
 from lessons_kb.text.analyzer import ANALYZER_VERSION, analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.version import __version__

@@ -17,12 +17,7 @@ from typing import Any, NamedTuple
 
 from lessons_kb.cards.sections import one_line
 from lessons_kb.data import read_json, read_mapping, read_table
-from lessons_kb.detect.matcher import (
-    MAX_FILES,
-    MAX_PATTERNS,
-    check_pattern,
-    find_language,
-)
+from lessons_kb.detect.matcher import MAX_FILES, MAX_PATTERNS, check_pattern, find_language
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
     EVIDENCE,

@@ -8,7 +8,6 @@ from typing import Annotated
 
 import typer
 
-from lessons_kb.brain.cards import find_stale, rename_card
 from lessons_kb.cli.options import ID, CardId, Ids, open_brain
 from lessons_kb.cli.output import (
     confirm,
@@ -20,6 +19,7 @@ from lessons_kb.cli.output import (
     print_table,
     say,
 )
+from lessons_kb.collection.cards import find_stale, rename_card
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
 from lessons_kb.store.trash import entries
@@ -47,8 +47,8 @@ def archive(
     if not stale:
         _set_status("archived", ids or ())
         return
-    brain = open_brain()
-    found = find_stale(brain)
+    brains = open_brain()
+    found = find_stale(brains)
     chosen = []
     for one in found if not dry_run else ():
         name, source = one.card.id, one.card.source
@@ -56,7 +56,7 @@ def archive(
         question = f"Archive {name} ({source}, {why})?"
         if (yes and (curated or source == "auto")) or confirm(clean_line(question)):
             chosen.append(name)
-    done = {card.id for card in brain.cards.set_status("archived", *chosen)}
+    done = {card.id for card in brains.cards.set_status("archived", *chosen)}
     states = ["archived" if one.card.id in done else "kept" for one in found]
     if options().json:
         facts = [{**pick(one.card, "id", "source"), **pick(one, "days", "harm")} for one in found]
@@ -101,14 +101,14 @@ def delete(ids: Ids, yes: bool = False) -> None:
 
     --yes, -y  Do not ask for confirmation.
     """
-    brain = open_brain()
-    names = [brain.cards.find(name, notes=False)[1].id for name in ids]
+    brains = open_brain()
+    names = [brains.cards.find(name, notes=False)[1].id for name in ids]
     if not yes:
         if not sys.stdin.isatty():
             command = " ".join(map(shell_word, ["lessons", "delete", *names, "--yes"]))
             raise InputError(f"delete needs confirmation; run `{command}`")
         typer.confirm(f"Move {', '.join(names)} to the trash?", abort=True, err=True)
-    print_cards(brain.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")
+    print_cards(brains.cards.delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash")
 
 
 def ignore(ids: Ids) -> None:
@@ -157,10 +157,10 @@ def restore(ids: Annotated[list[str] | None, ID] = None) -> None:
 
     Example: lessons restore telegram-allowlist
     """
-    brain = open_brain()
+    brains = open_brain()
     done, failed = list[tuple[str, str]](), list[LessonsError]()
     if not ids:
-        trashed = [one for layer in brain.layers for one in entries(layer.root)]
+        trashed = [one for brain in brains.members for one in entries(brain.root)]
         if options().json:
             print_json([as_data(one) for one in trashed])
         elif trashed:
@@ -171,7 +171,7 @@ def restore(ids: Annotated[list[str] | None, ID] = None) -> None:
         return
     for name in ids:
         try:
-            done.append(brain.cards.restore(name))
+            done.append(brains.cards.restore(name))
         except LessonsError as error:
             failed.append(error)
     data = [{"id": card_id, "done": what} for card_id, what in done]

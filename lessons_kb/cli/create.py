@@ -9,12 +9,12 @@ from typing import Annotated, Any
 
 import typer
 
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.cards import ON_DUPLICATE
 from lessons_kb.cli.options import CardId, ForProject, Tags, open_brain, read_file, split_list
 from lessons_kb.cli.output import is_interactive, options, print_answer, print_json, say
+from lessons_kb.collection.cards import ON_DUPLICATE
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
-from lessons_kb.learn.draft_text import MISSING
+from lessons_kb.library import Library
+from lessons_kb.mining.draft_text import MISSING
 from lessons_kb.model import KINDS, PATTERNS, SEVERITIES, Card, Pattern, as_data
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.render import finding_line
@@ -61,18 +61,23 @@ def _parse_pattern(text: str) -> Pattern:
 
 
 def _write_card(
-    brain: Brain, title: str, on_duplicate: str | None, details: Mapping[str, Any], *, whole: bool
+    brains: Library,
+    title: str,
+    on_duplicate: str | None,
+    details: Mapping[str, Any],
+    *,
+    whole: bool,
 ) -> Card:
     """Write a card, from standard input where the title is ``-``."""
     if on_duplicate == "ask" and not is_interactive():
         raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
     rule = "fail" if on_duplicate in (None, "ask") else on_duplicate
     if title == STDIN:
-        return brain.cards.add_text(_read_card(details), whole=whole, on_duplicate=rule)
-    return brain.cards.create(title, on_duplicate=rule, whole=whole, **details)
+        return brains.cards.add_text(_read_card(details), whole=whole, on_duplicate=rule)
+    return brains.cards.create(title, on_duplicate=rule, whole=whole, **details)
 
 
-def _ask_duplicate(brain: Brain, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
+def _ask_duplicate(brains: Library, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
     """Ask about a duplicate where that is possible: count it, or None for a second card."""
     if on_duplicate not in (None, "ask") or not is_interactive():
         raise error
@@ -81,7 +86,7 @@ def _ask_duplicate(brain: Brain, error: DuplicateCard, on_duplicate: str | None)
     answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]
     if answer not in ("b", "n"):
         raise typer.Abort
-    return brain.bump(error.existing)[0] if answer == "b" else None
+    return brains.bump(error.existing)[0] if answer == "b" else None
 
 
 def _read_card(details: Mapping[str, Any]) -> str:
@@ -124,14 +129,14 @@ def edit_file(path: str) -> None:
         say(f"{editor} ended with exit code {code}")
 
 
-def _say_unfinished(brain: Brain, name: str, *, heading: str = "") -> None:
+def _say_unfinished(brains: Library, name: str, *, heading: str = "") -> None:
     """Say what is wrong with a card and what it still needs, nothing where it is complete."""
-    document = brain.cards.read(name)[1]
+    document = brains.cards.read(name)[1]
     for finding in document.findings if document.card else ():
         if finding.level != "info":
             say(finding_line(finding))
-    if missing := brain.cards.find_lacks(name):
-        card = brain.cards.get(name)
+    if missing := brains.cards.find_lacks(name):
+        card = brains.cards.get(name)
         state = "still the template, so it is not injected" if card.template else "not complete"
         say(heading or f"{clean_line(card.id)} is {state}; it needs:")
         for line in missing:
@@ -143,14 +148,14 @@ def edit(card: CardId) -> None:
 
     Example: lessons edit telegram-allowlist
     """
-    brain = open_brain()
-    layer, found = brain.cards.find(card, notes=False)
-    name, path = f"{layer.alias}:{found.id}", os.path.join(layer.root, *found.id.split("/"))
+    brains = open_brain()
+    brain, found = brains.cards.find(card, notes=False)
+    name, path = f"{brain.alias}:{found.id}", os.path.join(brain.root, *found.id.split("/"))
     if not is_interactive():
         raise InputError(f"an editor needs a terminal; edit {path} yourself")
-    _say_unfinished(brain, name, heading="fill in:")
+    _say_unfinished(brains, name, heading="fill in:")
     edit_file(path)
-    _say_unfinished(brain, name)
+    _say_unfinished(brains, name)
 
 
 def add(
@@ -189,13 +194,13 @@ def add(
     --on-duplicate    If the lesson exists: ask, bump, new or fail.
     """
     given = dict(locals())
-    brain = open_brain()
+    brains = open_brain()
     while True:
         try:
-            card = _write_card(brain, title, on_duplicate, _read_options(given), whole=True)
+            card = _write_card(brains, title, on_duplicate, _read_options(given), whole=True)
             break
         except DuplicateCard as error:
-            if existing := _ask_duplicate(brain, error, on_duplicate):
+            if existing := _ask_duplicate(brains, error, on_duplicate):
                 card = existing
                 break
             on_duplicate = "new"
@@ -262,32 +267,32 @@ def create(
     --from-session [ID]      Start from what went wrong in a session; default: the latest.
     --edit/--no-edit         Open the card in an editor (on a terminal).
     """
-    details, brain = _read_options(locals()), open_brain()
+    details, brains = _read_options(locals()), open_brain()
     sketch = None
     if from_diff is not None and from_session is not None:
         raise InputError("--from-diff and --from-session cannot be combined; use one")
     if from_diff is not None:
-        sketch = brain.drafts.sketch_diff(from_diff)
+        sketch = brains.drafts.sketch_diff(from_diff)
     elif from_session is not None:
-        sketch = brain.drafts.sketch_session(from_session or None, title=title)
+        sketch = brains.drafts.sketch_session(from_session or None, title=title)
     if sketch is not None:
         details["paths"] = details["paths"] or sketch.paths
         details["sections"] = {**sketch.sections, **details["sections"]}
     try:
-        card = _write_card(brain, title, on_duplicate, details, whole=False)
+        card = _write_card(brains, title, on_duplicate, details, whole=False)
     except DuplicateCard as error:
-        known = _ask_duplicate(brain, error, on_duplicate)
-        card = known or _write_card(brain, title, "new", details, whole=False)
+        known = _ask_duplicate(brains, error, on_duplicate)
+        card = known or _write_card(brains, title, "new", details, whole=False)
     is_new = card.occurrences == 1 and not options().json
     if is_new and edit and is_interactive():
-        path = brain.cards.read(card.id)[0]
+        path = brains.cards.read(card.id)[0]
         before = read_file(path)
-        _say_unfinished(brain, card.id, heading="fill in:")
+        _say_unfinished(brains, card.id, heading="fill in:")
         edit_file(path)
         if sketch is None and read_file(path) == before:
-            brain.cards.delete(card.id)
+            brains.cards.delete(card.id)
             say("left as it was: no card was written")
             return
     print_answer(as_data(card), _name_card(card))
     if is_new:
-        _say_unfinished(brain, card.id)
+        _say_unfinished(brains, card.id)

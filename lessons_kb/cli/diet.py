@@ -11,17 +11,6 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from lessons_kb.brain.diet import (
-    Diet,
-    Diets,
-    NewCard,
-    Use,
-    count_uses,
-    find_gone,
-    find_pairs,
-    plan_cards,
-    read_diet,
-)
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
@@ -35,6 +24,17 @@ from lessons_kb.cli.output import (
     say,
 )
 from lessons_kb.cli.review import open_ask, print_prompts
+from lessons_kb.diet.diet import (
+    Diet,
+    Diets,
+    NewCard,
+    Use,
+    count_uses,
+    find_gone,
+    find_pairs,
+    plan_cards,
+    read_diet,
+)
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
@@ -176,7 +176,7 @@ def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, y
     if not cards:
         say("no rule to move")
         return
-    brain = open_brain()
+    brains = open_brain()
     for file in found.files:
         old, new = (text.splitlines() for text in (file.text, texts[file.name]))
         for line in difflib.unified_diff(old, new, file.name, file.name, lineterm="", n=1):
@@ -189,5 +189,5 @@ def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, y
                 print_wrapped(f"  {key}: {clean_line('; '.join(values))}")
     if not (yes or confirm(f"Move these rules into {counted(len(cards), 'card')}?")):
         raise InputError("nothing was changed; --yes moves the rules without asking")
-    made = Diets(brain).apply(found, cards, texts)
+    made = Diets(brains).apply(found, cards, texts)
     say(f"{counted(len(made), 'card')} written; `lessons diet --undo` takes it back")

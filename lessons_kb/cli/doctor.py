@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import typer
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
-from lessons_kb.brain.health import MARKS, Health, apply_fixes, check_health
 from lessons_kb.cli.options import FAIL_ON, FailOn, find_project, open_brain
 from lessons_kb.cli.output import print_answer
+from lessons_kb.collection.doctor import MARKS, Health, apply_fixes, check_health
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
 from lessons_kb.process.programs import upgrade_command
@@ -28,12 +28,12 @@ def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
 
     --fix  Apply the safe fixes (caches, permissions, hooks); cards stay as they are.
     """
-    brain = None
+    brains = None
     with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
-        brain = open_brain()
+        brains = open_brain()
     here, project = os.path.realpath(os.getcwd()), find_project()
-    lines = [*apply_fixes(brain), *fix_agents(project)] if fix else []
-    lines += [*check_health(brain, here), *check_agents(project), *check_daemon(os.environ)]
+    lines = [*apply_fixes(brains), *fix_agents(project)] if fix else []
+    lines += [*check_health(brains, here), *check_agents(project), *check_daemon(os.environ)]
     _print_lines(lines)
     if any(line.level in FAIL_ON[fail_on] for line in lines):
         raise typer.Exit(1)

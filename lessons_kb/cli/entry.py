@@ -26,7 +26,7 @@ def run(words: Sequence[str]) -> int:
     0: merged; 1: conflict markers stand in the file; 2: nothing was merged, our version stands.
     Git takes anything but 0 for a conflict. An older git leaves names it does not know.
     """
-    from lessons_kb.brain.git_merge import merge_files
+    from lessons_kb.collection.git_merge import merge_files
 
     if len(words) < _FILES:
         print(

@@ -11,12 +11,12 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from lessons_kb.brain.session_journal import draft_after
-from lessons_kb.brain.session_journal import run as run_recorded
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import BrainNotFound, InputError, LessonsError
 from lessons_kb.model import EVENTS, Event, as_data
+from lessons_kb.outcome.session_journal import draft_after
+from lessons_kb.outcome.session_journal import run as run_recorded
 from lessons_kb.text.sanitize import clean_line, shorten, visible_json
 
 ROWS = 50
@@ -106,21 +106,21 @@ def run(
     --session        Session it belongs to; default: detected.
     --stage          Workflow stage it belongs to.
     """
-    brain, trouble = None, ""
+    brains, trouble = None, ""
     try:
-        brain = open_brain()
+        brains = open_brain()
     except LessonsError as error:
         if options().brains or not isinstance(error, BrainNotFound):
             trouble = str(error)
     stopped = stall or None
-    ended, unwritten = run_recorded(brain, command, stall=stopped, session=session, stage=stage)
+    ended, unwritten = run_recorded(brains, command, stall=stopped, session=session, stage=stage)
     if ended.message:
         say(ended.message)
     if trouble or unwritten:
         say(f"this run was not recorded: {trouble or unwritten}")
-    elif brain is not None and ended.code == 0:
+    elif brains is not None and ended.code == 0:
         try:
-            for draft in draft_after(brain, command, session):
+            for draft in draft_after(brains, command, session):
                 ready = f"draft {draft.id} is ready for `lessons review`"
                 say(f"what failed before passes now; {ready}")
         except LessonsError as error:

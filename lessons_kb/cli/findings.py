@@ -15,20 +15,8 @@ from urllib.parse import quote
 import typer
 
 from lessons_kb import render
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.detection import (
-    Months,
-    detect_diff,
-    detect_files,
-    detect_history,
-    list_tree,
-    tell_line,
-    tell_unused,
-)
-from lessons_kb.brain.post_check import read_change, read_diff_evidence
 from lessons_kb.cards.rule_files import TOOLS, format_rules
 from lessons_kb.cards.sections import find_failing_examples
-from lessons_kb.check.item_states import read_texts
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.lint_report import (
     MAX_FAULTS,
@@ -61,6 +49,16 @@ from lessons_kb.cli.output import (
     say,
 )
 from lessons_kb.errors import InputError
+from lessons_kb.find.detection import (
+    Months,
+    detect_diff,
+    detect_files,
+    detect_history,
+    list_tree,
+    tell_line,
+    tell_unused,
+)
+from lessons_kb.library import Library
 from lessons_kb.model import (
     CONTRADICTED,
     DENIED,
@@ -71,6 +69,8 @@ from lessons_kb.model import (
     Finding,
     as_data,
 )
+from lessons_kb.outcome.post_check import read_change, read_diff_evidence
+from lessons_kb.postcheck.item_states import read_texts
 from lessons_kb.store.files import relative, write_export
 from lessons_kb.text.sanitize import clean_line, counted, visible, visible_json
 from lessons_kb.version import __version__
@@ -163,13 +163,13 @@ def lint(
     form = "json" if options().json else form
     if folder:
         check_folder("lint", folder)
-    brain = Brain.open(folder) if folder else open_brain()
-    findings = brain.lint()
+    brains = Library.open(folder) if folder else open_brain()
+    findings = brains.lint()
     if rule:
         findings = [finding for finding in findings if finding.rule in rule]
     faults, advice = split_findings(findings)
     if form != "text":
-        root = brain.layers[0].root
+        root = brains.members[0].root
         paths = [relative_path(os.path.join(root, finding.path)) for finding in findings]
         pairs = zip(findings, paths, strict=True)
         annotations = [replace(finding, path=path) for finding, path in pairs]
@@ -247,16 +247,16 @@ def check(
         check_choice("--fail-on", state, FAILING)
     if last and (answer or card or evidence or diff is not None):
         raise InputError("--last takes no answer, --card, --evidence or --diff; leave them out")
-    brain, chosen = open_brain(), card
+    brains, chosen = open_brain(), card
     seen = read_texts([read_file(name) for name in evidence or ()])
     text, detected = " ".join(answer or ()), list[DetectedLine]()
     if diff is not None:
-        change = read_change(brain, diff)
+        change = read_change(brains, diff)
         seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
-        detected = [tell_line(*one) for one in detect_diff(brain, change.text)]
+        detected = [tell_line(*one) for one in detect_diff(brains, change.text)]
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
-            block = brain.preflight(query, paths=change.files, context=False, remember=False)
+            block = brains.preflight(query, paths=change.files, context=False, remember=False)
             chosen = [hit.card.id for hit in block.lessons]
             chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
     elif not last:
@@ -264,9 +264,9 @@ def check(
         if not text.strip() and not evidence:
             raise InputError("answer missing; pass it as an argument or on stdin")
     if last:
-        result = brain.check_last(session)
+        result = brains.check_last(session)
     else:
-        result = brain.check(text, cards=chosen, evidence=seen, detected=detected, session=session)
+        result = brains.check(text, cards=chosen, evidence=seen, detected=detected, session=session)
         if chosen is None and not result.checked:
             say("no lesson to check: none was injected for the last prompt; use --card ID")
     if diff is not None and OPEN not in failing:  # of which nothing is known
@@ -279,15 +279,15 @@ def check(
     _print_found(
         "json" if options().json else form,
         render.check_data(result),
-        render.check_text(result, brain.layers[0].settings.language).splitlines(),
-        (_annotate_item(brain, item) for item in result.unaddressed),
+        render.check_text(result, brains.members[0].settings.language).splitlines(),
+        (_annotate_item(brains, item) for item in result.unaddressed),
     )
     if any(item.state in failing for item in result.items):
         raise typer.Exit(1)
 
 
-def _annotate_item(brain: Brain, item: CheckedItem) -> Finding:
-    path, document = brain.cards.read(item.card.id)
+def _annotate_item(brains: Library, item: CheckedItem) -> Finding:
+    path, document = brains.cards.read(item.card.id)
     items = document.card.checklist if document.card else ()
     line = 0
     if item.item in items and len(items) == len(document.checklist_lines):
@@ -332,28 +332,28 @@ def detect(
         return
     if history and form not in ("text", "json"):
         raise InputError("--history is printed as text or json; choose one of them")
-    brain = open_brain()
-    brain.refresh()
-    for line in tell_unused(brain):
+    brains = open_brain()
+    brains.refresh()
+    for line in tell_unused(brains):
         say(line)
     if history:
-        _print_history(brain, detect_history(brain), form)
+        _print_history(brains, detect_history(brains), form)
         return
     if diff is not None:
-        change = read_change(brain, diff)
+        change = read_change(brains, diff)
         if change.truncated:
             say("the change is too long; only its first part was looked at")
-        found = detect_diff(brain, change.text)
+        found = detect_diff(brains, change.text)
     else:
         starts = []
         for path in paths or ():
             if not os.path.exists(path):
                 raise InputError(f"no file or folder {path}; give one that exists")
-            starts.append(relative(brain.directory, os.path.realpath(path)))
-        found = list(detect_files(brain, list_tree(brain.directory, starts, tell=say)))
+            starts.append(relative(brains.directory, os.path.realpath(path)))
+        found = list(detect_files(brains, list_tree(brains.directory, starts, tell=say)))
     data, lines, annotations = list[dict[str, Any]](), list[str](), list[Finding]()
     for card, match in found:
-        path = relative_path(os.path.normpath(os.path.join(brain.directory, match.path)))
+        path = relative_path(os.path.normpath(os.path.join(brains.directory, match.path)))
         told = f"`{match.text}` — “{card.title}” ({card.id})"
         place: dict[str, Any] = {
             "path": path,
@@ -400,11 +400,11 @@ def _export_rules(cards: Sequence[Card], tool: str, paths: Sequence[str]) -> Non
     say(f"{counted(len(files), 'file')} written to {visible(paths[0])}")
 
 
-def _print_history(brain: Brain, history: Mapping[tuple[str, str], Months], form: str) -> None:
+def _print_history(brains: Library, history: Mapping[tuple[str, str], Months], form: str) -> None:
     cards = {
-        (layer.alias, card.id): card
-        for layer in brain.layers
-        for card in layer.read(lambda one: one.catalogue.all_cards())
+        (brain.alias, card.id): card
+        for brain in brains.members
+        for card in brain.read(lambda one: one.catalogue.all_cards())
     }
     columns = ("month", "before", "since")
     data, rows, before, since = list[dict[str, Any]](), list[tuple[str, ...]](), 0, 0

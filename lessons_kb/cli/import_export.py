@@ -7,7 +7,10 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
-from lessons_kb.brain.exchange import (
+from lessons_kb.cli.declare import check_choice
+from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
+from lessons_kb.cli.output import options, print_json, print_table, say
+from lessons_kb.collection.exchange import (
     FORMATS,
     NAMES,
     ON_NEAR,
@@ -17,9 +20,6 @@ from lessons_kb.brain.exchange import (
     find_files,
     guess_source,
 )
-from lessons_kb.cli.declare import check_choice
-from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
-from lessons_kb.cli.output import options, print_json, print_table, say
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.store.files import write_export
@@ -103,12 +103,12 @@ def export(form: str, output: str | None = None) -> None:
     --output, -o FILE  File to write; default: stdout.
     """
     check_choice("FORMAT", form, FORMATS)
-    brain = open_brain(own=False)
-    lines = Exchange(brain).export(form)
+    brains = open_brain(own=False)
+    lines = Exchange(brains).export(form)
     if output is None:
         for line in lines:
             print(line)
         return
-    brain.cards.check_free(output)
+    brains.cards.check_free(output)
     write_export(output, lines)
     say(f"written to {output}")

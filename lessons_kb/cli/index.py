@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import typer
 
+from lessons_kb.brain.brain import Watching, format_census, take_census
 from lessons_kb.brain.cluster_search import KEY_VARIABLE, compare, open_cluster
 from lessons_kb.brain.cluster_search import sync as push
-from lessons_kb.brain.layer import Watching, format_census, take_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
 from lessons_kb.errors import EngineUnreachable, IndexBroken
@@ -27,30 +27,32 @@ def index(rebuild: bool = False) -> None:
 
     --rebuild  Read every file again.
     """
-    brain = open_brain()
+    brains = open_brain()
     with draw_progress("reading") as show:
-        done = brain.refresh(
+        done = brains.refresh(
             workers=max(1, min(4, os.cpu_count() or 1)),
             progress=show,
             rebuild=rebuild,
             patience=600.0,
             waiting=lambda why: say(f"waiting: {why}"),
         )
-        if any(layer.settings.semantic.enabled for layer in brain.layers):
-            for layer in brain.layers:
-                layer.encode(show)
-            after = brain.refresh()
+        if any(brain.settings.semantic.enabled for brain in brains.members):
+            for brain in brains.members:
+                brain.encode(show)
+            after = brains.refresh()
             done = tuple(
                 replace(run, stale=now.stale) for run, now in zip(done, after, strict=True)
             )
-    rows = [(layer, take_census(layer), run) for layer, run in zip(brain.layers, done, strict=True)]
+    rows = [
+        (brain, take_census(brain), run) for brain, run in zip(brains.members, done, strict=True)
+    ]
     data = [
-        {"brain": layer.root, **as_data(count), "seconds": round(run.seconds, 3)}
-        for layer, count, run in rows
+        {"brain": brain.root, **as_data(count), "seconds": round(run.seconds, 3)}
+        for brain, count, run in rows
     ]
     lines = []
-    for layer, count, run in rows:
-        name = f"{layer.alias}: " if len(rows) > 1 else ""
+    for brain, count, run in rows:
+        name = f"{brain.alias}: " if len(rows) > 1 else ""
         hint = " (see `lessons lint`)" if count.problems else ""
         problems = counted(count.problems, "problem")
         lines.append(f"{name}{format_census(count)}; {problems}{hint}; {run.seconds:.1f} s")
@@ -64,9 +66,9 @@ def watch() -> None:
 
     Example: lessons watch &
     """
-    brain = open_brain()
-    say(f"watching {', '.join(layer.root for layer in brain.layers)}; press Ctrl-C to stop")
-    watching = Watching(brain.layers, say=lambda line: print(line, flush=True), tick=1.0)
+    brains = open_brain()
+    say(f"watching {', '.join(brain.root for brain in brains.members)}; press Ctrl-C to stop")
+    watching = Watching(brains.members, say=lambda line: print(line, flush=True), tick=1.0)
     try:
         watching.wait()
     finally:
@@ -86,21 +88,21 @@ def sync(to: str, verify: bool = False) -> None:
     --to DIR|URL  A Qdrant server, or a folder to try it without.
     --verify      Push nothing; exit 1 where the two differ.
     """
-    brain = open_brain()
-    layer = brain.layers[0]
+    brains = open_brain()
+    brain = brains.members[0]
     with draw_progress("reading") as show:
-        brain.refresh(progress=show)
+        brains.refresh(progress=show)
     try:
         key = os.environ.get(KEY_VARIABLE, "")
-        with contextlib.closing(open_cluster(layer, to, key=key, create=not verify)) as engine:
+        with contextlib.closing(open_cluster(brain, to, key=key, create=not verify)) as engine:
             if not verify:
                 with draw_progress("pushing") as show:
-                    done = push(layer, engine, progress=show)
+                    done = push(brain, engine, progress=show)
                 changes = f"{done.added} added, {done.changed} changed, {done.removed} removed"
                 line = visible(f"{to}: {counted(done.cards, 'file')}; {changes}")
-                print_answer({"brain": layer.root, "to": to, **as_data(done)}, line)
+                print_answer({"brain": brain.root, "to": to, **as_data(done)}, line)
                 return
-            found = compare(layer, engine)
+            found = compare(brain, engine)
     except (EngineUnreachable, IndexBroken) as error:
         say(str(error))
         raise typer.Exit(1) from None
@@ -108,7 +110,7 @@ def sync(to: str, verify: bool = False) -> None:
     lines = [f"{what}: {card_id}" for what, ids in lists.items() for card_id in ids]
     counts = f"{counted(found.cards, 'file')} here, {found.held} there"
     more = f"; {counted(len(lines), 'difference')}" if lines else "; no difference"
-    data = {"brain": layer.root, "to": to, "same": not found, **as_data(found)}
+    data = {"brain": brain.root, "to": to, "same": not found, **as_data(found)}
     print_answer(data, *map(visible, (*lines[:_MOST_NAMED], f"{to}: {counts}{more}")))
     if found:
         raise typer.Exit(1)

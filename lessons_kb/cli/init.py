@@ -8,9 +8,7 @@ import os
 
 import typer
 
-from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import count_cards, look, make_brain, trust_brain
-from lessons_kb.brain.mine_project import tell_past
 from lessons_kb.cards.keys import build_schema
 from lessons_kb.cli.mine import run_mine
 from lessons_kb.cli.options import open_brain
@@ -24,9 +22,11 @@ from lessons_kb.cli.output import (
 )
 from lessons_kb.config import flat_settings
 from lessons_kb.errors import InputError
-from lessons_kb.store.settings import read_settings
+from lessons_kb.library import Library
+from lessons_kb.mining.mine_project import tell_past
+from lessons_kb.store.brain_settings import read_settings
+from lessons_kb.store.locations import user_brain, user_settings_path
 from lessons_kb.store.trust import goes_by_path, is_trusted
-from lessons_kb.store.user_state import user_brain, user_settings_path
 from lessons_kb.text.sanitize import counted, shell_word, visible
 
 
@@ -80,12 +80,12 @@ def _offer_mining(root: str) -> bool:
 
     Returns whether that was the next step.
     """
-    with contextlib.closing(Brain.open(root)) as brain:
-        past = tell_past(brain.directory)
+    with contextlib.closing(Library.open(root)) as brains:
+        past = tell_past(brains.directory)
         if past and not is_interactive():
             say(f"found {past}; `lessons mine` looks for lessons there")
         elif past and typer.confirm(f"Found {past}: look for lessons?", default=True):
-            run_mine(brain, all_projects=False, drafts=0)
+            run_mine(brains, all_projects=False, drafts=0)
             return True
     return False
 
@@ -126,7 +126,7 @@ def config(schema: bool = False) -> None:
     if schema:
         print_json(build_schema())
         return
-    settings, origins = read_settings(open_brain().layers[0].root)
+    settings, origins = read_settings(open_brain().members[0].root)
     rows = [
         (key, value, origins.get(key, "default")) for key, value in flat_settings(settings).items()
     ]

@@ -31,25 +31,21 @@ from lessons_kb.brain.discovery import (
     take_first_lesson,
     write_first_lesson,
 )
-from lessons_kb.brain.exchange import find_rules_files
-from lessons_kb.brain.git_merge import share, unshare
-from lessons_kb.brain.health import MARKS, check_server
-from lessons_kb.brain.shared_server import name_server
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped, say
+from lessons_kb.collection.doctor import MARKS, check_server
+from lessons_kb.collection.exchange import find_rules_files
+from lessons_kb.collection.git_merge import share, unshare
 from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.find.shared_server import name_server
 from lessons_kb.model import as_data
 from lessons_kb.process.git import list_files
 from lessons_kb.process.programs import install_command
-from lessons_kb.store.settings import (
-    FileChange,
-    ServerSettings,
-    read_key,
-    read_settings_file,
-    read_user_settings,
-    replace_settings_file,
-)
-from lessons_kb.store.user_state import git_top, user_brain, user_settings_path, write_private
+from lessons_kb.store.foreign_settings import FileChange, read_settings_file, replace_settings_file
+from lessons_kb.store.locations import git_top, user_brain, user_settings_path
+from lessons_kb.store.private_files import write_private
+from lessons_kb.store.secrets import read_key
+from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 from lessons_kb.text.sanitize import visible
 
 GIT = "git"

@@ -8,10 +8,6 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from lessons_kb.brain import mine_project as mining
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.drafts import Draft
-from lessons_kb.brain.mine_project import MiningResult
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     cut_cells,
@@ -23,9 +19,14 @@ from lessons_kb.cli.output import (
     terminal_width,
 )
 from lessons_kb.cli.review import build_prompts, print_prompts, write_drafts
+from lessons_kb.collection import mined_drafts
+from lessons_kb.collection.drafts import Draft
 from lessons_kb.errors import BrainNotFound, InputError
-from lessons_kb.learn.mining import Candidate, typed_before
-from lessons_kb.store.user_state import is_brain, user_brain
+from lessons_kb.library import Library
+from lessons_kb.mining import mine_project as mining
+from lessons_kb.mining.candidates import Candidate, typed_before
+from lessons_kb.mining.mine_project import MiningResult
+from lessons_kb.store.locations import is_brain, user_brain
 from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.text.times import read_date
 
@@ -59,22 +60,22 @@ def mine(
     --yes, -y        Do not ask before it is sent.
     """
     if not all_projects:
-        brain = open_brain()
+        brains = open_brain()
     elif is_brain(root := user_brain()):
-        brain = Brain.open(root)
+        brains = Library.open(root)
     else:
         raise BrainNotFound("no user brain for lessons of all projects; run `lessons init --user`")
     if since is not None and not read_date(since):
         raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}")
-    made = run_mine(brain, all_projects, draft, since, limit, reviews or ())
+    made = run_mine(brains, all_projects, draft, since, limit, reviews or ())
     if show_prompt:
-        print_prompts(build_prompts(brain, made))
+        print_prompts(build_prompts(brains, made))
     elif with_ is not None:
-        write_drafts(brain, made, with_, yes=yes)
+        write_drafts(brains, made, with_, yes=yes)
 
 
 def run_mine(
-    brain: Brain,
+    brains: Library,
     all_projects: bool,
     drafts: int,
     since: str | None = None,
@@ -84,7 +85,7 @@ def run_mine(
     """Mine and print what was found; return the drafts that were made."""
     with draw_progress("reading") as show:
         found = mining.mine(
-            brain,
+            brains,
             everywhere=all_projects,
             since=since,
             comments=comments,
@@ -94,7 +95,7 @@ def run_mine(
         for line in found.trouble:
             say(line)
         _print_found(found, min(limit, drafts or limit))
-    made = mining.draft(brain, found.candidates, drafts) if drafts else []
+    made = mined_drafts.draft(brains, found.candidates, drafts) if drafts else []
     if options().json:
         told = pick(found, "sessions", "commits", "comments", "read", "trouble")
         candidates = [_describe(one) for one in found.candidates[:limit]]

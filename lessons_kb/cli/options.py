@@ -10,12 +10,12 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import count_cards, look, tell_unclaimed, tell_untrusted
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.store.user_state import find_brains, git_top, user_brain
+from lessons_kb.library import Library
+from lessons_kb.store.locations import find_brains, git_top, user_brain
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.sanitize import counted, shell_word
 
@@ -73,7 +73,7 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(split_commas(text))
 
 
-def open_brain(*, own: bool = True) -> Brain:
+def open_brain(*, own: bool = True) -> Library:
     """Open the brains named by ``--brain``, else those that hold here.
 
     Brains that were found but are not trusted are left out, with one line on stderr; so is the
@@ -84,36 +84,36 @@ def open_brain(*, own: bool = True) -> Brain:
         check_folder("--brain", name)
     untrusted: Sequence[str] = ()
     if options().brains:
-        brain = Brain.open(*options().brains)
+        brains = Library.open(*options().brains)
     else:
         here = os.getcwd()
         found = look(here)
         untrusted = found.untrusted
-        brain = Brain.discover(here)
+        brains = Library.discover(here)
         if untrusted:
             say(tell_untrusted(untrusted, found.named))
         elif list(found.trusted) == [os.path.realpath(user_brain())] and (
             hint := tell_unclaimed(here)
         ):
             say(hint)
-        *others, last = brain.layers
+        *others, last = brains.members
         if others and not own and last.root == os.path.realpath(user_brain()):
             if count_cards(last.root):
                 say(f"your own brain is left out; `--brain {shell_word(last.root)}` names it")
             last.close()
-            brain.layers = tuple(others)
-    at_end.callback(_close, brain, untrusted)
-    return brain
+            brains.members = tuple(others)
+    at_end.callback(_close, brains, untrusted)
+    return brains
 
 
-def _close(brain: Brain, named: Sequence[str]) -> None:
+def _close(brains: Library, named: Sequence[str]) -> None:
     """Close a brain, and name what lies in it unread, except those that were ``named`` before."""
-    for layer in brain.layers:
+    for brain in brains.members:
         with contextlib.suppress(LessonsError):  # the command has said what is wrong
-            if beyond := layer.tell_beyond():
+            if beyond := brain.tell_beyond():
                 say(beyond)
-    silent = [os.path.join(layer.root, path) for layer in brain.layers for path in layer.silent]
-    brain.close()
+    silent = [os.path.join(brain.root, path) for brain in brains.members for path in brain.silent]
+    brains.close()
     if unnamed := [path for path in dict.fromkeys(silent) if path not in named]:
         first, *others = unnamed
         more = f" and {counted(len(others), 'other folder')}" if others else ""
@@ -125,11 +125,11 @@ def _close(brain: Brain, named: Sequence[str]) -> None:
         )
 
 
-def say_stale(brain: Brain) -> None:
+def say_stale(brains: Library) -> None:
     """Say of each brain whose previous index was used why."""
-    for layer in brain.layers:
-        if layer.stale:
-            say(f"{layer.alias}: used the previous index, because {layer.stale}")
+    for brain in brains.members:
+        if brain.stale:
+            say(f"{brain.alias}: used the previous index, because {brain.stale}")
 
 
 def read_text(words: Sequence[str], *, what: str) -> str:

@@ -10,10 +10,7 @@ from typing import Annotated
 from typer import Option
 
 from lessons_kb import render
-from lessons_kb.brain.cards import names
-from lessons_kb.brain.injected import session_of
-from lessons_kb.brain.post_check import read_change
-from lessons_kb.brain.verdicts import find_least_budget
+from lessons_kb.brain.current_session import session_of
 from lessons_kb.cli.options import (
     CardId,
     Paths,
@@ -25,8 +22,11 @@ from lessons_kb.cli.options import (
     say_stale,
 )
 from lessons_kb.cli.output import options, pick, print_json, print_table, say, tell, terminal_width
+from lessons_kb.collection.cards import names
 from lessons_kb.errors import InputError, Untrusted
 from lessons_kb.model import KINDS, NOTE, SEVERITIES, STATUSES, Card, as_data
+from lessons_kb.outcome.post_check import read_change
+from lessons_kb.outcome.why import find_least_budget
 from lessons_kb.preflight.block import footer, shown_name
 from lessons_kb.session.turn_lessons import open_for
 from lessons_kb.store.files import open_regular
@@ -76,8 +76,8 @@ def list_cards(
     --limit     Maximum number of rows.
     --all       Every row.
     """
-    brain = open_brain()
-    known = brain.cards.all(aliased=True)
+    brains = open_brain()
+    known = brains.cards.all(aliased=True)
     cards = [
         card
         for card in known
@@ -89,7 +89,7 @@ def list_cards(
     cards.sort(key=_ORDERS["id"])
     cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))
     shown = cards if all_ else cards[:limit]
-    say_stale(brain)
+    say_stale(brains)
     if options().json:
         print_json([as_data(card) for card in shown])
         return
@@ -101,7 +101,7 @@ def list_cards(
     columns: tuple[str, ...] = _COLUMNS
     if width := terminal_width():
         # A line a card: the title first, and of its name what commands need to find it.
-        short = brain.cards.shorten_ids(shown)
+        short = brains.cards.shorten_ids(shown)
         rows = [{**row, "id": short[row["id"]]} for row in rows]
         columns = _WIDE if width >= _ROOM else _NARROW
     print_table(columns, [[row[name] for name in columns] for row in rows], right="count age")
@@ -130,10 +130,10 @@ def show(card_id: CardId) -> None:
 
     Example: lessons show telegram-allowlist
     """
-    brain = open_brain()
-    path, document = brain.cards.read(card_id)
+    brains = open_brain()
+    path, document = brains.cards.read(card_id)
     session = session_of()[0]
-    open_for(session, brain, brain.cards.find(card_id), asked_by=session)
+    open_for(session, brains, brains.cards.find(card_id), asked_by=session)
     if options().json:
         card = as_data(document.card) if document.card else {}
         print_json({**card, "file": path, "body": document.body})
@@ -162,9 +162,9 @@ def search(
     query = read_text(words or [], what="query")
     if not query.strip():
         raise InputError("query missing; pass it as an argument or on stdin")
-    brain = open_brain()
+    brains = open_brain()
     kinds = (type_,) if type_ else _READ
-    hits = brain.search(query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
+    hits = brains.search(query, kinds=kinds, stage=stage, paths=tuple(path or ()), limit=limit)
     if options().json:
         print_json([render.hit_data(hit) for hit in hits])
     elif explain:
@@ -175,7 +175,7 @@ def search(
         columns, short = ("score", "kind", "title", "id"), {}
         if sys.stdout.isatty():  # as `list` does: a line a hit
             columns = ("score", "title", "id", "kind")
-            short = brain.cards.shorten_ids([hit.card for hit in hits])
+            short = brains.cards.shorten_ids([hit.card for hit in hits])
         rows = []
         for hit in hits:
             name = shown_name(hit)
@@ -185,7 +185,7 @@ def search(
         print_table(columns, rows, right="score")
     else:
         say("nothing found")
-    say_stale(brain)
+    say_stale(brains)
 
 
 def preflight(
@@ -208,19 +208,19 @@ def preflight(
     --context/--no-context  Add excerpts of notes.
     """
     try:
-        brain = open_brain()
+        brains = open_brain()
     except Untrusted as error:
         say(str(error))  # silence is the answer; why stands on stderr
         return
     if diff is None:
         text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
     else:
-        change = read_change(brain, diff)
+        change = read_change(brains, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
-    ask = functools.partial(brain.preflight, text, stage=stage, paths=paths, context=context)
+    ask = functools.partial(brains.preflight, text, stage=stage, paths=paths, context=context)
     block = ask(session=session or "", budget=budget)
-    language = brain.layers[0].settings.language
+    language = brains.members[0].settings.language
     if options().json:
         print_json(render.preflight_data(block, language))
     elif block.text:

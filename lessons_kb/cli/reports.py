@@ -13,8 +13,6 @@ from typing import Annotated
 import typer
 from typer import Option
 
-from lessons_kb.brain.evaluation import MISS, Fault, Report
-from lessons_kb.brain.evaluation import evaluate as measure
 from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain, read_file, relative_path
 from lessons_kb.cli.output import (
     options,
@@ -30,7 +28,9 @@ from lessons_kb.cli.output import (
 )
 from lessons_kb.cli.why import count_marks
 from lessons_kb.errors import InputError
-from lessons_kb.learn.lesson_effect import (
+from lessons_kb.find.evaluation import MISS, Fault, Report
+from lessons_kb.find.evaluation import evaluate as measure
+from lessons_kb.ledger.lesson_effect import (
     ADDRESSED,
     INJECTED,
     UNADDRESSED,
@@ -287,14 +287,14 @@ def report(
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
-    brain, chosen = open_brain(own=False), output is not None
+    brains, chosen = open_brain(own=False), output is not None
     if output is None:
-        output = os.path.join(os.path.dirname(brain.layers[0].cache), FILE)
+        output = os.path.join(os.path.dirname(brains.members[0].cache), FILE)
         if os.path.islink(output):  # whoever made it chose what is overwritten
             raise InputError(
                 f"{FILE} is a symbolic link here; remove it, or choose a file with --output"
             )
-    overview = brain.stats.overview(stage=stage, project=project)
+    overview = brains.stats.overview(stage=stage, project=project)
     path = os.path.realpath(output)
     if output != STDOUT and chosen and not os.path.isdir(os.path.dirname(path)):
         raise InputError(f"there is no folder {os.path.dirname(path)}; create it first")
@@ -302,16 +302,16 @@ def report(
     def link(effect: Effect) -> str:
         """Return the URL of a card, in its own brain."""
         name, folder = effect.card.id, None if output == STDOUT else os.path.dirname(path)
-        homes = [layer for layer in brain.layers if effect.brain in ("", layer.alias)]
+        homes = [brain for brain in brains.members if effect.brain in ("", brain.alias)]
         known = (one for one in homes if one.read(lambda it: it.catalogue.numbers(name)))
-        root = next(known, brain.layers[0]).root
+        root = next(known, brains.members[0]).root
         return file_link(os.path.join(root, *name.split("/")), page_folder=folder)
 
     scope = {"stage": stage, "project": project}
     page = build_page(
         overview,
         template=read_template("report.html"),
-        brain=" + ".join(os.path.basename(layer.root) for layer in brain.layers),
+        brain=" + ".join(os.path.basename(brain.root) for brain in brains.members),
         made=dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat(),
         link=link,
         scope=", ".join(f"{name} {value}" for name, value in scope.items() if value),
@@ -320,7 +320,7 @@ def report(
     if output == STDOUT:
         print(page)
         return
-    brain.cards.check_free(path)
+    brains.cards.check_free(path)
     write_export(path, page.split("\n"))
     figures = ("cards", "sessions", "injections", "checked", "addressed", "recurrences")
     data = {"file": path, **pick(overview, *figures)}

@@ -10,8 +10,6 @@ from typing import Annotated, Any
 import typer
 
 from lessons_kb.agents.headless import find_headless
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.drafts import Draft
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     confirm,
@@ -24,10 +22,12 @@ from lessons_kb.cli.output import (
     print_table,
     say,
 )
+from lessons_kb.collection.drafts import Draft
 from lessons_kb.errors import InputError
-from lessons_kb.learn.draft_text import UNNAMED, format_patterns
+from lessons_kb.library import Library
+from lessons_kb.mining.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
-from lessons_kb.store.settings import WriterSettings, read_user_settings
+from lessons_kb.store.user_settings import WriterSettings, read_user_settings
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.tui.line_mode import run_prompt
@@ -67,16 +67,16 @@ def review(
     chosen = [name for name in (show, accept, merge, discard) if name is not None]
     if len(chosen) + list_ > 1:
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
-    drafts = (brain := open_brain()).drafts
+    drafts = (brains := open_brain()).drafts
     if show_prompt or with_ is not None:
         drafts.collect()
         open_ones = [one for one in drafts.all() if one.missing]
         if show_prompt:
-            print_prompts(build_prompts(brain, open_ones))
+            print_prompts(build_prompts(brains, open_ones))
             return
-        write_drafts(brain, open_ones, with_ or "", yes=yes)
+        write_drafts(brains, open_ones, with_ or "", yes=yes)
     if show is not None:
-        _print_draft(brain, drafts.get(show))
+        _print_draft(brains, drafts.get(show))
     elif accept is not None:
         card = drafts.accept(accept, on_duplicate=on_duplicate)
         print_answer({"done": "accepted", "card": as_data(card)}, clean_line(card.id))
@@ -90,24 +90,24 @@ def review(
     else:
         drafts.collect()
         if is_interactive() and not list_ and not options().json and drafts.count():
-            show_rows(brain, DRAFTS)
+            show_rows(brains, DRAFTS)
         else:
-            _print_list(brain, drafts.all())
+            _print_list(brains, drafts.all())
 
 
-def _draft_data(brain: Brain, draft: Draft) -> dict[str, Any]:
-    found = brain.drafts.find_near_duplicates(draft)
+def _draft_data(brains: Library, draft: Draft) -> dict[str, Any]:
+    found = brains.drafts.find_near_duplicates(draft)
     return {
         **as_data(draft),
         "missing": list(draft.missing),
         "near_duplicates": [{"id": one.card.id, **pick(one, "level", "score")} for one in found],
-        "agreed": as_data(brain.drafts.find_agreed(draft)),
+        "agreed": as_data(brains.drafts.find_agreed(draft)),
     }
 
 
-def _print_list(brain: Brain, drafts: Sequence[Draft]) -> None:
+def _print_list(brains: Library, drafts: Sequence[Draft]) -> None:
     if options().json:
-        print_json([_draft_data(brain, draft) for draft in drafts])
+        print_json([_draft_data(brains, draft) for draft in drafts])
     elif not drafts:
         say("no drafts to review")
     else:
@@ -119,18 +119,18 @@ def _print_list(brain: Brain, drafts: Sequence[Draft]) -> None:
         print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
 
 
-def _print_draft(brain: Brain, draft: Draft) -> None:
+def _print_draft(brains: Library, draft: Draft) -> None:
     if options().json:
-        print_json(_draft_data(brain, draft))
+        print_json(_draft_data(brains, draft))
         return
     print(visible(draft.text).rstrip("\n"))  # with the template's comments: they say what to write
     for line in draft.missing:
         say(f"missing: {line}")
-    for one in brain.drafts.find_near_duplicates(draft):
+    for one in brains.drafts.find_near_duplicates(draft):
         say(clean_line(one.reason))
     if draft.card:
         say(f"the same mistake is already the card {clean_line(draft.card)}")
-    if agreed := brain.drafts.find_agreed(draft):
+    if agreed := brains.drafts.find_agreed(draft):
         where = f"the header of {clean_line(draft.card)}" if draft.card else "the draft's header"
         say(f"two fixes agree on how it looks; if that is right, add to {where}:")
         for line in format_patterns(agreed).split("\n"):
@@ -146,9 +146,9 @@ def manage() -> None:
 
     Example: lessons manage
     """
-    with open_brain() as brain:
+    with open_brain() as brains:
         if options().json:
-            source = RowSource(brain)
+            source = RowSource(brains)
             source.load_effects()
             cards = []
             for row in source.load():
@@ -158,13 +158,13 @@ def manage() -> None:
                 cards.append({**about, "effect": row.effect, "problems": row.troubles})
             drafts = [as_data(row.draft) for row in source.load_drafts() if row.draft]
             print_json({"cards": cards, "drafts": drafts})
-        elif code := show_rows(brain, CARDS):
+        elif code := show_rows(brains, CARDS):
             raise typer.Exit(code)
 
 
-def show_rows(brain: Brain, tab: str) -> int:
+def show_rows(brains: Library, tab: str) -> int:
     """Let the user work on a brain, one of the lists in view; return the exit code."""
-    source = RowSource(brain)
+    source = RowSource(brains)
     if not is_interactive() or os.environ.get("TERM") == "dumb":
         refused = run_prompt(source, sys.stdin, lambda text: print(text, flush=True), tab)
         return 2 if refused and not is_interactive() else 0
@@ -183,9 +183,9 @@ def print_prompts(prompts: Mapping[str, str]) -> None:
         print(f"##### {clean_line(name)}\n\n{SYSTEM}\n\n{visible(prompt)}")
 
 
-def build_prompts(brain: Brain, drafts: Sequence[Draft]) -> dict[str, str]:
+def build_prompts(brains: Library, drafts: Sequence[Draft]) -> dict[str, str]:
     """Return the prompt for each draft by its id."""
-    return {draft.id: build_prompt(brain, draft) for draft in drafts}
+    return {draft.id: build_prompt(brains, draft) for draft in drafts}
 
 
 def open_ask(
@@ -205,15 +205,15 @@ def open_ask(
 
 
 def write_drafts(
-    brain: Brain, drafts: Sequence[Draft], command: str, *, yes: bool
+    brains: Library, drafts: Sequence[Draft], command: str, *, yes: bool
 ) -> list[Completed]:
     """Have an agent complete drafts after a yes, and say what became of each."""
-    ask = open_ask(command, build_prompts(brain, drafts), "draft", schema=SCHEMA, yes=yes)
+    ask = open_ask(command, build_prompts(brains, drafts), "draft", schema=SCHEMA, yes=yes)
     if not drafts:
         say("no drafts to complete")
         return []
     with draw_progress("writing") as show:
-        done = complete(brain, drafts, ask, progress=show)
+        done = complete(brains, drafts, ask, progress=show)
     for line in tell(done):
         say(clean_line(line))
     return done

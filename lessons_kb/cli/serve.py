@@ -12,17 +12,17 @@ from typer import Option
 
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.brain import Workspace
 from lessons_kb.brain.discovery import discover
-from lessons_kb.brain.drafts import BRANCH
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.output import options, pick, print_answer, print_json, print_table, say
+from lessons_kb.collection.branch_review import BRANCH
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.process.git import check_name
 from lessons_kb.process.programs import install_command
 from lessons_kb.service import daemon as hook_daemon
 from lessons_kb.service.hook_event import answer_event
-from lessons_kb.store.settings import NAME, add_token, read_tokens, remove_token
+from lessons_kb.service.open_brains import OpenBrains
+from lessons_kb.store.server_tokens import NAME, add_token, read_tokens, remove_token
 
 Port = Annotated[int, Option(min=0, max=65535, help="Port to listen on.")]
 
@@ -76,7 +76,7 @@ def mcp(http: bool = False, host: str = "127.0.0.1", port: Port = 8765) -> None:
 
     # The agent's project where it names one to its servers, else the current folder.
     named = (os.environ.get(name, "") for agent in AGENTS.values() for name in agent.project)
-    workspace = Workspace(next(filter(os.path.isdir, named), os.getcwd()), roots=options().brains)
+    workspace = OpenBrains(next(filter(os.path.isdir, named), os.getcwd()), roots=options().brains)
 
     def answer(agent: str, event: dict[str, Any]) -> str:
         placed = json.dumps({"cwd": workspace.directory, **event})
@@ -108,7 +108,7 @@ def lsp() -> None:
     from lessons_kb.service.lsp.language_server import build_server
     from lessons_kb.service.lsp.language_server import serve as serve_editor
 
-    workspace = Workspace(os.getcwd(), roots=options().brains, watched=False)
+    workspace = OpenBrains(os.getcwd(), roots=options().brains, watched=False)
     try:
         serve_editor(build_server(workspace))
     finally:
@@ -209,8 +209,8 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
             scopes = [one.strip() for one in may.split(",")]
             secret = add_token(name, brains=brains, may=scopes, person=person, email=email)
             say("the token is shown this once; keep it where only its user can read it")
-            for brain in brains:
-                say(f"it opens what is served as {brain}: `lessons serve {brain}=FOLDER`")
+            for served_as in brains:
+                say(f"it opens what is served as {served_as}: `lessons serve {served_as}=FOLDER`")
             print_answer({"name": name, "token": secret}, secret)
         case ["remove", name]:
             remove_token(name)

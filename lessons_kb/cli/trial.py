@@ -19,8 +19,10 @@ from lessons_kb.report.page import build_trial_page
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import is_inside, write_export
 from lessons_kb.store.journal import ARMS, WITHOUT
+from lessons_kb.store.locations import CONFIG_NAME
+from lessons_kb.store.private_files import make_private, write_private
 from lessons_kb.store.scan import IGNORE_NAME
-from lessons_kb.store.user_state import CONFIG_NAME, make_private, state_dir, write_private
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.sanitize import counted, shell_word
 from lessons_kb.trial.history import find_check, find_tasks
 from lessons_kb.trial.runs import TrialPlan, find_dead, parse_budget, read_results, run_trial
@@ -82,7 +84,9 @@ def trial(
     tasks = read_tasks(text, os.path.basename(file))
     brain = open_brain()
     brain.refresh()
-    layer = next((one for one in brain.layers if is_inside(one.root, repository)), brain.layers[0])
+    layer = next(
+        (one for one in brain.members if is_inside(one.root, repository)), brain.members[0]
+    )
     folder = out or os.path.join(state_dir(layer.root), "trials", Path(file).stem)
     folder = os.path.abspath(folder)
     make_private(folder)

@@ -8,9 +8,14 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 
 from lessons_kb import render
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.cards import tell_prompt
-from lessons_kb.brain.verdicts import (
+from lessons_kb.cli.options import CardId, open_brain
+from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped, say
+from lessons_kb.collection.cards import tell_prompt
+from lessons_kb.errors import InputError
+from lessons_kb.ledger.lesson_effect import MARKS, Effect
+from lessons_kb.library import Library
+from lessons_kb.model import SERVED, as_data
+from lessons_kb.outcome.why import (
     UNNOTED,
     Verdict,
     Why,
@@ -19,18 +24,6 @@ from lessons_kb.brain.verdicts import (
     find_prompt,
     find_why,
 )
-from lessons_kb.cli.options import CardId, open_brain
-from lessons_kb.cli.output import (
-    confirm,
-    options,
-    print_answer,
-    print_json,
-    print_wrapped,
-    say,
-)
-from lessons_kb.errors import InputError
-from lessons_kb.learn.lesson_effect import MARKS, Effect
-from lessons_kb.model import SERVED, as_data
 from lessons_kb.preflight.block import OFFERED, footer
 from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten
 
@@ -38,7 +31,7 @@ _MAX_OFFERED, _MAX_PROMPT = 200, 300
 """Characters of a prompt in a question, and in an explanation."""
 
 
-def _offer(brain: Brain, near: Verdict, prompt: str) -> None:
+def _offer(brains: Library, near: Verdict, prompt: str) -> None:
     """Ask whether a prompt is to become a symptom; without a terminal, say how it would."""
     told = tell_prompt(prompt)
     shown = shorten(clean_line(told), _MAX_OFFERED)
@@ -46,12 +39,12 @@ def _offer(brain: Brain, near: Verdict, prompt: str) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"`lessons why --add-symptom {near.id} {shell_word(told)}` adds it as a symptom")
     elif confirm("Add this prompt as a symptom of the card?"):
-        _teach(brain, near.id, prompt)
+        _teach(brains, near.id, prompt)
 
 
-def _teach(brain: Brain, name: str, prompt: str) -> None:
+def _teach(brains: Library, name: str, prompt: str) -> None:
     """Write a prompt into a card's symptoms, and say so."""
-    card = brain.cards.teach(name, "symptoms", prompt)
+    card = brains.cards.teach(name, "symptoms", prompt)
     say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(tell_prompt(prompt))}\u201d")
 
 
@@ -77,16 +70,16 @@ def why(
     text = " ".join(prompt or ())
     if prompt and not text.strip():
         raise InputError("the prompt is empty; leave it out to explain the last one")
-    brain = open_brain()
+    brains = open_brain()
     told: Why | None
     if prompt:
-        told = explain_prompt(brain, text, session=session, paths=tuple(path or ()), stage=stage)
+        told = explain_prompt(brains, text, session=session, paths=tuple(path or ()), stage=stage)
     else:
-        told = find_why(brain, session)
+        told = find_why(brains, session)
     if add_symptom is not None:
         if told is None or not told.prompt:
             raise InputError("no prompt to add; name it, as in `lessons why PROMPT`")
-        _teach(brain, add_symptom, told.prompt)
+        _teach(brains, add_symptom, told.prompt)
         return
     if options().json:
         print_json(as_data(told) if told else None)
@@ -95,12 +88,12 @@ def why(
         where = f"for session {session!r}" if session else "yet"
         say(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
         return
-    for line in _explain(told, brain.layers[0].settings.language):
+    for line in _explain(told, brains.members[0].settings.language):
         print_wrapped(line)
     if told.source == UNNOTED:
         say("this session recorded no reasons")
     if near := find_nearest(told):
-        _offer(brain, near, told.prompt)
+        _offer(brains, near, told.prompt)
 
 
 def _ago(at: float) -> str:
@@ -199,19 +192,19 @@ def mark(
     --prompt   With irrelevant: the prompt. Default: the last one with this card.
     --yes, -y  With irrelevant: write it without asking.
     """
-    brain = open_brain()
-    effect = brain.stats.mark(card, what, session=session)
+    brains = open_brain()
+    effect = brains.stats.mark(card, what, session=session)
     name = clean_line(effect.name)
     print_answer(as_data(effect), f"{name} marked {what} ({count_marks(effect)})")
     if what != "irrelevant":
         return
-    told = tell_prompt(prompt if prompt is not None else find_prompt(brain, effect.card))
+    told = tell_prompt(prompt if prompt is not None else find_prompt(brains, effect.card))
     if not told:
         say("no prompt with this lesson is remembered; name it with --prompt")
         return
     shown = f"\u201c{clean_line(told)}\u201d"
     if yes or confirm(f"Write not-for: {shown} into {name}?"):
-        brain.cards.teach(effect.name, "not-for", told)
+        brains.cards.teach(effect.name, "not-for", told)
         say(f"{name}: + not-for: {shown}; it stays silent for this and its like")
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"add --yes to write {shown} into the card\u2019s not-for")

@@ -28,12 +28,7 @@ so that a session can go on in another process. None reads a clock or a file.
 
 from __future__ import annotations
 
-from lessons_kb.guards.parse_call import (
-    digest_arguments,
-    kind_of_failure,
-    kind_of_tool,
-    parse_call,
-)
+from lessons_kb.calls.parse_call import digest_arguments, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.guards.session_guards import (
     EditLoopGuard,
     FileLedger,

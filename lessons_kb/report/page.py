@@ -15,7 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
-from lessons_kb.learn.lesson_effect import (
+from lessons_kb.ledger.lesson_effect import (
     Effect,
     Overview,
     Period,

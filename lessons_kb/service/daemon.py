@@ -49,15 +49,18 @@ from typing import Any
 import lessons_kb
 from lessons_kb import hook_client
 from lessons_kb.agents.install.launcher import refresh_launcher
-from lessons_kb.brain.brain import Brain, Workspace
 from lessons_kb.brain.discovery import Discovery, look_in_agent
-from lessons_kb.brain.health import Health
+from lessons_kb.collection.doctor import Health
 from lessons_kb.errors import ConfigError, LessonsError
+from lessons_kb.library import Library
 from lessons_kb.process.programs import start_detached
 from lessons_kb.service.hook_event import answer_event
+from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.session.dispatch import HANDLERS
+from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.files import read_json
-from lessons_kb.store.user_state import log_trouble, state_home, write_private
+from lessons_kb.store.locations import state_home
+from lessons_kb.store.private_files import write_private
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import counted
 from lessons_kb.version import __version__
@@ -129,13 +132,13 @@ class _Daemon:
     def __init__(self, who: bytes, path: str, idle_seconds: float) -> None:
         self._who, self._path, self._idle = who, path, idle_seconds
         self._started = time.time()
-        self._workspace = Workspace(os.sep)
+        self._workspace = OpenBrains(os.sep)
         self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="hook")
         self._waiting = threading.BoundedSemaphore(MAX_WAITING)
         self._leaving = threading.Event()
         self._package, self._folders = _package_files(), _package_folders()
         self._looked = time.monotonic()
-        self._warm: weakref.WeakSet[Brain] = weakref.WeakSet()
+        self._warm: weakref.WeakSet[Library] = weakref.WeakSet()
         self._answered = 0
         self._last_error = ""
 
@@ -243,22 +246,22 @@ class _Daemon:
         def look(directory: str) -> Discovery:
             return look_in_agent(directory, environment)
 
-        def find(directory: str) -> Brain:
+        def find(directory: str) -> Library:
             """Return the brain, opened and prepared, when the client was told that we begin."""
             try:
-                brain = self._workspace.find(directory, found=look(directory))
+                brains = self._workspace.find(directory, found=look(directory))
             except LessonsError:
                 begin()
                 raise
             try:
-                if not brain.layers[0].settings.hooks.daemon:
+                if not brains.members[0].settings.hooks.daemon:
                     raise _Declined
                 # This may take longer than a client waits: nothing is noted yet.
-                self._prepare(brain)
+                self._prepare(brains)
             except ConfigError:  # the client's own answer names the fault and leaves that brain out
                 raise _Declined from None
             begin()
-            return brain
+            return brains
 
         try:
             output, line = answer_event(
@@ -270,14 +273,14 @@ class _Daemon:
         answer = (f"{text}\n" if text else "" for text in (output, line))
         return [text.encode("utf-8", "replace") for text in answer]
 
-    def _prepare(self, brain: Brain) -> None:
+    def _prepare(self, brains: Library) -> None:
         """Read what the first answer from a brain would wait for."""
-        if brain not in self._warm:
-            for layer in brain.layers:
-                layer.ensure_indexed()
-                _ = layer.hook_journal  # opens it
-            brain.preflight(_SAMPLE, fresh=False, remember=False)
-            self._warm.add(brain)
+        if brains not in self._warm:
+            for brain in brains.members:
+                brain.ensure_indexed()
+                _ = brain.hook_journal  # opens it
+            brains.preflight(_SAMPLE, fresh=False, remember=False)
+            self._warm.add(brains)
 
     def _open_first(self, directory: str, named: str) -> None:
         """Load and open what the second event will ask for; what is wrong is told to that event."""
@@ -486,7 +489,7 @@ def describe(status: Mapping[str, Any]) -> str:
     line = (
         f"version {status['version']}, pid {status['pid']}, up {hours:.0f} h {minutes:.0f} min, "
         f"{status['memory_bytes'] / 1e6:.0f} MB, {counted(status['answered'], 'event')} answered, "
-        f"{counted(len(brains), 'brain')} open"
+        f"{counted(len(brains), 'brains')} open"
     )
     return f"{line}, last error: {status['last_error']}" if status["last_error"] else line
 

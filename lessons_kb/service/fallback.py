@@ -69,7 +69,7 @@ def _start_daemon(received: list[bytes]) -> None:
         # None of this is needed for the answer.
         from lessons_kb.brain.discovery import look
         from lessons_kb.service.daemon import start_daemon
-        from lessons_kb.store.settings import read_settings
+        from lessons_kb.store.brain_settings import read_settings
 
         roots = look(directory, os.environ, in_agent=True).trusted
         if all(read_settings(root)[0].hooks.daemon for root in list(roots)[:1]):

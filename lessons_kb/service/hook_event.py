@@ -14,9 +14,9 @@ from functools import partial
 
 from lessons_kb.agents.payloads import Payload, replaced_by, text_of
 from lessons_kb.agents.table import AGENTS, Agent, event_name, find_host, is_attended
+from lessons_kb.brain.brains import Brains
+from lessons_kb.brain.current_session import posted_session
 from lessons_kb.brain.discovery import Discovery, look_in_agent
-from lessons_kb.brain.injected import posted_session
-from lessons_kb.brain.layers import Layers
 from lessons_kb.hook_client import (
     AGAIN_VARIABLE,
     DEADLINE_SECONDS,
@@ -26,8 +26,9 @@ from lessons_kb.hook_client import (
 )
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import NOTHING, AgentTraits, Capabilities, HookEvent
+from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
-from lessons_kb.store.user_state import is_silenced, log_trouble, pin_directory
+from lessons_kb.store.session_notes import is_silenced, pin_directory
 
 _LATE_SECONDS = 3.0
 """An event without an id that comes again within this, after a late process, is the same one."""
@@ -40,7 +41,7 @@ def answer_event(
     *,
     cwd: str = os.sep,
     look: Callable[[str], Discovery] | None = None,
-    find: Callable[[str], Layers] | None = None,
+    find: Callable[[str], Brains] | None = None,
     leave_open: bool = False,
     posted_by: str = "",
 ) -> tuple[str, str]:

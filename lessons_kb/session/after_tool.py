@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from lessons_kb.brain.detection import Detected, find_detected, find_in_files
-from lessons_kb.guards.parse_call import parse_call
-from lessons_kb.learn.failure_signs import error_excerpt
+from lessons_kb.calls.failure_signs import error_excerpt
+from lessons_kb.calls.parse_call import parse_call
+from lessons_kb.find.detection import Detected, find_detected, find_in_files
 from lessons_kb.model import ACT_TOLD, DONE, Event
 from lessons_kb.session.record_event import Missed, as_seen, journal_events, outcome_of, read_missed
 from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
@@ -31,7 +31,7 @@ def answer(hook: Hook) -> Answer:
     The turn is not ended here, or the model would never read the guidance: the call that it makes
     in spite of it ends it.
     """
-    brain, event = hook.open_brains(), hook.event
+    brains, event = hook.open_brains(), hook.event
     if hook.state.is_refused(event.id):
         return NOTHING  # it was never made
     missed = read_missed(hook)
@@ -44,7 +44,7 @@ def answer(hook: Hook) -> Answer:
     events = [*missed.events, *as_seen((_with_lines(c, wrote) for c in calls), event.part)]
     late = _find_late(hook, ended)
     opened = find_opened(hook, [*(one for one, *_ in missed.events), *calls])
-    limits = read_limits(brain) if late else None  # bad settings cost no event
+    limits = read_limits(brains) if late else None  # bad settings cost no event
     block = None
     with hook.transaction() as state:
         missed.note(state)
@@ -94,8 +94,8 @@ def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
     before = {mark for call, mark in hook.state.stood_before if call == hook.event.call}
     if not (written and before):
         return []
-    found = find_in_files(hook.brain, written, hook.scope, without=before)
-    return [one for one in found if not is_kept_back(hook, one.layer, one.card)]
+    found = find_in_files(hook.brains, written, hook.scope, without=before)
+    return [one for one in found if not is_kept_back(hook, one.brain, one.card)]
 
 
 def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
@@ -107,9 +107,9 @@ def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
 def _find_late(hook: Hook, ended: Event) -> list[Found]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
-    detected = find_detected(hook.brain, (), failures=[ended.output])
-    found = [(one.layer, one.card) for one in detected[:1]]
-    if not (found and hook.brain.layers[0].settings.hooks.during_turn):
+    detected = find_detected(hook.brains, (), failures=[ended.output])
+    found = [(one.brain, one.card) for one in detected[:1]]
+    if not (found and hook.brains.members[0].settings.hooks.during_turn):
         found = find_for_error(hook, error_excerpt(ended.output))
     return [one for one in found if not is_kept_back(hook, *one)]
 
@@ -124,7 +124,7 @@ def _take_made(
     for one in wrote:
         if one.card.id not in known:
             text = tell_after(one, hook.event.directory)
-            state.expect(call, one.layer.alias, one.card.id, text)
+            state.expect(call, one.brain.alias, one.card.id, text)
             due = {"session": hook.event.context_id, "card": one.card.id, "at": hook.now}
-            one.layer.hook_journal.ledger.note(**due, occasion=hook.occasion, told=ACT_TOLD)
+            one.brain.hook_journal.ledger.note(**due, occasion=hook.occasion, told=ACT_TOLD)
     return state.take_matched(call, made=done)

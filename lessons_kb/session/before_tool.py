@@ -32,7 +32,12 @@ from dataclasses import dataclass, replace
 from functools import partial
 from glob import has_magic, iglob
 
-from lessons_kb.brain.detection import (
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains, refresh_in_hook
+from lessons_kb.calls.command_lines import find_changed, find_run, is_known, is_patch_command
+from lessons_kb.calls.parse_call import find_changes, find_documents, find_folder, parse_call
+from lessons_kb.detect.matcher import Change
+from lessons_kb.find.detection import (
     Detected,
     find_detected,
     find_in_files,
@@ -41,17 +46,12 @@ from lessons_kb.brain.detection import (
     place_change,
     place_creation,
 )
-from lessons_kb.brain.injected import Known, find_known, is_in_context
-from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers, refresh_in_hook
-from lessons_kb.brain.post_check import find_session_evidence
-from lessons_kb.brain.retrieve import find_usable
-from lessons_kb.brain.shared_server import find_in_call, read_card
-from lessons_kb.check.item_states import check_items
-from lessons_kb.detect.matcher import Change
-from lessons_kb.guards.command_lines import find_changed, find_run, is_known, is_patch_command
-from lessons_kb.guards.parse_call import find_changes, find_documents, find_folder, parse_call
+from lessons_kb.find.retrieve import find_usable
+from lessons_kb.find.shared_server import find_in_call, read_card
+from lessons_kb.ledger.given import Known, find_known, is_in_context
 from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
+from lessons_kb.outcome.post_check import find_session_evidence
+from lessons_kb.postcheck.item_states import check_items
 from lessons_kb.session.state import (
     BLOCK,
     GUARD,
@@ -108,7 +108,7 @@ _NOBODY = "A lesson asks for a human's permission, and nobody can be asked here;
 class _Concern:
     """A card that is about a call: it guards files of it, or describes a mistake that it makes."""
 
-    layer: Layer
+    brain: Brain
     card: Card
     files: Mapping[str, str]
     """Files of the call, with what each is noted as."""
@@ -133,7 +133,7 @@ def answer(hook: Hook) -> Answer:
     short where the session has them. A call that the model makes after it was told to stop ends
     the turn.
     """
-    brain, event = hook.open_brains(), hook.event
+    brains, event = hook.open_brains(), hook.event
     if line := _take_stop(hook):
         return Answer(stop_line=line)
     if event.spawns is not None:  # the event with which a subagent begins does not tell its prompt
@@ -145,31 +145,31 @@ def answer(hook: Hook) -> Answer:
         return NOTHING
     changed = redact_short(call.changed[0])[:200] if call.changed else ""
     hook.occasion = f"change {changed}" if changed else "command"
-    brain, concerns = _find_concerns(hook, call)
-    late = find_for_change(hook, brain, call.changes)
+    brains, concerns = _find_concerns(hook, call)
+    late = find_for_change(hook, brains, call.changes)
     before = None  # the mistakes that stand in its files, to know those that it adds
-    if call.written and has_detectors(hook.brain):
-        before = find_in_files(hook.brain, call.written, hook.scope)
+    if call.written and has_detectors(hook.brains):
+        before = find_in_files(hook.brains, call.written, hook.scope)
     if not (concerns or late or before is not None):
         return NOTHING
     can = replace(hook.can, ask=hook.can.ask and not hook.state.unattended)
     # Of a server's cards a client is told the ids, not where they lie.
-    told_from = brain.layers[0].root if event.posted else event.directory
-    limits = read_limits(brain)
+    told_from = brains.members[0].root if event.posted else event.directory
+    limits = read_limits(brains)
     known = find_known(limits.reinject_after, event.context_id)
     concerns, others = _choose_guards(concerns, known, hook.scope if call.place else "")
-    concerns = [one for one in concerns if not is_kept_back(hook, one.layer, one.card)]
-    others = [one for one in others if not is_kept_back(hook, one.layer, one.card)]
+    concerns = [one for one in concerns if not is_kept_back(hook, one.brain, one.card)]
+    others = [one for one in others if not is_kept_back(hook, one.brain, one.card)]
     more = [one for one in late if not is_in_context(known, *one)][MOST - hook.state.late :]
     late = [one for one in late if one not in more and not is_kept_back(hook, *one)]
     gates = [one for one in concerns if one.mistake or not _is_heeded(one.card, call)]
     mistakes = [one.mistake for one in concerns if one.mistake and call.changes]
     afters = [(one, tell_after(one, told_from)) for one in mistakes]
-    done = _find_done(hook, known, [*((one.layer, one.card) for one in concerns), *late])
+    done = _find_done(hook, known, [*((one.brain, one.card) for one in concerns), *late])
     with hook.transaction() as state:
         if event.again and event.id and (unsaid := state.take_back(event.id)):
-            for layer in brain.layers:  # what another process noted and did not get to say is new
-                layer.hook_journal.forget_context(event.context_id, unsaid)
+            for brain in brains.members:  # what another process noted and did not get to say is new
+                brain.hook_journal.forget_context(event.context_id, unsaid)
         ruling = _decide(state, event.id, can, gates, told_from)
         if ruling.refusal:  # the call is not made: nothing is expected of it
             afters, can = [], replace(can, inject=True)
@@ -184,7 +184,7 @@ def answer(hook: Hook) -> Answer:
         # What a human decides, or is told with the result anyway, is not told once more.
         told = ruling.question or any(about == MATCH for about, _text in state.waiting)
         for one, text in afters:
-            state.expect(event.call, one.layer.alias, one.card.id, "" if told else text)
+            state.expect(event.call, one.brain.alias, one.card.id, "" if told else text)
     if ruling.refusal:
         return Answer(refusal=message, block=block, lines=ruling.lines)
     return Answer(context=message, question=ruling.question, block=block)
@@ -249,7 +249,7 @@ def _choose_guards(
         for one in concerns
         if one.mistake
         or one.card.gate != NO_GATE
-        or is_in_context(known, one.layer, one.card)
+        or is_in_context(known, one.brain, one.card)
         or one in best
     ]
     return brought, [one for one in narrow if one not in brought]
@@ -308,8 +308,8 @@ def _name_reason(held: Sequence[_Concern], directory: str) -> str:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
         places.append(f"{names}{more} is changed or run")
-    cards = list(dict.fromkeys((one.layer, one.card) for one in held))[:_MAX_NAMED]
-    lessons = [name_card(layer, card, directory) for layer, card in cards]
+    cards = list(dict.fromkeys((one.brain, one.card) for one in held))[:_MAX_NAMED]
+    lessons = [name_card(brain, card, directory) for brain, card in cards]
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
 
 
@@ -333,7 +333,7 @@ def _tell(
     first few that are worth it are said again.
     """
     event = hook.event
-    prompt = hook.brain.layers[0].hook_journal.injections.turn(event.context_id)
+    prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
     shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
     keys: dict[str, None] = {}
     cards: dict[Found, bool] = {}  # whether it is worth saying again
@@ -345,9 +345,9 @@ def _tell(
         if not shown.issuperset(one.files.values()):
             # Of the many files of a broad pattern the first one is worth saying it again.
             broad = not one.mistake and all("**" in p or p[:1] == "*" for p in one.card.paths)
-            prefix = _key(one.layer, one.card, "")
+            prefix = _key(one.brain, one.card, "")
             was_shown = broad and any(key.startswith(prefix) for key in shown)
-            found = one.layer, one.card
+            found = one.brain, one.card
             cards[found] = cards.get(found, False) or not was_shown
             keys |= dict.fromkeys(one.files.values())
     state.shown += [[event.id, key, prompt] for key in keys if key not in shown]
@@ -356,10 +356,10 @@ def _tell(
     state.late += sum(not is_in_context(known, *one) for one in late)
     cards |= dict.fromkeys(late, True)
     again = [one for one in cards if cards[one] and is_in_context(known, *one)][:MOST]
-    told = {card.id: remind(layer, card, directory, done=done) for layer, card in again}
+    told = {card.id: remind(brain, card, directory, done=done) for brain, card in again}
     reminders = {card: text for card, text in told.items() if text}
     block, given = give(hook, limits, cards)
-    state.note_given([*given, *([layer.root, card.id] for layer, card in again)])
+    state.note_given([*given, *([brain.root, card.id] for brain, card in again)])
     state.brought += [[event.id, card] for _root, card in given]
     if not hook.can.lines:
         state.named += [hit.card.title for hit in block.lessons]
@@ -377,12 +377,12 @@ def _name_others(
     if not new:
         return ""
     event = hook.event
-    prompt = hook.brain.layers[0].hook_journal.injections.turn(event.context_id)
+    prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
     files = dict.fromkeys(file for one in new for file in one.files)
     keys = [f"{TITLES} {file}" for file in files]
     keys += [f"{TITLE} {key}" for one in new for key in one.files.values()]
     state.shown += [[event.id, key, prompt] for key in keys]
-    cards = [name_card(one.layer, one.card, directory) for one in new[:_MAX_NAMED]]
+    cards = [name_card(one.brain, one.card, directory) for one in new[:_MAX_NAMED]]
     more = f"; and {len(new) - _MAX_NAMED} more" if len(new) > _MAX_NAMED else ""
     names = ", ".join(map(show_path, [*files][:_MAX_NAMED]))
     return (
@@ -396,7 +396,7 @@ def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[st
     if not had:
         return frozenset()
     event, after = hook.event, hook.state.after
-    evidence = find_session_evidence(hook.journal, event.session, hook.brain.layers, after=after)
+    evidence = find_session_evidence(hook.journal, event.session, hook.brains.members, after=after)
     items = check_items(had, "", evidence).items
     return frozenset(item.item for item in items if item.state == SHOWN)
 
@@ -452,42 +452,42 @@ def _read_call(hook: Hook) -> _Call:
     )
 
 
-def _find_concerns(hook: Hook, call: _Call) -> tuple[Layers, list[_Concern]]:
+def _find_concerns(hook: Hook, call: _Call) -> tuple[Brains, list[_Concern]]:
     """Return the cards about a call, and the brain that they were found in.
 
     Mistakes come first, then the worst; a server's lessons are last, and about calls only where
     the user allows it: the nearest brain stands for theirs.
     """
-    brain = hook.brain
-    concerns = _find_local(brain, call)
-    if any(_is_stale(one.layer, one.card) for one in concerns):
-        brain = refresh_in_hook(brain)[0]
-        concerns = _find_local(brain, call)
+    brains = hook.brains
+    concerns = _find_local(brains, call)
+    if any(_is_stale(one.brain, one.card) for one in concerns):
+        brains = refresh_in_hook(brains)[0]
+        concerns = _find_local(brains, call)
     served = (one for one in hook.state.served if one.get("gate") != NO_GATE or one.get("detect"))
     if cards := [read_card(one) for one in served]:
         guarded, matches = find_in_call(cards, call.changed, call.placed(), call.commands)
-        layer = brain.layers[0]
-        mistakes = [Detected(layer=layer, card=card, matches=found) for card, found in matches]
+        brain = brains.members[0]
+        mistakes = [Detected(brain=brain, card=card, matches=found) for card, found in matches]
         concerns += map(_concern_of, mistakes)
-        concerns += (_make_concern(layer, card, files) for card, files in guarded)
+        concerns += (_make_concern(brain, card, files) for card, files in guarded)
         concerns.sort(key=lambda one: not one.mistake)
-    return brain, concerns
+    return brains, concerns
 
 
-def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
+def _find_local(brains: Brains, call: _Call) -> list[_Concern]:
     """Look into the last commit as it is: a hook before every call has no time for a scan."""
 
-    def search(one: Layer) -> list[_Concern]:
+    def search(one: Brain) -> list[_Concern]:
         matching = one.guarding(call.changed)
-        cards = find_usable(one, matching, brain.project)
+        cards = find_usable(one, matching, brains.project)
         return [_make_concern(one, card, matching[n]) for n, card in cards.items()]
 
     concerns = [
-        *map(_concern_of, find_detected(brain, call.placed(), call.commands, proposed=True))
+        *map(_concern_of, find_detected(brains, call.placed(), call.commands, proposed=True))
     ]
-    for layer in brain.layers if call.changed else ():
-        if layer.ensure_indexed():
-            concerns += layer.read(search)
+    for brain in brains.members if call.changed else ():
+        if brain.ensure_indexed():
+            concerns += brain.read(search)
     return sorted(
         concerns,
         key=lambda one: (
@@ -501,25 +501,25 @@ def _find_local(brain: Layers, call: _Call) -> list[_Concern]:
 
 def _concern_of(mistake: Detected) -> _Concern:
     files = [match.path for match in mistake.matches]
-    return replace(_make_concern(mistake.layer, mistake.card, files), mistake=mistake)
+    return replace(_make_concern(mistake.brain, mistake.card, files), mistake=mistake)
 
 
-def _make_concern(layer: Layer, card: Card, files: Iterable[str]) -> _Concern:
-    keys = {file: _key(layer, card, redact_short(file))[:300] for file in files}
-    return _Concern(layer=layer, card=card, files=keys)
+def _make_concern(brain: Brain, card: Card, files: Iterable[str]) -> _Concern:
+    keys = {file: _key(brain, card, redact_short(file))[:300] for file in files}
+    return _Concern(brain=brain, card=card, files=keys)
 
 
-def _key(layer: Layer, card: Card, file: str) -> str:
-    return f"{layer.alias}:{card.id}:{file}"
+def _key(brain: Brain, card: Card, file: str) -> str:
+    return f"{brain.alias}:{card.id}:{file}"
 
 
-def _is_stale(layer: Layer, card: Card) -> bool:
+def _is_stale(brain: Brain, card: Card) -> bool:
     """Tell whether a card's file is not what was read: it may have been put away meanwhile."""
     try:
-        stamp = signature(os.stat(os.path.join(layer.root, *card.id.split("/"))))
+        stamp = signature(os.stat(os.path.join(brain.root, *card.id.split("/"))))
     except OSError:
         return True
-    return layer.state is not None and f"{stamp}\n" not in f"{layer.state.manifest}\n"
+    return brain.state is not None and f"{stamp}\n" not in f"{brain.state.manifest}\n"
 
 
 def _is_heeded(card: Card, call: _Call) -> bool:

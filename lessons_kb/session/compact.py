@@ -6,19 +6,13 @@ import contextlib
 import os
 from dataclasses import replace
 
-from lessons_kb.brain.injected import find_cards, find_known
-from lessons_kb.brain.retrieve import find_harmful
-from lessons_kb.brain.session_titles import TITLES_OPEN
+from lessons_kb.find.titles import TITLES_OPEN
+from lessons_kb.ledger.effect import find_harmful
+from lessons_kb.ledger.given import find_cards, find_known
 from lessons_kb.model import SEVERITIES
 from lessons_kb.session.record_event import as_seen, journal_events
 from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
-from lessons_kb.session.turn_lessons import (
-    Found,
-    LessonLimits,
-    find_titles,
-    give,
-    read_limits,
-)
+from lessons_kb.session.turn_lessons import Found, LessonLimits, find_titles, give, read_limits
 from lessons_kb.store.files import read_tail
 
 _MAX_BYTES = 4_000_000
@@ -28,13 +22,13 @@ _LONG = 200_000
 
 def answer(hook: Hook) -> Answer:
     """Return the files of the session, its active lessons and the titles again."""
-    brain, event, can = hook.open_brains(), hook.event, hook.can
+    brains, event, can = hook.open_brains(), hook.event, hook.can
     with contextlib.suppress(OSError, ValueError):
         # Two within a moment are two, if the record has grown meanwhile.
         if not event.id and (size := os.path.getsize(event.transcript)):
             hook.event = event = replace(event, id=f"compaction {size}")
     events = as_seen([hook.as_event("compaction", text=event.text)], "")
-    limits = read_limits(brain)
+    limits = read_limits(brains)
     found = _find_active(hook, limits)
     titles = find_titles(hook) if can.lasting else ""  # what is built anew each time stays
     with hook.transaction() as state:
@@ -42,8 +36,8 @@ def answer(hook: Hook) -> Answer:
         signals = journal_events(hook, state, events)
         if hook.journal.events.last_number() == before:
             return NOTHING
-        for layer in brain.layers:
-            layer.hook_journal.forget_context(event.context_id)
+        for brain in brains.members:
+            brain.hook_journal.forget_context(event.context_id)
         state.shown = []
         block, given = give(hook, limits, found, counted=False)
         state.note_given(given)
@@ -58,18 +52,18 @@ def answer(hook: Hook) -> Answer:
 def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
     """Return the lessons that the session still has in its context, the worst first."""
     found: list[Found] = []
-    for layer, known in find_known(limits.reinject_after, hook.event.context_id).items():
-        cards = find_cards(layer, {card for card, _digest in known})
+    for brain, known in find_known(limits.reinject_after, hook.event.context_id).items():
+        cards = find_cards(brain, {card for card, _digest in known})
         cards = [card for card in cards if card.is_injectable]
         # Harmful ones may not be given where the settings say so.
-        withheld = find_harmful(layer, cards) if layer.settings.effect.withhold_harmful else ()
-        found += [(layer, card) for card in cards if card.id not in withheld]
+        withheld = find_harmful(brain, cards) if brain.settings.effect.withhold_harmful else ()
+        found += [(brain, card) for card in cards if card.id not in withheld]
     return sorted(found, key=lambda pair: (-SEVERITIES.index(pair[1].severity), pair[1].id))
 
 
 def catch_up(hook: Hook) -> Answer:
     """Return what a compaction took that no event told of, to stand before this event's answer."""
-    event, brain = hook.event, hook.open_brains()
+    event, brains = hook.event, hook.open_brains()
     if not hook.can.inject or not event.transcript:
         return NOTHING
     offset = hook.state.offset if hook.state.transcript == event.transcript else None
@@ -82,7 +76,7 @@ def catch_up(hook: Hook) -> Answer:
             state.offset = start + (place + 1 if place >= 0 else whole)
     if place < 0:
         return NOTHING
-    known = find_known(read_limits(brain).reinject_after, event.context_id)
+    known = find_known(read_limits(brains).reinject_after, event.context_id)
     marks = [f"{card})" for cards in known.values() for card, _digest in cards]
     marks += [TITLES_OPEN] if hook.state.titles_from else []
     if any(mark.encode() not in data[place:] for mark in marks):

@@ -8,18 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, look_in_agent, tell_below, tell_untrusted
-from lessons_kb.brain.layers import Layers
-from lessons_kb.errors import (
-    BrainNotFound,
-    ConfigError,
-    LessonsError,
-    StorageError,
-    Untrusted,
-)
+from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
 from lessons_kb.session.compact import catch_up
 from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook, HookEvent
-from lessons_kb.store.user_state import note_first, state_home, user_brain
+from lessons_kb.store.locations import state_home, user_brain
+from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.token_estimate import count_bytes
 
 HANDLERS: Mapping[str, str] = {
@@ -43,7 +38,7 @@ def respond(
     capabilities: Capabilities,
     *,
     look: Callable[[str], Discovery] = look_in_agent,
-    find: Callable[[str], Layers] | None = None,
+    find: Callable[[str], Brains] | None = None,
     leave_open: bool = False,
 ) -> Answer:
     """Return the answer to an event, an empty one where no trusted brain holds.
@@ -61,7 +56,7 @@ def respond(
         answer = _add_troubles(_answer(hook), hook)
         if not answer.language and (answer.block or answer.named or answer.check):
             with contextlib.suppress(ConfigError):  # a server's lessons come without settings
-                settings = hook.brain.layers[0].settings
+                settings = hook.brains.members[0].settings
                 language, footer = settings.language, settings.hooks.footer
                 answer = replace(answer, language=language, footer=footer)
     except (BrainNotFound, Untrusted):
@@ -107,10 +102,10 @@ def _add_troubles(answer: Answer, hook: Hook) -> Answer:
     The user is told only by the event's own machine: troubles name files, which are no business of
     a client's.
     """
-    layers, session = hook.brain.layers, hook.event.session
+    brains, session = hook.brains.members, hook.event.session
     shows = hook.can.lines and not hook.event.posted
     lines = list(answer.lines)
-    if broken := next((layer for layer in layers if layer.journal_trouble), None):
+    if broken := next((brain for brain in brains if brain.journal_trouble), None):
         trouble, cache = broken.journal_trouble, broken.cache
         if note_first(cache, f"logged {session}", unknown=not answer.trouble):
             answer = replace(answer, trouble=trouble)
@@ -119,9 +114,9 @@ def _add_troubles(answer: Answer, hook: Hook) -> Answer:
         if shows and note_first(cache, f"told {session}", unknown=at_edge):
             lines.append(f"lessons: lessons still arrive, but nothing is recorded: {trouble}")
     with contextlib.suppress(StorageError):  # what the index said of it is in the answer already
-        faults = [layer.find_fault() for layer in layers if shows]
+        faults = [brain.find_fault() for brain in brains if shows]
         told = [f"{fault}; until then this brain is silent" for fault in faults if fault]
-        told += [layer.tell_beyond() for layer in layers if shows]
+        told += [brain.tell_beyond() for brain in brains if shows]
         lines += [f"Lessons: {one}" for one in told if one and _is_new(hook, "fault", one)]
     return replace(answer, lines=tuple(lines)) if len(lines) > len(answer.lines) else answer
 

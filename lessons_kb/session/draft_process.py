@@ -14,21 +14,21 @@ from __future__ import annotations
 import contextlib
 import os
 
-from lessons_kb.brain.brain import Brain
+from lessons_kb.library import Library
 from lessons_kb.process.programs import start_draft_process
 from lessons_kb.session.state import Hook, lend_memory
-from lessons_kb.store.user_state import log_trouble
+from lessons_kb.store.error_log import log_trouble
 
 
 def start_drafting(hook: Hook) -> None:
     """Start a detached run of ``draft_session``: git and thousands of events take their time."""
     if hook.event.posted or hook.journal.trouble:
         return  # its repository is elsewhere, or what this session did was not written
-    layers = hook.brain.layers
-    roots = [layer.root for layer in layers]
+    brains = hook.brains.members
+    roots = [brain.root for brain in brains]
     event = hook.event
     start_draft_process(
-        event.agent, event.session, event.directory, roots=roots, cache=layers[0].cache
+        event.agent, event.session, event.directory, roots=roots, cache=brains[0].cache
     )
 
 
@@ -39,14 +39,14 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
     a minute at most.
     """
     try:
-        with Brain.open(*roots, directory=directory) as brain:
-            drafts, layer = brain.drafts, brain.layers[0]
+        with Library.open(*roots, directory=directory) as brains:
+            drafts, brain = brains.drafts, brains.members[0]
             known = set(drafts.ids())
             with contextlib.suppress(FileNotFoundError):  # another run that was late has taken it
                 os.unlink(mark)
             made = drafts.collect(session)
             if fresh := [draft.id for draft in made if draft.id not in known]:
-                with lend_memory(layer.hook_journal, session) as state:
+                with lend_memory(brain.hook_journal, session) as state:
                     state.drafted += len(fresh)
                     state.drafts += fresh
     except Exception as error:  # nobody watches this process

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 
-from lessons_kb.brain.injected import OUTCOME, note_given, note_offered, outcome
-from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import refresh_in_hook
-from lessons_kb.brain.session_titles import find_place
-from lessons_kb.brain.shared_server import Asking, ask_server
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import refresh_in_hook
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.find.shared_server import Asking, ask_server
+from lessons_kb.find.titles import find_place
+from lessons_kb.ledger.given import OUTCOME, note_given, note_offered, outcome
 from lessons_kb.model import SERVED, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR
@@ -30,7 +30,8 @@ from lessons_kb.session.state import (
 from lessons_kb.session.turn_lessons import find_titles, is_kept_back
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import redact_event, redact_record
-from lessons_kb.store.user_state import note_first, state_home, user_settings_path
+from lessons_kb.store.locations import state_home, user_settings_path
+from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.paths import show_path
 
 _DRAFT_LINE = (
@@ -45,7 +46,7 @@ def answer(hook: Hook) -> Answer:
 
     Where the agent forgets them with the next call of the model, it gets the same again.
     """
-    brain, event, can = hook.open_brains(), hook.event, hook.can
+    brains, event, can = hook.open_brains(), hook.event, hook.can
     session = event.context_id
     if event.repeats and hook.state.told[:1] == [event.id]:
         return Answer(context=hook.state.told[1])
@@ -54,18 +55,18 @@ def answer(hook: Hook) -> Answer:
     _forget_unheard(hook, prompt)
     asking = _ask(hook, prompt.text)
     try:
-        brain, trouble = refresh_in_hook(brain)
+        brains, trouble = refresh_in_hook(brains)
     except (StorageError, ConfigError) as error:
         return _answer_alone(hook, prompt, missed, asking, error)
-    settings = brain.layers[0].settings
+    settings = brains.members[0].settings
 
-    def find_file(layer: Layer, hit: Hit) -> str:
+    def find_file(brain: Brain, hit: Hit) -> str:
         """Return the file of a card as the agent opens it, "" where it would have to ask."""
         if event.posted or SERVED in hit.card.id:
             return ""
-        return show_path(find_place(brain, layer, hit.card.id, hook.access))
+        return show_path(find_place(brains, brain, hit.card.id, hook.access))
 
-    block, homes = brain.find_block(
+    block, homes = brains.find_block(
         event.text,
         occasion="prompt",
         session=session or None,
@@ -81,14 +82,14 @@ def answer(hook: Hook) -> Answer:
     )
     # Due where the session has none yet, or the lost answer to this very prompt had carried them.
     due = hook.state.titles_from in ("", event.id if event.again else "")
-    titles = find_titles(hook, brain) if due and can.lasting else ""
+    titles = find_titles(hook, brains) if due and can.lasting else ""
     evidence = _tell_draft(hook) if hook.state.drafts else ""
     prompt = replace(prompt, record=redact_record({OUTCOME: outcome(block)}))
     with _new_turn(hook, prompt, missed) as state:
         if state is None:
             return NOTHING
-        for layer in brain.layers:
-            layer.hook_journal.next_turn(session)
+        for brain in brains.members:
+            brain.hook_journal.next_turn(session)
         state.cards = note_given(homes, block, session, at=hook.now)
         note_offered(homes, block, session, at=hook.now)
         state.near = [
@@ -114,10 +115,10 @@ def answer(hook: Hook) -> Answer:
 
 def _tell_draft(hook: Hook) -> str:
     """Return the line that hands the model the newest draft of its session, "" without one."""
-    layer, command = hook.brain.layers[0], hook.can.review.replace("lessons-review", "lesson")
-    if not (command and layer.settings.hooks.draft_line) or hook.event.part:
+    brain, command = hook.brains.members[0], hook.can.review.replace("lessons-review", "lesson")
+    if not (command and brain.settings.hooks.draft_line) or hook.event.part:
         return ""
-    folder = DraftFolder(layer.root)
+    folder = DraftFolder(brain.root)
     known = ((name, folder.facts_of(name)) for name in reversed(hook.state.drafts))
     name = next((name for name, facts in known if facts and facts.get("state") == "open"), "")
     return _DRAFT_LINE.format(name=name, command=command) if name else ""
@@ -170,9 +171,9 @@ def _forget_unheard(hook: Hook, prompt: Event) -> None:
     if noted and not event.again:
         return
     unheard = {card for _root, card in state.cards} if waits or noted else set()
-    for layer in hook.brain.layers:
+    for brain in hook.brains.members:
         cards = unheard if hook.can.lasting else None
-        layer.hook_journal.forget_context(event.context_id, cards, opened=False)
+        brain.hook_journal.forget_context(event.context_id, cards, opened=False)
 
 
 def _ask(hook: Hook, prompt: str) -> Asking | None:
@@ -180,7 +181,7 @@ def _ask(hook: Hook, prompt: str) -> Asking | None:
     if hook.event.posted or not os.path.exists(user_settings_path()):
         return None
     try:
-        project = hook.brain.project
+        project = hook.brains.project
     except ConfigError:  # told where the brain itself is asked
         project = None
     return ask_server(
@@ -196,9 +197,9 @@ def _answer_alone(
     error: StorageError | ConfigError,
 ) -> Answer:
     """Answer with the server's lessons alone; raises ``error`` where there are none."""
-    settings, layer = PreflightSettings(), hook.brain.layers[0]
+    settings, brain = PreflightSettings(), hook.brains.members[0]
     told = asking.collect() if asking is not None else ()
-    hits = [hit for hit in told if not is_kept_back(hook, layer, hit.card)]
+    hits = [hit for hit in told if not is_kept_back(hook, brain, hit.card)]
     block = hook.can.pack_known(hits[: settings.max_lessons], settings)
     with _new_turn(hook, prompt, missed) as state:
         if state is None:

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from lessons_kb.guards.parse_call import kind_of_failure, parse_call
+from lessons_kb.calls.parse_call import kind_of_failure, parse_call
 from lessons_kb.guards.session_guards import Watch
 from lessons_kb.model import Event, Signal
 from lessons_kb.session.state import Hook, HookEvent, SessionMemory

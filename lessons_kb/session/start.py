@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import contextlib
 
-from lessons_kb.brain.injected import read_withholding
-from lessons_kb.brain.verdicts import find_withheld_before
 from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.ledger.withheld import read_withholding
+from lessons_kb.outcome.why import find_withheld_before
 from lessons_kb.session import prompt
 from lessons_kb.session.record_event import Missed, skip_record
 from lessons_kb.session.state import START, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles
 from lessons_kb.store.draft_files import DraftFolder
-from lessons_kb.store.user_state import note_first, state_home
+from lessons_kb.store.locations import state_home
+from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.sanitize import clean_line
 
 _WEEK = 7 * 86_400
@@ -23,12 +24,12 @@ def answer(hook: Hook) -> Answer:
 
     With a first prompt known already, that is answered as well.
     """
-    layer, event = hook.open_brains().layers[0], hook.event
+    brain, event = hook.open_brains().members[0], hook.event
     if event.text:
         return prompt.answer(hook)
     record = Missed() if hook.state.transcript == event.transcript else skip_record(event)
     # Those of a posted session are the server's.
-    count = 0 if event.posted else len(DraftFolder(layer.root).ids())
+    count = 0 if event.posted else len(DraftFolder(brain.root).ids())
     titles = find_titles(hook) if event.takes_context else ""
     withheld = _tell_withheld(hook)
     with hook.transaction() as state:
@@ -41,7 +42,7 @@ def answer(hook: Hook) -> Answer:
             state.drafted, state.offered = count, True
         lines = withheld + state.tell_drafted(hook.can)
     with contextlib.suppress(ConfigError, StorageError):
-        hook.journal.prune_daily(lambda: layer.settings.journal.retention_days, now=hook.now)
+        hook.journal.prune_daily(lambda: brain.settings.journal.retention_days, now=hook.now)
     return Answer(context=context, lines=lines)
 
 
@@ -49,8 +50,8 @@ def _tell_withheld(hook: Hook) -> tuple[str, ...]:
     """Return the line for the user that names, once, what an earlier session was not told."""
     with contextlib.suppress(ConfigError, StorageError):
         if hook.can.lines and read_withholding().withhold:
-            session, cards = find_withheld_before(hook.brain.layers, hook.now - _WEEK)
-            footer = hook.brain.layers[0].settings.hooks.footer
+            session, cards = find_withheld_before(hook.brains.members, hook.now - _WEEK)
+            footer = hook.brains.members[0].settings.hooks.footer
             if footer and cards and note_first(state_home(), f"withheld {session}", unknown=False):
                 names = ", ".join(dict.fromkeys(map(clean_line, cards)))
                 return (f"Lessons withheld from your last session, to compare: {names}",)

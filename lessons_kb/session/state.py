@@ -12,16 +12,16 @@ from functools import cached_property
 from typing import Any
 from zlib import crc32
 
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, require
-from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers
-from lessons_kb.brain.session_titles import Access, is_whole
+from lessons_kb.calls.parse_call import digest_arguments
 from lessons_kb.config import PreflightSettings
-from lessons_kb.guards.parse_call import digest_arguments
+from lessons_kb.find.titles import Access, is_whole
 from lessons_kb.model import Card, Check, Event, Hit, Preflight
 from lessons_kb.preflight.block import pack
 from lessons_kb.store.journal import SESSION_STATE, Journal
-from lessons_kb.store.user_state import git_top
+from lessons_kb.store.locations import git_top
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 
 
@@ -179,7 +179,7 @@ NOTHING = Answer()
 _ENDLESS = 1_000_000_000
 
 
-_NO_BRAINS = Layers((), directory="", project=None)
+_NO_BRAINS = Brains((), directory="", project=None)
 
 
 @dataclass(eq=False, kw_only=True)
@@ -190,31 +190,31 @@ class Hook:
     can: Capabilities
     look: Callable[[str], Discovery]
     """Finds the brains around a directory."""
-    find: Callable[[str], Layers] | None = None
+    find: Callable[[str], Brains] | None = None
     """Opens the brains of a directory, or finds them open; they stay so: see ``open_brains``."""
     occasion: str = "prompt"
     """What lessons are due for, as the ledger calls it."""
-    brain: Layers = _NO_BRAINS
-    """The trusted layers, none before ``open_brains``."""
+    brains: Brains = _NO_BRAINS
+    """The trusted brains, none before ``open_brains``."""
 
-    def open_brains(self) -> Layers:
+    def open_brains(self) -> Brains:
         """Open the trusted brains, once; each handler does this first.
 
         Raises Untrusted or BrainNotFound when there are none. In the daemon ``find`` also tells the
         client that the answer has begun, or declines, by an exception that no handler catches, and
         the client answers itself: so nothing may be noted before.
         """
-        if not self.brain.layers and self.find is not None:
-            self.brain = self.find(self.event.directory)
-        elif not self.brain.layers:
+        if not self.brains.members and self.find is not None:
+            self.brains = self.find(self.event.directory)
+        elif not self.brains.members:
             roots = require(self.found).trusted
-            self.brain = Layers.open(*roots, directory=self.event.directory)
-        return self.brain
+            self.brains = Brains.open(*roots, directory=self.event.directory)
+        return self.brains
 
     @property
     def journal(self) -> Journal:
         """The journal of the nearest trusted brain."""
-        return self.brain.layers[0].hook_journal
+        return self.brains.members[0].hook_journal
 
     @cached_property
     def found(self) -> Discovery:
@@ -264,7 +264,7 @@ class Hook:
     def close(self) -> None:
         """Close what was opened here."""
         if self.find is None:
-            self.brain.close()
+            self.brains.close()
 
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
@@ -385,10 +385,10 @@ class SessionMemory:
         """Tell whether we refused a call."""
         return any(call and call == one for one, _key in self.refused)
 
-    def note_late(self, call: str, found: list[tuple[Layer, Card]]) -> list[tuple[Layer, Card]]:
+    def note_late(self, call: str, found: list[tuple[Brain, Card]]) -> list[tuple[Brain, Card]]:
         """Return which lessons no change or error has brought in this session, and note them."""
         shown = {key for _call, key, *_prompt in self.shown}
-        keys = {f"late {layer.alias}:{card.id}": (layer, card) for layer, card in found}
+        keys = {f"late {brain.alias}:{card.id}": (brain, card) for brain, card in found}
         new = [key for key in keys if key not in shown]
         self.shown += [[call, key] for key in new]
         return [keys[key] for key in new]
@@ -436,11 +436,11 @@ class SessionMemory:
                 self.waiting.append([about, text])
         return "\n\n".join(given)
 
-    def expect(self, call: str, brain: str, card: str, text: str) -> None:
+    def expect(self, call: str, brains: str, card: str, text: str) -> None:
         """Note that a call is about to make a card's mistake; ``text`` is told once a session."""
         if any(key == _mark(text) for _call, key, *_prompt in self.shown):
             text = ""
-        self.matched.append([call, brain, card, text])
+        self.matched.append([call, brains, card, text])
 
     def take_matched(self, call: str, *, made: bool) -> list[str]:
         """Forget what was found in a call before it was made; return what is told if it was."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import is_settings_moved
-from lessons_kb.brain.injected import find_cards
-from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.post_check import (
+from lessons_kb.find.shared_server import read_card
+from lessons_kb.ledger.given import find_cards
+from lessons_kb.model import CONTRADICTED, DENIED, Card
+from lessons_kb.outcome.post_check import (
     check_answer,
     count_items,
     find_session_evidence,
@@ -17,8 +19,6 @@ from lessons_kb.brain.post_check import (
     note_checked,
     settle,
 )
-from lessons_kb.brain.shared_server import read_card
-from lessons_kb.model import CONTRADICTED, DENIED, Card
 from lessons_kb.session.draft_process import start_drafting
 from lessons_kb.session.record_event import find_answer, journal_events, read_missed
 from lessons_kb.session.state import BLOCK, NOTHING, Answer, Hook
@@ -44,7 +44,7 @@ def answer(hook: Hook) -> Answer:
 
 def _end_turn(hook: Hook) -> Answer:
     """Journal the answer, tell of drafts made since, and check the turn against its lessons."""
-    event, journal, brain = hook.event, hook.journal, hook.brain
+    event, journal, brains = hook.event, hook.journal, hook.brains
     missed = read_missed(hook)
     row = redact_event(hook.as_event("answer", text=event.text))
     with hook.transaction() as state:
@@ -57,30 +57,30 @@ def _end_turn(hook: Hook) -> Answer:
         waits = any(about == BLOCK for about, _text in state.waiting)
         cards = [] if waits else state.cards
     look = "" if event.posted else hook.scope
-    settle(brain, journal, event.session, folder=look)
+    settle(brains, journal, event.session, folder=look)
     said = Answer(lines=lines)
     if not cards or not event.text:
         return said
     served = [one for one in state.served if one.get("id") in {card_id for _root, card_id in cards}]
-    given: list[tuple[Layer, Card]] = []
-    for layer in brain.layers:
-        ids = {card_id for root, card_id in cards if root == layer.root}
-        given += ((layer, card) for card in find_cards(layer, ids))
-    given += [(brain.layers[0], read_card(one)) for one in served]  # whose journal remembers them
-    settings = brain.layers[0].settings
-    ranked = find_ranked(brain.layers, event.context_id) if settings.hooks.close else {}
+    given: list[tuple[Brain, Card]] = []
+    for brain in brains.members:
+        ids = {card_id for root, card_id in cards if root == brain.root}
+        given += ((brain, card) for card in find_cards(brain, ids))
+    given += [(brains.members[0], read_card(one)) for one in served]  # whose journal remembers them
+    settings = brains.members[0].settings
+    ranked = find_ranked(brains.members, event.context_id) if settings.hooks.close else {}
     numbered = {
         rank: card.id
         for rank, found in ranked.items()
-        for layer, card in given
-        if found == [(layer, card.id)]
+        for brain, card in given
+        if found == [(brain, card.id)]
     }
-    evidence = find_session_evidence(journal, event.session, brain.layers, after=state.after)
-    told = [card for _layer, card in given]
-    check = check_answer(brain, event.text, told, evidence, numbered, look=not event.posted)
+    evidence = find_session_evidence(journal, event.session, brains.members, after=state.after)
+    told = [card for _brain, card in given]
+    check = check_answer(brains, event.text, told, evidence, numbered, look=not event.posted)
     is_changed = is_change(evidence)
     # What a client names as its directory is not looked up on a server.
-    if is_changed and (event.posted or not is_settings_moved(brain.directory)):
+    if is_changed and (event.posted or not is_settings_moved(brains.directory)):
         check = judge(check, event.text, evidence, within=_JUDGE_SECONDS)
     count_items(given, check, at=hook.now)
     note_checked(journal, row, cards, numbered, served)
@@ -96,15 +96,15 @@ def _end_turn(hook: Hook) -> Answer:
     return replace(said, check=check) if known else said
 
 
-def find_ranked(layers: Iterable[Layer], session: str) -> dict[int, list[tuple[Layer, str]]]:
+def find_ranked(brains: Iterable[Brain], session: str) -> dict[int, list[tuple[Brain, str]]]:
     """Return the lessons by their number in the blocks of the latest turn that had any.
 
     Each brain counts turns from when it was first asked: how many came since is comparable.
     """
-    rows = [(x, *row) for x in layers for row in x.hook_journal.injections.ranked(session)]
-    latest = min((since for _layer, since, _rank, _card in rows), default=0)
-    ranked: dict[int, list[tuple[Layer, str]]] = {}
-    for layer, since, rank, card in rows:
+    rows = [(x, *row) for x in brains for row in x.hook_journal.injections.ranked(session)]
+    latest = min((since for _brain, since, _rank, _card in rows), default=0)
+    ranked: dict[int, list[tuple[Brain, str]]] = {}
+    for brain, since, rank, card in rows:
         if since == latest:
-            ranked.setdefault(rank, []).append((layer, card))
+            ranked.setdefault(rank, []).append((brain, card))
     return ranked

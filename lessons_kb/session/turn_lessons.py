@@ -10,23 +10,22 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, replace
 from math import log
 
-from lessons_kb.brain.detection import Detected, is_card_file
-from lessons_kb.brain.injected import (
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains, refresh_in_hook
+from lessons_kb.config import PreflightSettings
+from lessons_kb.detect.matcher import Change, Match
+from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
+from lessons_kb.find.detection import Detected, is_card_file
+from lessons_kb.find.titles import build_titles, find_card
+from lessons_kb.ledger.given import (
     card_digest,
     find_cards,
     find_known,
     is_in_context,
-    is_withheld,
     note_given,
     note_taken,
-    read_withholding,
 )
-from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import Layers, refresh_in_hook
-from lessons_kb.brain.session_titles import build_titles, find_card
-from lessons_kb.config import PreflightSettings
-from lessons_kb.detect.matcher import Change, Match
-from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
+from lessons_kb.ledger.withheld import is_withheld, read_withholding
 from lessons_kb.model import DONE, OPENED, SERVED, Card, Event, Hit, Preflight, Query
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
@@ -51,37 +50,37 @@ _FEW = 3
 _LEAST_CARDS = 16
 """A smaller brain is taken for one of so many: few cards cannot tell how rare a name is."""
 
-Found = tuple[Layer, Card]
+Found = tuple[Brain, Card]
 
 
-def is_kept_back(hook: Hook, layer: Layer, card: Card) -> bool:
+def is_kept_back(hook: Hook, brain: Brain, card: Card) -> bool:
     """Tell whether a lesson is withheld from the session; if so, the ledger notes the occasion."""
-    return is_withheld(layer, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
+    return is_withheld(brain, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
 
 
-def find_for_change(hook: Hook, brain: Layers, changes: Sequence[Change]) -> list[Found]:
+def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> list[Found]:
     """Return the lessons that some changes bring, best first, those with something to do.
 
     A change shares words with many a lesson of its repository: what tells is that it has names of
     the code that one lesson has, and few others; and that it says what the title says, or takes
     out such a name, unless the prompt spoke of the lesson.
     """
-    changed = (one for one in changes if not is_card_file(brain, one.path))
+    changed = (one for one in changes if not is_card_file(brains, one.path))
     text = "\n".join(f"{one.path}\n{one.before}\n{one.after}" for one in changed)[:_MAX_TEXT]
     names = find_names(text)
     found: list[Found] = []
-    for place, (layer, hit, at_prompt) in enumerate(_search(brain, text, hook.state)):
+    for place, (brain, hit, at_prompt) in enumerate(_search(brains, text, hook.state)):
         card, first = hit.card, place == 0
         if not card.is_title_only:
-            own = names & find_names(_read(layer, card))
-            nats = _weigh_names(layer, own)
+            own = names & find_names(_read(brain, card))
+            nats = _weigh_names(brain, own)
             # The text is looked at once more only for what is about to be given.
             if is_due(hit.confidence, nats, first=first, at_prompt=at_prompt) and (
                 at_prompt >= NEAR
                 or is_named(card, frozenset(analyze(text)))
                 or own & _find_gone(changes)
             ):
-                found.append((layer, card))
+                found.append((brain, card))
     return found
 
 
@@ -94,39 +93,39 @@ def _find_gone(changes: Sequence[Change]) -> set[str]:
 
 def find_for_error(hook: Hook, text: str) -> list[Found]:
     """Return the lesson that an error brings, if any."""
-    for layer, hit, at_prompt in _search(hook.brain, text, hook.state):
+    for brain, hit, at_prompt in _search(hook.brains, text, hook.state):
         if is_sure(hit.confidence, at_prompt=at_prompt):
-            return [(layer, hit.card)]
+            return [(brain, hit.card)]
     return []
 
 
-def _search(brain: Layers, text: str, state: SessionMemory) -> Iterator[tuple[Layer, Hit, float]]:
+def _search(brains: Brains, text: str, state: SessionMemory) -> Iterator[tuple[Brain, Hit, float]]:
     """Yield what passes the gate, with its confidence at the prompt, where few were given so."""
-    if state.late >= MOST or not text.strip() or not brain.layers[0].settings.hooks.during_turn:
+    if state.late >= MOST or not text.strip() or not brains.members[0].settings.hooks.during_turn:
         return
-    if not all(layer.ensure_indexed() for layer in brain.layers):
+    if not all(brain.ensure_indexed() for brain in brains.members):
         return  # a hook does not wait for a whole index
     near = {name: float(confidence) for name, confidence in state.near}
-    for layer, hit in brain.find_lessons(Query(text=text, limit=_LOOKED_AT + len(state.cards))):
+    for brain, hit in brains.find_lessons(Query(text=text, limit=_LOOKED_AT + len(state.cards))):
         if hit.passed:
-            yield layer, hit, near.get(shown_name(hit), 0.0)
+            yield brain, hit, near.get(shown_name(hit), 0.0)
 
 
-def _read(layer: Layer, card: Card) -> str:
+def _read(brain: Brain, card: Card) -> str:
     try:
-        return read_inside(layer.root, card.id, limit=layer.settings.index.max_file_bytes).decode(
+        return read_inside(brain.root, card.id, limit=brain.settings.index.max_file_bytes).decode(
             "utf-8", "replace"
         )
     except (LessonsError, OSError):  # it was moved just now
         return ""
 
 
-def _weigh_names(layer: Layer, names: Iterable[str]) -> float:
+def _weigh_names(brain: Brain, names: Iterable[str]) -> float:
     """Return the nats of the names that no common text holds, nor more than a few cards."""
     found = {terms[-1] for name in names if (terms := analyze(name))}
     rare = [term for term in found if get_share(term) is None]
-    held = layer.read(lambda one: one.reader.document_frequencies(rare) if one.reader else {})
-    cards = max(layer.state.cards if layer.state else 0, _LEAST_CARDS)
+    held = brain.read(lambda one: one.reader.document_frequencies(rare) if one.reader else {})
+    cards = max(brain.state.cards if brain.state else 0, _LEAST_CARDS)
     counts = (max(held.get(term, 0), 1) for term in rare)
     return sum(log((cards + 1) / count) for count in counts if count <= _FEW)
 
@@ -136,17 +135,17 @@ class LessonLimits:
     """What giving lessons takes from settings: read before a transaction, which touches no file."""
 
     packing: PreflightSettings
-    reinject_after: Mapping[Layer, int]
+    reinject_after: Mapping[Brain, int]
     """Prompts after which a lesson is no longer in the context."""
 
 
-def read_limits(brain: Layers) -> LessonLimits:
+def read_limits(brains: Brains) -> LessonLimits:
     """Return the limits of the brains, and open their journals."""
-    for layer in brain.layers:
-        _ = layer.hook_journal
-    settings = {layer: layer.settings.preflight for layer in brain.layers}
-    after = {layer: one.reinject_after for layer, one in settings.items()}
-    return LessonLimits(packing=settings[brain.layers[0]], reinject_after=after)
+    for brain in brains.members:
+        _ = brain.hook_journal
+    settings = {brain: brain.settings.preflight for brain in brains.members}
+    after = {brain: one.reinject_after for brain, one in settings.items()}
+    return LessonLimits(packing=settings[brains.members[0]], reinject_after=after)
 
 
 def give(
@@ -157,17 +156,17 @@ def give(
     Those that the session has in its context are left out. Unless it is ``counted``, the block
     costs nothing.
     """
-    ids = [card.id for _layer, card in found]
+    ids = [card.id for _brain, card in found]
     session = hook.event.context_id
     known = find_known(limits.reinject_after, session)
-    homes: dict[tuple[str, str], Layer] = {}
+    homes: dict[tuple[str, str], Brain] = {}
     missing: list[Hit] = []
-    for layer, card in found:
-        alias = layer.alias if ids.count(card.id) > 1 else ""
+    for brain, card in found:
+        alias = brain.alias if ids.count(card.id) > 1 else ""
         hit = Hit(card=card, score=1.0, bm25=0.0, passed=True, brain=alias)
-        if not is_in_context(known, layer, card):
+        if not is_in_context(known, brain, card):
             missing.append(hit)
-            homes[alias, card.id] = layer
+            homes[alias, card.id] = brain
     block = hook.can.pack_known(missing, limits.packing)
     given = note_given(homes, block, session, at=hook.now, occasion=hook.occasion, counted=counted)
     return block, given
@@ -187,7 +186,7 @@ def tell_before(detected: Iterable[Detected], directory: str, *, given: Containe
     The titles of the cards that are ``given`` stand in the block that comes with it.
     """
     lines = [
-        f"- {name_place(match)} — {name_card(one.layer, one.card, directory, given=given)}"
+        f"- {name_place(match)} — {name_card(one.brain, one.card, directory, given=given)}"
         for one in detected
         for match in one.matches
     ]
@@ -200,16 +199,16 @@ def tell_after(one: Detected, directory: str) -> str:
     places = ", ".join(map(name_place, one.matches[:_MAX_LINES]))
     return (
         f"The change went in with {places}, a mistake that a lesson describes: "
-        f"{name_card(one.layer, one.card, directory)}. Fix it, or say why it is right here."
+        f"{name_card(one.brain, one.card, directory)}. Fix it, or say why it is right here."
     )
 
 
-def remind(layer: Layer, card: Card, directory: str, *, done: Container[str] = ()) -> str:
+def remind(brain: Brain, card: Card, directory: str, *, done: Container[str] = ()) -> str:
     """Return a card's title and its first items that are not ``done``, in at most 60 tokens.
 
     "" where nothing is left to do: a title alone is no lesson.
     """
-    place = name_card(layer, card, directory, given={card.id})
+    place = name_card(brain, card, directory, given={card.id})
     title = defang_line(card.title)[:_MAX_TITLE]
     while estimate_tokens(f"{title}{place}") > _MAX_HEAD and len(title) > _LEAST:
         title = f"{title[:-5]}…"
@@ -233,9 +232,9 @@ def name_place(match: Match) -> str:
     return f"{place}`{defang_line(redact(match.text))}`"
 
 
-def name_card(layer: Layer, card: Card, directory: str, *, given: Container[str] = ()) -> str:
+def name_card(brain: Brain, card: Card, directory: str, *, given: Container[str] = ()) -> str:
     """Return a card's title and where its file lies, that alone of a card that is ``given``."""
-    place = card.id if SERVED in card.id else os.path.join(layer.root, card.id)
+    place = card.id if SERVED in card.id else os.path.join(brain.root, card.id)
     place = show_path(relative_path(place, directory))
     title = defang_line(card.title)[:_MAX_TITLE]
     return place if card.id in given else f"“{title}” ({place})"
@@ -244,7 +243,7 @@ def name_card(layer: Layer, card: Card, directory: str, *, given: Container[str]
 _SHOW = r"\blessons show ([^\s;&|-][^\s;&|]*)"
 
 
-def find_titles(hook: Hook, brain: Layers | None = None) -> str:
+def find_titles(hook: Hook, brains: Brains | None = None) -> str:
     """Return the titles of the cards that the agent can open, "" where it can open none.
 
     ``brain`` was looked at for changed files just now.
@@ -255,7 +254,7 @@ def find_titles(hook: Hook, brain: Layers | None = None) -> str:
     session = hook.event.context_id if read_withholding().withhold else ""
     try:
         return build_titles(
-            brain or refresh_in_hook(hook.brain)[0],
+            brains or refresh_in_hook(hook.brains)[0],
             replace(hook.access, session=session),
             most=can.tokens,
             counter=can.count_tokens,
@@ -275,11 +274,11 @@ def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
         elif call.outcome in DONE and "lessons show" in call.text:
             names |= {name.strip("\"'") for name in re.findall(_SHOW, call.text)}
     found: list[Found] = []
-    for layer in hook.brain.layers if (files or names) and not hook.event.posted else ():
-        ids = set(filter(None, (find_card(layer, path) for path in files)))
-        known = layer.read(lambda one: one.catalogue.numbers()) if names else ()
+    for brain in hook.brains.members if (files or names) and not hook.event.posted else ():
+        ids = set(filter(None, (find_card(brain, path) for path in files)))
+        known = brain.read(lambda one: one.catalogue.numbers()) if names else ()
         ids |= {path for path in known if not names.isdisjoint(_names(path))}
-        found += [(layer, card) for card in find_cards(layer, ids)]
+        found += [(brain, card) for card in find_cards(brain, ids)]
     return found
 
 
@@ -294,10 +293,10 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
 
     Those that may not be given are passed over.
     """
-    for layer, card in found:
+    for brain, card in found:
         if not card.is_injectable:
             continue
-        journal, row = layer.hook_journal, (card.id, card_digest(card))
+        journal, row = brain.hook_journal, (card.id, card_digest(card))
         turn = journal.injections.turn(session)
         if row not in journal.in_context(session, since_turn=turn):
             how = {"source": OPENED, "told": OPENED}
@@ -305,11 +304,11 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
                 session, turn=turn, at=at, cards=[(*row, 0)], ranks=[0], **how
             )
         journal.outcomes.note(session, card.id, OPENED, at=at)
-        note_taken(layer, session, card.id, at=at)
-        state.note_given([[layer.root, card.id]])
+        note_taken(brain, session, card.id, at=at)
+        state.note_given([[brain.root, card.id]])
 
 
-def open_for(session: str, brain: Layers, found: Found, *, asked_by: str) -> None:
+def open_for(session: str, brains: Brains, found: Found, *, asked_by: str) -> None:
     """Note that a command or tool of ours shows a session a card; "" is nobody's.
 
     Raises InputError for a card that is withheld from the session that asks.
@@ -317,5 +316,5 @@ def open_for(session: str, brain: Layers, found: Found, *, asked_by: str) -> Non
     if is_withheld(*found, asked_by, occasion=OPENED):
         raise InputError("this card is not available in this session")
     if session:
-        with lend_memory(brain.layers[0].hook_journal, session) as state:
+        with lend_memory(brains.members[0].hook_journal, session) as state:
             note_opened(state, session, [found], at=time.time())

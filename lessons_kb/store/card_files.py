@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 
 from lessons_kb.errors import DuplicateCard, LessonsError, StorageError
 from lessons_kb.store import files as disk
+from lessons_kb.store.locks import locked
 from lessons_kb.store.trash import adopt_leftovers, put_aside, sweep
-from lessons_kb.store.user_state import locked
 from lessons_kb.text.sanitize import shell_word
 
 MAX_BYTES = 100_000_000

@@ -23,7 +23,9 @@ from lessons_kb.store.files import (
     sqlite_error,
     storage_errors,
 )
-from lessons_kb.store.user_state import locked, make_private, state_dir
+from lessons_kb.store.locks import locked
+from lessons_kb.store.private_files import make_private
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.sanitize import shell_word
 
 Parameters = Sequence[Any] | Mapping[str, Any]

@@ -24,9 +24,11 @@ from lessons_kb.store.files import (
     sync_folder,
     write_temp,
 )
+from lessons_kb.store.locks import locked
+from lessons_kb.store.private_files import make_private, write_private
 from lessons_kb.store.scan import signature
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trash import put_aside
-from lessons_kb.store.user_state import locked, make_private, state_dir, write_private
 from lessons_kb.text.redact import redact_data
 
 _FOLDER = "drafts"

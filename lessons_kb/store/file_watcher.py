@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from lessons_kb.errors import BrainNotFound
 from lessons_kb.store.files import TEMP_PREFIX, identify_file, shown, storage_error
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
-from lessons_kb.store.user_state import CACHE_NAME, CONFIG_NAME
 
 if TYPE_CHECKING:
     from watchdog.events import FileSystemEvent

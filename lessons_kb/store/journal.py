@@ -21,7 +21,9 @@ from lessons_kb.errors import StorageError
 from lessons_kb.model import BLOCK_TOLD, CAME_BACK, OPENED, Event, Occasion, as_data
 from lessons_kb.store.database import Database
 from lessons_kb.store.files import on_failure, read_regular, storage_errors, write_unsynced
-from lessons_kb.store.user_state import read_private, state_home, take_lock, write_private
+from lessons_kb.store.locations import state_home
+from lessons_kb.store.locks import take_lock
+from lessons_kb.store.private_files import read_private, write_private
 from lessons_kb.text.redact import excerpt, redact_data, redact_short
 
 MAX_TEXT_CHARS = 8_000

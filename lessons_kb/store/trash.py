@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.errors import CardNotFound, ConfigError, DuplicateCard, StorageError
+from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.files import (
     TEMP_PREFIX,
     is_being_written,
@@ -42,8 +43,9 @@ from lessons_kb.store.files import (
     temporary,
     write_unsynced,
 )
-from lessons_kb.store.settings import read_settings
-from lessons_kb.store.user_state import locked, make_private, state_dir, write_private
+from lessons_kb.store.locks import locked
+from lessons_kb.store.private_files import make_private, write_private
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shell_word
 

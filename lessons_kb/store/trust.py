@@ -17,25 +17,22 @@ from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.store.catalogue import FORMAT
 from lessons_kb.store.files import read_regular
-from lessons_kb.store.user_state import (
-    CACHE_NAME,
-    CONFIG_NAME,
+from lessons_kb.store.identity import (
     Identity,
     brain_key,
-    cache_home,
     can_be_marked,
     identify,
-    locked,
     make_cache_folder,
-    make_private,
     new_mark,
     read_record_of,
     read_records,
     rename_state,
-    user_brain,
     write_mark,
     write_record_of,
 )
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, cache_home, user_brain
+from lessons_kb.store.locks import locked
+from lessons_kb.store.private_files import make_private
 
 _CACHE_PREFIX = "cache-"
 

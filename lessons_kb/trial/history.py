@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from lessons_kb.calls.failure_signs import is_test
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.learn.failure_signs import is_test
-from lessons_kb.learn.mining import CommitFacts, choose, read_facts, score
+from lessons_kb.mining.candidates import CommitFacts, choose, read_facts, score
 from lessons_kb.process.git import Repository, ask_git, decode, list_commits, read_patches
 from lessons_kb.process.run import run_bounded
 from lessons_kb.store.journal import read_output

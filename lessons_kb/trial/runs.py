@@ -44,8 +44,9 @@ from lessons_kb.store.journal import (
     read_rows,
     write_arm,
 )
+from lessons_kb.store.locations import STATE_HOME_VARIABLE
+from lessons_kb.store.private_files import make_private
 from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.store.user_state import STATE_HOME_VARIABLE, make_private
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
 from lessons_kb.trial.tasks import Task

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from statistics import fmean
 from typing import Any
 
-from lessons_kb.learn.statistics import Comparison, compare
+from lessons_kb.ledger.statistics import Comparison, compare
 from lessons_kb.model import AVOIDED, CORRECTED, KNOWN_OUTCOMES, OPENED, as_data
 from lessons_kb.store.journal import GIVEN, WITH, WITHOUT
 from lessons_kb.text.sanitize import counted

@@ -13,16 +13,16 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.drafts import Draft
-from lessons_kb.brain.layer import Layer
 from lessons_kb.brain.search_index import read_document
-from lessons_kb.brain.undo import Undoing
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.keys import split_header
+from lessons_kb.collection.drafts import Draft
+from lessons_kb.collection.undo import Undoing
 from lessons_kb.data import read_lines, read_patterns
 from lessons_kb.errors import CardNotFound, InputError, LessonsError, StorageError
-from lessons_kb.learn.draft_text import EVIDENCE, FIX, SITUATION, split_evidence
-from lessons_kb.learn.lesson_effect import Effect
+from lessons_kb.ledger.lesson_effect import Effect
+from lessons_kb.library import Library
+from lessons_kb.mining.draft_text import EVIDENCE, FIX, SITUATION, split_evidence
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.render import age, finding_line
 from lessons_kb.store.card_files import read_bytes
@@ -72,8 +72,8 @@ class Row:
 
     name: str
     """What ``brain.cards``, or ``brain.drafts``, understands."""
-    layer: int = 0
-    """Which of the brain's layers it lies in."""
+    brain: int = 0
+    """Which of the brain's brains it lies in."""
     path: str
     """POSIX path relative to its brain; of a draft, on disk."""
     title: str
@@ -248,28 +248,28 @@ class RowSource:
     Everything raises LessonsError. May be called from any thread.
     """
 
-    def __init__(self, brain: Brain) -> None:
-        self.brain = brain
-        self.undoing = Undoing(brain)
+    def __init__(self, brains: Library) -> None:
+        self.brains = brains
+        self.undoing = Undoing(brains)
         self._effects: Mapping[str, Effect] = {}
 
     @property
     def label(self) -> str:
         """The names of the brains."""
-        return ", ".join(layer.alias for layer in self.brain.layers)
+        return ", ".join(brain.alias for brain in self.brains.members)
 
     def load(self, progress: Callable[[int, int], None] | None = None) -> tuple[Row, ...]:
         """Return a row for every card and for every file that cannot be used.
 
         ``progress`` is told (files read, files to read) where the index is behind.
         """
-        self.brain.refresh(progress=progress, workers=max(1, min(4, os.cpu_count() or 1)))
+        self.brains.refresh(progress=progress, workers=max(1, min(4, os.cpu_count() or 1)))
         rows: list[Row] = []
-        for number, layer in enumerate(self.brain.layers):
-            cards, findings, known = layer.read(_list_all)
+        for number, brain in enumerate(self.brains.members):
+            cards, findings, known = brain.read(_list_all)
             troubles = Counter(finding.path for finding in findings if finding.level != "info")
             rows += [
-                self.row_of(card, layer=number, troubles=troubles[card.id])
+                self.row_of(card, brain=number, troubles=troubles[card.id])
                 for card in cards
                 if card.kind != NOTE
             ]
@@ -279,9 +279,9 @@ class RowSource:
 
     def load_drafts(self) -> tuple[Row, ...]:
         """Return a row for every open draft, newest first; what waits in the journal included."""
-        self.brain.drafts.collect()
+        self.brains.drafts.collect()
         rows = []
-        for draft in self.brain.drafts.all():
+        for draft in self.brains.drafts.all():
             title = clean_line(draft.title)
             words = fold(f"{title} {draft.id} {draft.kind}")
             rows.append(Row(name=draft.id, path=draft.path, title=title, draft=draft, words=words))
@@ -289,26 +289,26 @@ class RowSource:
 
     def load_effects(self) -> bool:
         """Measure what each card did, which later rows show; return whether there is a card."""
-        self._effects = {effect.name: effect for effect in self.brain.stats.overview().effects}
+        self._effects = {effect.name: effect for effect in self.brains.stats.overview().effects}
         return bool(self._effects)
 
     def measure(self, rows: Sequence[Row]) -> dict[str, Row]:
         """Return cards' rows with their effects, which were read after them."""
         return {
-            row.name: self.row_of(row.card, layer=row.layer, troubles=row.troubles)
+            row.name: self.row_of(row.card, brain=row.brain, troubles=row.troubles)
             for row in rows
             if row.card is not None
         }
 
-    def row_of(self, card: Card, *, layer: int = 0, troubles: int = 0) -> Row:
+    def row_of(self, card: Card, *, brain: int = 0, troubles: int = 0) -> Row:
         """Return the row of a card."""
-        effect = self._effect(layer, card)
+        effect = self._effect(brain, card)
         verdict = effect.verdict if effect else ""
         title = clean_line(card.title)
         told = (title, card.id, card.kind, card.status, card.severity, card.source, verdict)
         scope = (card.project or "", *card.stages, *card.topics, *card.symptoms, *card.paths)
         return replace(
-            self._broken(card.id, layer, troubles),
+            self._broken(card.id, brain, troubles),
             title=title,
             status=card.status,
             card=card,
@@ -316,19 +316,19 @@ class RowSource:
             words=fold(" ".join((*told, *scope))),
         )
 
-    def _broken(self, path: str, layer: int, troubles: int) -> Row:
+    def _broken(self, path: str, brain: int, troubles: int) -> Row:
         """Return the row of a file that cannot be used."""
-        name, title = self.undoing.name_of(self.brain.layers[layer], path), clean_line(path)
-        row = Row(name=name, layer=layer, path=path, title=title, troubles=troubles)
+        name, title = self.undoing.name_of(self.brains.members[brain], path), clean_line(path)
+        row = Row(name=name, brain=brain, path=path, title=title, troubles=troubles)
         return replace(row, status=BROKEN, words=fold(f"{title} {BROKEN}"))
 
     def row_named(self, name: str) -> Row:
         """Return the row of a file by the name of a row; CardNotFound where there is none."""
-        for number, layer in enumerate(self.brain.layers):
-            prefix = self.undoing.name_of(layer, "")
+        for number, brain in enumerate(self.brains.members):
+            prefix = self.undoing.name_of(brain, "")
             path = name.removeprefix(prefix)
-            if name.startswith(prefix) and _exists(layer, path):
-                return self.look(Row(name=name, layer=number, path=path, title=path))[0]
+            if name.startswith(prefix) and _exists(brain, path):
+                return self.look(Row(name=name, brain=number, path=path, title=path))[0]
         raise CardNotFound(f"{name} no longer exists")
 
     def look(self, row: Row) -> tuple[Row, Preview]:
@@ -337,14 +337,14 @@ class RowSource:
         Raises CardNotFound when the file is gone.
         """
         if row.draft:
-            near = self.brain.drafts.find_near_duplicates(row.draft)
+            near = self.brains.drafts.find_near_duplicates(row.draft)
             return row, _view_draft(row.draft, [one.reason for one in near])
-        layer = self.brain.layers[row.layer]
-        if not _exists(layer, row.path):
+        brain = self.brains.members[row.brain]
+        if not _exists(brain, row.path):
             raise CardNotFound(f"{row.path} no longer exists; press ctrl+r to reload")
-        folders, limit = layer.settings.folders, layer.settings.index.max_file_bytes
+        folders, limit = brain.settings.folders, brain.settings.index.max_file_bytes
         try:
-            document = read_document(layer.root, row.path, folders, limit)[1]
+            document = read_document(brain.root, row.path, folders, limit)[1]
         except StorageError as error:
             fix = "grant yourself read access, or remove the file"
             found = {"path": row.path, "rule": "unreadable", "message": str(error), "fix": fix}
@@ -355,8 +355,8 @@ class RowSource:
         if card is None:
             raw = b""
             with contextlib.suppress(StorageError):
-                raw = read_bytes(layer.root, row.path, limit=_MAX_BYTES)
-            return self._broken(row.path, row.layer, max(troubles, 1)), Preview(
+                raw = read_bytes(brain.root, row.path, limit=_MAX_BYTES)
+            return self._broken(row.path, row.brain, max(troubles, 1)), Preview(
                 title=clean_line(row.path),
                 facts=("not valid; press e to open and fix it",),
                 warnings=tuple(map(finding_line, document.findings)),
@@ -364,7 +364,7 @@ class RowSource:
                 markdown=False,
             )
         findings = document.findings if card.kind == NOTE else check_card(document)
-        effect = self._effect(row.layer, card)
+        effect = self._effect(row.brain, card)
         body = clean(document.body[:_MAX_SHOWN])
         view = Preview(
             title=clean_line(card.title),
@@ -372,11 +372,11 @@ class RowSource:
             warnings=tuple(map(finding_line, findings)),
             text=re.sub(r"\A\s*# [^\n]*\n?", "", body),  # the title stands above it
         )
-        return self.row_of(card, layer=row.layer, troubles=troubles), view
+        return self.row_of(card, brain=row.brain, troubles=troubles), view
 
     def nearest(self, draft: Draft) -> tuple[Card, ...]:
         """Return the cards into which a draft may be merged, best first."""
-        found = [one.card for one in self.brain.drafts.find_near_duplicates(draft)]
+        found = [one.card for one in self.brains.drafts.find_near_duplicates(draft)]
         return tuple({card.id: card for card in found}.values())
 
     def do(self, act: str, row: Row) -> Outcome:
@@ -396,7 +396,7 @@ class RowSource:
             status = _STATUSES[act]
             card = self.undoing.set_status(status, row.name)
             done = f"is already {status}" if row.status == status else f"is {status}"
-        now = self.row_of(card, layer=row.layer, troubles=row.troubles)
+        now = self.row_of(card, brain=row.brain, troubles=row.troubles)
         return Outcome(line=f"{clean_line(card.id)} {done}", changed=(now,))
 
     def edit(self, row: Row, editor: Callable[[str], object]) -> Outcome:
@@ -404,7 +404,7 @@ class RowSource:
         if row.draft is not None:
             changed = self.undoing.edit_draft(row.name, editor)
             return Outcome(line=f"{row.name} {_EDITED[changed]}", drafts=True)
-        changed = self.undoing.edit(self.brain.layers[row.layer], row.path, editor)
+        changed = self.undoing.edit(self.brains.members[row.brain], row.path, editor)
         path = clean_line(row.path)
         try:
             now, _view = self.look(row)
@@ -415,7 +415,7 @@ class RowSource:
 
     def accept(self, row: Row, *, on_duplicate: str = "fail") -> Outcome:
         """Make a draft a card; DuplicateCard where the lesson is there already."""
-        draft = self.brain.drafts.get(row.name)
+        draft = self.brains.drafts.get(row.name)
         if draft.missing:
             raise InputError(f"incomplete; press e and add {'; '.join(draft.missing)}")
         card = self.undoing.accept(row.name, on_duplicate=on_duplicate)
@@ -424,9 +424,9 @@ class RowSource:
 
     def merge(self, row: Row, card_name: str) -> Outcome:
         """Count a draft on a card."""
-        layer, card = self.brain.cards.find(card_name)
-        card = self.undoing.merge(row.name, self.undoing.name_of(layer, card.id))
-        now = self.row_of(card, layer=self.brain.layers.index(layer))
+        brain, card = self.brains.cards.find(card_name)
+        card = self.undoing.merge(row.name, self.undoing.name_of(brain, card.id))
+        now = self.row_of(card, brain=self.brains.members.index(brain))
         line = f"{row.name} counted on {clean_line(card.id)}, seen {card.occurrences}×"
         return Outcome(line=line, changed=(now,), drafts=True)
 
@@ -443,20 +443,20 @@ class RowSource:
         line = clean_line(line)
         return Outcome(line=line, changed=tuple(changed), gone=tuple(gone), drafts=True)
 
-    def _effect(self, layer: int, card: Card) -> Effect | None:
+    def _effect(self, brain: int, card: Card) -> Effect | None:
         """Return what a card did; its name has an alias only where two brains have its id."""
-        named = f"{self.brain.layers[layer].alias}:{card.id}"
+        named = f"{self.brains.members[brain].alias}:{card.id}"
         return self._effects.get(named) or self._effects.get(card.id)
 
 
-def _list_all(layer: Layer) -> tuple[list[Card], list[Finding], Mapping[str, Any]]:
+def _list_all(brain: Brain) -> tuple[list[Card], list[Finding], Mapping[str, Any]]:
     """Return the cards of a brain, what was found in its files, and the files."""
-    known = layer.catalogue
+    known = brain.catalogue
     return known.all_cards(), known.findings(), known.numbers()
 
 
-def _exists(layer: Layer, path: str) -> bool:
-    return os.path.lexists(os.path.join(layer.root, *path.split("/")))
+def _exists(brain: Brain, path: str) -> bool:
+    return os.path.lexists(os.path.join(brain.root, *path.split("/")))
 
 
 CARDS, DRAFTS = "cards", "drafts"

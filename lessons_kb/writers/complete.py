@@ -12,17 +12,17 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.cards import compose
-from lessons_kb.brain.detection import find_in_tree, list_tree
-from lessons_kb.brain.diet import NewCard
-from lessons_kb.brain.drafts import Draft
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.collection.cards import compose
+from lessons_kb.collection.drafts import Draft
 from lessons_kb.data import read_lines
 from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
+from lessons_kb.diet.diet import NewCard
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.learn.draft_text import (
+from lessons_kb.find.detection import find_in_tree, list_tree
+from lessons_kb.library import Library
+from lessons_kb.mining.draft_text import (
     EVIDENCE,
     Sketch,
     find_diff,
@@ -71,7 +71,7 @@ _Card = tuple[Sketch, tuple[str, ...]]
 
 
 def complete(
-    brain: Brain,
+    brains: Library,
     drafts: Sequence[Draft],
     ask: Ask,
     *,
@@ -86,14 +86,14 @@ def complete(
 
     def check(answers: Answers) -> dict[str, Sequence[str]]:
         answered = [one for one in drafts if one.id in answers]
-        checked = _check(brain, answered, answers)
+        checked = _check(brains, answered, answers)
         cards.update(checked)
         return {name: problems for name, (_sketch, problems) in checked.items()}
 
-    prompts = {one.id: build_prompt(brain, one) for one in drafts}
+    prompts = {one.id: build_prompt(brains, one) for one in drafts}
     answers, failed = put_all(prompts, ask, check, progress=progress)
     return [
-        _write(brain, draft, answers[draft.id], cards[draft.id])
+        _write(brains, draft, answers[draft.id], cards[draft.id])
         if draft.id in answers
         else Completed(id=draft.id, problems=(failed[draft.id],))
         for draft in drafts
@@ -145,7 +145,7 @@ def put_all(
     return answers, failed
 
 
-def _write(brain: Brain, draft: Draft, answer: Mapping[str, Any], card: _Card) -> Completed:
+def _write(brains: Library, draft: Draft, answer: Mapping[str, Any], card: _Card) -> Completed:
     """Write a completed draft, its evidence behind it, where nothing is missing in it."""
     sketch, problems = card
     text = _compose(draft, sketch)
@@ -154,18 +154,18 @@ def _write(brain: Brain, draft: Draft, answer: Mapping[str, Any], card: _Card) -
     if lacks:
         return Completed(id=draft.id, problems=lacks)
     try:
-        brain.drafts.rewrite(draft.id, text, digest=draft.digest)
+        brains.drafts.rewrite(draft.id, text, digest=draft.digest)
     except LessonsError as error:
         return Completed(id=draft.id, problems=(str(error),))
     return Completed(id=draft.id, title=sketch.title, problems=problems)
 
 
-def _check(brain: Brain, drafts: Sequence[Draft], answers: Answers) -> dict[str, _Card]:
+def _check(brains: Library, drafts: Sequence[Draft], answers: Answers) -> dict[str, _Card]:
     """Return the answers as cards; those that say that there is no lesson have no problems."""
-    files = list_tree(brain.directory)
-    read = {one.id: _read(brain, one, answers[one.id], files) for one in drafts}
+    files = list_tree(brains.directory)
+    read = {one.id: _read(brains, one, answers[one.id], files) for one in drafts}
     texts = {one.id: finish(_compose(one, read[one.id][0]), "") for one in drafts}
-    reached = _find_reached(brain, texts)
+    reached = _find_reached(brains, texts)
     cards: dict[str, _Card] = {}
     for name, (sketch, problems) in read.items():
         if _line(answers[name].get("no_lesson")):
@@ -178,7 +178,7 @@ def _check(brain: Brain, drafts: Sequence[Draft], answers: Answers) -> dict[str,
 
 
 def _read(
-    brain: Brain, draft: Draft, answer: Mapping[str, Any], files: Sequence[str]
+    brains: Library, draft: Draft, answer: Mapping[str, Any], files: Sequence[str]
 ) -> tuple[Sketch, list[str]]:
     """Return an answer as a card without what does not hold, and what that is."""
     evidence = split_evidence(draft.text)[1]
@@ -208,7 +208,7 @@ def _read(
     for one in _list(answer.get("detect")):
         if isinstance(one, Mapping) and one.get("kind") in PATTERNS:
             pattern = Pattern(kind=str(one["kind"]), text=_line(one.get("text")))
-            problem = _check_pattern(brain, pattern, evidence)
+            problem = _check_pattern(brains, pattern, evidence)
             problems += [f"detect {pattern.text!r}: {problem}"] if problem else []
             patterns += [] if problem else [pattern]
     known = _parse(draft.text).card
@@ -241,7 +241,7 @@ def _read_paths(
 
 
 def improve(
-    brain: Brain,
+    brains: Library,
     cards: Mapping[str, NewCard],
     prompts: Mapping[str, str],
     ask: Ask,
@@ -266,7 +266,7 @@ def improve(
             tags = tuple(map(str.casefold, said["tags"]))
             more[name] = {"paths": paths, "topics": tags, "symptoms": said["symptoms"]}
         fuller = {name: _add_keys(cards[name].text, keys) for name, keys in more.items()}
-        reached = _find_reached(brain, {**texts, **fuller})
+        reached = _find_reached(brains, {**texts, **fuller})
         for name, keys in more.items():
             fitting, more_problems, is_broad = _check_symptoms(keys["symptoms"], reached[name])
             problems[name] += more_problems
@@ -331,7 +331,7 @@ def find_quote(evidence: str, quote: str) -> str:
     return place
 
 
-def _check_pattern(brain: Brain, pattern: Pattern, evidence: str) -> str:
+def _check_pattern(brains: Library, pattern: Pattern, evidence: str) -> str:
     """Return why a pattern does not tell the mistake, "" where it does."""
     if problem := check_pattern(pattern):
         return problem
@@ -344,28 +344,28 @@ def _check_pattern(brain: Brain, pattern: Pattern, evidence: str) -> str:
         return "it matches nothing that the diff removes"
     if any(matcher.find_in_file(one.path, one.after) for one in changes):
         return "it matches the code after the fix"
-    root = brain.layers[0].root
-    places = list(islice(find_in_tree(brain.directory, matcher, root=root), _MOST_PLACES + 1))
+    root = brains.members[0].root
+    places = list(islice(find_in_tree(brains.directory, matcher, root=root), _MOST_PLACES + 1))
     return "" if len(places) <= _MOST_PLACES else "it matches too much of the code as it is"
 
 
-def _find_reached(brain: Brain, texts: Mapping[str, str]) -> dict[str, set[str]]:
+def _find_reached(brains: Library, texts: Mapping[str, str]) -> dict[str, set[str]]:
     """Return which of its symptoms find each card in a copy of the brain that holds them all.
 
     And which of some prompts about other things, which are as their words were counted.
     """
-    layer, reached = brain.layers[0], {}
+    brain, reached = brains.members[0], {}
     with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
-        root, limit = os.path.realpath(folder), layer.settings.index.max_file_bytes
-        known = layer.read(lambda one: one.catalogue.all_cards())
+        root, limit = os.path.realpath(folder), brain.settings.index.max_file_bytes
+        known = brain.read(lambda one: one.catalogue.all_cards())
         paths = [card.id for card in known if card.kind != NOTE]
-        cards = {path: read_bytes(layer.root, path, limit=limit) for path in paths}
+        cards = {path: read_bytes(brain.root, path, limit=limit) for path in paths}
         cards |= {f"lessons/{name}.md": text.encode() for name, text in texts.items()}
         for path, data in cards.items():
             full = os.path.join(root, *path.split("/"))
             os.makedirs(os.path.dirname(full), exist_ok=True)
             write_unsynced(full, data)
-        with Brain.open(root, directory=root) as copy:
+        with Library.open(root, directory=root) as copy:
             copy.refresh()
             given = {prompt: _find_given(copy, prompt, sure=True) for prompt in _foreign()}
             for name, text in texts.items():
@@ -375,8 +375,8 @@ def _find_reached(brain: Brain, texts: Mapping[str, str]) -> dict[str, set[str]]
     return reached
 
 
-def _find_given(brain: Brain, prompt: str, *, sure: bool = False) -> set[str]:
-    block = brain.preflight(prompt, context=False, fresh=False, remember=False)
+def _find_given(brains: Library, prompt: str, *, sure: bool = False) -> set[str]:
+    block = brains.preflight(prompt, context=False, fresh=False, remember=False)
     return {hit.card.id for hit in (*block.lessons, *(() if sure else block.offered))}
 
 

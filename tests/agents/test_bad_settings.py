@@ -6,7 +6,7 @@ import re
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.store import user_state as locate
+from lessons_kb.store import locations as locate
 from tests.agents.conftest import SHOW_LINES, TELEGRAM, Session, context_of
 from tests.kit import make_brain, write
 

@@ -219,7 +219,7 @@ def test_a_run_that_never_began_is_started_again(repository, claude, drafted, dr
     """A killed run leaves its mark; after a minute nobody waits for it any more."""
     turn(claude)
     with Brain.open(repository) as brain:
-        cache = pathlib.Path(brain.layers[0].cache)
+        cache = pathlib.Path(brain.members[0].cache)
     with monkeypatch.context() as patch:
         patch.setattr(sys, "executable", "/bin/true")
         claude.stop_as_usual()
@@ -238,7 +238,7 @@ def test_a_run_whose_mark_another_has_taken_drafts_as_well(repository, claude, d
     """Two may be due at once, a minute apart; the other one may have been killed since."""
     turn(claude)
     with Brain.open(repository) as brain:
-        roots = [layer.root for layer in brain.layers]
+        roots = [layer.root for layer in brain.members]
     draft_session("no-such-mark", "claude-code", "s1", str(repository), *roots)
     assert len(drafts()) == 1
     assert read_troubles() == []

@@ -14,12 +14,8 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.agents.table import AGENTS, event_name, find_host
-from lessons_kb.store.user_state import (
-    MAX_LOG_BYTES,
-    log_trouble,
-    read_troubles,
-    state_dir,
-)
+from lessons_kb.store.error_log import MAX_LOG_BYTES, log_trouble, read_troubles
+from lessons_kb.store.state_folder import state_dir
 from tests.kit import answer_event
 
 CLAUDE_LIKE = {"hookSpecificOutput", "systemMessage", "continue", "stopReason"}

@@ -214,7 +214,7 @@ sys.meta_path.insert(0, Slow)
 NEVER_ENDS = {
     "program": SLOW_START,
     "input": "",
-    "log": "import time, lessons_kb.store.user_state as l; l.log_trouble = lambda *_: time.sleep(9)",
+    "log": "import time, lessons_kb.store.locations as l; l.log_trouble = lambda *_: time.sleep(9)",
 }
 
 

@@ -10,10 +10,10 @@ import time
 
 import pytest
 
-from lessons_kb.brain.layer import REFRESHED_FILES
+from lessons_kb.brain.brain import REFRESHED_FILES
 from lessons_kb.process import programs as detached
+from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.trust import cache_dir
-from lessons_kb.store.user_state import hold_writer
 from tests.kit import trust_brain, write
 
 PROMPT = "Add a telegram command that restarts the service"

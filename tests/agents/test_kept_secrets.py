@@ -10,13 +10,15 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.check.item_states import format_request
 from lessons_kb.errors import InputError
 from lessons_kb.model import Check, Command, Edit, Event, Evidence
+from lessons_kb.postcheck.item_states import format_request
 from lessons_kb.service.hook_event import answer_event, log_failure
-from lessons_kb.store.settings import note_failure
+from lessons_kb.store.error_log import LOG_NAME
+from lessons_kb.store.locations import state_home
+from lessons_kb.store.server_backoff import note_failure
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trash import new_entry, trash_dir
-from lessons_kb.store.user_state import LOG_NAME, state_dir, state_home
 from tests.kit import make_brain, write
 from tests.text.secret_formats import CHANNELS, FORMATS, PART, left_of, made
 
@@ -98,7 +100,7 @@ def by_runs(texts, project):
     """Keep what the journal holds of a command while it runs, and end it: each holds a lock."""
     journal = os.path.join(state_dir(str(project)), "journal.db")
     with Brain.open(str(project)) as brain, (project / "runs.txt").open("w") as file:
-        runs = brain.layers[0].journal.runs
+        runs = brain.members[0].journal.runs
         with contextlib.closing(sqlite3.connect(journal)) as db:
             for _, text in texts:
                 event = Event(kind="tool", at=1.0, tool=text, targets=(text,), text=text)

@@ -11,7 +11,7 @@ import pytest
 
 from lessons_kb.agents.install import Entries, Request, install, uninstall
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.store.user_state import state_home
+from lessons_kb.store.locations import state_home
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows calls the program itself")
 

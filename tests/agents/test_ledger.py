@@ -10,7 +10,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.errors import ConfigError
 from lessons_kb.model import as_data
-from lessons_kb.store.user_state import user_settings_path
+from lessons_kb.store.locations import user_settings_path
 from tests.kit import Claude, occasions
 
 SHELL = """\
@@ -183,7 +183,7 @@ def test_a_secret_of_the_user_decides_and_a_brain_has_no_say(claude, card, monke
     monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "other"))
     (card / "lessons.toml").write_text("[effect]\nwithhold = 0.9\n")
     with Brain.open(card) as brain, pytest.raises(ConfigError, match="is not a setting of a brain"):
-        _ = brain.layers[0].settings
+        _ = brain.members[0].settings
 
 
 def test_why_tells_what_was_withheld_once_the_session_is_over(claude, card, lessons, monkeypatch):
@@ -198,7 +198,7 @@ def test_why_tells_what_was_withheld_once_the_session_is_over(claude, card, less
     assert withheld() == []
     assert "shell.md" not in str(Claude(card, "s0").say("SessionStart", source="startup"))
     later = time.time() + 2 * 3_600
-    monkeypatch.setattr("lessons_kb.brain.verdicts.time.time", lambda: later)
+    monkeypatch.setattr("lessons_kb.outcome.why.time.time", lambda: later)
     line = f"Lessons withheld from your last session, to compare: {CARD}"
     next_one = Claude(card, "s2")
     assert line in next_one.say("SessionStart", source="startup").line
@@ -223,9 +223,9 @@ def test_a_bump_says_that_it_came_back_and_is_taken_back_with_its_undoing(claude
     change(claude, GOOD)
     claude.stop()
     with Brain.open(card, directory=card) as brain:
-        brain.layers[0].journal.ledger.bump("s1", CARD, at=5.0)
+        brain.members[0].journal.ledger.bump("s1", CARD, at=5.0)
         assert brain.stats.effect(CARD).outcomes == {"came back": 1}
-        brain.layers[0].journal.ledger.take_back(CARD, at=5.0)
+        brain.members[0].journal.ledger.take_back(CARD, at=5.0)
         assert brain.stats.effect(CARD).outcomes == {"avoided": 1}
 
 
@@ -233,7 +233,7 @@ def test_a_bump_says_that_it_came_back_and_is_taken_back_with_its_undoing(claude
 def harmful(card):
     """A card that does worse in twenty sessions than in ten without it."""
     with Brain.open(card, directory=card) as brain:
-        journal = brain.layers[0].journal
+        journal = brain.members[0].journal
         for one in occasions(CARD, block=(14, 20), withheld=(1, 10)):
             journal.ledger.note(**as_data(one))
         journal.outcomes.count(CARD, "injected", at=time.time(), times=20)
@@ -329,7 +329,7 @@ def test_each_way_that_tells_a_lesson_is_silent_where_it_is_withheld(card, tell,
     withhold(1.0)
     assert "stranger" not in tell(Claude(card, "kept")).context
     with Brain.open(card, directory=card) as brain:
-        occasions = brain.layers[0].journal.ledger.find(cards=[CARD])
+        occasions = brain.members[0].journal.ledger.find(cards=[CARD])
     rows = {one.session.partition("/")[0]: one.told for one in occasions}
     assert rows == ({"told": told, "kept": "withheld"} if told else {})
 
@@ -342,7 +342,7 @@ def test_a_broad_glob_that_tells_nothing_is_no_occasion_of_a_withheld_lesson(cla
     withhold(1.0)
     change(claude, "    return 1")
     with Brain.open(card, directory=card) as brain:
-        assert brain.layers[0].journal.ledger.find(cards=[CARD]) == []
+        assert brain.members[0].journal.ledger.find(cards=[CARD]) == []
 
 
 def test_a_note_that_a_withheld_lesson_was_imported_from_does_not_tell_it(card):

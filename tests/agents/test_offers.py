@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from lessons_kb.store.user_state import user_brain
+from lessons_kb.store.locations import user_brain
 from tests.agents.conftest import context_of
 from tests.kit import Claude, make_brain, open_journal, write
 

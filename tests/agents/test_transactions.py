@@ -10,7 +10,7 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.store.user_state import user_brain
+from lessons_kb.store.locations import user_brain
 from tests.agents.conftest import record_failure
 from tests.kit import make_brain, read_troubles
 
@@ -113,14 +113,14 @@ def test_of_32_parallel_calls_none_is_lost(project, session, enter):
 COMMANDS = """\
     import pathlib
     from lessons_kb import Brain
-    from lessons_kb.brain.health import check_health, apply_fixes
+    from lessons_kb.collection.doctor import check_health, apply_fixes
     from lessons_kb.model import Event
     with Brain.discover(os.getcwd()) as brain:
         brain.journal.record(Event(kind="prompt", session="s", text="token = " + "aB3" * 20))
         brain.preflight("Add a telegram command that restarts the service", session="s")
         brain.bump("telegram-allowlist", task="again")
         brain.stats.mark("telegram-allowlist", "helpful", session="s")
-        runs = brain.layers[0].journal.runs
+        runs = brain.members[0].journal.runs
         runs.end(runs.begin(Event(kind="test", at=1.0)), Event(kind="test", at=2.0))
         check_health(brain, os.getcwd()), apply_fixes(brain)
 """

@@ -207,7 +207,7 @@ def test_two_brains_are_searched_together_and_written_to_the_nearest(tmp_path):
     assert brain.cards.get("a").title == "Mind the zebra stripes"
     other = tmp_path / "other" / "near"
     other.mkdir(parents=True)
-    aliases = [layer.alias for layer in Brain.open(near, far, other).layers]
+    aliases = [layer.alias for layer in Brain.open(near, far, other).members]
     assert aliases == ["near", "far", "near-2"]
     brain.create("Something new")
     assert (near / "lessons/something-new.md").exists()

@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.drafts import BRANCH, BranchReview
+from lessons_kb.collection.branch_review import BRANCH, BranchReview
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError
 from lessons_kb.process.git import Author
 from tests.kit import commit, git

@@ -6,10 +6,11 @@ import pytest
 
 from lessons_kb.config import parse_settings
 from lessons_kb.errors import ConfigError
-from lessons_kb.store.settings import ClusterSettings, read_key, read_user_settings
-from lessons_kb.store.user_state import user_settings_path
+from lessons_kb.store.locations import user_settings_path
+from lessons_kb.store.secrets import read_key
+from lessons_kb.store.user_settings import ClusterSettings, read_user_settings
 from tests import kit
-from tests.kit import Workspace, trust_brain
+from tests.kit import OpenBrains, trust_brain
 from tests.qdrant_server import QdrantServer
 
 pytestmark = pytest.mark.slow  # an embedded cluster is written in pure Python
@@ -56,7 +57,7 @@ def configure(lines):
 
 
 def ask(root):
-    workspace = Workspace(str(root), roots=[str(root)], watched=False)
+    workspace = OpenBrains(str(root), roots=[str(root)], watched=False)
     brain = workspace.find()
     found = [brain.search(prompt) for prompt in PROMPTS]
     workspace.close()

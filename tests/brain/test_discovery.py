@@ -8,8 +8,8 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.errors import BrainNotFound, Untrusted
+from lessons_kb.store.locations import user_brain
 from lessons_kb.store.trust import trust
-from lessons_kb.store.user_state import user_brain
 from tests.kit import Claude, make_brain, trust_brain
 
 CARD = "# Mind the zebra\n\n## Fix\n\n- Look at the zebra\n"
@@ -58,7 +58,7 @@ def test_naming_a_brain_is_trusting_it(repo, tmp_path, monkeypatch):
     other = tmp_path / "other"
     other.mkdir()
     monkeypatch.setenv("LESSONS_BRAIN", os.pathsep.join([str(repo), str(other)]))
-    assert [layer.root for layer in Brain.discover(tmp_path).layers] == [str(repo), str(other)]
+    assert [layer.root for layer in Brain.discover(tmp_path).members] == [str(repo), str(other)]
     monkeypatch.setenv("LESSONS_BRAIN", str(tmp_path / "nowhere"))
     with pytest.raises(BrainNotFound, match="LESSONS_BRAIN"):
         Brain.discover(tmp_path)
@@ -69,9 +69,9 @@ def test_every_brain_above_holds_and_the_users_own_comes_last(tmp_path):
     for folder in (user_brain(), str(outer), str(inner)):
         make_brain(folder)
     (inner / "src").mkdir()
-    roots = [layer.root for layer in Brain.discover(inner / "src").layers]
+    roots = [layer.root for layer in Brain.discover(inner / "src").members]
     assert roots == [str(inner), str(outer), os.path.realpath(user_brain())]
-    assert [layer.root for layer in Brain.discover(tmp_path).layers] == roots[2:]
+    assert [layer.root for layer in Brain.discover(tmp_path).members] == roots[2:]
 
 
 def test_the_project_is_named_by_settings_or_git(repo, tmp_path):
@@ -124,7 +124,7 @@ def test_a_state_folder_inside_the_project_vouches_for_nothing(repo, monkeypatch
 def test_a_project_that_holds_the_users_home_may_hold_the_users_brain(tmp_path, monkeypatch):
     home = pathlib.Path(os.environ["HOME"])
     subprocess.run(["git", "init", "-q", str(home)], check=True)
-    monkeypatch.setattr("lessons_kb.store.user_state.account_home", lambda: str(home))
+    monkeypatch.setattr("lessons_kb.store.locations.account_home", lambda: str(home))
     make_brain(user_brain())
     card = pathlib.Path(user_brain(), "lessons", "a.md")
     card.write_text(CARD)

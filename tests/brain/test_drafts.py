@@ -58,7 +58,7 @@ def tell(brain, project):
         event = Event(
             kind=kind, text=text, outcome=outcome, output=output, at=time.time(), scope=str(project)
         )
-        brain.layers[0].journal.events.append(replace(event, **{"session": "s", **more}))
+        brain.members[0].journal.events.append(replace(event, **{"session": "s", **more}))
 
     return tell
 
@@ -269,7 +269,7 @@ def test_the_fix_of_a_session_names_what_its_card_guards(root, project):
         (folder / "lessons.toml").write_text("# a brain in the work tree\n")
     with Brain.open(project, project / "docs" / "brain", root, directory=project) as brain:
         event = Event(kind="test", text="pytest", outcome="exec_error", output=RED, session="s")
-        brain.layers[0].journal.events.append(replace(event, at=time.time(), scope=str(project)))
+        brain.members[0].journal.events.append(replace(event, at=time.time(), scope=str(project)))
         (project / "tests").mkdir()
         for name, text in {
             "cart.py": FIXED,

@@ -6,8 +6,8 @@ import os
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.evaluation import ENGINES, LOCAL_ENGINES, evaluate
 from lessons_kb.errors import InputError
+from lessons_kb.find.evaluation import ENGINES, LOCAL_ENGINES, evaluate
 from lessons_kb.model import as_data
 from lessons_kb.relevance.evaluation_measures import Labelled
 from tests import kit
@@ -54,8 +54,8 @@ def test_every_engine_answers(brain, engine):
 def test_nothing_is_remembered_and_a_card_that_cannot_come_up_is_named(brain):
     brain.cards.set_status("archived", "utc")
     report = evaluate(brain, PROMPTS, engine="all")
-    assert brain.layers[0].journal.last_injected(None) == []
-    assert len([one for one in os.listdir(brain.layers[0].cache) if one.startswith("index")]) == 1
+    assert brain.members[0].journal.last_injected(None) == []
+    assert len([one for one in os.listdir(brain.members[0].cache) if one.startswith("index")]) == 1
     assert report.inactive == ("lessons/utc.md",)
     found = report.engines["tantivy"]
     assert found.hit3 == pytest.approx(2 / 3)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.git_merge import find_sharing, share, unshare
+from lessons_kb.collection.git_merge import find_sharing, share, unshare
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from tests import kit
 from tests.kit import trust_brain

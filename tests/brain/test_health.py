@@ -9,7 +9,9 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.model import Event
-from lessons_kb.store.user_state import LOG_NAME, log_trouble, state_dir, state_home
+from lessons_kb.store.error_log import LOG_NAME, log_trouble
+from lessons_kb.store.locations import state_home
+from lessons_kb.store.state_folder import state_dir
 from tests.kit import make_brain
 
 
@@ -75,7 +77,7 @@ def test_errors_of_hooks_are_counted_in_words(lines):
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such rights")
 def test_open_state_folders_are_closed(brain, lines, fixed, root):
-    home, mine = state_home(), state_dir(brain.layers[0].root)
+    home, mine = state_home(), state_dir(brain.members[0].root)
     os.chmod(home, 0o755)
     os.chmod(mine, 0o750)
     assert lines("state")[0].detail == f"other users can read {home}"
@@ -87,7 +89,7 @@ def test_open_state_folders_are_closed(brain, lines, fixed, root):
 
 
 def test_an_index_that_lost_files_is_rebuilt(brain, lines, fixed):
-    layer = brain.layers[0]
+    layer = brain.members[0]
     assert layer.engine is not None
     layer.engine.update([], [1])
     brain.close()
@@ -102,7 +104,7 @@ def test_an_index_that_lost_files_is_rebuilt(brain, lines, fixed):
 
 def test_a_damaged_catalogue_is_built_anew(brain, fixed):
     brain.close()
-    pathlib.Path(brain.layers[0].cache, "catalogue.db").write_bytes(b"junk" * 999)
+    pathlib.Path(brain.members[0].cache, "catalogue.db").write_bytes(b"junk" * 999)
     assert [line.detail for line in fixed()] == ["built; the old one was missing or unusable"]
     assert fixed() == []
     assert brain.search("telegram allowlist")
@@ -117,7 +119,7 @@ def test_a_file_in_the_place_of_the_state_folder(monkeypatch, tmp_path, lines, f
 
 
 def test_a_command_that_was_killed_is_ended(brain, fixed, root):
-    layer = brain.layers[0]
+    layer = brain.members[0]
     layer.journal.runs.begin(Event(kind="command", at=time.time(), text="sleep 9"))
     shutil.rmtree(os.path.join(state_dir(layer.root), "runs"))  # what a kill leaves: no lock
     layer.close()

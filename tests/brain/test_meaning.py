@@ -25,7 +25,7 @@ PROMPT = "Some people complain that they paid two times this week"
 
 
 def encode(brain):
-    for layer in brain.layers:
+    for layer in brain.members:
         layer.encode()
 
 
@@ -78,7 +78,7 @@ def test_vectors_follow_the_files_and_outlive_the_index(root, write, telegram, e
         path.write_text(CARD.replace("billed twice for one order", "fond of bananas"))
         assert brain.search("Who likes a banana?")[0].card.id == "lessons/retry.md"
         brain.refresh(rebuild=True)
-        assert brain.layers[0].meaning.encode(limit=0) == 0
+        assert brain.members[0].meaning.encode(limit=0) == 0
         path.unlink()
         assert "lessons/retry.md" not in [hit.card.id for hit in brain.search(PROMPT)]
 

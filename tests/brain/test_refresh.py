@@ -56,7 +56,7 @@ def test_a_deleted_or_damaged_cache_is_rebuilt_without_a_word(root, write, settl
     settle()
     with Brain.open(root) as brain:
         assert ids(brain, "zebra")
-        cache = pathlib.Path(brain.layers[0].cache)
+        cache = pathlib.Path(brain.members[0].cache)
     (target,) = cache.glob(victim)
     for file in target.iterdir() if target.is_dir() else [target]:
         if how == "deleted":
@@ -71,11 +71,11 @@ def test_another_analyzer_or_version_means_a_rebuild(root, write, monkeypatch):
     write("lessons/a.md", card("zebra"))
     with Brain.open(root) as brain:
         brain.refresh()
-        generation = brain.layers[0].state.generation  # type: ignore[union-attr]
+        generation = brain.members[0].state.generation  # type: ignore[union-attr]
     monkeypatch.setattr("lessons_kb.brain.search_index.ANALYZER_VERSION", 999)
     with Brain.open(root) as brain:
         assert ids(brain, "zebra")
-        assert brain.layers[0].state.generation > generation  # type: ignore[union-attr]
+        assert brain.members[0].state.generation > generation  # type: ignore[union-attr]
 
 
 def test_a_changed_folder_mapping_applies_to_files_that_did_not_change(root, write):
@@ -95,7 +95,7 @@ def test_a_bad_lessons_toml_is_an_error_that_names_the_line(root, write):
 def test_a_bounded_refresh_reads_a_part_only_where_nothing_is_indexed(root, write, settle):
     for number in range(10):
         write(f"lessons/{number}.md", card("zebra", number))
-    layer = Brain.open(root).layers[0]
+    layer = Brain.open(root).members[0]
     done = layer.refresh(limit=4)
     rest = "6 changed files are not indexed yet; run `lessons index`"
     assert (done.changed, done.stale) == (4, rest)
@@ -135,7 +135,7 @@ def test_while_another_process_writes_the_last_commit_is_searched(root, write, s
 
     write("lessons/a.md", card("zebra"))
     settle()
-    layer = Brain.open(root).layers[0]
+    layer = Brain.open(root).members[0]
     layer.refresh()
     write("lessons/b.md", card("zebra"))
     with FileLock(os.path.join(layer.cache, "writer.lock")):
@@ -149,7 +149,7 @@ def test_while_another_process_writes_the_last_commit_is_searched(root, write, s
 
 def test_all_of_one_reading_sees_one_commit(root, write):
     write("lessons/a.md", card("zebra"))
-    layer, other = Brain.open(root).layers[0], Brain.open(root).layers[0]
+    layer, other = Brain.open(root).members[0], Brain.open(root).members[0]
     layer.refresh()
 
     def work(one):
@@ -165,7 +165,7 @@ def test_all_of_one_reading_sees_one_commit(root, write):
 
 def test_a_cache_in_order_is_never_made_anew(root, write):
     write("lessons/a.md", card("zebra"))
-    layer = Brain.open(root).layers[0]
+    layer = Brain.open(root).members[0]
     assert layer.state is None
     catalogue = pathlib.Path(layer.cache, "catalogue.db")
     began = catalogue.stat().st_ino

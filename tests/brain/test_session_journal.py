@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain import session_journal
 from lessons_kb.errors import InputError
 from lessons_kb.model import Event
+from lessons_kb.outcome import session_journal
 from lessons_kb.store.journal import JOURNAL_NAME
 from tests.kit import git, state_dir, trust_brain, write
 
@@ -68,7 +68,7 @@ def test_retention_is_a_setting(brain, root, days, kept):
     (root / "lessons.toml").write_text(f"[journal]\nretention_days = {days}\n")
     for age in (10, 5):
         at = time.time() - age * 86_400
-        brain.layers[0].journal.events.append(Event(kind="prompt", at=at))
+        brain.members[0].journal.events.append(Event(kind="prompt", at=at))
     assert brain.journal.record(Event(kind="prompt")) is True
     assert len(brain.journal.events()) == kept
 
@@ -86,7 +86,7 @@ def test_counts_are_kept_by_card_and_day(brain, root):
 
 def test_a_bump_counts_even_where_the_journal_cannot_be_written(brain, root):
     write(root, "lessons/a.md", CARD)
-    pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME).mkdir()
+    pathlib.Path(state_dir(brain.members[0].root), JOURNAL_NAME).mkdir()
     assert brain.bump("a")[0].occurrences == 2
 
 
@@ -124,13 +124,13 @@ def test_where_it_ran_is_part_of_what_ran(brain, root, lessons, monkeypatch):
 def test_a_run_goes_on_without_brain_or_journal(brain, run, lessons, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert lessons("run", "echo", "x").code == 0
-    pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME).mkdir()
+    pathlib.Path(state_dir(brain.members[0].root), JOURNAL_NAME).mkdir()
     ended = run("echo", "x")
     assert (ended.code, "journal.db" in ended.err) == (0, True)
 
 
 def test_the_doctor_names_a_journal_that_was_damaged(brain, health):
-    path = pathlib.Path(state_dir(brain.layers[0].root), JOURNAL_NAME)
+    path = pathlib.Path(state_dir(brain.members[0].root), JOURNAL_NAME)
     path.write_bytes(b"junk" * 1000)
     assert brain.journal.record(Event(kind="prompt")) is True
     lines = health("journal", None, "--brain", brain.directory)

@@ -45,7 +45,7 @@ def brain(root, write, telegram):
 def happen(brain, monkeypatch):
     """Return a session whose events are twenty seconds apart and began forty days ago."""
     clock = itertools.count(time.time() - 40 * 86_400, 20)
-    monkeypatch.setattr("lessons_kb.brain.injected.time", SimpleNamespace(time=lambda: next(clock)))
+    monkeypatch.setattr("lessons_kb.ledger.given.time", SimpleNamespace(time=lambda: next(clock)))
     monkeypatch.setattr("lessons_kb.session.state.time", SimpleNamespace(time=lambda: next(clock)))
     project = pathlib.Path(brain.directory)
     return lambda session="s": Claude(project, session, find=lambda _directory: brain)
@@ -132,7 +132,7 @@ def test_a_long_session_is_seen_whole(brain, happen):
         claude = happen(session)
         claude.prompt(PROMPT)
         fail(claude)
-        journal = brain.layers[0].journal
+        journal = brain.members[0].journal
         at = journal.events.find(session=session, limit=1)[0].at + 1
         with journal.transaction():
             for _ in range(600):
@@ -226,7 +226,7 @@ def test_an_effect_says_whose_it_is_where_two_brains_have_the_id(brain, root, ow
 
 def ranked(brain):
     """Return the cards of the last block by their number there, whatever brain they are of."""
-    journals = [layer.journal for layer in brain.layers]
+    journals = [layer.journal for layer in brain.members]
     rows = sorted(row for journal in journals for row in journal.injections.ranked("s"))
     assert [row[1] for row in rows] == [*range(1, len(rows) + 1)]
     return [card for _since, _rank, card in rows]
@@ -268,6 +268,6 @@ def test_so_it_does_in_every_block(brain, root, happen):
     session = happen()
     text = session.edit("src/price.py").context
     assert ranked(brain) == sorted(names, key=text.index)
-    brain.layers[0].journal.next_turn("s")
+    brain.members[0].journal.next_turn("s")
     text = session.say("SessionStart", source="compact").context
     assert ranked(brain) == sorted(names, key=text.index)

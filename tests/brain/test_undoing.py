@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.undo import Undoing
+from lessons_kb.collection.undo import Undoing
 from lessons_kb.errors import CardNotFound
 from lessons_kb.store import trash
 from lessons_kb.store.draft_files import DraftFolder
@@ -51,7 +51,7 @@ def test_undo_gives_every_byte_back(undoing, telegram, act, head):
 
 
 def test_what_changes_nothing_or_was_done_by_the_user_is_no_step(undoing, brain):
-    layer = brain.layers[0]
+    layer = brain.members[0]
     undoing.set_status("active", NAME)
     assert not undoing.edit(layer, NAME, lambda _path: None)
     assert undoing.edit(layer, NAME, lambda path: pathlib.Path(path).unlink())
@@ -89,14 +89,14 @@ def test_a_draft_is_taken_back_only_as_it_was_left(undoing, brain):
     undoing.undo()
     assert path.read_text() == "edited again"
     undoing.edit_draft(draft.id, lambda _path: path.write_text("edited once more"))
-    folder = DraftFolder(brain.layers[0].root)
+    folder = DraftFolder(brain.members[0].root)
     folder.note(draft.id, {**folder.facts_of(draft.id), "seen": 2})  # as when it comes back
     undoing.undo()
     assert brain.drafts.get(draft.id).seen == 2
 
 
 def test_what_an_undone_edit_wrote_is_in_the_trash(undoing, brain, telegram):
-    before, layer = telegram.read_bytes(), brain.layers[0]
+    before, layer = telegram.read_bytes(), brain.members[0]
     assert undoing.edit(layer, NAME, lambda path: pathlib.Path(path).write_text("edited\n"))
     undoing.undo()
     assert telegram.read_bytes() == before
@@ -123,7 +123,7 @@ def test_an_undone_bump_takes_its_recurrence_back_but_none_that_was_known_before
 
 def test_what_was_counted_yesterday_is_taken_back_from_yesterday(undoing, brain, monkeypatch):
     clock = [time.time() - 86_400]
-    monkeypatch.setattr("lessons_kb.brain.undo.time", SimpleNamespace(time=lambda: clock[0]))
+    monkeypatch.setattr("lessons_kb.collection.undo.time", SimpleNamespace(time=lambda: clock[0]))
     undoing.bump(NAME)
     clock[0] += 86_400
     undoing.undo()

@@ -44,7 +44,7 @@ def session(brain):
 
 
 def rows(brain):
-    path = os.path.join(brain.layers[0].journal.path)
+    path = os.path.join(brain.members[0].journal.path)
     with sqlite3.connect(path) as db:
         tables = [n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return [db.execute(f"SELECT * FROM {name}").fetchall() for name in sorted(tables)]
@@ -55,7 +55,7 @@ def told(lessons):
     """Return what `lessons why` tells of a session, the last one, or a prompt."""
 
     def told(brain, session=None, prompt=()):
-        roots = [word for layer in brain.layers for word in ("--brain", layer.root)]
+        roots = [word for layer in brain.members for word in ("--brain", layer.root)]
         named = ("--session", session) if session else ()
         done = lessons(*roots, "why", *prompt, *named, "--json")
         return json.loads(done.out, object_hook=lambda data: SimpleNamespace(**data))
@@ -112,7 +112,7 @@ def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch,
 
 
 def test_a_session_without_reasons_tells_what_it_was_given(brain, told):
-    journal = brain.layers[0].journal
+    journal = brain.members[0].journal
     for name in ("bare", "old"):
         turn = journal.next_turn(name)
         cards = [("lessons/shell.md", "x", 9)]
@@ -136,7 +136,7 @@ def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram,
     other = tmp_path / "other"
     (other / "lessons").mkdir(parents=True)
     (other / TELEGRAM).write_text(telegram.read_text().replace("Telegram remote", "Telegram bot"))
-    root = brain.layers[0].root
+    root = brain.members[0].root
     both = Brain.open(root, other, directory=root)
     session(both).prompt(PROMPT)
     why = told(both)
@@ -170,7 +170,7 @@ def test_a_reason_names_its_setting_and_no_secret(brain, told):
         f'covers 100% of {secret}"': "",
     }
     event = Event(kind="prompt", at=5.5, session="s", text="x")
-    events = brain.layers[0].journal.events
+    events = brain.members[0].journal.events
     events.append(event)
     events.tell(event, "lessons", [{"id": "a.md", "reason": reason} for reason in rules])
     verdicts = told(brain, "s").verdicts

@@ -9,9 +9,9 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.layer import REFRESHED_FILES, Changes, Watching, drop_lease, is_leased
+from lessons_kb.brain.brain import REFRESHED_FILES, Changes, Watching, drop_lease, is_leased
 from lessons_kb.store.file_watcher import RESCAN
-from lessons_kb.store.user_state import hold_writer
+from lessons_kb.store.locks import hold_writer
 from tests import kit
 
 MANY = 4 * REFRESHED_FILES
@@ -35,7 +35,7 @@ class Watched:
         for name in ("one", "two", "three"):
             self.write(name, title=f"Lesson {name}", text=f"the plain text of {name}")
         self.brain = Brain.open(root, directory=root)
-        self.layer = self.brain.layers[0]
+        self.layer = self.brain.members[0]
         self.brain.refresh()
         self.brain.watch()
         # From the first full look on, the watcher knows all that changes.
@@ -75,7 +75,7 @@ def test_a_brain_that_is_gone_ends_its_watch_with_a_line(root):
     with Brain.open(root, directory=root) as brain:
         shutil.rmtree(root)
         said = []
-        Watching(brain.layers, say=said.append).wait()
+        Watching(brain.members, say=said.append).wait()
     assert len(said) == 1
     assert str(root) in said[0]
 
@@ -165,7 +165,7 @@ def test_without_another_process_all_is_indexed_here(watched, monkeypatch, how):
             raise BlockingIOError(11, "Resource temporarily unavailable")
         return subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
 
-    monkeypatch.setattr("lessons_kb.brain.layer.begin_index", begin)
+    monkeypatch.setattr("lessons_kb.brain.brain.begin_index", begin)
     for number in range(MANY):
         watched.write(f"new{number}", title=f"Zebra {number}", text=f"the zebra{number} is out")
     watched.until(lambda: watched.titles(f"zebra{MANY - 1}")[:1] == [f"Zebra {MANY - 1}"])

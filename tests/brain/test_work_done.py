@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain.post_check import find_evidence
 from lessons_kb.model import Event
+from lessons_kb.outcome.post_check import find_evidence
 
 PATCH = """\
 *** Begin Patch
@@ -47,7 +47,7 @@ def test_evidence_of_one_call(root, event, edits, commands):
     targets = tuple(t.replace("BRAIN", str(root)) for t in event.get("targets", ()))
     with Brain.open(root) as brain:
         done = Event(**event | {"targets": targets, "scope": str(root.parent / "elsewhere")})
-        found = find_evidence([done], brain.layers)
+        found = find_evidence([done], brain.members)
     named = [(path.replace("BRAIN", str(root)), text, before) for path, text, before in edits]
     assert [(edit.path, edit.text, edit.before) for edit in found.edits] == named
     assert [(command.line, command.failed) for command in found.commands] == commands
@@ -59,7 +59,7 @@ def test_a_hunk_tells_the_lines_and_one_that_looks_like_a_header_is_none(root):
     )
     with Brain.open(root) as brain:
         for written in (patch, other):
-            (edit,) = find_evidence([Event(kind="edit", output=written)], brain.layers).edits
+            (edit,) = find_evidence([Event(kind="edit", output=written)], brain.members).edits
             assert (edit.path, edit.before) == ("src/a.py", "- old = 1")
             assert edit.numbers == ((2,) if written == patch else ())
 
@@ -68,7 +68,7 @@ def test_a_call_by_an_unknown_tool_may_have_done_anything(root):
     with Brain.open(root) as brain:
         for tool, complete in (("TodoWrite", True), ("mcp__shell__run", False)):
             done = [Event(kind="tool", tool=tool)]
-            assert find_evidence(done, brain.layers, complete=True).complete is complete
+            assert find_evidence(done, brain.members, complete=True).complete is complete
 
 
 def test_a_command_that_writes_a_card_is_no_evidence(root):
@@ -76,6 +76,6 @@ def test_a_command_that_writes_a_card_is_no_evidence(root):
     card = Event(kind="create", id="1", scope=str(root), targets=("lessons/a.md",))
     code = replace(card, targets=("lessons/a.md", "src/a.py"))
     with Brain.open(root) as brain:
-        assert find_evidence([quote, card], brain.layers).commands == ()
-        (command,) = find_evidence([quote, code], brain.layers).commands
+        assert find_evidence([quote, card], brain.members).commands == ()
+        (command,) = find_evidence([quote, code], brain.members).commands
         assert command.line == quote.text

@@ -6,12 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.keys import (
-    MAX_HEADER,
-    Header,
-    Split,
-    split_header,
-)
+from lessons_kb.cards.keys import MAX_HEADER, Header, Split, split_header
 from lessons_kb.cards.read_header import NotYamlError, RefusedError, read_lenient, read_yaml
 
 

@@ -5,10 +5,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from lessons_kb.cards.sections import (
-    find_headings,
-    read_fragments,
-)
+from lessons_kb.cards.sections import find_headings, read_fragments
 from tests.cards import reading
 
 

@@ -9,8 +9,8 @@ import subprocess
 import pytest
 
 from lessons_kb import __version__
+from lessons_kb.store.locations import state_home
 from lessons_kb.store.trust import trust
-from lessons_kb.store.user_state import state_home
 
 
 @pytest.fixture

@@ -59,7 +59,7 @@ def shop(tmp_path, monkeypatch):
                     part = times // 3 + (times % 3 if week == 2 else 0)
                     if part:
                         brain.journal.count(name, what, at=at, times=part)
-        journal = brain.layers[0].journal
+        journal = brain.members[0].journal
         journal.outcomes.count("", "sessions", at=START.timestamp(), times=62)
         for card, arms in OCCASIONS.items():
             for one in occasions(card, **arms):

@@ -7,7 +7,7 @@ import sqlite3
 
 import pytest
 
-from lessons_kb.store.user_state import user_brain
+from lessons_kb.store.locations import user_brain
 from tests.kit import write
 
 NOTES = "# Guide\n\n## Lessons\n\n- Never edit an applied migration\n"

@@ -7,7 +7,7 @@ import tomllib
 
 import pytest
 
-from lessons_kb.store.user_state import user_brain, user_settings_path
+from lessons_kb.store.locations import user_brain, user_settings_path
 from tests.agents.shared_server import FakeServer, send
 from tests.kit import git, write
 

@@ -33,7 +33,7 @@ def test_what_happened_is_listed_with_what_it_lacks(lessons, brain):
     assert lessons("review").err == "lessons: no drafts to review\n"
     assert json.loads(lessons("review", "--json").out) == []
     with Brain.open(brain) as opened:
-        events = opened.layers[0].journal.events
+        events = opened.members[0].journal.events
         for outcome in ("exec_error", "ok"):
             events.append(
                 Event(kind="test", text="pytest", outcome=outcome, output="E  assert 3 == 4")
@@ -119,7 +119,7 @@ def stale(brain):
     stale_card(brain, "used")
     stale_card(brain, "ignored", "status: ignored\n")
     with Brain.open(brain) as opened:
-        opened.layers[0].journal.outcomes.count("lessons/used.md", "injected", at=time.time())
+        opened.members[0].journal.outcomes.count("lessons/used.md", "injected", at=time.time())
     return brain
 
 
@@ -161,7 +161,7 @@ def test_a_card_is_created_from_a_change_or_the_last_session(lessons, brain):
     for session, said in (([], "no session yet"), (["absent"], "no session 'absent'")):
         assert said in lessons("create", other, "--from-session", *session).err
     with Brain.open(brain) as opened:
-        opened.layers[0].journal.events.append(
+        opened.members[0].journal.events.append(
             Event(kind="prompt", text="Sum up the cart", session="s", at=time.time())
         )
     made = lessons("create", other, "--from-session")

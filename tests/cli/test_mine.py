@@ -178,7 +178,7 @@ def test_from_the_best_commit_to_a_draft_and_out_of_sight(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:  # the table is shown before the drafts are written
-        patch.setattr("lessons_kb.brain.mine_project.draft", stop)
+        patch.setattr("lessons_kb.collection.mined_drafts.draft", stop)
         assert "Send the idempotency key on a retry" in lessons("mine", "--draft", "1").out
     (made,) = find(lessons, "--draft", "1")["drafts"]
     text = pathlib.Path(made["path"]).read_text(encoding="utf-8")

@@ -33,7 +33,7 @@ def test_a_saved_card_is_in_the_index_before_anyone_asks(brain):
         wait_for(b"up to date")
         running = Brain.open(brain)  # a process that was already there
         running.refresh()
-        layer = Brain.open(brain).layers[0]
+        layer = Brain.open(brain).members[0]
         for words in ("zebra crossing", "giraffe neck"):
             title = f"Mind the {words}"
             write(brain, "lessons/new.tmp", f"# {title}\n\n## Fix\n\n- Look at the {words}\n")

@@ -4,13 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.importers.rules_file import (
-    ALWAYS,
-    POINTER,
-    WHEN,
-    build_cards,
-    read_rules,
-)
+from lessons_kb.importers.rules_file import ALWAYS, POINTER, WHEN, build_cards, read_rules
 
 GUIDE = """\
 # Guide

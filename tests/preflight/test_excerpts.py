@@ -4,12 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.preflight.note_excerpts import (
-    GAP,
-    build_excerpt,
-    weigh_paragraphs,
-    weigh_terms,
-)
+from lessons_kb.preflight.note_excerpts import GAP, build_excerpt, weigh_paragraphs, weigh_terms
 
 ONE = {"alpha": 1.0}
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.learn.lesson_effect import Overview, Period, weigh
+from lessons_kb.ledger.lesson_effect import Overview, Period, weigh
 from lessons_kb.model import Card
 from lessons_kb.report.page import build_page
 from tests.kit import occasions

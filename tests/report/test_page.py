@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.learn.statistics import Pooled
+from lessons_kb.ledger.statistics import Pooled
 from lessons_kb.report.page import HEIGHT, describe, draw_amounts, draw_shares, file_link, round_up
 from lessons_kb.text.sanitize import clean_line
 

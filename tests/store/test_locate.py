@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store import user_state as locate
-from lessons_kb.store.user_state import brain_key, state_dir, write_private
+from lessons_kb.store import locations as locate
+from lessons_kb.store.identity import brain_key
+from lessons_kb.store.private_files import write_private
+from lessons_kb.store.state_folder import state_dir
 from tests.kit import write
 
 

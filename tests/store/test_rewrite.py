@@ -9,9 +9,8 @@ from unittest import mock
 import pytest
 
 from lessons_kb.errors import EditRefused, InputError, StorageError
-from lessons_kb.store import card_files, trash
+from lessons_kb.store import card_files, locks, trash
 from lessons_kb.store import files as disk
-from lessons_kb.store import user_state as locks
 from tests.store.one_card import BUMPED, CARD, bump, only_the_card, read, write
 
 

@@ -6,8 +6,9 @@ import stat
 import pytest
 
 from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.store import identity
+from lessons_kb.store import locations as locate
 from lessons_kb.store import trust as records
-from lessons_kb.store import user_state as locate
 from lessons_kb.store.trust import cache_dir, is_trusted, read_record, revoke, trust
 from tests.kit import git, write
 
@@ -185,7 +186,7 @@ def test_a_copy_that_is_trusted_stays_another_when_the_first_is_gone(root, tmp_p
     shutil.copytree(root, copy)
     assert not is_trusted(copy)
     trust(copy)
-    key = locate.identify(copy).key
-    assert key != locate.identify(root).key
+    key = identity.identify(copy).key
+    assert key != identity.identify(root).key
     shutil.rmtree(root)
-    assert locate.identify(copy).key == key
+    assert identity.identify(copy).key == key

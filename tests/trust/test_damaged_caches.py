@@ -132,7 +132,7 @@ def fill(folder, *, shift=0):
 def index(root):
     with Brain.open(root) as brain:
         brain.refresh()
-        return pathlib.Path(brain.layers[0].cache)
+        return pathlib.Path(brain.members[0].cache)
 
 
 @pytest.fixture

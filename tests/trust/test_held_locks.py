@@ -18,7 +18,7 @@ BUSY = "another process is writing the index"
 
 HOLD = """
 import sys, time
-from lessons_kb.store.user_state import hold_writer
+from lessons_kb.store.locks import hold_writer
 with hold_writer(sys.stdin.readline().strip(), patience=5) as refused:
     print(refused or "held", flush=True)
     time.sleep(120)
@@ -40,7 +40,7 @@ def run(root, *words, code=START, **environment):
 def indexed(root, telegram):
     with Brain.open(root) as brain:
         brain.refresh()
-        cache = brain.layers[0].cache
+        cache = brain.members[0].cache
     telegram.write_text(telegram.read_text() + "\nAnother line.\n")
     return pathlib.Path(cache)
 
@@ -78,7 +78,7 @@ def test_a_writer_at_work_is_told_of_at_once(root, holder):
     began = time.monotonic()
     with Brain.open(root) as brain:
         assert brain.search("telegram")
-        assert brain.layers[0].stale == BUSY
+        assert brain.members[0].stale == BUSY
     assert time.monotonic() - began < 60
     with subprocess.Popen(
         [sys.executable, "-c", START, "index"],

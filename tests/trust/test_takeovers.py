@@ -11,10 +11,12 @@ import time
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.store.identity import brain_key
+from lessons_kb.store.locations import state_home, user_brain
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import is_trusted, trust
-from lessons_kb.store.user_state import brain_key, state_dir, state_home, user_brain
 from tests.agents.conftest import SHOW_LINES, Session
-from tests.kit import START, Claude, Workspace, commit, git, make_brain, trust_brain, write
+from tests.kit import START, Claude, OpenBrains, commit, git, make_brain, trust_brain, write
 
 pytestmark = pytest.mark.slow
 
@@ -200,9 +202,9 @@ def test_a_replaced_folder_is_not_trusted_and_says_so_once(tmp_path, at, make):
 # A thread of watchdog may die of a folder that vanishes; the watch notices and starts anew.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_replaced_folder_has_no_part_in_what_a_daemon_keeps_open(repo):
-    workspace = Workspace(os.sep)
-    journal = workspace.find(str(repo)).layers[0].hook_journal
-    assert workspace.find(str(repo)).layers[0].hook_journal is journal
+    workspace = OpenBrains(os.sep)
+    journal = workspace.find(str(repo)).members[0].hook_journal
+    assert workspace.find(str(repo)).members[0].hook_journal is journal
     old = state_dir(str(repo))
     while repo.exists():  # the watcher of the brain may be writing its index
         shutil.rmtree(repo, ignore_errors=True)
@@ -211,7 +213,7 @@ def test_a_replaced_folder_has_no_part_in_what_a_daemon_keeps_open(repo):
 
     claude = Claude(repo, "new", find=lambda directory: workspace.find(directory, {}))
     assert SAID in claude.prompt(PROMPT).context
-    told = workspace.find(str(repo)).layers[0].hook_journal
+    told = workspace.find(str(repo)).members[0].hook_journal
     assert told is not journal
     assert os.path.isfile(os.path.join(state_dir(str(repo)), "journal.db"))
     workspace.close()

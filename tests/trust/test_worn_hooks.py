@@ -12,7 +12,9 @@ import pytest
 
 import lessons_kb
 from lessons_kb.service.daemon import note_failure, read_record, start_daemon
-from lessons_kb.store.user_state import make_private, state_dir, state_home
+from lessons_kb.store.locations import state_home
+from lessons_kb.store.private_files import make_private
+from lessons_kb.store.state_folder import state_dir
 
 CLIENT = pathlib.Path(lessons_kb.__file__).parent / "hook_client.py"
 PROMPT = "Add a telegram command that restarts the service"

@@ -161,7 +161,7 @@ def test_a_completed_draft_stands_beside_its_evidence(drive, golden, brain, ripe
 
     drive(play)
     (card,) = [one for one in brain.cards.all() if one.title.startswith("The nightly")]
-    made = (pathlib.Path(brain.layers[0].root) / card.id).read_text("utf-8")
+    made = (pathlib.Path(brain.members[0].root) / card.id).read_text("utf-8")
     assert "Evidence" not in made
     assert "<!--" not in made
     assert "# Name the mistake" not in made

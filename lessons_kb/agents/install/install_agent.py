@@ -35,13 +35,13 @@ from lessons_kb.agents.install.settings_files import (
     take_pieces,
 )
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.health import FIX, Health
+from lessons_kb.collection.doctor import FIX, Health
 from lessons_kb.errors import InputError, LessonsError, StorageError
 from lessons_kb.process.programs import find_program, install_command, upgrade_command
-from lessons_kb.store import settings as agent_settings
+from lessons_kb.store import foreign_settings as agent_settings
 from lessons_kb.store.files import shown
-from lessons_kb.store.settings import FileChange
-from lessons_kb.store.user_state import end_silence, silence_sessions
+from lessons_kb.store.foreign_settings import FileChange
+from lessons_kb.store.session_notes import end_silence, silence_sessions
 from lessons_kb.text.sanitize import visible
 from lessons_kb.version import __version__
 

@@ -15,7 +15,9 @@ import lessons_kb
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import read_regular, storage_errors
-from lessons_kb.store.user_state import is_taken_out, state_home, write_private
+from lessons_kb.store.locations import state_home
+from lessons_kb.store.private_files import write_private
+from lessons_kb.store.session_notes import is_taken_out
 
 NAME = "lessons-hook"
 _MAX_INTERPRETER_CHARS = 120

@@ -29,13 +29,13 @@ from lsprotocol.types import (
     WorkspaceEdit,
 )
 
-from lessons_kb.brain.cards import find_links_to, find_relinks, keep_record
-from lessons_kb.brain.layer import Layer
+from lessons_kb.brain.brain import Brain
 from lessons_kb.cards.check_card import find_quick_fixes
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import slug
 from lessons_kb.cards.rule_files import format_comment
 from lessons_kb.cards.sections import normal_newlines
+from lessons_kb.collection.cards import find_links_to, find_relinks, keep_record
 from lessons_kb.detect.matcher import language_of
 from lessons_kb.errors import CardNotFound, EditRefused, InputError
 from lessons_kb.model import NOTE
@@ -88,20 +88,20 @@ class CommandResult:
 
 def _bump(files: Files, uri: str) -> CommandResult:
     file, document = _get_card(files, uri)
-    cards = file.brain.cards
+    cards = file.brains.cards
     if document is None:
         card = cards.bump(file.name)[0]
         return CommandResult(message=f"{card.id} seen {card.occurrences}×")
-    new = cards.bump_text(file.layer, file.id, document.text.whole)
+    new = cards.bump_text(file.brain, file.id, document.text.whole)
     return CommandResult(
-        edit=document.rewrite(new), then=lambda: cards.note_bump(file.layer, file.id)
+        edit=document.rewrite(new), then=lambda: cards.note_bump(file.brain, file.id)
     )
 
 
 def _set_status(files: Files, uri: str, status: str) -> CommandResult:
     file, document = _get_card(files, uri)
     if document is None:
-        file.brain.cards.set_status(status, file.name)
+        file.brains.cards.set_status(status, file.name)
         return CommandResult(message=f"{file.id} is {status} now")
     new = edit_header(document.text.whole, {"status": status})
     return CommandResult(edit=document.rewrite(new))
@@ -110,7 +110,7 @@ def _set_status(files: Files, uri: str, status: str) -> CommandResult:
 def _show_stats(files: Files, uri: str) -> CommandResult:
     file, _document = _get_card(files, uri)
     return CommandResult(
-        message="\n".join(describe_effect(file.brain.stats.effect(file.name, look=False)))
+        message="\n".join(describe_effect(file.brains.stats.effect(file.name, look=False)))
     )
 
 
@@ -122,7 +122,7 @@ def _test_pattern(files: Files, uri: str, line: int) -> CommandResult:
     if (pattern := find_pattern(document.text.whole, line)) is None:
         raise InputError("no usable pattern on this line; see its diagnostic")
     places = try_pattern(file, pattern)
-    root = file.brain.directory
+    root = file.brains.directory
     shown = [
         f"{relative(root, path_of(one.uri))}:{one.range.start.line + 1}"
         for one in places[:_MAX_PLACES]
@@ -140,13 +140,13 @@ def _show_guards(files: Files, uri: str) -> CommandResult:
 
 def _accept(files: Files, uri: str) -> CommandResult:
     file = _get_draft(files, uri)
-    card = file.brain.drafts.accept(file.draft)
-    return CommandResult(message=f"accepted as {card.id}", show=f"{file.layer.root}/{card.id}")
+    card = file.brains.drafts.accept(file.draft)
+    return CommandResult(message=f"accepted as {card.id}", show=f"{file.brain.root}/{card.id}")
 
 
 def _discard(files: Files, uri: str) -> CommandResult:
     file = _get_draft(files, uri)
-    return CommandResult(message=f"discarded {file.brain.drafts.discard(file.draft).title}")
+    return CommandResult(message=f"discarded {file.brains.drafts.discard(file.draft).title}")
 
 
 def _get_card(files: Files, uri: str) -> tuple[CardFile, OpenDocument | None]:
@@ -162,7 +162,7 @@ def _get_draft(files: Files, uri: str) -> CardFile:
     file, document = files.find(path), files.documents.at(path)
     if not isinstance(file, CardFile) or not file.draft:
         raise InputError("not a draft; see `lessons review --list`")
-    saved = file.brain.drafts.get(file.draft).text
+    saved = file.brains.drafts.get(file.draft).text
     if document and normal_newlines(document.text.whole) != normal_newlines(saved):
         raise InputError("the draft has changes that are not saved; save it first")
     return file
@@ -203,7 +203,7 @@ def find_card_commands(file: CardFile, document: OpenDocument) -> list[tuple[int
     elif (card := file.parse(document.text.whole).card) is not None and card.kind != NOTE:
         line = title_line(file, document)
         try:
-            summary = " · ".join(list_effect(file.brain.stats.effect(file.name, look=False)))
+            summary = " · ".join(list_effect(file.brains.stats.effect(file.name, look=False)))
         except CardNotFound:
             summary = "not saved yet"
         rows = [(line, summary, STATS), (line, "Count the mistake once more", BUMP)]
@@ -250,7 +250,7 @@ def _find_match_actions(
     lines = range(params.range.start.line, params.range.end.line + 1)
     found = find_marks(files, document, lines)
     for one in {one.card.id: one for one in found}.values():
-        uri, title = uri_of(f"{one.layer.root}/{one.card.id}"), clean_line(one.card.title)
+        uri, title = uri_of(f"{one.brain.root}/{one.card.id}"), clean_line(one.card.title)
         for what, command in (("Open", OPEN), ("Count once more", BUMP)):
             name = f"{what}: {title}"
             run = Command(name, command, arguments=[uri])
@@ -276,7 +276,7 @@ def _find_fixes(
     for finding in check_card_file(file, text.whole, whole=False):
         if max(finding.line - 1, 0) not in lines:
             continue
-        fixes = find_quick_fixes(text.whole, finding, folders=file.layer.settings.folders)
+        fixes = find_quick_fixes(text.whole, finding, folders=file.brain.settings.folders)
         for place, fix in enumerate(fixes):
             edit = document.edit((fix.splice.start, fix.splice.end, fix.splice.text))
             shown = [show_finding(text, finding)]
@@ -359,10 +359,10 @@ def rename(files: Files, document: OpenDocument, params: RenameParams) -> Worksp
     new = posixpath.join(folder, slug(title) + suffix)
     moves_file = parsed.card is not None and stem == slug(parsed.card.title) and new != file.id
     if moves_file and files.renames_files and not file.draft:
-        target = f"{file.layer.root}/{new}"
+        target = f"{file.brain.root}/{new}"
         if os.path.lexists(target):
             raise InputError(f"{new} exists; choose another title")
-        relinked = relink_files(files.documents, file.layer, {file.id: new})
+        relinked = relink_files(files.documents, file.brain, {file.id: new})
         if (links := relinked.pop(document.path, None)) is not None:
             own.edits = [*own.edits, *links.edits]
         moved = RenameFile(old_uri=document.uri, new_uri=uri_of(target))
@@ -371,30 +371,30 @@ def rename(files: Files, document: OpenDocument, params: RenameParams) -> Worksp
 
 
 def relink_files(
-    documents: Documents, layer: Layer, moves: Mapping[str, str]
+    documents: Documents, brain: Brain, moves: Mapping[str, str]
 ) -> dict[str, TextDocumentEdit]:
     """Return path → the edits of links that lead to cards, or stand in cards, which move."""
     found = {}
-    relinks = find_relinks(layer, moves, lambda name: documents.load(layer, name).text.whole)
+    relinks = find_relinks(brain, moves, lambda name: documents.load(brain, name).text.whole)
     for name, edits in relinks.items():
-        document = documents.load(layer, name)
+        document = documents.load(brain, name)
         found[document.path] = document.edit(*edits)
     return found
 
 
 def relink_moved(files: Files, params: RenameFilesParams) -> WorkspaceEdit | None:
     """Return the edits of links that follow files which the user moves in the editor."""
-    moves: dict[str, tuple[Layer, dict[str, str]]] = {}
+    moves: dict[str, tuple[Brain, dict[str, str]]] = {}
     for one in params.files:
         old, new = path_of(one.old_uri), path_of(one.new_uri)
         file = files.find(old)
-        if isinstance(file, CardFile) and not file.draft and is_inside(new, file.layer.root):
-            own = moves.setdefault(file.layer.root, (file.layer, {}))[1]
-            own[file.id] = relative(file.layer.root, new)
+        if isinstance(file, CardFile) and not file.draft and is_inside(new, file.brain.root):
+            own = moves.setdefault(file.brain.root, (file.brain, {}))[1]
+            own[file.id] = relative(file.brain.root, new)
     edits = [
         edit
-        for layer, own in moves.values()
-        for edit in relink_files(files.documents, layer, own).values()
+        for brain, own in moves.values()
+        for edit in relink_files(files.documents, brain, own).values()
     ]
     return WorkspaceEdit(document_changes=edits) if edits else None
 
@@ -403,10 +403,10 @@ def keep_records(files: Files, params: RenameFilesParams) -> None:
     """Let what was counted of cards follow files that the editor has moved."""
     for one in params.files:
         old, new = path_of(one.old_uri), path_of(one.new_uri)
-        brain = files.brain_of(os.path.dirname(new))
-        for layer in brain.layers if brain else ():
-            if is_inside(old, layer.root) and is_inside(new, layer.root):
-                keep_record(layer, relative(layer.root, old), relative(layer.root, new))
+        brains = files.brain_of(os.path.dirname(new))
+        for brain in brains.members if brains else ():
+            if is_inside(old, brain.root) and is_inside(new, brain.root):
+                keep_record(brain, relative(brain.root, old), relative(brain.root, new))
 
 
 def find_references(
@@ -420,11 +420,11 @@ def find_references(
         return try_pattern(file, pattern)
     if file.draft or line != title_line(file, document):
         return None
-    load = partial(files.documents.load, file.layer)
+    load = partial(files.documents.load, file.brain)
     return [
         Location(
-            uri=uri_of(f"{file.layer.root}/{name}"),
+            uri=uri_of(f"{file.brain.root}/{name}"),
             range=load(name).text.range(link.start, link.end),
         )
-        for name, link in find_links_to(file.layer, file.id, lambda name: load(name).text.whole)
+        for name, link in find_links_to(file.brain, file.id, lambda name: load(name).text.whole)
     ]

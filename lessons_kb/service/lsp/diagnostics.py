@@ -17,7 +17,12 @@ from lsprotocol.types import (
     Range,
 )
 
-from lessons_kb.brain.detection import (
+from lessons_kb.cards.keys import canonical, read_patterns, split_header
+from lessons_kb.cards.read_header import read_header
+from lessons_kb.collection.lint import check_document, check_places, check_syntax_of
+from lessons_kb.detect.matcher import MAX_CHARS, Change, Match, Matcher, Rule
+from lessons_kb.errors import InputError
+from lessons_kb.find.detection import (
     find_detected,
     find_in_tree,
     flatten,
@@ -25,11 +30,6 @@ from lessons_kb.brain.detection import (
     is_card_file,
     read_source,
 )
-from lessons_kb.brain.health import check_document, check_places, check_syntax_of
-from lessons_kb.cards.keys import canonical, read_patterns, split_header
-from lessons_kb.cards.read_header import read_header
-from lessons_kb.detect.matcher import MAX_CHARS, Change, Match, Matcher, Rule
-from lessons_kb.errors import InputError
 from lessons_kb.model import Finding, Pattern
 from lessons_kb.service.lsp.documents import (
     CardFile,
@@ -72,10 +72,10 @@ def diagnose(
     if isinstance(file, CardFile) and not file.draft:
         findings = check_card_file(file, text.whole, whole=whole)
         shown = [show_finding(text, one) for one in findings]
-        path = relative(file.brain.directory, document.path)
-        if detect and not is_card_file(file.brain, path):
+        path = relative(file.brains.directory, document.path)
+        if detect and not is_card_file(file.brains, path):
             # A note may quote code, and counts as any other file of the project.
-            marks = _mark_all(SourceFile(brain=file.brain, path=path), text)
+            marks = _mark_all(SourceFile(brains=file.brains, path=path), text)
             shown += [one.shown for one in marks]
         return shown, NOTHING if whole or "detect" not in text.whole else PROJECT
     if isinstance(file, CardFile):
@@ -87,7 +87,7 @@ def diagnose(
                 code="incomplete-draft",
                 message=f"before this draft can be accepted, add {missing}",
             )
-            for missing in file.brain.drafts.find_missing(file.draft, text.whole)
+            for missing in file.brains.drafts.find_missing(file.draft, text.whole)
         ], NOTHING
     if file is None or not detect:
         return [], NOTHING
@@ -106,7 +106,7 @@ def find_marks(files: Files, document: OpenDocument, lines: range) -> list[Mark]
 
 def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
     """Return what `lint` says of a file of a brain that holds this text, by line."""
-    limit = file.layer.settings.index.max_file_bytes
+    limit = file.brain.settings.index.max_file_bytes
     size = len(text) if len(text) > limit else len(text.encode("utf-8", "replace"))
     if size > limit:
         return [tell_too_large(file.id, size, limit)]
@@ -116,7 +116,7 @@ def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
         detecting = [(document.card, document)]
         found += check_syntax_of(detecting)
         if whole:
-            found += check_places(detecting, file.layer.root, file.brain.directory)
+            found += check_places(detecting, file.brain.root, file.brains.directory)
     return sorted(found, key=attrgetter("line", "rule"))
 
 
@@ -148,20 +148,20 @@ def _find_near(file: SourceFile, old: Text, known: Sequence[Mark], text: Text) -
 def _mark_lines(file: SourceFile, text: Text, first: int, end: int) -> list[Mark]:
     """Return the marks of some lines of a text."""
     change = Change(path=file.path, after=_plain(text.lines[first:end]), line=first + 1)
-    detected = find_detected(file.brain, [change])
-    homes = {id(one.card): one.layer for one in detected}
+    detected = find_detected(file.brains, [change])
+    homes = {id(one.card): one.brain for one in detected}
     marks = []
     for card, match in flatten(detected):
-        layer, title, why = homes[id(card)], clean_line(card.title), clean_line(card.why)
+        brain, title, why = homes[id(card)], clean_line(card.title), clean_line(card.why)
         shown = Diagnostic(
             range=_place(text, match),
             severity=DiagnosticSeverity.Warning,
             source=SOURCE,
             code=card.id,
-            code_description=CodeDescription(href=uri_of(f"{layer.root}/{card.id}")),
+            code_description=CodeDescription(href=uri_of(f"{brain.root}/{card.id}")),
             message=f"{title}: {why}" if why and why != title else title,
         )
-        marks.append(Mark(shown, layer, card))
+        marks.append(Mark(shown, brain, card))
     return marks
 
 
@@ -215,9 +215,9 @@ def try_pattern(file: CardFile, pattern: Pattern) -> list[Location]:
     """
     if pattern.kind not in ("regex", "ast"):
         raise InputError(f"a pattern of kind {pattern.kind} is not looked for in files")
-    directory = file.brain.directory
+    directory = file.brains.directory
     rule = Rule(card=file.id, pattern=pattern, globs=compile_globs(pattern.files))
-    matches = find_in_tree(directory, Matcher([rule]), root=file.layer.root)
+    matches = find_in_tree(directory, Matcher([rule]), root=file.brain.root)
     texts: dict[str, Text] = {}
     found = []
     for match in islice(matches, MOST_MATCHES):

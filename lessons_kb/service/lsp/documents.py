@@ -25,17 +25,18 @@ from lsprotocol.types import (
     TextEdit,
 )
 
-from lessons_kb.brain.brain import Brain, Workspace
-from lessons_kb.brain.cards import read_file
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import untrusted_hint
-from lessons_kb.brain.layer import Layer
 from lessons_kb.cards.keys import canonical
 from lessons_kb.cards.parse import kind_of, parse_card
+from lessons_kb.collection.cards import read_file
 from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted
+from lessons_kb.library import Library
 from lessons_kb.model import NOTE, Card, Document
+from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.store.files import relative
+from lessons_kb.store.locations import git_top
 from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.store.user_state import git_top
 
 
 class Text:
@@ -158,11 +159,11 @@ class Documents(dict[str, OpenDocument]):
         """Return the open document of a real path, None where it is not open."""
         return next((one for one in list(self.values()) if one.path == path), None)
 
-    def load(self, layer: Layer, name: str) -> OpenDocument:
+    def load(self, brain: Brain, name: str) -> OpenDocument:
         """Return a file of a brain as it is open, else as it is on the disk."""
-        path = os.path.join(layer.root, *name.split("/"))
+        path = os.path.join(brain.root, *name.split("/"))
         return self.at(path) or OpenDocument(
-            uri=uri_of(path), path=path, version=None, text=Text(read_file(layer, name))
+            uri=uri_of(path), path=path, version=None, text=Text(read_file(brain, name))
         )
 
 
@@ -197,8 +198,8 @@ _PATIENCE = 0.2
 class CardFile:
     """A Markdown file of a brain, written or to be written, or a draft that waits for a human."""
 
+    brains: Library
     brain: Brain
-    layer: Layer
     id: str
     """Of a draft the one that it would have."""
     draft: str = ""
@@ -207,32 +208,32 @@ class CardFile:
     @property
     def name(self) -> str:
         """What ``Cards.find`` knows it by."""
-        return f"{self.layer.alias}:{self.id}" if len(self.brain.layers) > 1 else self.id
+        return f"{self.brain.alias}:{self.id}" if len(self.brains.members) > 1 else self.id
 
     def parse(self, text: str) -> Document:
         """Return what it says if it holds this text."""
-        return parse_card(text, path=self.id, folders=self.layer.settings.folders)
+        return parse_card(text, path=self.id, folders=self.brain.settings.folders)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SourceFile:
     """Any other file of a project for which a trusted brain holds."""
 
-    brain: Brain
+    brains: Library
     path: str
     """POSIX, from the project root."""
 
     @property
     def guards(self) -> list[Card]:
         """The cards that guard it."""
-        return self.brain.find_guarding(self.path)
+        return self.brains.find_guarding(self.path)
 
 
 class Mark(NamedTuple):
     """A mistake that a card describes, as it is shown where it was found."""
 
     shown: Diagnostic
-    layer: Layer
+    brain: Brain
     card: Card
 
 
@@ -240,7 +241,7 @@ class Files:
     """Tells what files are; may be shared between threads. Brains nobody trusts are not there."""
 
     def __init__(
-        self, workspace: Workspace, documents: Documents, *, tell: Callable[[str], None]
+        self, workspace: OpenBrains, documents: Documents, *, tell: Callable[[str], None]
     ) -> None:
         """``tell`` is given one line for the user where a brain cannot be used."""
         self.documents = documents
@@ -258,28 +259,30 @@ class Files:
 
     def find(self, path: str) -> CardFile | SourceFile | None:
         """Return what the file at a real path is, None where it is none of our business."""
-        brain = self.brain_of(os.path.dirname(path))
+        brains = self.brain_of(os.path.dirname(path))
         if path.endswith(SUFFIXES):
-            for layer in brain.layers if brain else ():
-                name = relative(layer.root, path)
-                if brain and is_inside(path, layer.root) and _holds(layer, name):
-                    return CardFile(brain=brain, layer=layer, id=name)
+            for brain in brains.members if brains else ():
+                name = relative(brain.root, path)
+                if brains and is_inside(path, brain.root) and _holds(brain, name):
+                    return CardFile(brains=brains, brain=brain, id=name)
             name = os.path.splitext(os.path.basename(path))[0]
             for own in filter(None, map(self.brain_of, self.folders)):
                 drafts = own.drafts
                 if name in drafts.ids() and os.path.realpath(drafts.get(name).path) == path:
                     card = f"lessons/{name}.md"
-                    return CardFile(brain=own, layer=own.layers[0], id=card, draft=name)
+                    return CardFile(brains=own, brain=own.members[0], id=card, draft=name)
         # The user's own brain holds everywhere, but a library that is looked at is nobody's
         # project: a brain must be of the file's project, or the editor work there.
-        roots = [layer.root for layer in brain.layers] if brain else []
+        roots = [brain.root for brain in brains.members] if brains else []
         is_near = any(is_inside(path, place) for place in (*self.folders, *roots))
-        if brain is None or not (is_near or any(is_inside(one, brain.directory) for one in roots)):
+        if brains is None or not (
+            is_near or any(is_inside(one, brains.directory) for one in roots)
+        ):
             return None
-        return SourceFile(brain=brain, path=relative(brain.directory, path))
+        return SourceFile(brains=brains, path=relative(brains.directory, path))
 
-    def brain_of(self, folder: str) -> Brain | None:
-        """Return the trusted brains that hold for a folder as of their last commit, None without.
+    def brain_of(self, folder: str) -> Library | None:
+        """Return the trusted every that hold for a folder as of their last commit, None without.
 
         A scan of twelve thousand files takes longer than a typist waits: see ``refresh``.
         """
@@ -300,37 +303,37 @@ class Files:
             self._tell(str(error))
             return None
 
-    def cards(self, layer: Layer) -> list[Card]:
+    def cards(self, brain: Brain) -> list[Card]:
         """Return every card and note of a brain as of the last commit."""
-        layer.ensure_indexed()
-        state, cards = self._cards.get(layer.root, (None, []))
-        if state is None or state is not layer.state:
-            state, cards = layer.state, layer.read(lambda one: one.catalogue.all_cards())
-            self._cards[layer.root] = state, cards
+        brain.ensure_indexed()
+        state, cards = self._cards.get(brain.root, (None, []))
+        if state is None or state is not brain.state:
+            state, cards = brain.state, brain.read(lambda one: one.catalogue.all_cards())
+            self._cards[brain.root] = state, cards
         return cards
 
     def refresh(self) -> bool:
-        """Bring the brains of what is open up to date; return whether anything had changed."""
+        """Bring the every of what is open up to date; return whether anything had changed."""
         folders = {os.path.dirname(document.path) for document in list(self.documents.values())}
-        brains = {id(brain): brain for brain in map(self.brain_of, folders) if brain is not None}
-        layers = [layer for brain in brains.values() for layer in brain.layers]
-        before = [layer.state for layer in layers]
-        for brain in brains.values():
-            brain.refresh(patience=_PATIENCE)
-        return any(layer.state is not state for state, layer in zip(before, layers, strict=True))
+        every = {id(brains): brains for brains in map(self.brain_of, folders) if brains is not None}
+        members = [brain for brains in every.values() for brain in brains.members]
+        before = [brain.state for brain in members]
+        for brains in every.values():
+            brains.refresh(patience=_PATIENCE)
+        return any(brain.state is not state for state, brain in zip(before, members, strict=True))
 
 
-def _holds(layer: Layer, name: str) -> bool:
+def _holds(brain: Brain, name: str) -> bool:
     """Tell whether a brain lists a card, or would if its file were saved or smaller."""
-    layer.ensure_indexed()
-    if layer.read(lambda one: one.catalogue.numbers(name)):
+    brain.ensure_indexed()
+    if brain.read(lambda one: one.catalogue.numbers(name)):
         return True
     if any(part.startswith(".") for part in name.split("/")):
         return False
-    full = os.path.join(layer.root, *name.split("/"))
+    full = os.path.join(brain.root, *name.split("/"))
     if os.path.lexists(full):
-        return os.path.getsize(full) > layer.settings.index.max_file_bytes
-    return kind_of(name, layer.settings.folders) != NOTE
+        return os.path.getsize(full) > brain.settings.index.max_file_bytes
+    return kind_of(name, brain.settings.folders) != NOTE
 
 
 def is_inside(path: str, folder: str) -> bool:

@@ -24,12 +24,12 @@ from lsprotocol.types import (
     TextEdit,
 )
 
-from lessons_kb.brain.detection import list_tree
 from lessons_kb.cards.edit import format_scalar
 from lessons_kb.cards.keys import KEYS, describe_form
 from lessons_kb.cards.sections import HEADINGS, MAX_STRUCTURE, find_headings, normal_newlines
 from lessons_kb.data import read_mapping
-from lessons_kb.learn.lesson_effect import Effect
+from lessons_kb.find.detection import list_tree
+from lessons_kb.ledger.lesson_effect import Effect
 from lessons_kb.model import NOTE, PATTERNS, Card
 from lessons_kb.service.lsp.diagnostics import find_marks
 from lessons_kb.service.lsp.documents import (
@@ -63,7 +63,7 @@ def hover(files: Files, document: OpenDocument, params: HoverParams) -> Hover | 
         start, end = (text.position(at.line, column) for column in columns)
         where = Range(start=start, end=end)
     elif file and not file.draft and at.line == title_line(file, document):
-        lines = describe_effect(file.brain.stats.effect(file.name, look=False))
+        lines = describe_effect(file.brains.stats.effect(file.name, look=False))
     if not lines:
         return None
     content = MarkupContent(kind=MarkupKind.Markdown, value="\n".join(lines).strip())
@@ -219,7 +219,7 @@ def _find_offers(files: Files, file: CardFile, cursor: Cursor, text: Text) -> li
         return []
     here = posixpath.dirname(file.id) or "."
     offers = []
-    for card in files.cards(file.layer):
+    for card in files.cards(file.brain):
         if card.id != file.id:
             stem, path = posixpath.splitext(card.id)[0], posixpath.relpath(card.id, here)
             icon = kinds.File if card.kind == NOTE else kinds.Reference
@@ -235,7 +235,7 @@ def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
     if cursor.key == "paths" or (cursor.parent, cursor.key) == ("detect", "files"):
         # The files and folders one level below the folder that was typed.
         folder = cursor.typed[: cursor.typed.rfind("/") + 1]
-        paths = (path for path in list_tree(file.brain.directory) if path.startswith(folder))
+        paths = (path for path in list_tree(file.brains.directory) if path.startswith(folder))
         below = {path[len(folder) :].partition("/")[:2] for path in paths}
         icons = {"": kinds.File, "/": kinds.Folder}
         found = sorted(below, key="".join)
@@ -249,10 +249,10 @@ def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
         return [(today, "today", kinds.Value)]
     if key.field not in _USED:
         return []
-    cards = [card for layer in file.brain.layers for card in files.cards(layer)]
+    cards = [card for brain in file.brains.members for card in files.cards(brain)]
     used = Counter(word for card in cards for word in _USED[key.field](card) if word)
-    if key.field == "project" and file.brain.project:
-        used.setdefault(file.brain.project, 0)
+    if key.field == "project" and file.brains.project:
+        used.setdefault(file.brains.project, 0)
     return [
         (clean_line(word), counted(times, "card"), kinds.Value)
         for word, times in sorted(used.items(), key=lambda one: (-one[1], one[0]))

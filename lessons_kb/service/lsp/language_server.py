@@ -14,7 +14,6 @@ from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, default_converter
 from pygls.protocol.language_server import lsp_method
 
-from lessons_kb.brain.brain import Workspace
 from lessons_kb.errors import LessonsError
 from lessons_kb.service.lsp.code_actions import (
     COMMANDS,
@@ -31,7 +30,8 @@ from lessons_kb.service.lsp.code_actions import (
 from lessons_kb.service.lsp.diagnostics import NOTHING, PROJECT, diagnose
 from lessons_kb.service.lsp.documents import Documents, Files, OpenDocument, path_of, uri_of
 from lessons_kb.service.lsp.hover import TRIGGERS, complete, find_symbols, hover
-from lessons_kb.store.user_state import log_trouble
+from lessons_kb.service.open_brains import OpenBrains
+from lessons_kb.store.error_log import log_trouble
 from lessons_kb.version import __version__
 
 PAUSES = {False: 0.02, True: 0.15}
@@ -93,7 +93,7 @@ class _Protocol(LanguageServerProtocol):
 class LessonsServer(LanguageServer):
     """One editor's server."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: OpenBrains) -> None:
         super().__init__(
             "lessons",
             __version__,
@@ -238,7 +238,7 @@ class LessonsServer(LanguageServer):
         self._full.discard(uri)
 
 
-def build_server(workspace: Workspace) -> LessonsServer:
+def build_server(workspace: OpenBrains) -> LessonsServer:
     """Return the server over the brains of a workspace."""
     server = LessonsServer(workspace)
     files, documents = server.files, server.documents

@@ -27,7 +27,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from lessons_kb.errors import InputError
 from lessons_kb.service.mcp.tools import UNLISTED, Answer, Brains, ToolError, Tools, connect
 from lessons_kb.store.card_files import read_template
-from lessons_kb.store.user_state import log_trouble
+from lessons_kb.store.error_log import log_trouble
 from lessons_kb.version import __version__
 
 INSTRUCTIONS = read_template("instructions.md").strip()

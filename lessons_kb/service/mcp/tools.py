@@ -24,13 +24,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from lessons_kb import render
-from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.injected import session_of
+from lessons_kb.brain.current_session import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, InputError, LessonsError, Untrusted
+from lessons_kb.library import Library
 from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.session.turn_lessons import open_for
 from lessons_kb.store.card_files import read_template
-from lessons_kb.store.user_state import log_trouble
+from lessons_kb.store.error_log import log_trouble
 from lessons_kb.text.sanitize import clean, defang, defang_line
 
 _HEADER = "mcp-session-id"
@@ -190,9 +190,9 @@ class Proposed(TypedDict):
 
 
 class Brains(Protocol):
-    """Gives the brain for a directory: a ``Workspace``, or one brain that a server shares."""
+    """Gives the brain for a directory: a ``OpenBrains``, or one brain that a server shares."""
 
-    def find(self, directory: str | None = None, /) -> Brain:
+    def find(self, directory: str | None = None, /) -> Library:
         """Return the open brain of a directory; Untrusted, BrainNotFound."""
 
 
@@ -233,22 +233,22 @@ def _show_match(hit: Hit) -> Matched:
     )
 
 
-def _add_skipped(found: Answered, brain: Brain) -> Answered:
+def _add_skipped(found: Answered, brains: Library) -> Answered:
     """Add to an answer which brains hold more files than are indexed.
 
     They are named without their paths: the client may be another machine's.
     """
-    lines = (layer.tell_beyond().replace(layer.root, layer.alias, 1) for layer in brain.layers)
+    lines = (brain.tell_beyond().replace(brain.root, brain.alias, 1) for brain in brains.members)
     if skipped := defang_line(" ".join(filter(None, lines))):
         found["skipped"] = skipped
     return found
 
 
-def _read_card(brain: Brain, name: str, session: str, asked_by: str) -> tuple[Card, str]:
+def _read_card(brains: Library, name: str, session: str, asked_by: str) -> tuple[Card, str]:
     """Return a card and its Markdown, which is data: nothing in it can pose as somebody else."""
-    layer, card = brain.cards.find(name)
-    open_for(session, brain, (layer, card), asked_by=asked_by)
-    return card, defang(clean(brain.cards.read(name)[1].body)).strip()
+    brain, card = brains.cards.find(name)
+    open_for(session, brains, (brain, card), asked_by=asked_by)
+    return card, defang(clean(brains.cards.read(name)[1].body)).strip()
 
 
 def _show_fields(card: Card, *fields: str) -> Data:
@@ -262,11 +262,11 @@ def _show_fields(card: Card, *fields: str) -> Data:
     return found
 
 
-def _read_history(brain: Brain, session: str, chat: str | None, limit: int) -> list[Data]:
+def _read_history(brains: Library, session: str, chat: str | None, limit: int) -> list[Data]:
     """Return the newest events of a session, or of one chat of it, oldest first."""
     kinds = [kind for kind in EVENTS if kind not in _SYSTEM_EVENTS]
     most = None if chat else limit
-    events = brain.layers[0].journal.events.find(session=session, kinds=kinds, limit=most)
+    events = brains.members[0].journal.events.find(session=session, kinds=kinds, limit=most)
     if chat:
         events = [one for one in events if chat in map(one.record.get, ("chat", "part"))][-limit:]
     return [
@@ -318,7 +318,7 @@ class Tools:
         self._workspace = workspace
         self._answer_hook = answer_hook
 
-    def _asked_by(self, brain: Brain) -> str:
+    def _asked_by(self, brains: Library) -> str:
         """Return the agent's session, whose withheld lessons are not told.
 
         Few agents tell their MCP servers: then it is that of the newest prompt.
@@ -327,7 +327,7 @@ class Tools:
         if session or self._answer_hook is None:  # or other people's sessions
             return session
         since = time.time() - _HOUR
-        newest = brain.layers[0].journal.events.find(kinds=("prompt",), since=since, limit=1)
+        newest = brains.members[0].journal.events.find(kinds=("prompt",), since=since, limit=1)
         return newest[0].session if newest else ""
 
     def register(self, server: MCPServer) -> None:
@@ -365,14 +365,14 @@ class Tools:
         finish, and titles of others that may, for lessons_get; empty when none is relevant.
         """
         try:
-            brain = self._workspace.find(directory)
+            brains = self._workspace.find(directory)
         except Untrusted:  # a brain nobody trusts yet is silent, and so is its absence
             return show_block({})
         how: Data = {"stage": stage, "session": session, "budget": budget, "context": context}
-        how["asked_by"] = session or self._asked_by(brain)
-        found = brain.preflight(prompt, paths=paths or (), **how)
-        data = render.preflight_data(found, brain.layers[0].settings.language)
-        return _add_skipped(show_block(data), brain)
+        how["asked_by"] = session or self._asked_by(brains)
+        found = brains.preflight(prompt, paths=paths or (), **how)
+        data = render.preflight_data(found, brains.members[0].settings.language)
+        return _add_skipped(show_block(data), brains)
 
     @_tool_errors()
     def lessons_match(
@@ -385,7 +385,7 @@ class Tools:
         No model is offered this, and nothing is noted: the client knows what it injects.
         """
         found = self._workspace.find(directory).find_lessons(Query(text=prompt))
-        passed = [hit for _layer, hit in found if hit.passed]
+        passed = [hit for _brain, hit in found if hit.passed]
         return Matches(lessons=[_show_match(hit) for hit in passed[:_MOST_MATCHES]])
 
     @_tool_errors()
@@ -402,11 +402,11 @@ class Tools:
         directory: str | None = None,
     ) -> Hits:
         """Search cards and notes, best first. ``passed`` says whether a hit is relevant."""
-        brain = self._workspace.find(directory)
+        brains = self._workspace.find(directory)
         chosen = tuple(kinds or (*KINDS, NOTE))
         how: Data = {"stage": stage, "paths": paths or (), "limit": limit}
-        hits = brain.search(query, kinds=chosen, asked_by=self._asked_by(brain), **how)
-        return _add_skipped(Hits(hits=[_show_hit(render.hit_data(hit)) for hit in hits]), brain)
+        hits = brains.search(query, kinds=chosen, asked_by=self._asked_by(brains), **how)
+        return _add_skipped(Hits(hits=[_show_hit(render.hit_data(hit)) for hit in hits]), brains)
 
     @_tool_errors()
     def lessons_get(
@@ -416,9 +416,9 @@ class Tools:
         directory: str | None = None,
     ) -> Data:
         """Read one whole card."""
-        brain = self._workspace.find(directory)
+        brains = self._workspace.find(directory)
         session = session_of_call(context, None)
-        card, text = _read_card(brain, id, session, self._asked_by(brain))
+        card, text = _read_card(brains, id, session, self._asked_by(brains))
         return {**_show_fields(card, *_CARD_FIELDS), "text": text}
 
     @_tool_errors()
@@ -435,8 +435,8 @@ class Tools:
         directory: str | None = None,
     ) -> Checked:
         """Report for each checklist item: shown, denied, contradicted or open."""
-        brain = self._workspace.find(directory)
-        result = brain.check(answer, cards=cards, evidence=evidence or (), session=session)
+        brains = self._workspace.find(directory)
+        result = brains.check(answer, cards=cards, evidence=evidence or (), session=session)
         return cast(Checked, render.check_data(result))
 
     @_tool_errors()
@@ -542,8 +542,8 @@ class Tools:
         if late.cancelled() or late.exception() or not late.result():
             return
         with suppress(LessonsError):
-            for layer in self._workspace.find(event.get("cwd")).layers:
-                layer.journal.forget_context(str(event.get("session_id", "")))
+            for brain in self._workspace.find(event.get("cwd")).members:
+                brain.journal.forget_context(str(event.get("session_id", "")))
 
     @_tool_errors()
     def session_history(
@@ -560,8 +560,8 @@ class Tools:
     def lesson(self, id: str) -> str:  # noqa: A002
         """Return one card as Markdown."""
         try:
-            brain = self._workspace.find()
-            return _read_card(brain, id, "", self._asked_by(brain))[1]
+            brains = self._workspace.find()
+            return _read_card(brains, id, "", self._asked_by(brains))[1]
         except (CardNotFound, InputError, BrainNotFound, Untrusted) as error:
             raise ResourceNotFoundError(str(error)) from None
 

@@ -25,8 +25,8 @@ from lessons_kb.errors import StorageError
 from lessons_kb.service.mcp.server import CLOSE, check_request, is_own_origin, is_same_site
 from lessons_kb.service.web.authentication import CALLER, LOGIN_SECONDS, Caller, Shared, Tokens
 from lessons_kb.service.web.pages import send_to, show
-from lessons_kb.store.settings import METRICS
-from lessons_kb.store.user_state import log_trouble
+from lessons_kb.store.error_log import log_trouble
+from lessons_kb.store.server_tokens import METRICS
 
 BRAIN_PATH = re.compile(r"/v1/brains/([^/]+)/.+")
 PAGE_PATH = re.compile(r"/(?:(?:login|logout|style\.css)?|brains/([^/]+)(?:/.*)?)", re.DOTALL)

@@ -40,8 +40,8 @@ from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors import Multiprocess
 
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.drafts import BRANCH
-from lessons_kb.brain.layer import Layer, Watching
+from lessons_kb.brain.brain import Brain, Watching
+from lessons_kb.collection.branch_review import BRANCH
 from lessons_kb.errors import InputError
 from lessons_kb.process.programs import watch_parent
 from lessons_kb.service.hook_event import answer_event
@@ -67,7 +67,7 @@ from lessons_kb.service.web.tool_access import (
     conceal,
     require_scope,
 )
-from lessons_kb.store.settings import PROPOSE, READ, ServerToken, read_tokens
+from lessons_kb.store.server_tokens import PROPOSE, READ, ServerToken, read_tokens
 
 T = TypeVar("T")
 ANSWER_SECONDS = 2.0
@@ -423,7 +423,7 @@ def _run_workers(
 
     They read what this process commits, and are replaced when they die.
     """
-    layers = [Layer(root, alias=name) for name, root in roots.items()]
+    layers = [Brain(root, alias=name) for name, root in roots.items()]
     with tempfile.TemporaryDirectory(prefix="lessons-metrics-") as folder:
         os.environ[_METRICS_VARIABLE] = shared.metrics = folder
         watching = Watching(layers, tick=1.0)

@@ -15,9 +15,10 @@ import time
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 
-from lessons_kb.brain.injected import posted_session
+from lessons_kb.brain.current_session import posted_session
 from lessons_kb.errors import StorageError
-from lessons_kb.store.settings import (
+from lessons_kb.store.error_log import log_trouble
+from lessons_kb.store.server_tokens import (
     METRICS,
     PROPOSE,
     READ,
@@ -28,7 +29,6 @@ from lessons_kb.store.settings import (
     read_tokens,
     tokens_path,
 )
-from lessons_kb.store.user_state import log_trouble
 
 LOGIN_SECONDS = 12 * 3_600
 _BURST_SECONDS = 5

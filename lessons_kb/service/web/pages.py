@@ -19,12 +19,12 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from lessons_kb.brain import verdicts
-from lessons_kb.brain.cards import names
-from lessons_kb.brain.drafts import BranchReview, Draft, tell_source
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.sections import render_html
-from lessons_kb.duplicates.near_duplicates import RELATED
+from lessons_kb.collection.branch_review import BranchReview
+from lessons_kb.collection.cards import names
+from lessons_kb.collection.drafts import Draft, tell_source
+from lessons_kb.collection.near_duplicates import RELATED
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
@@ -35,6 +35,7 @@ from lessons_kb.errors import (
     LessonsError,
 )
 from lessons_kb.model import KINDS, NOTE, STATUSES, Card, Hit
+from lessons_kb.outcome import why as verdicts
 from lessons_kb.process.git import Author
 from lessons_kb.render import age, in_words, words_by_term
 from lessons_kb.report.page import build_page, make_environment, style_hash
@@ -42,8 +43,8 @@ from lessons_kb.service.web.authentication import Caller
 from lessons_kb.service.web.served_brain import ServedBrain, explain
 from lessons_kb.service.web.tool_access import Forbidden, require_scope
 from lessons_kb.store.card_files import read_template
-from lessons_kb.store.settings import READ, REVIEW
-from lessons_kb.store.user_state import log_trouble
+from lessons_kb.store.error_log import log_trouble
+from lessons_kb.store.server_tokens import READ, REVIEW
 from lessons_kb.text.sanitize import clean_line, counted, visible
 
 ROWS = 50
@@ -79,7 +80,7 @@ class View:
         frame = {
             "login": self.login,
             "brain": self.served.name,
-            "brains": self.request.state.brains,
+            "served_brains": self.request.state.served_brains,
             "stale": "; ".join(self.login.stale),
             "may_review": REVIEW in self.login.may,
             "address": self.address,
@@ -88,7 +89,7 @@ class View:
 
     def address(self, *parts: str, **query: object) -> str:
         """Return the address of a page of the brain."""
-        path = "/".join(quote(part) for part in ("/brains", self.served.name, *parts))
+        path = "/".join(quote(part) for part in ("/served_brains", self.served.name, *parts))
         given = {name: value for name, value in query.items() if value not in ("", None)}
         return f"{path}?{urlencode(given)}" if given else path
 
@@ -236,12 +237,12 @@ def explain_prompt(view: View) -> Response:
     form = view.form
     prompt, paths = form.get("prompt", "")[:MAX_PROMPT], form.get("paths", "").split()
     stage, project = (form.get(name, "").strip() for name in ("stage", "project"))
-    brain = view.served.find(f"/{project}")
-    projects = find_projects(brain.cards.all())
+    brains = view.served.find(f"/{project}")
+    projects = find_projects(brains.cards.all())
     shown: dict[str, Any] = {"prompt": prompt, "paths": " ".join(paths), "stage": stage}
     shown |= {"project": project, "projects": projects, "problem": "", "told": None}
     if prompt.strip():
-        told = verdicts.explain_prompt(brain, prompt, paths=tuple(paths), stage=stage or None)
+        told = verdicts.explain_prompt(brains, prompt, paths=tuple(paths), stage=stage or None)
         words = words_by_term(prompt)
         reasons = [in_words(clean_line(one.reason), words) for one in told.verdicts]
         shown |= {"told": told, "rows": list(zip(told.verdicts, reasons, strict=True))}
@@ -300,7 +301,7 @@ def show_draft(view: View) -> Response:
         except (CardNotFound, EditRefused, InputError) as error:
             problem = view.say(error)
         draft = review.get(draft.id)
-    folders = view.served.find().layers[0].settings.folders
+    folders = view.served.find().members[0].settings.folders
     document = parse_card(draft.text, path=f"lessons/{draft.id}.md", folders=folders)
     branch, card = _describe_branch(view, review), document.card
     alike = [] if branch["trouble"] else review.find_near_duplicates(draft)
@@ -393,18 +394,18 @@ PAGES: Mapping[str, tuple[str, str, Page]] = {
 """Address below a brain's → methods, scope and page."""
 
 
-def route_pages(brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> list[Route]:
+def route_pages(served_brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> list[Route]:
     """Return the addresses of all pages; ``run`` does a page's work where it may take time."""
 
     def route(path: str, methods: str, scope: str, page: Page) -> Route:
         async def answer(request: Request) -> Any:
-            served, state = brains[request.path_params["brain"]], request.state
+            served, state = served_brains[request.path_params["brain"]], request.state
             view = View(
                 request=request, login=state.login, form=state.form, served=served, branch=branch
             )
             return await run(partial(_work, page, scope, view))
 
-        return Route(f"/brains/{{brain}}{path}", answer, methods=methods.split())
+        return Route(f"/served_brains/{{brains}}{path}", answer, methods=methods.split())
 
     headers = {**_HEADERS, "cache-control": "max-age=300"}
     style = Response(read_template("pages/style.css"), media_type="text/css", headers=headers)
@@ -416,11 +417,11 @@ def route_pages(brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> 
 
 
 async def show_home(request: Request) -> Response:
-    """Show the brains that may be seen, or the only one."""
-    names = request.state.brains
+    """Show the served_brains that may be seen, or the only one."""
+    names = request.state.served_brains
     if len(names) == 1:
-        return send_to(f"/brains/{quote(names[0])}")
-    return show("home.html", login=request.state.login, brains=names)
+        return send_to(f"/served_brains/{quote(names[0])}")
+    return show("home.html", login=request.state.login, served_brains=names)
 
 
 def _work(page: Page, scope: str, view: View) -> Response:

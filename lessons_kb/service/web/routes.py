@@ -14,7 +14,7 @@ from lessons_kb.agents.table import AGENTS
 from lessons_kb.data import read_mapping
 from lessons_kb.service.mcp.tools import Block, Checked, Hits, Matches, Proposed, Tools, show_block
 from lessons_kb.service.web.tool_access import TOOLS
-from lessons_kb.store.settings import METRICS, READ
+from lessons_kb.store.server_tokens import METRICS, READ
 from lessons_kb.version import __version__
 
 _BRAIN = "/v1/brains/{brain}"

@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from lessons_kb.brain.brain import Brain, Workspace
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import refresh_in_hook
 from lessons_kb.brain.discovery import Discovery
-from lessons_kb.brain.drafts import Draft, Drafts
-from lessons_kb.brain.layer import Layer
-from lessons_kb.brain.layers import refresh_in_hook
 from lessons_kb.brain.search_index import Refresh
-from lessons_kb.duplicates.near_duplicates import NearDuplicate
+from lessons_kb.collection.drafts import Draft, Drafts
+from lessons_kb.collection.near_duplicates import NearDuplicate
 from lessons_kb.errors import (
     BrainNotFound,
     ConfigError,
@@ -24,8 +23,10 @@ from lessons_kb.errors import (
     LessonsError,
     StorageError,
 )
+from lessons_kb.library import Library
+from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.service.web.authentication import CALLER
-from lessons_kb.store.user_state import log_trouble
+from lessons_kb.store.error_log import log_trouble
 
 T = TypeVar("T")
 MAX_INBOX = 2_000
@@ -41,50 +42,50 @@ UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
 class ServedBrain:
     """One brain under the name that clients know; may be shared between threads.
 
-    It stands where a ``Workspace`` does: ``find`` gives the brain for a directory of the client.
+    It stands where a ``OpenBrains`` does: ``find`` gives the brain for a directory of the client.
     """
 
     def __init__(self, name: str, root: str, *, watched: bool = True) -> None:
         """Unless it is ``watched`` by this process, another one indexes what changes."""
         self.name, self.root, self._watched = name, root, watched
-        self._workspace = Workspace(root, roots=(root,), watched=watched)
-        self._layers: Sequence[Layer] = ()
+        self._workspace = OpenBrains(root, roots=(root,), watched=watched)
+        self._members: Sequence[Brain] = ()
         self._look_at = self._freshen_at = 0.0
         self._trouble: str | LessonsError = ""
 
-    def find(self, directory: str | None = None) -> Brain:
+    def find(self, directory: str | None = None) -> Library:
         """Return the brain, as fresh as a moment allows, for a directory of the client.
 
         Raises BrainNotFound where its folder is gone; the caller is told of all other trouble.
         """
         try:
-            brain = self.open(directory)
+            brains = self.open(directory)
         except BrainNotFound as error:
             self.note_stale(error)
             raise
         if time.monotonic() >= self._freshen_at:
             try:
-                waiting = refresh_in_hook(brain)[1]
-                self._trouble = BUILDING if waiting else _find_trouble(brain.layers)
+                waiting = refresh_in_hook(brains)[1]
+                self._trouble = BUILDING if waiting else _find_trouble(brains.members)
             except UNAVAILABLE as error:
                 self._trouble = error
             self._freshen_at = time.monotonic() + LOOK_SECONDS
         self.note_stale(self._trouble)
-        return brain
+        return brains
 
-    def open(self, directory: str | None = None) -> Brain:
+    def open(self, directory: str | None = None) -> Library:
         """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
         return _Served(self._look(), directory=directory or "/", by=CALLER.get().name)
 
-    def _look(self) -> Sequence[Layer]:
+    def _look(self) -> Sequence[Brain]:
         if not os.path.isdir(self.root):
             raise BrainNotFound(f"{self.root} is not a folder any more")
         if time.monotonic() >= self._look_at:
-            self._layers = self._workspace.find().layers
-            for layer in self._layers:
-                layer.kept = not self._watched
+            self._members = self._workspace.find().members
+            for brain in self._members:
+                brain.kept = not self._watched
             self._look_at = time.monotonic() + LOOK_SECONDS
-        return self._layers
+        return self._members
 
     def answer(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Return what is asked of the brain, and tell the caller why it may be old."""
@@ -111,7 +112,7 @@ class ServedBrain:
     def is_ready(self) -> bool:
         """Tell whether something is indexed, so that it can be searched; starts that if not."""
         try:
-            ready = [layer.ensure_indexed() for layer in self._workspace.find().layers]
+            ready = [brain.ensure_indexed() for brain in self._workspace.find().members]
             return os.path.isdir(self.root) and all(ready)
         except LessonsError:
             return False
@@ -121,12 +122,12 @@ class ServedBrain:
         self._workspace.close()
 
 
-def _find_trouble(layers: Sequence[Layer]) -> str:
-    """Return why answers of layers may be old, "" if they are not."""
-    if any(layer.stale for layer in layers):
+def _find_trouble(brains: Sequence[Brain]) -> str:
+    """Return why answers of brains may be old, "" if they are not."""
+    if any(brain.stale for brain in brains):
         return "the index is behind the files"
     local = "the cluster does not answer: this is from the local index"
-    return local if any(layer.elsewhere_trouble() for layer in layers) else ""
+    return local if any(brain.elsewhere_trouble() for brain in brains) else ""
 
 
 def explain(error: BaseException) -> str:
@@ -139,18 +140,18 @@ def explain(error: BaseException) -> str:
     return BUILDING if building else UNREADABLE
 
 
-class _Served(Brain):
-    """Layers that are open already, seen from a directory of another machine."""
+class _Served(Library):
+    """Brains that are open already, seen from a directory of another machine."""
 
-    def __init__(self, layers: Sequence[Layer], *, directory: str, by: str) -> None:
-        super().__init__(layers, directory=directory, project=None)
+    def __init__(self, brains: Sequence[Brain], *, directory: str, by: str) -> None:
+        super().__init__(brains, directory=directory, project=None)
         self._by = by
 
     @property
     def project(self) -> str | None:
         """The brain's own project, else the name of the client's directory: git is out of reach."""
         name = re.split(r"[\\/]", self.directory.rstrip("\\/"))[-1]
-        return self.layers[0].settings.project or name or None
+        return self.members[0].settings.project or name or None
 
     @property
     def drafts(self) -> Drafts:
@@ -168,8 +169,8 @@ class _Served(Brain):
 class _Inbox(Drafts):
     """The drafts of a served brain, for one caller."""
 
-    def __init__(self, brain: Brain, *, by: str) -> None:
-        super().__init__(brain)
+    def __init__(self, brains: Library, *, by: str) -> None:
+        super().__init__(brains)
         self._by = by
 
     def propose(self, title: str, **parts: Any) -> Draft:

@@ -12,8 +12,8 @@ from lessons_kb.service.mcp.server import LessonsMCPServer
 from lessons_kb.service.mcp.tools import ResourceNotFoundError, ToolError
 from lessons_kb.service.web.authentication import CALLER
 from lessons_kb.service.web.served_brain import explain
-from lessons_kb.store.settings import PROPOSE, READ
-from lessons_kb.store.user_state import log_trouble
+from lessons_kb.store.error_log import log_trouble
+from lessons_kb.store.server_tokens import PROPOSE, READ
 
 T = TypeVar("T")
 TOOLS: Mapping[str, str] = {

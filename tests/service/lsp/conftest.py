@@ -8,7 +8,7 @@ from lsprotocol.types import Range
 
 from lessons_kb.service.lsp.documents import Documents, Files, Text, path_of
 from lessons_kb.store import trust
-from tests.kit import Workspace
+from tests.kit import OpenBrains
 
 SHELL = """\
 ---
@@ -56,7 +56,7 @@ class Editor:
         self.root = root
         self.documents = Documents()
         self.told: list[str] = []
-        self.workspace = Workspace(str(root), watched=False)
+        self.workspace = OpenBrains(str(root), watched=False)
         self.files = Files(self.workspace, self.documents, tell=self.told.append)
         self.files.folders = (str(root),)
         self.files.renames_files = True

@@ -25,8 +25,8 @@ from lessons_kb.service.lsp.language_server import (
     rename,
     uri_of,
 )
+from lessons_kb.store import locations as locate
 from lessons_kb.store import trust
-from lessons_kb.store import user_state as locate
 
 from .conftest import OTHER, SHELL, SHELL_ID, apply, changed
 

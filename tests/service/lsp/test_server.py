@@ -18,7 +18,7 @@ from pygls.lsp.client import BaseLanguageClient
 
 from lessons_kb.service.lsp.documents import Text
 from lessons_kb.service.lsp.language_server import build_server
-from tests.kit import START, Workspace, wait_until
+from tests.kit import START, OpenBrains, wait_until
 
 from .conftest import CODE, SHELL, SHELL_ID, apply
 
@@ -382,7 +382,7 @@ def test_twenty_thousand_random_changes_leave_the_server_with_the_clients_text(p
 
     async def body():
         chance = random.Random(7)
-        workspace = Workspace(str(project), watched=False)
+        workspace = OpenBrains(str(project), watched=False)
         server = build_server(workspace)
         server.protocol.set_writer(Writer())
 

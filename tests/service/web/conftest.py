@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from lessons_kb import Brain
 from lessons_kb.service.web.application import build_app
-from lessons_kb.store.settings import add_token
+from lessons_kb.store.server_tokens import add_token
 
 SECRET_CARD = """\
 ---

@@ -12,7 +12,7 @@ import pytest
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.service.mcp.server import listen
 from lessons_kb.service.web.application import Address
-from lessons_kb.store.settings import (
+from lessons_kb.store.server_tokens import (
     add_token,
     find_token,
     read_tokens,

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.store.settings import add_token
+from lessons_kb.store.server_tokens import add_token
 from tests.kit import git
 from tests.service.web.conftest import (
     CARD,

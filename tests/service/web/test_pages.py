@@ -8,7 +8,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.store.settings import add_token, remove_token
+from lessons_kb.store.server_tokens import add_token, remove_token
 from tests.service.web.conftest import HERE, OWN, TITLE, field, log_in, send, wait_for
 
 pytestmark = pytest.mark.slow  # a server with its brains

@@ -11,7 +11,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.brain import search_index
 from lessons_kb.service.web.authentication import Shared
-from lessons_kb.store.user_state import user_settings_path
+from lessons_kb.store.locations import user_settings_path
 from tests.service.web.conftest import PROMPT, ask, be
 
 pytestmark = pytest.mark.slow  # a server with its brains
@@ -114,7 +114,7 @@ def test_no_path_of_a_session_is_looked_at_and_nothing_is_started_for_it(
     client, roots, folder, touched, monkeypatch
 ):
     started = []
-    for place in ("brain.layers.start_index", "session.draft_process.start_draft_process"):
+    for place in ("brain.members.start_index", "session.draft_process.start_draft_process"):
         monkeypatch.setattr(f"lessons_kb.{place}", lambda *call, **_: started.append(call))
     told = whole_session(client, folder)
     assert "Reject every chat id" in told["prompt"]

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 
 from lessons_kb import Brain
 from lessons_kb.service.web.application import FairLoop
-from lessons_kb.store.settings import add_token, remove_token
+from lessons_kb.store.server_tokens import add_token, remove_token
 from tests.kit import free_port, wait_until
 from tests.service.web.conftest import field, log_in
 

@@ -10,17 +10,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from lessons_kb import Brain
-from lessons_kb.store.user_state import user_settings_path
+from lessons_kb.store.locations import user_settings_path
 from tests.kit import answer_event, wait_until
-from tests.service.web.conftest import (
-    CARD,
-    PROMPT,
-    PROPOSAL,
-    ask,
-    ask_mcp,
-    be,
-    is_ready,
-)
+from tests.service.web.conftest import CARD, PROMPT, PROPOSAL, ask, ask_mcp, be, is_ready
 
 pytestmark = pytest.mark.slow  # a server with its brains
 
@@ -200,7 +192,7 @@ def test_an_index_that_is_gone_is_built_and_one_that_takes_too_long_is_silent(
     client, go_on = connect(), threading.Event()
     before = ask(client, "search", query="telegram").json()["hits"]
     with Brain.open(roots["shop"]) as brain:
-        shutil.rmtree(brain.layers[0].cache)  # which is built again
+        shutil.rmtree(brain.members[0].cache)  # which is built again
     wait_until(lambda: is_ready(client))
     after = ask(client, "search", query="telegram").json()["hits"]
     assert [hit["id"] for hit in after] == [hit["id"] for hit in before] != []

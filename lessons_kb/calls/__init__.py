@@ -1,0 +1,1 @@
+"""What a tool call does: command lines, arguments, targets, failures."""

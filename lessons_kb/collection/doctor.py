@@ -1,0 +1,454 @@
+"""What is wrong with a brain: each part for the doctor, and the files for ``lessons lint``."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+
+from lessons_kb.brain.brain import Brain, format_census, take_census
+from lessons_kb.brain.brains import Brains
+from lessons_kb.brain.cluster_search import ClusterSearch
+from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
+from lessons_kb.cards.keys import find_line_of
+from lessons_kb.collection.git_merge import find_sharing
+from lessons_kb.collection.lint import _finding, by_place
+from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.find.detection import list_tree
+from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
+from lessons_kb.ledger.effect import weigh_cards
+from lessons_kb.model import Document, Finding
+from lessons_kb.process.programs import install_command
+from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
+from lessons_kb.search.engine_registry import CLUSTER_ENGINE
+from lessons_kb.store.brain_settings import read_settings
+from lessons_kb.store.database import find_set_aside
+from lessons_kb.store.draft_files import DraftFolder
+from lessons_kb.store.error_log import LOG_NAME, Trouble, read_troubles
+from lessons_kb.store.files import measure_folder
+from lessons_kb.store.journal import JOURNAL_NAME
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, git_top, state_home
+from lessons_kb.store.scan import scan_brain
+from lessons_kb.store.server_backoff import forget_failure
+from lessons_kb.store.state_folder import close_folder, find_open_folders, state_dir
+from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
+from lessons_kb.store.user_settings import ServerSettings, WithholdSettings, read_user_settings
+from lessons_kb.text.patterns import compile_globs, match_globs
+from lessons_kb.text.sanitize import clean_line, counted, shell_word
+
+MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
+
+
+FIX = "`lessons doctor --fix`"
+
+
+_STEP, _ROUND = 1_000, 10
+
+
+_OUR_ERRORS = re.compile(r"^\w*(?:Error|NotFound|Untrusted|Broken|Busy|Refused|Missing): (?=\S)")
+
+
+_RECENT_DAYS = 7
+
+
+_SHOWN = 5
+
+
+_MAX_CHARS = 240
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """One line of the doctor's report."""
+
+    level: str
+    """``ok``, ``warning`` or ``error``; ``fixed`` for what was put right."""
+    what: str
+    detail: str
+    fix: str = ""
+
+
+def size_of(count: float) -> str:
+    """Return a number of bytes as people write it, such as ``12 kB``."""
+    units = ["B", "kB", "MB", "GB"]
+    while count >= _STEP and len(units) > 1:
+        count /= _STEP
+        del units[0]
+    digits = 0 if units[0] == "B" or count >= _ROUND else 1
+    return f"{count:.{digits}f} {units[0]}"
+
+
+def check_trust(brain: Brain) -> Iterator[Health]:
+    """Tell on what ground the brain is trusted."""
+    record = read_record(brain.root) or {}
+    if not is_trusted(brain.root):
+        detail = "not trusted; hooks are silent here, and it is read only because you named it"
+        yield Health("ok", "trust", detail, f"`lessons trust {brain.root}` allows it in agents")
+    elif record.get("made") is True:
+        yield Health("ok", "trust", "created by you")
+    else:
+        yield Health("ok", "trust", f"trusted; a change of {CONFIG_NAME} needs new trust")
+    if goes_by_path(brain.root):
+        detail = "tied to the path, because the brain is read-only; any folder there is trusted"
+        yield Health("warning", "trust", detail, "get write access to it")
+
+
+def check_settings(brain: Brain) -> Iterator[Health]:
+    """Read ``lessons.toml``; what is wrong there is raised and told."""
+    settings, origins = read_settings(brain.root)
+    there = os.path.isfile(os.path.join(brain.root, CONFIG_NAME))
+    keys = f"{counted(len(origins), 'key')} set in" if there else "all defaults, no"
+    engine = f"engine {settings.index.engine}, language {settings.language}"
+    yield Health("ok", "settings", f"{engine}; {keys} {CONFIG_NAME}")
+
+
+def check_index(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
+    """See whether the index is fresh, whole and of this version; bring it up to date."""
+    before = brain.state
+    done = brain.refresh()
+    if done.stale:
+        advice = "run `lessons index`, which waits for it and indexes the rest"
+        yield Health("warning", "index", done.stale, advice)
+    count = take_census(brain)
+    state = brain.state
+    if brain.engine is None or state is None:
+        return
+    if fix and not done.stale and (before is None or before.generation != state.generation):
+        built = "built; the old one was missing or unusable" if before is None else "rebuilt"
+        yield Health("fixed", "index", built)
+    size = brain.read(lambda one: one.engine.size() if one.engine else 0)
+    if size != (expected := state.cards + state.notes) and not done.stale:
+        if fix:
+            brain.refresh(rebuild=True)
+            yield Health("fixed", "index", f"rebuilt; it held {size} of {expected}")
+        else:
+            detail = f"the index holds {size} of {expected} files"
+            yield Health("error", "index", detail, f"`lessons index --rebuild`, or {FIX}")
+    changed = done.changed + done.removed
+    when = f"{changed} updated just now" if changed else "fresh"
+    when = when if before is not None else "built just now"
+    room = size_of(measure_folder(brain.cache))
+    yield Health("ok", "index", f"{format_census(count)}; {room}, {when}")
+
+
+def check_cluster(brain: Brain) -> Iterator[Health]:
+    """Tell whether a brain that is to be searched in a cluster is, and what keeps it from that."""
+    if brain.settings.index.engine != CLUSTER_ENGINE:
+        return
+    cluster = ClusterSearch(brain)
+    if trouble := brain.read(lambda _brain: cluster.find_trouble()):
+        fix = "see docs/cluster.md, or set another engine"
+        yield Health("warning", "cluster", f"the local index answers: {trouble}", fix)
+    else:
+        yield Health("ok", "cluster", "holds what is here; the daemon and the MCP server search it")
+
+
+def check_semantic(brain: Brain) -> Iterator[Health]:
+    """Tell whether cards are found by their meaning, and what keeps that off."""
+    meaning = brain.meaning
+    if meaning is None:
+        absent = ", ".join(find_absent_libraries())
+        why = f", {absent} not installed ({install_command(EXTRA)})" if absent else ""
+        yield Health("ok", "semantic", f"off{why}: cards are found by words only")
+    elif meaning.trouble:
+        detail, _, fix = meaning.trouble.partition("; ")
+        yield Health("warning", "semantic", f"off: {detail}", fix)
+    elif left := meaning.encode(limit=0):
+        missing = counted(left, "file is not encoded yet", "files are not encoded yet")
+        yield Health("warning", "semantic", f"on, {missing}", "run `lessons index` to encode them")
+    else:
+        yield Health("ok", "semantic", "on, all files are encoded")
+
+
+def check_files(brain: Brain) -> Iterator[Health]:
+    """Name the files that are out of use, as the index knows them: nothing is read again."""
+    state = brain.state
+    seen = scan_brain(brain.root, brain.settings, state.ignored if state else ())
+    known = brain.read(lambda one: one.catalogue.findings())
+    grave = [
+        one for one in (*seen.findings, *known) if one.level == "error" or one.rule == "bad-pattern"
+    ]
+    for finding in sorted(grave, key=by_place):
+        where = f"{finding.path}:{finding.line}" if finding.line else finding.path
+        yield Health(finding.level, "file", f"{where}: {finding.message}", finding.fix)
+    if not grave:
+        yield Health("ok", "files", "all files are readable")
+
+
+def _close(folder: str, what: str, *, fix: bool) -> Health:
+    """Tell of a folder that others may look into, or close it."""
+    if fix:
+        close_folder(folder)
+        return Health("fixed", "state", f"{folder} is private again")
+    return Health("warning", what, f"other users can read {folder}", f"{FIX} closes it")
+
+
+def check_write_access(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
+    """See whether cards, cache and state can be written, and by whom else."""
+    if os.access(brain.root, os.W_OK):
+        yield Health("ok", "write access", brain.root)
+    else:
+        advice = "cards cannot be created or bumped here; get write access if you need to"
+        yield Health("warning", "write access", f"{brain.root} is read-only", advice)
+    for folder in (brain.cache, state_dir(brain.root)):
+        if not os.access(folder, os.W_OK | os.X_OK):
+            advice = "give yourself write access to the folder"
+            yield Health("error", "write access", f"no write access to {folder}", advice)
+    for folder in find_open_folders(brain.root):
+        if folder.startswith(state_dir(brain.root)):
+            yield _close(folder, "write access", fix=fix)
+    if not brain.cache.startswith(os.path.join(brain.root, CACHE_NAME)):
+        yield Health("ok", "cache", f"stored in {brain.cache}")
+
+
+def check_journal(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
+    """See whether the journal can be written, and how large it is."""
+    journal = brain.journal
+    size, rows, oldest = journal.measure()
+    days = counted(brain.settings.journal.retention_days, "day")
+    detail = f"writable; {counted(rows, 'event')}, {size_of(size)}, kept for {days}"
+    if oldest:
+        detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(oldest))}"
+    yield Health("ok", "journal", detail)
+    if fix and (ended := journal.runs.end_abandoned()):
+        commands = counted(ended, "command")
+        yield Health("fixed", "journal", f"ended {commands} whose process no longer exists")
+    advice = "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
+    for damaged in find_set_aside(os.path.join(state_dir(brain.root), JOURNAL_NAME)):
+        yield Health("warning", "journal", f"{damaged} is damaged", advice)
+
+
+def check_drafts(brain: Brain) -> Iterator[Health]:
+    """Tell how many drafts wait for a human."""
+    count = len(DraftFolder(brain.root).ids())
+    wait, fix = (counted(count, "draft"), "run `lessons review`") if count else ("none", "")
+    yield Health("ok", "drafts", wait, fix)
+
+
+def check_harm(brain: Brain) -> Iterator[Health]:
+    """Name the cards that make things worse, and tell how much is withheld to know it."""
+    cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
+    for one in weigh_cards(brain, (card for card in cards if card.is_injectable)).values():
+        if one.verdict == "harms":
+            fix = f"run `lessons stats {shell_word(one.card.id)}`, then archive or rewrite it"
+            yield Health("warning", "harm", f"{clean_line(one.card.id)}: {one.reason}", fix)
+    if share := read_user_settings(WithholdSettings).withhold:
+        yield Health("ok", "withheld", f"each lesson from {share:.0%} of the sessions, to measure")
+
+
+def check_git(brain: Brain) -> Iterator[Health]:
+    """Tell how git merges the cards of a brain in a work tree."""
+    match find_sharing(brain.root):
+        case (True, True):
+            yield Health("ok", "git", "merges cards key by key")
+        case (True, False):
+            detail = "this repository merges cards key by key, but your git has no merge driver"
+            yield Health("warning", "git", detail, "`lessons install git`")
+        case (False, _):
+            fix = "run `lessons install git`, so that counts add up instead of conflicting"
+            yield Health("ok", "git", "merges cards as plain text", fix)
+
+
+BRAIN_CHECKS = (
+    check_trust,
+    check_settings,
+    check_index,
+    check_cluster,
+    check_semantic,
+    check_files,
+    check_write_access,
+    check_journal,
+    check_drafts,
+    check_harm,
+    check_git,
+)
+
+
+def check_found_brains(directory: str) -> Iterator[Health]:
+    """Name the brains that were found and are silent."""
+    found = look(directory)
+    if found.missing:
+        detail, _, fix = found.missing.partition("; ")
+        yield Health("error", "trust", detail, fix)
+    for root in found.untrusted:
+        fix = f"read its cards, then run `lessons trust {root}`"
+        yield Health("warning", "trust", f"{root} is not trusted", fix)
+
+
+def check_hooks(_directory: str) -> Iterator[Health]:
+    """Tell the last errors of hooks in words, alike ones together, the newest first."""
+    found: dict[tuple[str, str], list[Trouble]] = {}
+    for trouble in read_troubles(1_000):
+        where = f"{trouble.agent} {trouble.hook_event}".strip()
+        key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
+        found.setdefault(key, []).append(trouble)
+    if not found:
+        yield Health("ok", "hooks", "no errors logged")
+        return
+    newest = sorted(found.items(), key=lambda item: item[1][-1].at, reverse=True)
+    log = os.path.join(state_home(), LOG_NAME)
+    since = dt.datetime.now() - dt.timedelta(days=_RECENT_DAYS)
+    recent = [item for item in newest if item[1][-1].at >= since.isoformat()][:_SHOWN]
+    for (where, message), troubles in recent:
+        times = f"{len(troubles)}×, last " if len(troubles) > 1 else ""
+        detail = f"{where}: {message} ({times}{troubles[-1].at.replace('T', ' ')})"
+        # Where the daemon fails, each hook answers by itself.
+        cost = "" if where.startswith("daemon ") else "the agent continued without an answer; "
+        fix = f"{cost}fix the cause, then delete {log}"
+        yield Health("warning", "hooks", detail, fix)
+    if more := sum(len(troubles) for _key, troubles in newest[len(recent) :]):
+        errors = counted(more, "further error" if recent else "error")
+        old = "" if recent else ", none in the last week"
+        yield Health("ok", "hooks", f"{errors}{old}, in {log}")
+
+
+def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
+    """See whether the state folder can be written, and by this user alone."""
+    home = state_home()
+    for folder in find_open_folders():
+        yield _close(folder, "state", fix=fix)
+    if os.path.lexists(home) and not os.path.isdir(home):
+        advice = "move it away; journal, drafts and trust need a folder there"
+        yield Health("error", "state", f"{home} is not a folder", advice)
+    elif os.path.isdir(home) and not os.access(home, os.W_OK | os.X_OK):
+        advice = "grant yourself write access; journal, drafts and trash are stored there"
+        yield Health("error", "state", f"{home} cannot be written", advice)
+    else:
+        yield Health("ok", "state", home)
+
+
+def check_extras(_directory: str) -> Iterator[Health]:
+    """Tell which optional parts are installed, and their versions."""
+    parts = {}
+    for package in ("lessons-kb", "tantivy", "mcp", "onnxruntime"):
+        with contextlib.suppress(PackageNotFoundError):
+            parts[package] = f"{package} {version(package)}"
+    absent = "" if "mcp" in parts else f"; no MCP server (`{install_command('mcp')}`)"
+    yield Health("ok", "versions", ", ".join(parts.values()) + absent)
+
+
+def check_server(directory: str) -> Iterator[Health]:
+    """Tell whether the server that hooks ask answers, and what it says of its index."""
+    settings = read_user_settings(ServerSettings)
+    if not (url := settings.url):
+        return
+    if is_settings_moved(directory):
+        detail = "your settings lie in this project because of a variable; hooks do not use them"
+        yield Health("warning", "server", detail, "unset XDG_CONFIG_HOME")
+        return
+    began = time.monotonic()
+    try:
+        stale = probe_server(settings)
+    except Unanswered as error:
+        detail = f"{url} {error}; hooks give the local brain's lessons alone"
+        fix = "see docs/server.md, or `lessons uninstall --server`"
+        yield Health("warning", "server", detail, fix)
+        return
+    forget_failure()
+    where = f" from {', '.join(settings.folders)}" if settings.folders else ""
+    detail = f"{name_server(url)} at {url}, {1_000 * (time.monotonic() - began):.0f} ms"
+    detail += f"; prompts{where} are sent there, without secrets"
+    if stale:
+        yield Health("warning", "server", f"{detail}; {stale}", "tell whoever runs the server")
+    else:
+        yield Health("ok", "server", detail)
+
+
+ENVIRONMENT_CHECKS = (
+    check_found_brains,
+    check_hooks,
+    check_state,
+    check_extras,
+    check_server,
+)
+
+
+FIXING = (check_write_access, check_index, check_journal)
+"""Checks that put right, if asked to, what they find."""
+
+
+def check_health(brains: Brains | None, directory: str) -> list[Health]:
+    """Examine the brains that are open and those that wait at ``directory``; nothing is raised.
+
+    Indexes are brought up to date on the way, as any search does.
+    """
+    lines = collect(ENVIRONMENT_CHECKS, directory)
+    for brain in brains.members if brains else ():
+        found = [Health("ok", "brain", f"{brain.root} ({brain.alias})")]
+        for line in collect(BRAIN_CHECKS, brain):
+            # An error that an earlier check has told, such as one of the settings, is left out.
+            if (line.detail, line.fix) not in [(one.detail, one.fix) for one in found]:
+                found.append(line)
+        lines += found
+    if brains is None:
+        if any(line.what == "trust" for line in lines):  # which has been named, with its fix
+            detail, fix = "none that you trust", ""
+        elif hint := tell_unclaimed(directory):
+            detail, _, fix = hint.partition("; ")
+        else:
+            detail = "none here"
+            fix = "run `lessons init` to create one here, or `lessons init --user` for all projects"
+        lines.append(Health("error", "brain", detail, fix))
+    return lines
+
+
+def apply_fixes(brains: Brains | None) -> list[Health]:
+    """Put right what is safe to put right and say what was done; nothing is raised.
+
+    Caches and permissions of state folders. Never a card, never what a damaged journal left. Done
+    twice, the second finds nothing to do.
+    """
+    done = collect((check_state,), "", fix=True)
+    for brain in brains.members if brains is not None else ():
+        done += collect(FIXING, brain, fix=True)
+    return [line for line in done if line.level == "fixed"]
+
+
+def collect(
+    checks: Sequence[Callable[..., Iterator[Health]]], about: object, **how: bool
+) -> list[Health]:
+    """Return the lines of all checks; one that fails is itself a finding."""
+    lines: list[Health] = []
+    for check in checks:
+        what = check.__name__.removeprefix("check_").replace("_", " ")
+        try:
+            lines += check(about, **how)
+        except LessonsError as error:
+            detail, _, fix = str(error).partition("; ")
+            lines.append(Health("error", what, detail, fix))
+        except (OSError, sqlite3.Error) as error:
+            fix = "check the disk and the permissions of the folder"
+            lines.append(Health("error", what, str(error), fix))
+    return lines
+
+
+def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
+    """Return which globs are words with blanks that name no file of a project, if it is in git."""
+    if not git_top(directory):
+        return []
+    worded = [
+        (document, path)
+        for document in documents
+        for path in (document.card.paths if document.card else ())
+        if " " in path
+    ]
+    if not worded:
+        return []
+    files = list_tree(directory)
+    findings = []
+    for document, path in worded:
+        card = document.card
+        with contextlib.suppress(InputError):
+            globs = compile_globs([path])
+            if card and not any(match_globs(globs, file) for file in files):
+                line = find_line_of("paths", document.key_lines)
+                message = f"paths: {path[:60]!r} matches no file of the project"
+                fix = "write globs, separated by commas, such as src/**/*.py"
+                findings.append(_finding(card.id, line, "odd-path", message, fix))
+    return findings

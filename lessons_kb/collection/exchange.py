@@ -1,0 +1,503 @@
+"""Lessons in from other systems, and out to them: planned first, written when told to."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import json
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatch
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
+from lessons_kb.cards.links import is_reserved, numbered_names, slug
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins
+from lessons_kb.cards.rule_files import parse_rules
+from lessons_kb.cards.sections import CAUSE
+from lessons_kb.collection.cards import Cards, compose, redact_card, today
+from lessons_kb.collection.near_duplicates import NEAR, SAME, Duplicates, NearDuplicate, compare
+from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
+from lessons_kb.importers import galangal
+from lessons_kb.importers.incoming import Imported, Incoming, PassedOver, make_origin, origin_key
+from lessons_kb.importers.jsonl import FORMAT, read_lines
+from lessons_kb.importers.review_findings import read_review
+from lessons_kb.importers.rules_file import holds_lessons, read_notes
+from lessons_kb.mining.draft_text import Sketch
+from lessons_kb.model import NOTE, Card, as_data
+from lessons_kb.store import card_files
+from lessons_kb.store import files as import_files
+from lessons_kb.store.files import list_folder
+from lessons_kb.store.locks import hold_new
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import clean_line, counted, visible_json
+
+GALANGAL, REVIEW, MEMORY, JSONL, RULES = SOURCES = (
+    *("galangal", "review", "memory", "jsonl", "rules"),
+)
+PROSE = "prose"
+NAMES = {
+    GALANGAL: "a database of mistakes",
+    REVIEW: "a review",
+    MEMORY: "notes for agents",
+    JSONL: "lessons, one a line",
+    RULES: "rules of ast-grep or Semgrep",
+}
+"""Source → what it is called in a message."""
+
+_RULES = (
+    *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"),
+    *(".claude/CLAUDE.md", ".claude/rules/**/*.md", ".cursor/rules/**/*.mdc"),
+    *(".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"),
+)
+"""Globs of what a project keeps for its agents, relative to its root."""
+_TEXTS, _RULE_FILES = (".md", ".mdc", ".markdown", ".txt"), (".yml", ".yaml")
+_SQLITE = b"SQLite format 3\0"
+_HEAD = 1 << 20
+"""Bytes by which a file is told."""
+
+
+def find_rules_files(root: str) -> list[str]:
+    """Return the rules files that a project keeps for its agents."""
+    found = (glob.glob(os.path.join(glob.escape(root), name), recursive=True) for name in _RULES)
+    return [path for some in found for path in sorted(some) if os.path.isfile(path)]
+
+
+def find_files(path: str) -> list[str]:
+    """Return the files that a path means: itself, or the notes in a folder.
+
+    In a project's root these are the files that agents read; else all texts of the folder. Raises
+    InputError for a folder without any.
+    """
+    if not os.path.isdir(path):
+        return [path]
+    names = (name for name in list_folder(path) if name.endswith((*_TEXTS, *_RULE_FILES)))
+    texts = (os.path.join(path, name) for name in names)
+    found = find_rules_files(path) or list(filter(os.path.isfile, texts))
+    if not found:
+        raise InputError(f"{path} holds no notes (*.md, *.mdc, *.txt) and no rules; give a file")
+    return [os.path.normpath(one) for one in found]
+
+
+def guess_source(path: str) -> str:
+    """Return one of SOURCES, PROSE for a text without a lesson.
+
+    Raises StorageError for a file that cannot be read, InputError for a digest of our own.
+    """
+    head = import_files.read_head(path, _HEAD)
+    if head.startswith(_SQLITE):
+        return GALANGAL
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if first.startswith(b"{") or path.endswith((".json", ".jsonl", ".ndjson")):
+        return JSONL
+    if path.endswith(_RULE_FILES):
+        return RULES
+    text = head.decode("utf-8", "replace").replace("\r\n", "\n")
+    if re.match(r"# Lessons\n\n\d+ cards?\.\n", text):
+        raise InputError(f"{path} is a digest for people; import what `lessons export jsonl` wrote")
+    found = read_review(text, name=path)
+    if found.lessons or found.passed_over:
+        return REVIEW
+    is_told = any(fnmatch(f"/{path}", f"*/{name}") for name in _RULES)
+    return MEMORY if is_told or holds_lessons(text, name=path) else PROSE
+
+
+CREATE, BUMP, SKIP = "create", "bump", "skip"
+ON_NEAR = ("skip", "new", "bump")
+FORMATS = ("json", "jsonl", "markdown")
+
+_NEAR_HINT = "; use --near new to write it or --near bump to count it"
+_ANY_DATE = "2000-01-01"
+_ORIGIN_BYTES = re.compile(rb"imported[-_ ]from", re.IGNORECASE)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImportStep:
+    """What an import does, or would do, with one lesson."""
+
+    action: str
+    """``create``, ``bump`` or ``skip``."""
+    title: str
+    where: str
+    """File and line, or row."""
+    card: str = ""
+    """Id of the card that is bumped or there already; of a new one, once it is written."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Plan:
+    """What an import would do."""
+
+    steps: tuple[ImportStep, ...]
+    notes: tuple[str, ...] = ()
+    """What was not understood, one line each."""
+    lessons: tuple[Incoming | None, ...] = ()
+    """For each step what it is about; None where the source itself was passed over."""
+    near: str = "skip"
+
+
+class Exchange:
+    """Import into the nearest brain and export from all."""
+
+    def __init__(self, brains: Brains) -> None:
+        self._brains = brains
+
+    def plan(
+        self,
+        source: str,
+        path: str,
+        *,
+        near: str = "skip",
+        project: str | None = None,
+        topics: Sequence[str] = (),
+    ) -> Plan:
+        """Return what importing a file would do; nothing is written.
+
+        ``source`` is one of SOURCES. A lesson imported before is skipped, one that is there
+        under the same title is bumped, ``near`` (one of ON_NEAR) says what becomes of one that
+        is merely like a card. Raises InputError naming file and line, StorageError.
+        """
+        if near not in ON_NEAR:
+            raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
+        reading = read_lessons(source, path)
+        if source == REVIEW and not (reading.lessons or reading.passed_over):
+            raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
+        lessons = [*reading.lessons]
+        for place, one in enumerate(lessons):
+            if not one.text:
+                every = tuple(dict.fromkeys((*one.topics, *topics)))
+                lessons[place] = replace(one, project=project or one.project, topics=every)
+        shelf = _Shelf(self._brains, near, lessons)
+        steps = [shelf.judge(lesson) for lesson in lessons]
+        passed = [
+            ImportStep(action=SKIP, title=one.title, where=one.where, reason=one.reason)
+            for one in reading.passed_over
+        ]
+        return Plan(
+            steps=(*steps, *passed),
+            notes=reading.notes,
+            lessons=(*lessons, *(None for _ in passed)),
+            near=near,
+        )
+
+    def carry_out(self, plan: Plan) -> tuple[ImportStep, ...]:
+        """Write what a plan says and return its steps with the ids of the cards.
+
+        A step that cannot be done becomes a skip that says why; the others go on. What the disk
+        refuses is raised: the next would fare no better, and doing it all again repeats nothing.
+        Each step is planned anew: of two imports of one file that run at once, the second finds
+        the cards of the first.
+        """
+        date = today()
+        nearest = self._brains.members[0]
+        with hold_new(nearest.root):
+            shelf = _Shelf(self._brains, plan.near, plan.lessons)
+            written: dict[str, str] = {}
+            done = []
+            for planned, lesson in zip(plan.steps, plan.lessons, strict=True):
+                step = shelf.judge(lesson) if lesson else planned
+                try:
+                    if lesson and step.action == CREATE:
+                        written[step.card] = made = self._create(lesson, date)
+                        step = replace(step, card=made)
+                    elif lesson and step.action == BUMP:
+                        target = written.get(step.card, step.card)
+                        self._bump(shelf.homes.get(target, nearest), target, lesson, date)
+                        step = replace(step, card=target)
+                except StorageError:
+                    raise
+                except LessonsError as error:
+                    step = replace(step, action=SKIP, reason=str(error))
+                done.append(step)
+        return tuple(done)
+
+    def export(self, form: str) -> Iterator[str]:
+        """Yield the lines of every card in one of FORMATS, in the order of brains and paths."""
+        if form not in FORMATS:
+            raise InputError(f"the format must be one of {', '.join(FORMATS)}, not {form!r}")
+        make = {"json": _format_json, "jsonl": _format_jsonl, "markdown": _format_markdown}[form]
+        return make(self._texts())
+
+    def _texts(self) -> Iterator[tuple[Card, str]]:
+        self._brains.refresh()
+        for brain in self._brains.members:
+            limit, folders = brain.settings.index.max_file_bytes, brain.settings.folders
+            for card in brain.read(lambda one: one.catalogue.all_cards()):
+                if card.kind == NOTE:
+                    continue
+                text = card_files.read_bytes(brain.root, card.id, limit=limit).decode(
+                    "utf-8", "replace"
+                )
+                shown, again = redact_card(text), None
+                if shown != text:
+                    again = parse_card(shown, path=card.id, folders=folders).card
+                yield again or card, shown
+
+    def _create(self, lesson: Incoming, date: str) -> str:
+        folders = self._brains.members[0].settings.folders
+        text = card_text(lesson, created=date, folders=folders)
+        if lesson.text:
+            if is_safe_id(lesson.id):
+                with contextlib.suppress(DuplicateCard, InputError):
+                    root = self._brains.members[0].root
+                    return card_files.create(root, lesson.id, text.encode("utf-8"))
+            # It gets another name: remember where it came from.
+            text = edit_header(text, {ORIGIN_KEY: (*read_origins(text), lesson.origin)})
+        return Cards(self._brains).add(text, kind=lesson.kind, title=lesson.title).id
+
+    def _bump(self, brain: Brain, card_id: str, lesson: Incoming, date: str) -> None:
+        """Count at a card what an import has seen.
+
+        A lesson that came from there before brings its new total, any other one what it has seen.
+        """
+
+        def count(card: Card, text: str) -> str:
+            origins = read_origins(text)
+            total = max(card.occurrences, lesson.occurrences)
+            changes: dict[str, Change] = {}
+            known = origin_key(lesson.origin) in map(origin_key, origins)
+            if not known and not (lesson.id == card.id and lesson.text):
+                total = card.occurrences + lesson.occurrences
+                changes[ORIGIN_KEY] = (*origins, lesson.origin)
+            changes["occurrences"] = min(total, MAX_OCCURRENCES)
+            changes["last-seen"] = max(filter(None, (card.last_seen, lesson.last_seen or date)))
+            if fresh := [example for example in lesson.examples if example not in card.examples]:
+                changes["examples"] = tuple(map(redact, (*card.examples, *fresh)[-MAX_EXAMPLES:]))
+            return edit_header(text, changes)
+
+        Cards(self._brains).rewrite(brain, card_id, count)
+
+
+class _Shelf:
+    """The cards that are there, and those that a plan would add."""
+
+    def __init__(self, brains: Brains, near: str, lessons: Iterable[Incoming | None]) -> None:
+        self._near = near
+        self._exported = {(one.id, one.title) for one in lessons if one and one.text}
+        """Id and title of the cards of an export: that no two of them are one was decided there."""
+        self._added: dict[tuple[str, ...], list[Card]] = {}
+        """By the terms of their titles: what its source keeps apart is not ours to join."""
+        self._origins: dict[tuple[str, str], str] = {}
+        """(System, digest) → id of the card that came from there."""
+        self.homes: dict[str, Brain] = {}
+        cards = Cards(brains).all()
+        for brain in brains.members[:1] if self._exported else brains.members:
+            limit = brain.settings.index.max_file_bytes
+            for one in brain.read(lambda one: one.catalogue.all_cards()):
+                self.homes.setdefault(one.id, brain)
+                with contextlib.suppress(StorageError):
+                    data = card_files.read_bytes(brain.root, one.id, limit=limit)
+                    text = data.decode("utf-8", "replace") if _ORIGIN_BYTES.search(data) else ""
+                    for origin in read_origins(text):
+                        self._origins.setdefault(origin_key(origin), one.id)
+        self._folders = brains.members[0].settings.folders
+        self._ids = {card.id: card for card in reversed(cards) if card.id in self.homes}
+        self._known = Duplicates(self._ids.values())
+        self._taken = set(self._ids)
+
+    def judge(self, lesson: Incoming) -> ImportStep:
+        """Return what becomes of a lesson, and remember it for those that follow."""
+        step = ImportStep(action=CREATE, title=lesson.title, where=lesson.where)
+        origin = origin_key(lesson.origin)
+        known = self._origins.get(origin, "")
+        try:
+            card = self._parse(lesson)
+        except LessonsError as error:
+            return replace(step, action=SKIP, reason=str(error))
+        own = self._ids.get(known) or self._ids.get(lesson.id)
+        if own is not None and not known:
+            alike = compare(card.title, own)
+            own = own if alike and alike.level == SAME else None
+        if own is not None:
+            step = replace(step, card=own.id)
+            if lesson.occurrences > own.occurrences:
+                why = f"imported before, now seen {lesson.occurrences}×"
+                return replace(step, action=BUMP, reason=why)
+            return replace(step, action=SKIP, reason="already here")
+        if known:
+            return replace(step, action=SKIP, card=known, reason="twice in the source")
+        if (alike := self._find_near_duplicate(card, lesson)) is not None:
+            action, how = BUMP, ""
+            if alike.level == NEAR:
+                action, how = self._near, "" if self._near == BUMP else _NEAR_HINT
+            if action == BUMP:
+                self._origins[origin] = alike.card.id
+            return replace(step, action=action, card=alike.card.id, reason=f"{alike.reason}{how}")
+        if not is_safe_id(lesson.id) or card.id in self._taken:
+            names = numbered_names(f"{lesson.kind}s/{slug(redact(lesson.title))}")
+            card = replace(card, id=next(name for name in names if name not in self._taken))
+        self._added.setdefault(tuple(analyze(card.title)), []).append(card)
+        self._taken.add(card.id)
+        self._origins[origin] = card.id
+        return replace(step, card=card.id)
+
+    def _find_near_duplicate(self, card: Card, lesson: Incoming) -> NearDuplicate | None:
+        """Return the card that is there in other words and decides, None where none does."""
+        said, exported = "\n".join((card.why, *card.checklist)), bool(lesson.text)
+        for one in self._known.find(card.title, text=said, limit=len(self._ids)):
+            if exported and (one.card.id, one.card.title) in self._exported:
+                continue
+            if one.level == SAME or (one.level == NEAR and self._near != "new"):
+                return one
+        added = () if exported else self._added.get(tuple(analyze(card.title)), ())
+        same = (compare(card.title, other) for other in added)
+        return next((one for one in same if one and one.level == SAME), None)
+
+    def _parse(self, lesson: Incoming) -> Card:
+        """Return the card that a lesson would become."""
+        path = lesson.id if is_safe_id(lesson.id) else f"{lesson.kind}s/{slug(lesson.title)}.md"
+        text = card_text(lesson, created=_ANY_DATE, folders=self._folders)
+        document = parse_card(text, path=path, folders=self._folders)
+        if document.card is None or document.card.kind == NOTE:
+            why = document.findings[0].message if document.findings else "would be a note"
+            raise EditRefused(f"not a valid card: {why}")
+        return document.card
+
+
+def read_lessons(source: str, path: str) -> Imported:
+    """Return the lessons of a file of one of SOURCES; InputError names file and line."""
+    if source == GALANGAL:
+        columns, rows = import_files.read_table(path, galangal.TABLE, galangal.COLUMNS)
+        return galangal.read_mistakes(rows, name=os.path.basename(path), columns=columns)
+    if source == JSONL:
+        return read_lines(import_files.read_source_lines(path), name=path)
+    if source == RULES:
+        return _read_rules(import_files.read_source(path), os.path.basename(path))
+    if source in (REVIEW, MEMORY):
+        read = read_review if source == REVIEW else read_notes
+        return read(import_files.read_source(path), name=path)
+    raise InputError(f"import supports {', '.join(SOURCES)}, not {source!r}")
+
+
+def _read_rules(text: str, name: str) -> Imported:
+    lessons, passed = [], []
+    for told, pattern, why in parse_rules(text):
+        where = f"{name} {told['id']}"
+        if pattern is None:
+            passed.append(PassedOver(title=told["title"], where=where, reason=why))
+            continue
+        sections = {CAUSE: told["why"]} if told["why"] else {}
+        sketch = Sketch(
+            title=told["title"], severity=told["severity"], sections=sections, detect=(pattern,)
+        )
+        origin = make_origin(RULES, name, told["id"], pattern.text)
+        made = compose(sketch, created=today(), whole=True)
+        lessons.append(
+            Incoming(
+                title=told["title"],
+                where=where,
+                origin=origin,
+                text=edit_header(made, {ORIGIN_KEY: origin}),
+            )
+        )
+    return Imported(lessons=tuple(lessons), passed_over=tuple(passed))
+
+
+_SAFE_PART = re.compile(
+    r"[^._\-\s/\\:*?\"<>|\x00-\x1f](?:[^/\\:*?\"<>|\x00-\x1f]{0,119}[^. /\\:*?\"<>|\x00-\x1f])?"
+)
+
+
+_KEYS = (
+    *("paths", "symptoms", "not-for", "severity", "source", "status", "occurrences", "last-seen"),
+    *("created", "examples", "gate", "evidence", "supported-by", "reopen-when"),
+)
+"""Of a header, in the order of a card; what a lesson has under the same names."""
+_DEFAULTS = {"severity": "medium", "source": "curated", "status": "active"}
+
+
+def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> str:
+    """Return the file of a card: as it was exported, else made from what is known of it.
+
+    Secrets are taken out. ``created`` is the date for a lesson that has none. One that only a
+    folder made a lesson, which is not among ``folders`` here, says itself what it is.
+    """
+    if lesson.text:
+        text = redact_card(lesson.text)
+        found = parse_card(text, path=lesson.id, folders=folders).card
+        is_note = found is not None and found.kind == NOTE
+        return edit_header(text, {"type": lesson.kind}) if is_note else text
+    header: dict[str, Change] = {
+        "type": lesson.kind,
+        "title": lesson.title,
+        "applies-to": lesson.topics,
+        "project": lesson.project,
+        "stage": lesson.stages[0] if len(lesson.stages) == 1 else lesson.stages,
+        **{key: getattr(lesson, key.replace("-", "_")) or _DEFAULTS.get(key) for key in _KEYS},
+        "examples": lesson.examples[-MAX_EXAMPLES:],
+    }
+    header["created"] = header["created"] or created
+    for name, value in header.items():
+        if isinstance(value, str):
+            header[name] = redact(value)
+        elif isinstance(value, tuple):
+            header[name] = tuple(map(redact, value)) or None
+    header[ORIGIN_KEY] = lesson.origin or None
+    given = {name: value for name, value in header.items() if value is not None}
+    parts = (f"## {heading}\n\n{text}\n" for heading, text in lesson.sections)
+    return edit_header("\n" + redact("\n".join(parts)), given)
+
+
+def is_safe_id(card_id: str) -> bool:
+    """Return whether an id from outside may name a file here that a scan would find."""
+    parts = card_id.split("/")
+    return (
+        card_id.endswith((".md", ".markdown"))
+        and all(_SAFE_PART.fullmatch(part) and part != "node_modules" for part in parts)
+        and not any(map(is_reserved, parts))
+        and card_id.isprintable()
+    )
+
+
+_DIGEST_HEADINGS = {"lesson": "Lessons", "playbook": "Playbooks", "qa-finding": "Review findings"}
+
+
+def _format_jsonl(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
+    """Yield one line of JSON for each (card, text of its file), without line ends."""
+    for card, text in cards:
+        data = {"format": FORMAT, **as_data(card), "text": text}
+        yield visible_json(json.dumps(data, ensure_ascii=False))
+
+
+def _format_json(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
+    """Yield one JSON document with every card."""
+    data = [{**as_data(card), "text": text} for card, text in cards]
+    whole = {"format": FORMAT, "cards": data}
+    yield visible_json(json.dumps(whole, ensure_ascii=False, indent=2))
+
+
+def _format_markdown(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
+    """Yield a digest for people: each card's title, marks, cause and checklist, by kind."""
+    every = [card for card, _text in cards]
+    yield f"# Lessons\n\n{counted(len(every), 'card')}."
+    for kind, heading in _DIGEST_HEADINGS.items():
+        chosen = [card for card in every if card.kind == kind]
+        yield from ("", f"## {heading}") if chosen else ()
+        for card in chosen:
+            known = {
+                "last": card.last_seen,
+                "stage": ", ".join(card.stages),
+                "project": card.project,
+                "topics": ", ".join(card.topics),
+                "paths": ", ".join(card.paths),
+                "": card.evidence,
+                "reopen when": card.reopen_when,
+            }
+            marks = [card.severity, f"seen {card.occurrences}×"]
+            marks += [f"{name} {value}".strip() for name, value in known.items() if value]
+            marks += [card.status, card.id] if card.status != "active" else [card.id]
+            yield f"\n### {_plain(card.title)}\n\n{_plain(' · '.join(marks))}"
+            yield from ("", f"Why: {_plain(card.why)}") if card.why else ()
+            yield from [""] if card.checklist else ()
+            yield from (f"- [ ] {_plain(item)}" for item in card.checklist)
+
+
+def _plain(text: str) -> str:
+    return clean_line(text).replace("<!--", "&lt;!--")

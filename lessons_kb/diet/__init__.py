@@ -1,0 +1,1 @@
+"""Rules files on a diet: rules that do not hold for every task become cards."""

@@ -1,1 +1,0 @@
-"""Near-duplicates among cards."""

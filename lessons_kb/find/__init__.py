@@ -1,0 +1,1 @@
+"""From a prompt, a file or a change to the lessons that apply."""

@@ -1,1 +1,0 @@
-"""The producing half: triggers in a session's events, drafts and the quality gate they pass."""

@@ -1,0 +1,1 @@
+"""What each session was given, and what the lessons achieve."""

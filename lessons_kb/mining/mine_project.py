@@ -1,0 +1,453 @@
+"""Lessons that a project's past holds, in its sessions and its history."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import hashlib
+import json
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from itertools import chain
+from typing import Any, TypeVar
+
+from lessons_kb.brain.brains import Brains
+from lessons_kb.calls.failure_signs import CHANGES
+from lessons_kb.calls.parse_call import find_command, kind_of_failure, kind_of_tool, parse_call
+from lessons_kb.errors import GitError, StorageError
+from lessons_kb.mining.candidates import (
+    Candidate,
+    CommitFacts,
+    find_candidates,
+    read_comments,
+    read_facts,
+    show_replacement,
+)
+from lessons_kb.mining.triggers import SessionReader, Sighting
+from lessons_kb.model import Event, as_data
+from lessons_kb.process.git import list_commits, read_patches
+from lessons_kb.process.programs import map_batches
+from lessons_kb.store.database import Mined
+from lessons_kb.store.files import (
+    MAX_LINE_BYTES,
+    is_inside,
+    open_readonly,
+    read_byte_lines,
+    read_head,
+    read_source,
+)
+from lessons_kb.text.redact import redact_data
+from lessons_kb.text.sanitize import counted
+from lessons_kb.text.times import read_time
+from lessons_kb.transcripts import session_records as records
+from lessons_kb.transcripts.session_records import (
+    CLAUDE,
+    CODEX,
+    COPILOT,
+    GEMINI,
+    Entry,
+    mapping,
+    open_record,
+    read_part,
+)
+from lessons_kb.transcripts.specstory import read_export
+
+OPENCODE, SPECSTORY = "opencode", "specstory"
+
+
+_PEEK = 65_536
+
+
+_CWD = re.compile(rb'"cwd"\s*:\s*"((?:[^"\\]|\\.)*)"')
+
+
+_RECORDS = (
+    (CLAUDE, "CLAUDE_CONFIG_DIR", ".claude", "projects/PROJECT*/**/*.jsonl"),
+    (CODEX, "CODEX_HOME", ".codex", "sessions/**/*.jsonl"),
+    (CODEX, "CODEX_HOME", ".codex", "archived_sessions/**/*.jsonl"),
+    (COPILOT, "COPILOT_HOME", ".copilot", "session-state/*.jsonl"),
+    (COPILOT, "COPILOT_HOME", ".copilot", "session-state/*/events.jsonl"),
+)
+"""Agent, what names its folder, else where that lies in the home folder, and its sessions in it."""
+
+
+_SUBAGENT = os.sep + "subagents" + os.sep
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Source:
+    """The record of one session."""
+
+    agent: str
+    path: str
+    """Its file; of a database with ``#`` and the session's id."""
+    size: int
+    """Bytes; 0 where it is a part of a database."""
+    stamp: str
+    """Another when the record has changed."""
+    at: float
+    """When it was written last."""
+    cwd: str = ""
+
+
+def find_sources(directory: str, *, everywhere: bool = False) -> list[Source]:
+    """Return the sessions of the project at ``directory``, or all, oldest first.
+
+    Nothing but names, sizes and the first bytes is read.
+    """
+    directory = os.path.realpath(directory)
+    found: list[Source] = []
+    with contextlib.suppress(OSError, sqlite3.Error):
+        found += _find_opencode(directory, everywhere=everywhere)
+    files = (_find_files(directory, everywhere), _find_gemini(directory, everywhere))
+    for agent, path, cwd in chain(*files, _find_specstory(directory)):
+        with contextlib.suppress(OSError):
+            info = os.stat(path)
+            stamp, size = f"{info.st_size}:{info.st_mtime_ns}", info.st_size
+            found.append(
+                Source(agent=agent, path=path, size=size, stamp=stamp, at=info.st_mtime, cwd=cwd)
+            )
+    return sorted(found, key=lambda one: (one.at, one.path))
+
+
+def read_entries(source: Source) -> Iterator[Entry]:
+    """Yield what the record of a session tells. Raises StorageError, sqlite3.Error, OSError."""
+    if source.agent == SPECSTORY:
+        text = read_head(source.path, MAX_LINE_BYTES).decode("utf-8", "replace")
+        yield from read_export(text, session=os.path.basename(source.path))
+    elif source.agent == OPENCODE:
+        yield from _read_opencode(source)
+    else:
+        transcript = open_record(source.agent, subagent=_SUBAGENT in source.path)
+        whole = source.path.endswith(".json")
+        lines = (line for _number, line in read_byte_lines(source.path))
+        yield from transcript.feed([read_head(source.path, MAX_LINE_BYTES)] if whole else lines)
+        yield from transcript.finish()
+
+
+def _home(variable: str, *names: str) -> str:
+    return os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *names)
+
+
+_Found = Iterator[tuple[str, str, str]]
+"""Agent, file and folder of each session."""
+
+
+def _find_files(directory: str, everywhere: bool) -> _Found:
+    """Yield the records of agents that keep one file a session, which names its folder."""
+    project = glob.escape(re.sub(r"[^A-Za-z0-9]", "-", directory)[:200])
+    for agent, variable, folder, pattern in _RECORDS:
+        inside = pattern.replace("PROJECT", "" if everywhere else project)
+        home = glob.escape(_home(variable, folder))
+        for path in glob.iglob(os.path.join(home, *inside.split("/")), recursive=True):
+            with contextlib.suppress(StorageError, ValueError):
+                match = _CWD.search(read_head(path, _PEEK))
+                cwd = str(json.loads(b'"' + match[1] + b'"')) if match else ""
+                if everywhere or (cwd and is_inside(cwd, directory)):
+                    yield agent, path, cwd
+
+
+def _find_gemini(directory: str, everywhere: bool) -> _Found:
+    home = os.path.join(_home("GEMINI_CLI_HOME"), ".gemini", "tmp")
+    digest = hashlib.sha256(directory.encode()).hexdigest()
+    for folder in glob.iglob(os.path.join(glob.escape(home), "*")):
+        root = ""
+        with contextlib.suppress(StorageError):
+            data = read_head(os.path.join(folder, ".project_root"), 4_096)
+            root = data.decode("utf-8", "replace").strip()
+        if everywhere or os.path.basename(folder) == digest or root == directory:
+            pattern = os.path.join(glob.escape(folder), "chats", "**", "*.json*")
+            cwd = root or ("" if everywhere else directory)
+            yield from ((GEMINI, path, cwd) for path in glob.iglob(pattern, recursive=True))
+
+
+def _find_specstory(directory: str) -> _Found:
+    home = glob.escape(directory)
+    for above in ((), ("*",), ("*", "*")):  # a part of the project may be a workspace of its own
+        for path in glob.iglob(os.path.join(home, *above, ".specstory", "history", "*.md")):
+            # A repository may be anyone's, and a link in it lead to a private file.
+            if os.path.realpath(path) == path:
+                yield SPECSTORY, path, directory
+
+
+def _find_opencode(directory: str, *, everywhere: bool) -> list[Source]:
+    place = os.path.join(_home("XDG_DATA_HOME", ".local", "share"), "opencode", "opencode.db")
+    if not os.path.isfile(place):
+        return []
+    with contextlib.closing(open_readonly(place)) as db:
+        rows = db.execute("SELECT id, directory, time_updated FROM session").fetchall()
+    return [
+        Source(
+            agent=OPENCODE,
+            path=f"{place}#{number}",
+            size=0,
+            stamp=str(at),
+            at=float(at or 0) / 1000,
+            cwd=str(cwd),
+        )
+        for number, cwd, at in rows
+        if everywhere or (cwd and is_inside(str(cwd), directory))
+    ]
+
+
+def _read_opencode(source: Source) -> Iterator[Entry]:
+    place, _, session = source.path.rpartition("#")
+    with contextlib.closing(open_readonly(place)) as db:
+        rows = db.execute(
+            "SELECT m.id, m.data, p.data FROM message m JOIN part p ON p.message_id = m.id"
+            " WHERE m.session_id = ? ORDER BY m.time_created, m.id, p.time_created, p.id",
+            (session,),
+        )
+        for number, message, part in rows:
+            try:
+                told = {"id": number, "sessionID": session, **mapping(json.loads(message))}
+                data = mapping(json.loads(part))
+            except (ValueError, RecursionError):
+                continue
+            yield from read_part(told, data, cwd=source.cwd)
+
+
+FORMAT = 2
+"""Of what is remembered of a source; another one makes it be read again."""
+
+
+FEW_COMMITS = 20
+"""A shorter history cannot show what is unusual in it."""
+
+
+_RULES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
+
+
+_BATCH = 200
+"""Commits after which progress is told."""
+
+
+_MAX_CHANGE = 1_500
+
+
+_MANY_BYTES = 50_000_000
+"""Of sessions, from which on another process is worth its start."""
+
+
+_WORKERS = 2
+
+
+_CHANGE_KEYS = (
+    ("old_string", "old_str", "oldString"),
+    ("new_string", "new_str", "newString"),
+    ("file_path", "path", "filePath"),
+)
+"""Of an edit's arguments: what stood there, what stands there now, the file."""
+
+
+_T = TypeVar("_T")
+
+
+Progress = Callable[[str, int, int], None]
+"""Told what is read, how much of it, and how much there is: ``sessions`` in bytes."""
+
+
+@dataclass(kw_only=True, slots=True)
+class MiningResult:
+    """What was found, and in how much."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    sessions: int
+    commits: int
+    comments: int = 0
+    """Comments of reviewers that name a mistake."""
+    read: int = 0
+    """Of sessions and commits, those that were new or had changed."""
+    trouble: list[str] = field(default_factory=list)
+
+
+def _survey(
+    directory: str, *, everywhere: bool = False, since: str | None = None
+) -> tuple[list[Source], list[str], list[str]]:
+    """Return the sessions and the commits of a project, newest commit first, and what failed.
+
+    Nothing but names is read.
+    """
+    after = read_time(since)
+    sources = [one for one in find_sources(directory, everywhere=everywhere) if one.at >= after]
+    try:
+        return sources, list_commits(directory, since=since), []
+    except GitError as error:
+        return sources, [], [str(error)]
+
+
+def tell_past(directory: str) -> str:
+    """Return in words what a project has to look through, "" if it has next to nothing."""
+    sessions, commits, _trouble = _survey(directory)
+    if not sessions and len(commits) < FEW_COMMITS:
+        return ""
+    told = [counted(len(sessions), "session")] if sessions else []
+    told += [counted(len(commits), "commit")] if commits else []
+    told += [name for name in _RULES if os.path.isfile(os.path.join(directory, name))]
+    pattern = os.path.join(glob.escape(directory), "docs", "solutions", "**", "*.md")
+    if count := len(glob.glob(pattern, recursive=True, include_hidden=True)):
+        told.append(f"docs/solutions ({counted(count, 'file')})")
+    return ", ".join(told)
+
+
+def mine(
+    brains: Brains,
+    *,
+    everywhere: bool = False,
+    since: str | None = None,
+    comments: Sequence[str] = (),
+    progress: Progress,
+) -> MiningResult:
+    """Look through the past of the project around a brain for what may be worth a lesson.
+
+    ``comments`` are files of review comments, as GitHub or GitLab export them: InputError names
+    one that is none. Nothing is written but what was found, redacted, into the user's state: what
+    was read once is not read again. An interrupt loses only what is being read. Raises
+    StorageError.
+    """
+    reviewed = [
+        restore(Sighting, redact_data(as_data(one)))
+        for path in comments
+        for one in read_comments(read_source(path), name=path)
+    ]
+    sources, commits, trouble = _survey(brains.directory, everywhere=everywhere, since=since)
+    found = MiningResult(
+        sessions=len(sources), commits=len(commits), comments=len(reviewed), trouble=trouble
+    )
+    home = "" if everywhere else brains.directory
+    with contextlib.closing(Mined(brains.members[0].root)) as mined:
+        phrases = tuple(brains.members[0].settings.triggers.patterns)
+        sightings = [*_read_sessions(mined, sources, home, phrases, found, progress), *reviewed]
+        facts = _read_commits(mined, brains.directory, commits, found, progress)
+    after = read_time(since)
+    kept = [one for one in sightings if one.at >= after or not one.at]
+    found.candidates = find_candidates(kept, facts, now=time.time())
+    return found
+
+
+def _read_sessions(
+    mined: Mined,
+    sources: Sequence[Source],
+    directory: str,
+    phrases: tuple[str, ...],
+    found: MiningResult,
+    progress: Progress,
+) -> Iterator[Sighting]:
+    """Yield what sessions show; ``directory`` is as for `extract`."""
+    fresh: list[tuple[Source, str]] = []
+    for source in sources:
+        stamp = f"{FORMAT}:{int(not directory)}:{source.stamp}"
+        known = mined.read_source(source.path, stamp)
+        fresh += [(source, stamp)] if known is None else []
+        yield from (restore(Sighting, row) for row in known or ())
+    done, total = 0, sum(source.size for source, _stamp in fresh)
+    jobs = [(source, directory, phrases) for source, _stamp in fresh]
+    workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
+    results = map_batches(extract, jobs, workers=workers)
+    for (source, stamp), (rows, trouble) in zip(fresh, results, strict=True):
+        mined.write_sources([(source.path, stamp, rows)])
+        found.trouble += [trouble] if trouble else []
+        found.read += 1
+        done += source.size
+        progress("sessions", done, total)
+        yield from (restore(Sighting, row) for row in rows)
+
+
+def _read_commits(
+    mined: Mined, directory: str, ids: Sequence[str], found: MiningResult, progress: Progress
+) -> list[CommitFacts]:
+    """Return what commits tell, oldest first."""
+    known = mined.read_commits()
+    missing = [number for number in ids if number not in known]
+    done = 0
+    try:
+        for patch in read_patches(directory, missing) if missing else ():
+            facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
+            known[facts.id] = redact_data(as_data(facts))
+            mined.write_commits({facts.id: known[facts.id]})
+            done += 1
+            if not done % _BATCH:
+                progress("commits", done, len(missing))
+    except GitError as error:
+        found.trouble.append(str(error))
+    else:
+        if lost := len(missing) - done:
+            lack = f"{lost} of {len(ids)} commits lack content in this clone; left out"
+            found.trouble.append(lack)
+    found.read += done
+    return [restore(CommitFacts, known[number]) for number in reversed(ids) if number in known]
+
+
+def extract(
+    source: Source, directory: str, phrases: Sequence[str]
+) -> tuple[list[dict[str, Any]], str]:
+    """Return what one session shows, without secrets, and what was wrong with its record.
+
+    ``directory`` "" is no matter where it took place.
+    """
+    reader, trouble = SessionReader(phrases), ""
+    try:
+        for entry in read_entries(source):
+            event = _event(entry, source, directory)
+            if event is not None:
+                reader.see(event)
+    except (OSError, sqlite3.Error, StorageError, ValueError) as error:
+        trouble = f"{source.path}: {error}"
+    return [redact_data(as_data(one)) for one in reader.finish()], trouble
+
+
+_lies_in = cache(is_inside)
+
+
+_OUTCOMES = {records.CANCELLED: "cancelled", records.UNKNOWN: "unknown"}
+
+
+def _event(entry: Entry, source: Source, directory: str) -> Event | None:
+    """Return what an entry tells; None outside ``directory``, and for what needs no look."""
+    cwd = entry.cwd or source.cwd
+    if directory and cwd and not _lies_in(cwd, directory):
+        return None
+    is_call, outcome = entry.kind == records.CALL, _OUTCOMES.get(entry.ended, "ok")
+    if is_call and entry.ended == records.FAILED:
+        outcome = kind_of_failure(entry.output)
+    event = Event(
+        kind="tool" if is_call else entry.kind,
+        at=entry.at or source.at,
+        session=entry.session or source.path,
+        id=entry.id,
+        agent=source.agent,
+        scope=(directory or cwd).replace("\\", "/"),
+        tool=entry.tool,
+        outcome=outcome if is_call else "ok",
+        text=entry.text,
+        output=entry.output,
+    )
+    if not is_call:
+        return event
+    kind = kind_of_tool(entry.tool, agent=source.agent)
+    is_command = kind == "command" and isinstance(entry.arguments, Mapping)
+    if event.outcome == "ok" and not is_command and kind not in CHANGES:
+        return None
+    data = mapping(entry.arguments)
+    event = replace(event, kind=kind, text=find_command(data) if is_command else entry.text)
+    if kind not in CHANGES or event.outcome != "ok":
+        return event
+    first = parse_call(event, entry.arguments, cwd=cwd, secrets=True)[0]
+    before, after, path = (next((data[k] for k in ks if k in data), None) for ks in _CHANGE_KEYS)
+    change = ""
+    if isinstance(before, str) and isinstance(after, str):
+        old, new = (text[:_MAX_CHANGE].splitlines() for text in (before, after))
+        change = show_replacement(os.path.basename(str(path or "file")), old, new)
+    return replace(first, record={"change": change})
+
+
+def restore(kind: type[_T], row: Mapping[str, Any]) -> _T:
+    """Return a value of a dataclass from what is remembered of it."""
+    names = {one.name for one in fields(kind)}  # type: ignore[arg-type]
+    values = {name: value for name, value in row.items() if name in names}
+    return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})

@@ -1,0 +1,1 @@
+"""What became of a lesson: the post-check, the reasons, the figures, the journal."""

@@ -1,0 +1,77 @@
+"""Settings: of a brain, of its user, of other programs, and the tokens of a server."""
+
+from __future__ import annotations
+
+import os
+
+from lessons_kb.config import MAX_CONFIG_BYTES, Settings, parse_settings
+from lessons_kb.errors import ConfigError, InputError, StorageError
+from lessons_kb.store.files import open_regular
+from lessons_kb.store.locations import CONFIG_NAME
+from lessons_kb.store.scan import IGNORE_NAME
+from lessons_kb.text.patterns import Globs, check_pattern, check_sum, compile_globs
+
+
+def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
+    """Return the settings of the brain at ``root`` and the origin of each key it sets.
+
+    Raises ConfigError naming the line.
+    """
+    text = _read(root, CONFIG_NAME)
+    settings, origins = parse_settings(text, name=CONFIG_NAME)
+    if settings.brain and not find_named(root, settings.brain):
+        raise ConfigError(
+            f"{origins['brain']}: brain must be a folder below that of this file, "
+            f"not {settings.brain!r}"
+        )
+    patterns = settings.triggers.patterns
+    for pattern in patterns:
+        if why := check_pattern(pattern):
+            at = _find_item(pattern, origins["triggers.patterns"], text)
+            raise ConfigError(f"{at}: the pattern {pattern[:60]!r} is not usable: {why}")
+    if patterns and (why := check_sum(patterns)):
+        raise ConfigError(f"{origins['triggers.patterns']}: {why}")
+    return settings, origins
+
+
+def find_named(root: str, brain: str) -> str:
+    """Return the real path of a folder strictly below ``root``, "" if it is none."""
+    found = os.path.realpath(os.path.join(root, brain))
+    below = found.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
+    return found if below and os.path.isdir(found) else ""
+
+
+def read_ignored(root: str) -> Globs:
+    """Return the compiled globs of ``.lessonsignore``; ConfigError when one is malformed."""
+    try:
+        return compile_globs(_read(root, IGNORE_NAME).splitlines())
+    except InputError as error:
+        raise ConfigError(f"{IGNORE_NAME}: {error}") from None
+
+
+def _find_item(pattern: str, where: str, text: str) -> str:
+    """Return ``name:line`` of an item of the list that begins at ``where``, or ``where``."""
+    name, _, first = where.rpartition(":")
+    written = (pattern, pattern.replace("\\", "\\\\"))
+    for number, line in enumerate(text.splitlines(), 1):
+        if number >= int(first) and any(form and form in line for form in written):
+            return f"{name}:{number}"
+    return where
+
+
+def _read(root: str, name: str) -> str:
+    path = os.path.join(root, name)
+    try:
+        with open_regular(path) as file:
+            data = file.read(MAX_CONFIG_BYTES + 1)
+    except (FileNotFoundError, StorageError):
+        return ""
+    except OSError as error:
+        raise ConfigError(f"{name}: {error.strerror}; grant yourself read access") from None
+    if len(data) > MAX_CONFIG_BYTES:
+        raise ConfigError(f"{name}: more than {MAX_CONFIG_BYTES:,} bytes; shorten it")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ConfigError(f"{name}:{line}: not UTF-8; save the file as UTF-8") from None

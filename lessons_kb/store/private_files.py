@@ -1,0 +1,64 @@
+"""Files and folders for this user alone."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+
+from lessons_kb.errors import StorageError
+from lessons_kb.store.files import (
+    read_regular,
+    shown,
+    storage_error,
+    storage_errors,
+    sync_folder,
+    temporary,
+)
+from lessons_kb.store.locations import STATE_HOME_VARIABLE
+from lessons_kb.text.sanitize import shell_word
+
+OTHERS = stat.S_IRWXG | stat.S_IRWXO
+
+
+def make_private(folder: str) -> None:
+    """Make a folder, and those above it that are missing, for this user alone.
+
+    Raises StorageError when it cannot be made.
+    """
+    try:
+        os.mkdir(folder, 0o700)
+    except FileNotFoundError:
+        make_private(os.path.dirname(folder))
+        make_private(folder)  # by now another process may have made it
+    except OSError as error:
+        if not isinstance(error, FileExistsError) or not os.path.isdir(folder):
+            if isinstance(error, PermissionError) or error.errno == errno.EROFS:
+                raise StorageError(
+                    f"{shown(folder)}: {error.strerror}; grant yourself access, or set HOME or "
+                    f"{STATE_HOME_VARIABLE} to a folder that you can write to"
+                ) from None
+            raise storage_error(error, folder) from None
+
+
+def read_private(path: str, *, limit: int) -> bytes:
+    """Return a file that holds a secret; StorageError where others than its user can read it.
+
+    Raises OSError too, and StorageError for no regular file or one of more than ``limit`` bytes.
+    """
+    if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & OTHERS:
+        raise StorageError(f"others can read {path}; run `chmod 600 {shell_word(path)}`")
+    return read_regular(path, limit=limit, name=path)
+
+
+def write_private(path: str, data: bytes) -> None:
+    """Write a whole file for this user alone, atomically and durably, and the folders above it.
+
+    Raises StorageError and leaves the old file as it was.
+    """
+    folder = os.path.dirname(path)
+    make_private(folder)
+    with storage_errors(path):
+        with temporary(folder, data, private=True) as temp:
+            os.replace(temp, path)
+        sync_folder(folder)

@@ -1,0 +1,111 @@
+"""Small notes that last for a session: its directory, its silence, what was said once."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+import zlib
+
+from lessons_kb.errors import StorageError
+from lessons_kb.store.files import open_regular, write_unsynced
+from lessons_kb.store.locations import state_home
+from lessons_kb.store.private_files import make_private, write_private
+
+_FOLDER = "sessions"
+
+
+_KEPT_SECONDS = 30 * 86_400
+
+
+_MAX_BYTES = 8_192
+
+
+_FORGET_EVERY = 64
+"""Old pins are looked for in about one of so many new sessions."""
+
+
+def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
+    """Return the directory that was pinned at the session's first event, ``directory`` if now.
+
+    Of a session without a pin ``is_silenced`` cannot tell when it began.
+    A pin that cannot be written or that names no folder any more leaves ``directory`` as it is;
+    unless we may ``look``, whatever it names is taken for a folder of another machine.
+    """
+    path = _session_file(session)
+    with contextlib.suppress(OSError, StorageError), open_regular(path) as file:
+        pinned = os.fsdecode(file.read(_MAX_BYTES))
+        return pinned if not look or os.path.isdir(pinned) else directory
+    with contextlib.suppress(OSError, StorageError):
+        folder = os.path.dirname(path)
+        make_private(folder)
+        if int(path[-2:], 16) % _FORGET_EVERY == 0:
+            forget_older(folder, time.time() - _KEPT_SECONDS)
+        write_unsynced(path, os.fsencode(directory)[:_MAX_BYTES], flags=os.O_EXCL)
+    return directory
+
+
+def silence_sessions(agent: str, project: str) -> None:
+    """Let the sessions of an agent that run now be silent, all or those below a project.
+
+    An agent goes on with the hooks that it read when it started.
+    """
+    path = _session_file(f"silenced {agent}")
+    write_private(path, os.fsencode(project))
+
+
+def end_silence(agent: str) -> None:
+    """Let the sessions of an agent that was set up again be heard."""
+    with contextlib.suppress(OSError):
+        os.unlink(_session_file(f"silenced {agent}"))
+
+
+def is_taken_out(agent: str) -> bool:
+    """Tell whether an agent's hooks were taken out of all projects, and not set up again."""
+    with contextlib.suppress(OSError):
+        return os.stat(_session_file(f"silenced {agent}")).st_size == 0
+    return False
+
+
+def is_silenced(agent: str, session: str, directory: str) -> bool:
+    """Tell whether an agent's hooks were taken out since the session's first event."""
+    try:
+        with open_regular(_session_file(f"silenced {agent}")) as file:
+            since, project = os.fstat(file.fileno()).st_mtime_ns, os.fsdecode(file.read())
+        begun = os.stat(_session_file(session)).st_mtime_ns
+    except (OSError, StorageError):
+        return False
+    inside = f"{os.path.realpath(directory)}/".startswith(f"{project}/" if project else "")
+    return begun < since and inside
+
+
+def note_first(folder: str, what: str, *, unknown: bool) -> bool:
+    """Note in a folder of ours that something was said; False when it was said before.
+
+    ``unknown`` is returned where nothing can be noted.
+    """
+    path = _session_file(what, folder)
+    try:
+        make_private(os.path.dirname(path))
+        forget_older(os.path.dirname(path), time.time() - _KEPT_SECONDS)
+        write_unsynced(path, b"", flags=os.O_EXCL)
+    except FileExistsError:
+        return False
+    except (OSError, StorageError):
+        return unknown
+    return True
+
+
+def _session_file(name: str, home: str = "") -> str:
+    raw = name.encode("utf-8", "replace")
+    plain = f"{len(raw):x}-{zlib.crc32(raw):08x}{zlib.adler32(raw):08x}"
+    return os.path.join(home or state_home(), _FOLDER, plain)
+
+
+def forget_older(folder: str, before: float) -> None:
+    """Remove the files of a folder that were written before a moment."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            with contextlib.suppress(OSError):  # another process does the same
+                if entry.stat(follow_symlinks=False).st_mtime < before:
+                    os.unlink(entry.path)

@@ -1,0 +1,131 @@
+"""The user's own settings: tables for the judge, the writer, the cluster, the server."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar, TypeVar
+
+from lessons_kb.config import MAX_CONFIG_BYTES
+from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.store.files import read_regular
+from lessons_kb.store.locations import user_settings_path
+
+DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UserSettings:
+    """A table of the user's own settings."""
+
+    table: ClassVar[str]
+
+
+Section = TypeVar("Section", bound=UserSettings)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgeSettings(UserSettings):
+    """``[check]`` of the user's settings: a program that judges checklist items."""
+
+    table = "check"
+    command: str = ""
+    """A command line; "" = none."""
+    seconds: float = DEFAULT_SECONDS
+    """Until it is ended."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WriterSettings(UserSettings):
+    """``[writer]`` of the user's settings: what completes drafts where ``--with`` names nobody."""
+
+    table = "writer"
+    command: str = ""
+    """An agent such as ``claude``, with its options, or what reads a prompt on stdin."""
+    seconds: float = 300.0
+    """For one draft, until it is ended."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ClusterSettings(UserSettings):
+    """``[cluster]`` of the user's settings: where a brain with the engine ``qdrant`` is asked."""
+
+    table = "cluster"
+    url: str = ""
+    """A server, or a folder; "" = nowhere, and the local index answers."""
+    key_file: str = ""
+    """A file with the server's key, readable by this user alone; "" = the server asks for none."""
+    seconds: float = 0.3
+    """Until the local index answers in its place."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ServerSettings(UserSettings):
+    """``[server]`` of the user's settings: a shared brain that is asked at each prompt."""
+
+    table = "server"
+    url: str = ""
+    """Of the brain, ``https://HOST/v1/brains/NAME``; "" = none."""
+    token_file: str = ""
+    """A file with the token, readable by this user alone."""
+    ca_file: str = ""
+    """Certificates (PEM) of the authorities to believe; "" = those that this machine believes."""
+    seconds: float = 0.5
+    """Until the local brain answers alone; at most a quarter of a hook's deadline."""
+    folders: tuple[str, ...] = ()
+    """Only the prompts of projects in these are sent; empty = those of all projects."""
+    gate: bool = False
+    """The ``gate`` of its lessons may ask before a change, or refuse it once."""
+    detect: bool = False
+    """Its lessons' ``detect`` patterns are looked for in changes and commands, here."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WithholdSettings(UserSettings):
+    """``[effect]`` of the user's settings: lessons kept back to see what becomes without them."""
+
+    table = "effect"
+    withhold: float = 0.0
+    """Share of sessions that each lesson is withheld from."""
+    withhold_high: bool = False
+    """Cards of high severity and those with a gate, too."""
+
+
+def read_user_settings(kind: type[Section]) -> Section:
+    """Return a table of the user's settings, the defaults without a file.
+
+    Raises ConfigError for one that is not usable.
+    """
+    name = kind.table
+    path = user_settings_path()
+    try:
+        data = read_regular(path, limit=MAX_CONFIG_BYTES, name=path)
+    except FileNotFoundError:
+        return kind()
+    except (OSError, StorageError) as error:
+        raise ConfigError(f"{path}: {error}; grant yourself read access") from None
+    try:
+        table = tomllib.loads(data.decode("utf-8-sig")).get(name, {})
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{path}: {error}; fix or remove the line") from None
+    defaults: dict[str, Any] = {one.name: one.default for one in fields(kind)}
+    if not isinstance(table, dict) or table.keys() - defaults.keys():
+        *keys, last = defaults
+        known = f"{', '.join(keys)} and {last}"
+        raise ConfigError(f"{path}: [{name}] knows {known}; remove the other keys")
+    values = dict(table)
+    for key, value in table.items():
+        known_type = type(defaults[key])
+        expected = {tuple: "a list of folders", str: "text", bool: "true or false"}.get(known_type)
+        fits = type(value) is known_type
+        if known_type is tuple:
+            fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        elif key == "withhold":
+            fits, expected = type(value) in (int, float) and 0 <= value <= 1, "from 0 to 1"
+        elif known_type is float:
+            fits = type(value) in (int, float) and 0 < value <= _MAX_SECONDS
+            expected = f"more than 0 and at most {_MAX_SECONDS:.0f}"
+        if not fits:
+            raise ConfigError(f"{path}: {name}.{key} must be {expected}, not {value!r}")
+        values[key] = known_type(value)
+    return kind(**values)

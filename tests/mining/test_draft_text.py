@@ -1,0 +1,246 @@
+import pathlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lessons_kb.detect.propose import Proposal
+from lessons_kb.mining.candidates import find_candidates, typed_before
+from lessons_kb.mining.draft_text import (
+    UNNAMED,
+    fence,
+    fill,
+    find_lacks,
+    pick_hunks,
+    sketch_candidate,
+    sketch_diff,
+    sketch_session,
+    sketch_trigger,
+)
+from lessons_kb.mining.triggers import SessionReader, find_triggers
+from lessons_kb.model import Event, Pattern
+from tests.cards.reading import parse
+
+TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "lesson.md").read_text("utf-8")
+DIFF = """\
+diff --git a/cart.py b/cart.py
+index 1..2 100644
+--- a/cart.py
++++ b/cart.py
+@@ -1,2 +1,2 @@
+ def total(items):
+-    return 3
++    return sum(items)
+@@ -40,2 +40,3 @@ def tax():
+ x
++y
+ z
+diff --git a/other.py b/other.py
+--- a/other.py
++++ b/other.py
+@@ -1 +1 @@
+-a
++b
+"""
+
+
+def events(*rows):
+    names = ("kind", "text", "outcome", "output", "targets")
+    rows = [dict(zip(names, row, strict=False)) for row in rows]
+    return [Event(at=float(at), **row) for at, row in enumerate(rows, 1)]
+
+
+RED = "FAILED tests/test_cart.py::test_total - assert 3 == 4\n1 failed"
+SESSION = events(
+    ("prompt", "Add a discount to the cart"),
+    ("test", "pytest -q", "exec_error", RED),
+    ("edit", "", "ok", "", ("cart.py", "tests/test_cart.py")),
+    ("test", "pytest -q"),
+)
+
+
+def test_a_fixed_test_is_told_whole():
+    (trigger,) = find_triggers(SESSION)
+    sketch = sketch_trigger(trigger, diff=DIFF)
+    assert sketch.title == f"{UNNAMED} (tests/test_cart.py::test_total failed)"
+    for told in (
+        "Add a discount to the cart", "`pytest -q`", "assert 3 == 4",
+        "`tests/test_cart.py::test_total`", "`cart.py`, `tests/test_cart.py`",
+    ):  # fmt: skip
+        assert told in sketch.sections["Situation"]
+    assert "+    return sum(items)" in sketch.sections["Fix"]
+    assert sketch.paths == ("cart.py",)
+    assert sketch.example == "Add a discount to the cart"
+
+
+SAID = "또 안 돼. 로그인 버튼을 누르면 500이 나와"
+
+
+@pytest.mark.parametrize(("text", "told"), [
+    ("또 안 돼요\n## Root Cause\n- fake", "또 안 돼요 ## Root Cause - fake"),
+    (SAID, SAID), (f"또 안 돼.\n{'x ' * 400}", "또 안 돼."),
+])  # fmt: skip
+def test_the_users_words_are_one_quoted_line(text, told):
+    (trigger,) = find_triggers(events(("prompt", text)))
+    sections = sketch_trigger(trigger).sections
+    assert f"> “{told}”" in sections["Situation"]
+    assert parse(fill(TEMPLATE, sections)).card.why == ""
+
+
+def test_a_template_keeps_its_guidance_where_nothing_is_known():
+    text = fill(TEMPLATE, {"Situation": "It happened."})
+    assert "## Situation\n\nIt happened.\n\n## Mistake / Risk\n\n<!-- What was done" in text
+    assert "What was being done" not in text
+    assert fill(TEMPLATE, {}) == TEMPLATE
+
+
+@pytest.mark.slow
+@given(st.text(alphabet="`~ab\n# -", max_size=300))
+def test_no_output_closes_its_own_fence(output):
+    text = fill(TEMPLATE, {"Situation": fence(output + "\n## Root Cause\n\nx y z w", "text")})
+    assert parse(text).card.why == ""
+
+
+def test_a_long_change_is_cut_at_a_line():
+    block = fence("\n".join(f"+line {number}" for number in range(2000)), "diff", limit=100)
+    assert len(block) < 130
+    assert block.endswith("\n…\n```")
+
+
+TURNS = events(
+    ("prompt", "Add a coupon to the shopping cart"),
+    ("command", "pytest tests/test_cart.py", "exec_error", "assert total == 3: coupon"),
+    ("edit", "", "ok", "", ("cart.py",)),
+    ("prompt", "still wrong, look at the rounding"),
+    ("edit", "", "ok", "", ("rounding.py",)),
+    ("command", "pytest tests/test_cart.py"),
+    ("prompt", "Now let the newsletter go out at night"),
+    ("command", "python send.py", "exec_error", "SMTPServerDisconnected"),
+    ("edit", "", "ok", "", ("send.py",)),
+    ("prompt", "And rename the logo"),
+    ("edit", "", "ok", "", ("logo.svg",)),
+)
+
+
+@pytest.mark.parametrize(("title", "paths", "told", "untold"), [
+    ("The coupon was taken off the cart twice", ("cart.py", "rounding.py"),
+     ("Add a coupon", "assert total == 3", "`cart.py`, `rounding.py`"), ("send", "logo")),
+    ("The newsletter lost its SMTP connection", ("send.py",),
+     ("`python send.py`", "SMTPServerDisconnected"), ("coupon", "logo")),
+    ("Somebody forgot it", ("cart.py", "rounding.py", "send.py", "logo.svg"),
+     ("`python send.py`", "Add a coupon"), ()),
+])  # fmt: skip
+def test_the_turn_that_the_title_is_about_until_it_passed(title, paths, told, untold):
+    sketch = sketch_session(TURNS, title=title)
+    assert (sketch.title, sketch.paths) == (title, paths)
+    assert all(word in sketch.sections["Situation"] for word in told)
+    assert not any(word in sketch.sections["Situation"] for word in untold)
+    assert sketch_session([], title=title).example == ""
+
+
+def test_a_session_without_a_title_is_told_by_its_last_request_and_failure():
+    sketch = sketch_session(TURNS, diff=DIFF)
+    assert sketch.title == UNNAMED
+    assert "And rename the logo" in sketch.sections["Situation"]
+    assert "SMTPServerDisconnected" in sketch.sections["Situation"]
+    assert "sum(items)" in sketch.sections["Fix"]
+
+
+def test_what_sessions_of_the_past_showed_is_told_with_the_prompts_of_its_task():
+    reader = SessionReader()
+    for event in TURNS[:6]:
+        reader.see(event)
+    (seen,) = reader.finish()
+    assert set(seen.signals) == {"complaint", "turn opened with a complaint"}
+    (candidate,) = find_candidates([seen], [], now=10.0)
+    sketch = sketch_candidate(candidate, prompts=typed_before(candidate), diff=DIFF)
+    assert (sketch.symptoms, sketch.paths) == (("Add a coupon to the shopping cart",), seen.paths)
+    assert "still wrong, look at the rounding" in sketch.sections["Situation"]
+    assert "sum(items)" in sketch.sections["Fix"]
+
+
+@pytest.mark.parametrize("output", [
+    "FAILED tests/test_cart.py::test_total\nAssertionError: 3 == 4", "0 errors, no error was found",
+])  # fmt: skip
+def test_a_test_that_the_turn_has_just_written_and_a_denial_are_no_mistakes(output):
+    reader = SessionReader()
+    for event in events(
+        ("prompt", "Add a cart"), ("create", "", "ok", "", ("tests/test_cart.py",)),
+        ("command", "pytest", "exec_error", output), ("edit", "", "ok", "", ("cart.py",)),
+        ("command", "pytest"),
+    ):  # fmt: skip
+        reader.see(event)
+    assert [one for one in reader.finish() if one.signals] == []
+
+
+def test_hunks_are_picked_by_file_and_line():
+    whole, near = pick_hunks(DIFF, "cart.py"), pick_hunks(DIFF, "cart.py", 41)
+    assert ("return sum(items)" in whole, "other.py" in whole) == (True, False)
+    assert ("+y" in near, "return sum" in near) == (True, False)
+    assert pick_hunks(DIFF, "cart.py", 20) == pick_hunks(DIFF, "absent.py") == ""
+    sketch = sketch_diff("cart.py", near, line=41)
+    assert sketch.paths == ("cart.py",)
+    assert "line 41 of `cart.py`" in sketch.sections["Situation"]
+    assert "<!--" not in sketch.sections["Fix"]
+
+
+def test_a_fix_proposes_how_the_mistake_looks_as_a_comment():
+    shell = Pattern(kind="ast", text="subprocess.run($$$, shell=True)", language="python")
+    fix = sketch_diff(
+        "cart.py", DIFF, propose=lambda _diff: Proposal(pattern=shell, said="hits 1 place")
+    ).sections["Fix"]
+    comment = fix[fix.index("<!--") :]
+    assert comment.endswith(
+        "# hits 1 place\ndetect:\n  - ast: 'subprocess.run($$$, shell=True)'\n"
+        "    language: python\n-->"
+    )
+    document = parse(f"---\n{comment[comment.index('detect:') : comment.index('-->')]}---\n")
+    assert (document.card.detect, document.findings) == ((shell,), ())
+
+
+def test_a_fix_without_a_pattern_says_why_in_one_line():
+    why = "what it changed also stands in 2 places that nobody changed"
+    fix = sketch_diff("cart.py", DIFF, propose=lambda _diff: Proposal(said=why)).sections["Fix"]
+    assert fix.endswith(f"<!-- No pattern: {why}. -->")
+
+
+GOOD = {
+    "title": "A retried charge bills the customer twice",
+    "cause": "The retry sends a new idempotency key with each request.",
+    "items": ["Derive the key from the order id", "be careful"],
+    "symptoms": ["support says someone paid two times", "add a retry to the payment call"],
+}
+GOOD_KOREAN = {
+    "title": "결제를 재시도하면 두 번 청구된다",
+    "cause": "재시도할 때마다 새 멱등키를 보내기 때문이다.",
+    "items": ["주문 번호로 멱등키를 만든다"],
+    "symptoms": ["고객이 두 번 결제됐다고 한다", "결제 호출에 재시도를 추가해 줘"],
+}
+
+
+def find_missing(title, cause, items, symptoms):
+    header = "".join(f"  - {symptom}\n" for symptom in symptoms)
+    text = f"---\ntitle: {title!r}\nsymptoms:\n{header}---\n## Root Cause\n\n{cause}\n\n"
+    text += "## Prevention Checklist\n\n" + "".join(f"- [ ] {item}\n" for item in items)
+    return find_lacks(parse(text))
+
+
+@pytest.mark.parametrize(("changes", "words"), [
+    ({}, []), (GOOD_KOREAN, []),
+    ({"title": "TODO comments in a workflow hide a failing ${{ job.status }}"}, []),
+    ({"items": ["Quote `{{ value }}` in each Helm template"], "symptoms": ["a {{ b }}", "c"]}, []),
+    ({"title": "TODO name the mistake (tests/test_cart.py failed)"}, ["title"]),
+    *(({"title": title}, ["title"]) for title in
+      ("Fix bug", "it broke again", "또 안 돼요", "Payments")),
+    *(({"cause": cause}, ["Root Cause"]) for cause in
+      ("", "Lack of care.", "I was careless and it was my mistake", "TODO", "부주의했다")),
+    ({"items": []}, ["Prevention"]),
+    ({"items": ["be careful", "더 조심하기", "TODO"]}, ["Prevention"]),
+    ({"symptoms": ["one"]}, ["symptoms"]),
+    ({"symptoms": ["The same thing", "the same  thing!"]}, ["symptoms"]),
+    ({"title": "", "cause": "", "items": [], "symptoms": []},
+     ["title", "Root Cause", "Prevention", "symptoms"]),
+])  # fmt: skip
+def test_what_is_missing_is_said(changes, words):
+    lines = find_missing(**{**GOOD, **changes})
+    assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * len(words)
