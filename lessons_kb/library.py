@@ -1,17 +1,36 @@
-"""Brain: everything a caller can ask of one or several brain directories."""
+"""The facade for Python callers: everything that can be asked of the brains that apply.
+
+Users know it as ``lessons_kb.Brain``. Only callers import it, nothing below does: each command and
+each hook imports the functions that it uses.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Unpack
 
+from lessons_kb.brain.brain import Brain as OneBrain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.cards import Cards, NewCard
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.exchange import Exchange
 from lessons_kb.collection.lint import lint
+from lessons_kb.find import search
+from lessons_kb.find.block import PreflightOptions, preflight
+from lessons_kb.find.search import HIT_LIMIT
 from lessons_kb.ledger.given import find_given
-from lessons_kb.model import Card, Check, DetectedLine, Evidence, Finding
+from lessons_kb.model import (
+    KINDS,
+    NOTE,
+    Card,
+    Check,
+    DetectedLine,
+    Evidence,
+    Finding,
+    Hit,
+    Preflight,
+    Query,
+)
 from lessons_kb.outcome.post_check import check_last, judge
 from lessons_kb.outcome.session_journal import SessionJournal
 from lessons_kb.outcome.stats import Stats
@@ -49,6 +68,58 @@ class Library(Brains):
     def stats(self) -> Stats:
         """What the cards did, and marks of help and harm."""
         return Stats(self)
+
+    def search(
+        self,
+        text: str,
+        *,
+        kinds: Sequence[str] = (*KINDS, NOTE),
+        stage: str | None = None,
+        paths: Sequence[str] = (),
+        tags: Sequence[str] = (),
+        limit: int = HIT_LIMIT,
+        fresh: bool = True,
+        asked_by: str = "",
+    ) -> list[Hit]:
+        """Return the best hits for ``text``, best first, those the gate holds back included.
+
+        Without ``fresh`` the last commit is searched as it is. ``asked_by`` is the session whose
+        withheld lessons are left out, by default that of this process.
+        """
+        return search.search(
+            self,
+            text,
+            kinds=kinds,
+            stage=stage,
+            paths=paths,
+            tags=tags,
+            limit=limit,
+            fresh=fresh,
+            asked_by=asked_by,
+        )
+
+    def find_lessons(self, query: Query) -> list[tuple[OneBrain, Hit]]:
+        """Return the lessons for a query, best first; see ``find.search.find_lessons``."""
+        return search.find_lessons(self, query)
+
+    def find_guarding(self, path: str) -> list[Card]:
+        """Return the cards that guard a file by their ``paths``, which start from the project."""
+        return search.find_guarding(self, path)
+
+    def preflight(
+        self,
+        prompt: str,
+        *,
+        fresh: bool = True,
+        remember: bool = True,
+        **how: Unpack[PreflightOptions],
+    ) -> Preflight:
+        """Return the block for ``prompt``; its text is "" when nothing is worth saying.
+
+        Without ``fresh`` the last commit is searched as it is, without ``remember`` nothing is
+        journalled; the rest is in ``PreflightOptions``.
+        """
+        return preflight(self, prompt, fresh=fresh, remember=remember, **how)
 
     def check(
         self,

@@ -28,8 +28,6 @@ from lessons_kb.cli.output import (
 )
 from lessons_kb.cli.why import count_marks
 from lessons_kb.errors import InputError
-from lessons_kb.find.evaluation import MISS, Fault, Report
-from lessons_kb.find.evaluation import evaluate as measure
 from lessons_kb.ledger.lesson_effect import (
     ADDRESSED,
     INJECTED,
@@ -48,6 +46,8 @@ from lessons_kb.ledger.lesson_effect import (
     top,
 )
 from lessons_kb.model import KNOWN_OUTCOMES, WITHHELD, as_data
+from lessons_kb.outcome.evaluation import MISS, Fault, Report
+from lessons_kb.outcome.evaluation import evaluate as measure
 from lessons_kb.relevance.evaluation_measures import parse_labelled
 from lessons_kb.report.page import build_page, file_link
 from lessons_kb.store.card_files import read_template

@@ -1,4 +1,4 @@
-"""What is wrong with a brain: each part for the doctor, and the files for ``lessons lint``."""
+"""What the doctor examines: each part of a brain and of its surroundings."""
 
 from __future__ import annotations
 

@@ -68,6 +68,7 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
 
 
 def by_place(finding: Finding) -> tuple[str, int, str]:
+    """Return the key that sorts findings by path and line."""
     return finding.path, finding.line, finding.rule
 
 

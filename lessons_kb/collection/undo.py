@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains
+from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.drafts import Draft, Drafts
 from lessons_kb.errors import CardNotFound, EditRefused, LessonsError, StorageError
-from lessons_kb.library import Library
 from lessons_kb.model import Card
 from lessons_kb.store import card_files, trash
 from lessons_kb.store.draft_files import DraftFolder
@@ -45,7 +46,7 @@ class Undoing:
     what another program wrote since.
     """
 
-    def __init__(self, brains: Library) -> None:
+    def __init__(self, brains: Brains) -> None:
         self._brains = brains
         self._steps: list[Step] = []
 
@@ -55,20 +56,20 @@ class Undoing:
 
     def bump(self, name: str) -> Card:
         """Count the mistake once more; see ``Cards.bump``."""
-        brain, card = self._brains.cards.find(name)
+        brain, card = Cards(self._brains).find(name)
         at = time.time()
         with self._changing(f"bump of {card.id}", brain, card.id, at=at):
-            return self._brains.cards.bump(name, at=at)[0]
+            return Cards(self._brains).bump(name, at=at)[0]
 
     def set_status(self, status: str, name: str) -> Card:
         """Make a card ``active``, ``ignored`` or ``archived``."""
-        brain, card = self._brains.cards.find(name)
+        brain, card = Cards(self._brains).find(name)
         with self._changing(f"{_WORDS[status]} {card.id}", brain, card.id):
-            return self._brains.cards.set_status(status, name)[0]
+            return Cards(self._brains).set_status(status, name)[0]
 
     def delete(self, name: str) -> Card:
         """Move a card to the trash."""
-        brain, card = self._brains.cards.find(name)
+        brain, card = Cards(self._brains).find(name)
         entry = trash.put(brain.root, card.id)
         brain.touch()
         back = partial(trash.restore, brain.root, entry)
@@ -115,7 +116,7 @@ class Undoing:
     def merge(self, name: str, card_name: str) -> Card:
         """Count a draft on a card; see ``Drafts.merge``."""
         drafts, draft, reopen = self._open_draft(name)
-        brain, card = self._brains.cards.find(card_name, notes=False)
+        brain, card = Cards(self._brains).find(card_name, notes=False)
         at, what = time.time(), f"merging of {draft.id} into {card.id}"
         with self._changing(what, brain, card.id, at=at, then=reopen):
             return drafts.merge(draft.id, card_name, at=at)

@@ -1,4 +1,4 @@
-"""From a query to judged hits: engine → ranking → gate, in one brain or in several."""
+"""From a query to judged hits in one brain: engine → ranking → gate; hits of several merged."""
 
 from __future__ import annotations
 

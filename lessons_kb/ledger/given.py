@@ -1,4 +1,4 @@
-"""What a session was given, has in its context, was offered, or is kept from by an experiment."""
+"""What a session was given, has in its context, or was offered."""
 
 from __future__ import annotations
 

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
+from lessons_kb.find.block import preflight
 from lessons_kb.find.retrieve import STILL_TEMPLATE
+from lessons_kb.find.search import find_lessons
 from lessons_kb.ledger.given import card_digest, find_cards, outcome, read_outcome
 from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
@@ -102,15 +104,15 @@ def explain_prompt(
 
     With a ``session`` what that session has in its context is held back.
     """
-    block = brains.preflight(
-        prompt, session=session, paths=paths, stage=stage, context=False, remember=False
+    block = preflight(
+        brains, prompt, session=session, paths=paths, stage=stage, context=False, remember=False
     )
     hits = (*block.lessons, *block.offered, *block.withheld)
     titles = {shown_name(hit): hit.card.title for hit in hits}
     noted = map(_read_verdict, outcome(block))
     told = [replace(one, title=titles[one.id]) for one in noted]
     query = Query(text=prompt, stage=stage, paths=tuple(paths), inactive=True)
-    for brain, hit in brains.find_lessons(query):
+    for brain, hit in find_lessons(brains, query):
         name, confidence = shown_name(hit), hit.confidence
         if hit.card.status != "active" and confidence >= brain.settings.gate.offer_confidence:
             reason = f"{hit.card.status}; `lessons restore {shell_word(name)}` makes it active"

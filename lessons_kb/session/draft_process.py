@@ -14,7 +14,8 @@ from __future__ import annotations
 import contextlib
 import os
 
-from lessons_kb.library import Library
+from lessons_kb.brain.brains import Brains
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.process.programs import start_draft_process
 from lessons_kb.session.state import Hook, lend_memory
 from lessons_kb.store.error_log import log_trouble
@@ -39,8 +40,8 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
     a minute at most.
     """
     try:
-        with Library.open(*roots, directory=directory) as brains:
-            drafts, brain = brains.drafts, brains.members[0]
+        with Brains.open(*roots, directory=directory) as brains:
+            drafts, brain = Drafts(brains), brains.members[0]
             known = set(drafts.ids())
             with contextlib.suppress(FileNotFoundError):  # another run that was late has taken it
                 os.unlink(mark)

@@ -11,6 +11,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import refresh_in_hook
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.find.block import find_block
 from lessons_kb.find.shared_server import Asking, ask_server
 from lessons_kb.find.titles import find_place
 from lessons_kb.ledger.given import OUTCOME, note_given, note_offered, outcome
@@ -66,7 +67,8 @@ def answer(hook: Hook) -> Answer:
             return ""
         return show_path(find_place(brains, brain, hit.card.id, hook.access))
 
-    block, homes = brains.find_block(
+    block, homes = find_block(
+        brains,
         event.text,
         occasion="prompt",
         session=session or None,

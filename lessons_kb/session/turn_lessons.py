@@ -16,6 +16,7 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
 from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
 from lessons_kb.find.detection import Detected, is_card_file
+from lessons_kb.find.search import find_lessons
 from lessons_kb.find.titles import build_titles, find_card
 from lessons_kb.ledger.given import (
     card_digest,
@@ -106,7 +107,7 @@ def _search(brains: Brains, text: str, state: SessionMemory) -> Iterator[tuple[B
     if not all(brain.ensure_indexed() for brain in brains.members):
         return  # a hook does not wait for a whole index
     near = {name: float(confidence) for name, confidence in state.near}
-    for brain, hit in brains.find_lessons(Query(text=text, limit=_LOOKED_AT + len(state.cards))):
+    for brain, hit in find_lessons(brains, Query(text=text, limit=_LOOKED_AT + len(state.cards))):
         if hit.passed:
             yield brain, hit, near.get(shown_name(hit), 0.0)
 

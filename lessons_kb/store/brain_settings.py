@@ -1,4 +1,4 @@
-"""Settings: of a brain, of its user, of other programs, and the tokens of a server."""
+"""Read the settings of a brain: ``lessons.toml`` and ``.lessonsignore``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Which brain a folder is: its key, its marks and the record of it."""
+"""Which brain a folder is: its key, its marks and the record of it.
+
+The state of a brain lies under the user's state home, never in the repository, and belongs to one
+folder, not to whatever stands at a path. That folder is known by a token: a random text in the
+record there and in a mark in git's own directory, which all work trees share and no checkout or
+``git clean`` touches, else in ``.lessons/``. No repository can bring it. A brain without a mark
+(one that was only named, one that cannot be written, the user's own) is known by its path.
+"""
 
 from __future__ import annotations
 

@@ -494,7 +494,7 @@ class Injection:
     card: str
     """Id in its brain."""
     digest: str
-    """Of the card as it was then; see ``brain.injected.card_digest``."""
+    """Of the card as it was then; see ``ledger.given.card_digest``."""
     rank: int
     """Its number in the block, 0 of one that was opened."""
     tokens: int

@@ -1,13 +1,4 @@
-"""The private folder in which everything observed about one brain is kept, and whose it is.
-
-It lies under the user's state home, never in the repository, and belongs to one folder, not to
-whatever stands at a path. That folder is known by a token: a random text in the record here and
-in a mark there, in git's own directory, which all work trees share and no checkout or
-``git clean`` touches, else in ``.lessons/``. No repository can bring it. A brain without a mark
-(one that was only named, one that cannot be written, the user's own) is known by its path.
-
-The locks between this user's processes lie there, too.
-"""
+"""Where things are: brains, repositories, the user's folders. Nothing is written here."""
 
 from __future__ import annotations
 

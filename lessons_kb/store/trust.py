@@ -2,7 +2,7 @@
 
 A brain that was merely found may be anyone's: nothing in it is believed, least of all that a
 cache in it was made by us. The record of trust lies in the user's state folder, and holds for
-the folder that has its token (``store.user_state``), wherever that is and whatever took its place.
+the folder that has its token (``store.identity``), wherever that is and whatever took its place.
 """
 
 from __future__ import annotations

@@ -13,17 +13,19 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.keys import split_header
-from lessons_kb.collection.drafts import Draft
+from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.drafts import Draft, Drafts
 from lessons_kb.collection.undo import Undoing
 from lessons_kb.data import read_lines, read_patterns
 from lessons_kb.errors import CardNotFound, InputError, LessonsError, StorageError
 from lessons_kb.ledger.lesson_effect import Effect
-from lessons_kb.library import Library
 from lessons_kb.mining.draft_text import EVIDENCE, FIX, SITUATION, split_evidence
 from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.outcome.stats import Stats
 from lessons_kb.render import age, finding_line
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.text.sanitize import clean, clean_line, shorten
@@ -248,7 +250,7 @@ class RowSource:
     Everything raises LessonsError. May be called from any thread.
     """
 
-    def __init__(self, brains: Library) -> None:
+    def __init__(self, brains: Brains) -> None:
         self.brains = brains
         self.undoing = Undoing(brains)
         self._effects: Mapping[str, Effect] = {}
@@ -279,9 +281,9 @@ class RowSource:
 
     def load_drafts(self) -> tuple[Row, ...]:
         """Return a row for every open draft, newest first; what waits in the journal included."""
-        self.brains.drafts.collect()
+        Drafts(self.brains).collect()
         rows = []
-        for draft in self.brains.drafts.all():
+        for draft in Drafts(self.brains).all():
             title = clean_line(draft.title)
             words = fold(f"{title} {draft.id} {draft.kind}")
             rows.append(Row(name=draft.id, path=draft.path, title=title, draft=draft, words=words))
@@ -289,7 +291,7 @@ class RowSource:
 
     def load_effects(self) -> bool:
         """Measure what each card did, which later rows show; return whether there is a card."""
-        self._effects = {effect.name: effect for effect in self.brains.stats.overview().effects}
+        self._effects = {effect.name: effect for effect in Stats(self.brains).overview().effects}
         return bool(self._effects)
 
     def measure(self, rows: Sequence[Row]) -> dict[str, Row]:
@@ -337,7 +339,7 @@ class RowSource:
         Raises CardNotFound when the file is gone.
         """
         if row.draft:
-            near = self.brains.drafts.find_near_duplicates(row.draft)
+            near = Drafts(self.brains).find_near_duplicates(row.draft)
             return row, _view_draft(row.draft, [one.reason for one in near])
         brain = self.brains.members[row.brain]
         if not _exists(brain, row.path):
@@ -376,7 +378,7 @@ class RowSource:
 
     def nearest(self, draft: Draft) -> tuple[Card, ...]:
         """Return the cards into which a draft may be merged, best first."""
-        found = [one.card for one in self.brains.drafts.find_near_duplicates(draft)]
+        found = [one.card for one in Drafts(self.brains).find_near_duplicates(draft)]
         return tuple({card.id: card for card in found}.values())
 
     def do(self, act: str, row: Row) -> Outcome:
@@ -415,7 +417,7 @@ class RowSource:
 
     def accept(self, row: Row, *, on_duplicate: str = "fail") -> Outcome:
         """Make a draft a card; DuplicateCard where the lesson is there already."""
-        draft = self.brains.drafts.get(row.name)
+        draft = Drafts(self.brains).get(row.name)
         if draft.missing:
             raise InputError(f"incomplete; press e and add {'; '.join(draft.missing)}")
         card = self.undoing.accept(row.name, on_duplicate=on_duplicate)
@@ -424,7 +426,7 @@ class RowSource:
 
     def merge(self, row: Row, card_name: str) -> Outcome:
         """Count a draft on a card."""
-        brain, card = self.brains.cards.find(card_name)
+        brain, card = Cards(self.brains).find(card_name)
         card = self.undoing.merge(row.name, self.undoing.name_of(brain, card.id))
         now = self.row_of(card, brain=self.brains.members.index(brain))
         line = f"{row.name} counted on {clean_line(card.id)}, seen {card.occurrences}×"

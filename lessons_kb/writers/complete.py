@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.collection.cards import compose
-from lessons_kb.collection.drafts import Draft
+from lessons_kb.collection.drafts import Draft, Drafts
 from lessons_kb.data import read_lines
 from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
 from lessons_kb.diet.diet import NewCard
 from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.find.block import preflight
 from lessons_kb.find.detection import find_in_tree, list_tree
-from lessons_kb.library import Library
 from lessons_kb.mining.draft_text import (
     EVIDENCE,
     Sketch,
@@ -71,7 +72,7 @@ _Card = tuple[Sketch, tuple[str, ...]]
 
 
 def complete(
-    brains: Library,
+    brains: Brains,
     drafts: Sequence[Draft],
     ask: Ask,
     *,
@@ -145,7 +146,7 @@ def put_all(
     return answers, failed
 
 
-def _write(brains: Library, draft: Draft, answer: Mapping[str, Any], card: _Card) -> Completed:
+def _write(brains: Brains, draft: Draft, answer: Mapping[str, Any], card: _Card) -> Completed:
     """Write a completed draft, its evidence behind it, where nothing is missing in it."""
     sketch, problems = card
     text = _compose(draft, sketch)
@@ -154,13 +155,13 @@ def _write(brains: Library, draft: Draft, answer: Mapping[str, Any], card: _Card
     if lacks:
         return Completed(id=draft.id, problems=lacks)
     try:
-        brains.drafts.rewrite(draft.id, text, digest=draft.digest)
+        Drafts(brains).rewrite(draft.id, text, digest=draft.digest)
     except LessonsError as error:
         return Completed(id=draft.id, problems=(str(error),))
     return Completed(id=draft.id, title=sketch.title, problems=problems)
 
 
-def _check(brains: Library, drafts: Sequence[Draft], answers: Answers) -> dict[str, _Card]:
+def _check(brains: Brains, drafts: Sequence[Draft], answers: Answers) -> dict[str, _Card]:
     """Return the answers as cards; those that say that there is no lesson have no problems."""
     files = list_tree(brains.directory)
     read = {one.id: _read(brains, one, answers[one.id], files) for one in drafts}
@@ -178,7 +179,7 @@ def _check(brains: Library, drafts: Sequence[Draft], answers: Answers) -> dict[s
 
 
 def _read(
-    brains: Library, draft: Draft, answer: Mapping[str, Any], files: Sequence[str]
+    brains: Brains, draft: Draft, answer: Mapping[str, Any], files: Sequence[str]
 ) -> tuple[Sketch, list[str]]:
     """Return an answer as a card without what does not hold, and what that is."""
     evidence = split_evidence(draft.text)[1]
@@ -241,7 +242,7 @@ def _read_paths(
 
 
 def improve(
-    brains: Library,
+    brains: Brains,
     cards: Mapping[str, NewCard],
     prompts: Mapping[str, str],
     ask: Ask,
@@ -331,7 +332,7 @@ def find_quote(evidence: str, quote: str) -> str:
     return place
 
 
-def _check_pattern(brains: Library, pattern: Pattern, evidence: str) -> str:
+def _check_pattern(brains: Brains, pattern: Pattern, evidence: str) -> str:
     """Return why a pattern does not tell the mistake, "" where it does."""
     if problem := check_pattern(pattern):
         return problem
@@ -349,7 +350,7 @@ def _check_pattern(brains: Library, pattern: Pattern, evidence: str) -> str:
     return "" if len(places) <= _MOST_PLACES else "it matches too much of the code as it is"
 
 
-def _find_reached(brains: Library, texts: Mapping[str, str]) -> dict[str, set[str]]:
+def _find_reached(brains: Brains, texts: Mapping[str, str]) -> dict[str, set[str]]:
     """Return which of its symptoms find each card in a copy of the brain that holds them all.
 
     And which of some prompts about other things, which are as their words were counted.
@@ -365,7 +366,7 @@ def _find_reached(brains: Library, texts: Mapping[str, str]) -> dict[str, set[st
             full = os.path.join(root, *path.split("/"))
             os.makedirs(os.path.dirname(full), exist_ok=True)
             write_unsynced(full, data)
-        with Library.open(root, directory=root) as copy:
+        with Brains.open(root, directory=root) as copy:
             copy.refresh()
             given = {prompt: _find_given(copy, prompt, sure=True) for prompt in _foreign()}
             for name, text in texts.items():
@@ -375,8 +376,8 @@ def _find_reached(brains: Library, texts: Mapping[str, str]) -> dict[str, set[st
     return reached
 
 
-def _find_given(brains: Library, prompt: str, *, sure: bool = False) -> set[str]:
-    block = brains.preflight(prompt, context=False, fresh=False, remember=False)
+def _find_given(brains: Brains, prompt: str, *, sure: bool = False) -> set[str]:
+    block = preflight(brains, prompt, context=False, fresh=False, remember=False)
     return {hit.card.id for hit in (*block.lessons, *(() if sure else block.offered))}
 
 

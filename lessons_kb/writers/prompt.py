@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from lessons_kb.brain.brains import Brains
+from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.drafts import Draft
-from lessons_kb.library import Library
+from lessons_kb.find.search import search
 from lessons_kb.mining.draft_text import UNNAMED, split_evidence
 from lessons_kb.model import KINDS, SEVERITIES, Card
 from lessons_kb.store.card_files import read_template
@@ -64,11 +66,11 @@ Symptoms: a payment request times out and is sent again; retry failed card payme
 Paths: payments/**"""
 
 
-def build_prompt(brains: Library, draft: Draft) -> str:
+def build_prompt(brains: Brains, draft: Draft) -> str:
     """Return the prompt for a draft, without secrets."""
     evidence = clean(redact(split_evidence(draft.text)[1]))[:_MAX_EVIDENCE]
     title = re.sub(rf"^{UNNAMED} \((.*)\)$", r"\1", draft.title)
-    near = brains.search(f"{title}\n{evidence[:1_000]}", kinds=KINDS, limit=_NEAR)
+    near = search(brains, f"{title}\n{evidence[:1_000]}", kinds=KINDS, limit=_NEAR)
     models = _find_models(brains)
     parts = {
         "examples": "\n\n".join(map(_show, models)) or _EXAMPLE,
@@ -108,13 +110,13 @@ def build_second_prompt(prompt: str, answer: Mapping[str, Any], problems: Sequen
     )
 
 
-def _find_models(brains: Library) -> list[Card]:
+def _find_models(brains: Brains) -> list[Card]:
     """Return complete cards that people wrote, those seen most often first."""
     cards = [
-        card for card in brains.cards.all() if (card.status, card.source) == ("active", "curated")
+        card for card in Cards(brains).all() if (card.status, card.source) == ("active", "curated")
     ]
     cards.sort(key=lambda card: (-card.occurrences, card.id))
-    complete = (card for card in cards[:_TRIED] if not brains.cards.find_lacks(card.id))
+    complete = (card for card in cards[:_TRIED] if not Cards(brains).find_lacks(card.id))
     return list(islice(complete, _MODELS))
 
 

@@ -9,8 +9,8 @@ from benchmarks.data import Doc, Prompt, RetrievalSet
 from benchmarks.dedup import Pair, compute_auc, make_templated, measure_pairs, measure_templated
 from benchmarks.mine import Lesson, link, measure
 from benchmarks.ours import open_ours, private_state
-from lessons_kb.find.evaluation import evaluate
 from lessons_kb.mining.candidates import CommitFacts
+from lessons_kb.outcome.evaluation import evaluate
 from lessons_kb.relevance.evaluation_measures import Labelled
 from lessons_kb.text.sanitize import counted
 

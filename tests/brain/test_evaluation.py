@@ -7,8 +7,8 @@ import pytest
 
 from lessons_kb import Brain
 from lessons_kb.errors import InputError
-from lessons_kb.find.evaluation import ENGINES, LOCAL_ENGINES, evaluate
 from lessons_kb.model import as_data
+from lessons_kb.outcome.evaluation import ENGINES, LOCAL_ENGINES, evaluate
 from lessons_kb.relevance.evaluation_measures import Labelled
 from tests import kit
 

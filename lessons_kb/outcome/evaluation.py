@@ -11,12 +11,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.brains import HIT_LIMIT
+from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.search_index import BATCH, Refresh, digest_files
+from lessons_kb.collection.cards import Cards
 from lessons_kb.config import CHOICES
 from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.find.block import preflight
+from lessons_kb.find.search import HIT_LIMIT, search
 from lessons_kb.find.titles import Access, find_card, find_listed
-from lessons_kb.library import Library
 from lessons_kb.model import KINDS, NOTE, Card
 from lessons_kb.relevance.evaluation_measures import (
     NDCG_DEPTH,
@@ -66,7 +68,7 @@ class Report:
     """Expected cards that are ignored or archived: no engine can bring them up."""
 
 
-def evaluate(brains: Library, labelled: Sequence[Labelled], *, engine: str | None = None) -> Report:
+def evaluate(brains: Brains, labelled: Sequence[Labelled], *, engine: str | None = None) -> Report:
     """Put every labelled prompt to the brain as `Brain.search` and `Brain.preflight` would.
 
     ``engine`` is one of ENGINES or ALL_ENGINES (those that need no extra), by default that of
@@ -95,7 +97,7 @@ def evaluate(brains: Library, labelled: Sequence[Labelled], *, engine: str | Non
 class _Names:
     """Every card's name in an evaluation: its id behind the alias of its brain."""
 
-    def __init__(self, brains: Library) -> None:
+    def __init__(self, brains: Brains) -> None:
         self._brains = brains
         self._names: dict[Card, str] = {}
         self._by_id: dict[str, Card] = {}
@@ -117,15 +119,15 @@ class _Names:
         return self._names.get(card, card.id)
 
     def ask(
-        self, brains: Library, prompt: Labelled, expected: tuple[str, ...]
+        self, brains: Brains, prompt: Labelled, expected: tuple[str, ...]
     ) -> tuple[PromptOutcome, list[Fault]]:
         """Return what a brain gives for a prompt, and what is wrong with that."""
         query = prompt.query
         began = time.perf_counter()
-        block = brains.preflight(query, context=False, fresh=False, remember=False)
+        block = preflight(brains, query, context=False, fresh=False, remember=False)
         seconds = time.perf_counter() - began
         depth = max(HIT_LIMIT, NDCG_DEPTH)
-        ranked = brains.search(query, kinds=KINDS, limit=depth, fresh=False)
+        ranked = search(brains, query, kinds=KINDS, limit=depth, fresh=False)
         outcome = PromptOutcome(
             expected=expected,
             ranked=tuple(self.of(hit.card) for hit in ranked),
@@ -162,7 +164,7 @@ class _Names:
         found: dict[str, None] = {}
         for name in prompt.expected:
             try:  # looking up a thousand whole ids one by one would take seconds
-                card = self._by_id.get(name) or self._brains.cards.get(name)
+                card = self._by_id.get(name) or Cards(self._brains).get(name)
             except LessonsError as error:
                 raise InputError(f"line {prompt.line}: {error}") from None
             if card.kind == NOTE:
@@ -177,7 +179,7 @@ class _Names:
 
 
 @contextlib.contextmanager
-def _with_engine(brains: Library, name: str) -> Iterator[Library]:
+def _with_engine(brains: Brains, name: str) -> Iterator[Brains]:
     """Give the same brain with another engine, which lives as long as the context."""
     if all(brain.settings.index.engine == name for brain in brains.members):
         yield brains
@@ -187,7 +189,7 @@ def _with_engine(brains: Library, name: str) -> Iterator[Library]:
             _OtherEngine(brain, name, os.path.join(folder, str(number)))
             for number, brain in enumerate(brains.members)
         ]
-        with Library(members, directory=brains.directory, project=brains.project) as copy:
+        with Brains(members, directory=brains.directory, project=brains.project) as copy:
             yield copy
 
 

@@ -1,0 +1,103 @@
+"""Search all brains that apply: one query, the hits of every brain in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains
+from lessons_kb.brain.current_session import session_of
+from lessons_kb.find.retrieve import files_to_guard, find, find_usable, merge_hits
+from lessons_kb.ledger.withheld import is_withheld
+from lessons_kb.model import KINDS, NOTE, Card, Hit, Query
+from lessons_kb.text.paths import relative_path
+
+HIT_LIMIT = 10
+"""Hits judged for a preflight: more than can be injected, enough to say what was held back."""
+_MOST_CHARS = 60_000
+"""Of a longer prompt the two ends are searched for: some 8,000 different words, 0.3 s."""
+
+
+class Found(NamedTuple):
+    """What the brains answer to one query."""
+
+    hits: list[tuple[Brain, Hit]]
+    """Judged hits, best first, each with the brain that holds the card."""
+    frequencies: dict[str, int]
+    """Document frequency of each term of the query, over all brains."""
+    size: int
+    """Documents in all indexes."""
+
+
+def search(
+    brains: Brains,
+    text: str,
+    *,
+    kinds: Sequence[str] = (*KINDS, NOTE),
+    stage: str | None = None,
+    paths: Sequence[str] = (),
+    tags: Sequence[str] = (),
+    limit: int = HIT_LIMIT,
+    fresh: bool = True,
+    asked_by: str = "",
+) -> list[Hit]:
+    """Return the best hits for ``text``, best first, those the gate holds back included.
+
+    Without ``fresh`` the last commit is searched as it is. ``asked_by`` is the session whose
+    withheld lessons are left out, by default that of this process.
+    """
+    asked = Query(text=text, kinds=tuple(kinds), stage=stage, tags=tuple(tags), limit=limit)
+    query = complete_query(brains, replace(asked, paths=tuple(paths)))
+    if fresh:
+        brains.refresh_for_search()
+    session = asked_by or session_of()[0]
+    found = find_hits(brains, query).hits
+    hits = [hit for brain, hit in found if not is_withheld(brain, hit.card, session)]
+    return hits[: max(limit, 0)]
+
+
+def find_lessons(brains: Brains, query: Query) -> list[tuple[Brain, Hit]]:
+    """Return the lessons for a query, best first, with the brain that holds each.
+
+    The last commit is searched as it is; those the gate holds back are included.
+    """
+    return find_hits(brains, complete_query(brains, query)).hits[: query.limit]
+
+
+def find_guarding(brains: Brains, path: str) -> list[Card]:
+    """Return the cards that guard a file by their ``paths``.
+
+    ``path`` starts from the project. The last commit is looked at as it is.
+    """
+    found: list[Card] = []
+    for brain in brains.members:
+        if brain.ensure_indexed():
+            cards = brain.read(lambda one: find_usable(one, one.guarding([path]), brains.project))
+            found += cards.values()
+    return found
+
+
+def complete_query(brains: Brains, query: Query) -> Query:
+    """Return a query with the project, and with the files that its text names."""
+    text, here = query.text, brains.directory
+    if len(text) > _MOST_CHARS:  # a question stands before a log or after it
+        half = _MOST_CHARS // 2
+        text = f"{text[:half]}\n{text[-half:]}"
+    text, mentioned = files_to_guard(text)
+    paths = (relative_path(path, here, cwd=here) or "." for path in (*query.paths, *mentioned))
+    return replace(query, text=text, project=brains.project, paths=tuple(dict.fromkeys(paths)))
+
+
+def find_hits(
+    brains: Brains, query: Query, served: Callable[[], Sequence[Hit]] | None = None
+) -> Found:
+    """Search every brain for a completed query; ``served`` gives the hits of a server."""
+    answers = [(brain, brain.read(lambda one: find(one, query))) for brain in brains.members]
+    frequencies: dict[str, int] = {}
+    for _brain, answer in answers:
+        for term, count in answer.frequencies.items():
+            frequencies[term] = frequencies.get(term, 0) + count
+    hits = merge_hits(answers, served() if served is not None else ())
+    return Found(hits, frequencies, sum(answer.size for _brain, answer in answers))
