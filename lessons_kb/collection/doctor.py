@@ -8,7 +8,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
@@ -16,14 +16,11 @@ from lessons_kb.brain.brain import Brain, format_census, take_census
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
-from lessons_kb.cards.keys import find_line_of
 from lessons_kb.collection.git_merge import find_sharing
-from lessons_kb.collection.lint import _finding, by_place
-from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.find.detection import list_tree
+from lessons_kb.collection.lint import by_place
+from lessons_kb.errors import LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.ledger.effect import weigh_cards
-from lessons_kb.model import Document, Finding
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
@@ -33,13 +30,12 @@ from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.error_log import LOG_NAME, Trouble, read_troubles
 from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
-from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, git_top, state_home
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, state_home
 from lessons_kb.store.scan import scan_brain
 from lessons_kb.store.server_backoff import forget_failure
 from lessons_kb.store.state_folder import close_folder, find_open_folders, state_dir
 from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
 from lessons_kb.store.user_settings import ServerSettings, WithholdSettings, read_user_settings
-from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
@@ -426,29 +422,3 @@ def collect(
             fix = "check the disk and the permissions of the folder"
             lines.append(Health("error", what, str(error), fix))
     return lines
-
-
-def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
-    """Return which globs are words with blanks that name no file of a project, if it is in git."""
-    if not git_top(directory):
-        return []
-    worded = [
-        (document, path)
-        for document in documents
-        for path in (document.card.paths if document.card else ())
-        if " " in path
-    ]
-    if not worded:
-        return []
-    files = list_tree(directory)
-    findings = []
-    for document, path in worded:
-        card = document.card
-        with contextlib.suppress(InputError):
-            globs = compile_globs([path])
-            if card and not any(match_globs(globs, file) for file in files):
-                line = find_line_of("paths", document.key_lines)
-                message = f"paths: {path[:60]!r} matches no file of the project"
-                fix = "write globs, separated by commas, such as src/**/*.py"
-                findings.append(_finding(card.id, line, "odd-path", message, fix))
-    return findings
