@@ -20,6 +20,8 @@ from lessons_kb.cards.sections import find_failing_examples
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.lint_report import (
     MAX_FAULTS,
+    is_listed_whole,
+    sort_by_file,
     split_findings,
     summarise_advice,
     summarise_faults,
@@ -182,7 +184,8 @@ def lint(
         levels = [finding.level for finding in findings]
         told = ", ".join(counted(levels.count(one), one) for one in ("error", "warning", "info"))
         of_them = f"; {len(advice)} of them advice" if advice else ""
-        hint = "; -v prints each" if advice and not verbose else ""
+        is_short = verbose or is_listed_whole(faults, advice)
+        hint = "" if is_short else "; -v prints each"
         say(f"{told}{of_them}{hint}" if findings else "no problems")
     failing = faults if fail_on == FAULT else findings
     levels_to_fail = FAIL_ON["info" if fail_on == FAULT else fail_on]
@@ -192,6 +195,9 @@ def lint(
 
 def _print_report(faults: Sequence[Finding], advice: Sequence[Finding]) -> None:
     """Print faults one by one, or by rule where they are many, and advice by rule."""
+    if is_listed_whole(faults, advice):
+        _print_findings(sort_by_file([*faults, *advice]))
+        return
     if len(faults) > MAX_FAULTS:
         for line in summarise_faults(faults):
             print_wrapped(line, hang=4)

@@ -26,6 +26,17 @@ def split_findings(findings: Iterable[Finding]) -> tuple[list[Finding], list[Fin
     return faults, advice
 
 
+def is_listed_whole(faults: Sequence[Finding], advice: Sequence[Finding]) -> bool:
+    """Return whether a report with a line for each rule of advice would print every finding."""
+    return len(faults) <= MAX_FAULTS and len(group_by_rule(advice)) == len(advice)
+
+
+def sort_by_file(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings with those of one file together, in the order in which files come first."""
+    files = {path: place for place, path in enumerate(dict.fromkeys(one.path for one in findings))}
+    return sorted(findings, key=lambda finding: files[finding.path])
+
+
 def summarise_faults(faults: Sequence[Finding]) -> list[str]:
     """Return a line for each rule that faults break, for where there are too many to list."""
     return [_summarise_rule(group) for group in group_by_rule(faults)]
