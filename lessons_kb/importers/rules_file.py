@@ -28,6 +28,7 @@ from lessons_kb.importers.incoming import (
     split_lead,
     unmarked,
 )
+from lessons_kb.importers.labelled_lessons import LabelledLesson, read_labelled_lessons
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
 
@@ -338,14 +339,25 @@ def read_notes(text: str, *, name: str) -> Imported:
             return Imported(lessons=(), passed_over=(passed,))
         made = build_cards(file, {rule.line for rule in file.rules}, set())
         return Imported(lessons=tuple(replace(one, title=shorten(title)) for one, _ in made))
-    lines = {rule.line for rule in file.rules if rule.kind == WHEN}
+    labelled = read_labelled_lessons(text, name=name)
+    told = {line for one in labelled for line in range(one.first, one.end)}
+    others = [rule for rule in file.rules if rule.line not in told]
+    lines = {rule.line for rule in others if rule.kind == WHEN}
     always = [
         PassedOver(title=_title_of(one), where=f"{name}:{one.line}", reason=f"always: {one.reason}")
-        for one in file.rules
+        for one in others
         if one.kind == ALWAYS
     ]
-    lessons = tuple(lesson for lesson, _rules in build_cards(file, lines, set()))
+    cards = (lesson for lesson, _rules in build_cards(file, lines, set()))
+    lessons = (*(_add_situations(one, file.rules) for one in labelled), *cards)
     return Imported(lessons=lessons, passed_over=tuple(always))
+
+
+def _add_situations(labelled: LabelledLesson, rules: Sequence[AgentRule]) -> Incoming:
+    """Return a lesson with the situations in which its rules hold as symptoms."""
+    own = [rule for rule in rules if labelled.first <= rule.line < labelled.end]
+    symptoms = tuple(_find_situations(own))[:_MAX_SYMPTOMS]
+    return replace(labelled.lesson, symptoms=symptoms)
 
 
 def build_cards(
