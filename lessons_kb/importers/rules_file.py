@@ -438,7 +438,7 @@ def _find_situations(rules: Sequence[AgentRule]) -> Iterator[str]:
     """Yield in what situations rules hold, as they say it, each once."""
     seen = set[str]()
     for rule in rules:
-        for said in (rule.lead, _MARK.sub("", unmarked(rule.text))):
+        for said in (_MARK.sub("", unmarked(one)) for one in (rule.lead, rule.text)):
             found = _CONDITION.match(said) and _CLAUSE.match(said)
             words = found[0].strip() if found else ""
             if words and len(words.split()) <= _TOPIC_WORDS:  # the first of several, by commas
