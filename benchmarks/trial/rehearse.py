@@ -33,7 +33,8 @@ from lessons_kb.hook_client import DEADLINE_VARIABLE
 from lessons_kb.process.git import ask_git
 from lessons_kb.store.journal import read_injected
 from lessons_kb.store.locations import STATE_HOME_VARIABLE
-from lessons_kb.trial.runs import RIGHT, WRONG, make_placebo
+from lessons_kb.trial.place import make_placebo
+from lessons_kb.trial.runs import RIGHT, WRONG
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -27,7 +27,7 @@ _GROUPS = {
 
 def read_results(folder: Path) -> list[dict[str, Any]]:
     """Return the rows that are kept in a folder."""
-    return read_rows(str(folder))
+    return [row for _number, row in read_rows(str(folder))]
 
 
 def write_results(folder: Path, rows: Sequence[dict[str, Any]]) -> None:

@@ -10,7 +10,8 @@ import os
 import shlex
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,8 @@ from lessons_kb.process.programs import find_program
 from lessons_kb.process.run import MAX_OUTPUT, run_bounded, split_command
 from lessons_kb.store.files import read_head
 from lessons_kb.store.private_files import write_private
+from lessons_kb.text.json_objects import find_objects
+from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, shorten
 from lessons_kb.trial.runs import PROMPT
 
@@ -77,6 +80,7 @@ class HeadlessAgent:
             for name, value in variables.items():
                 shown = value.replace("FOLDER", empty)
                 environment[name] = shown.replace("SYSTEM", json.dumps(system))
+            until = time.monotonic() + self.seconds
             code = run_bounded(
                 words,
                 cwd=empty,
@@ -87,17 +91,29 @@ class HeadlessAgent:
                 stop=stop,
             )
             printed = read_head(output, MAX_OUTPUT).decode("utf-8", "replace")
+        late = f"{self.name}: not done after {self.seconds:g} s"
         if code is None:
-            raise InputError(f"{self.name}: not done after {self.seconds:g} s")
-        found = [one for one in _find_objects(printed) if {*schema["required"]} <= one.keys()]
-        if code or not found:
-            told = (one.get(key) for one in _find_objects(printed) for key in _TOLD_BY)
-            texts = [text for text in told if isinstance(text, str)] or printed.splitlines()
-            lines = [line for line in map(clean_line, texts) if line]
-            last = shorten(lines[-1], _MAX_REASON) if lines else "nothing"
-            what = f"exit code {code}" if code else "no card in its answer"
-            raise InputError(f"{self.name}: {what}; its last words: {last}")
-        return found[-1]
+            raise InputError(late)
+        try:
+            objects = list(find_objects(printed, is_late=lambda: time.monotonic() > until))
+        except TimeoutError:
+            raise InputError(late) from None
+        answers = [found for found in objects if found.keys() >= {*schema["required"]}]
+        if answers and not code:
+            return answers[-1]
+        what = f"exit code {code}" if code else "no card in its answer"
+        last = _find_last_words(objects, printed)
+        raise InputError(f"{self.name}: {what}; its last words: {last}")
+
+
+def _find_last_words(objects: Sequence[Mapping[str, Any]], printed: str) -> str:
+    """Return what an agent said last, fit for one line and without secrets."""
+    values = [found.get(key) for found in objects for key in _TOLD_BY]
+    texts = [redact(value) for value in values if isinstance(value, str)]
+    for text in reversed(texts or redact(printed).splitlines()):
+        if words := clean_line(text):
+            return shorten(words, _MAX_REASON)
+    return "nothing"
 
 
 def find_headless(command: str, *, seconds: float) -> HeadlessAgent:
@@ -124,7 +140,8 @@ def find_task_command(command: str) -> list[str]:
     if agent and PROMPT not in command:
         if not agent.task:
             raise InputError(f"{agent.name} has no command line for a task; give one with {PROMPT}")
-        words = [*shlex.split(agent.task), *words]
+        options, separator, prompt = agent.task.partition(f" -- {PROMPT}")
+        words = [*shlex.split(options), *words, *shlex.split(separator + prompt)]
     return [path, *words]
 
 
@@ -142,27 +159,3 @@ def _find_agent(command: str) -> tuple[str, Agent | None, list[str]]:
 def own_environment() -> dict[str, str]:
     """Return the environment of an agent that we start, as if the user had started it."""
     return {name: value for name, value in os.environ.items() if name not in _INHERITED}
-
-
-def _find_objects(text: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in a text, outer ones first, and those in their texts.
-
-    Agents wrap an answer in events, results and prose, each in its own way.
-    """
-    decoder, place = json.JSONDecoder(), text.find("{")
-    while place >= 0:
-        try:
-            value, end = decoder.raw_decode(text, place)
-        except (ValueError, RecursionError):
-            end = place + 1
-        else:
-            yield from _walk(value)
-        place = text.find("{", end)
-
-
-def _walk(value: object) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        yield value
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for one in inner:
-        yield from _find_objects(one) if isinstance(one, str) else _walk(one)

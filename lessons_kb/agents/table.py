@@ -70,7 +70,8 @@ class Agent(AgentTraits):
     headless_variables: Mapping[str, str] = field(default_factory=dict)
     task: str = ""
     """The words behind its program with which it does a task alone: it may change files, and what
-    else it may do the user's settings say. "" = it cannot."""
+    else it may do the user's settings say. "" = it cannot. A prompt that begins with ``-`` must
+    not be read as an option: it stands behind ``--``, or is joined to its option by ``=``."""
     program: str
     folder: str
     """Its own folder of this user: {home}, {config}, {code} or {NAME:default} of a variable."""
@@ -203,7 +204,7 @@ _ROWS = (
             "--strict-mcp-config --disable-slash-commands --no-session-persistence "
             "--permission-prompts none --system-prompt SYSTEM"
         ),
-        task="-p {prompt} --output-format json --permission-mode acceptEdits",
+        task="-p --output-format json --permission-mode acceptEdits -- {prompt}",
         program="claude",
         folder="{CLAUDE_CONFIG_DIR:{home}/.claude}",
         project_folder=".claude",
@@ -249,7 +250,7 @@ _ROWS = (
             "-c project_doc_max_bytes=0 -c 'web_search=\"disabled\"' --output-schema SCHEMA_FILE "
             "--color never -C FOLDER -"
         ),
-        task="exec --json -s workspace-write {prompt}",
+        task="exec --json -s workspace-write -- {prompt}",
         program="codex",
         folder="{CODEX_HOME:{home}/.codex}",
         project_folder=".codex",
@@ -298,7 +299,7 @@ _ROWS = (
             "GEMINI_SYSTEM_MD": "FOLDER/system.md",
         },
         reads_ignored=False,
-        task="-p {prompt} -o json --approval-mode auto_edit --skip-trust",
+        task="--prompt={prompt} -o json --approval-mode auto_edit --skip-trust",
         program="gemini",
         folder="{home}/.gemini",
         project_folder=".gemini",
@@ -324,7 +325,7 @@ _ROWS = (
         project=("QWEN_PROJECT_DIR",),
         within=0.02,
         begins="",
-        task="{prompt} -o json --approval-mode auto-edit",
+        task="--prompt={prompt} -o json --approval-mode auto-edit",
         program="qwen",
         folder="{home}/.qwen",
         project_folder=".qwen",
@@ -361,7 +362,7 @@ _ROWS = (
             **_pairs("OPENCODE_DISABLE_PROJECT_CONFIG=1 OPENCODE_DISABLE_CLAUDE_CODE=1"),
             "OPENCODE_PURE": "1",
         },
-        task="run --format json {prompt}",
+        task="run --format json -- {prompt}",
         program="opencode",
         folder="{config}/opencode",
         project_folder=".opencode",
@@ -478,7 +479,7 @@ _ROWS = (
         ),
         headless_files={".copilot/config.json": '{"disableAllHooks":true}'},
         headless_variables={"COPILOT_HOME": "FOLDER/.copilot"},
-        task="-p {prompt} --output-format json --allow-tool write --no-ask-user",
+        task="--prompt={prompt} --output-format json --allow-tool write --no-ask-user",
         program="copilot",
         folder="{COPILOT_HOME:{home}/.copilot}",
         plugin="installed-plugins/*/lessons/plugin.json",

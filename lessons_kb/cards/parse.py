@@ -64,6 +64,7 @@ _HEAD = 4_000
 """Characters in which the title of a note is looked for first."""
 _HEADERS_OF_CARDS = ("unreadable-header", "toml-header", "dashes-header")
 """Rules about what looks like a header and may well be something else in a note."""
+_MARKERS = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
 _CONFLICT = (
     *("conflict-markers", "unresolved conflict markers from a merge"),
     "resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
@@ -173,16 +174,22 @@ def _place(problems: Sequence[Finding], path: str, first: int) -> tuple[Finding,
 
 
 def _find_conflict(split: Split, first: int) -> list[Finding]:
-    """Find what a merge left undecided in the body, outside of code fences."""
-    if "<<<<<<< " not in split.body:
+    """Find what a merge left undecided: the first marker in the header or outside code fences.
+
+    One marker is enough, for people often remove the others. ``=======`` alone is a heading.
+    """
+    lines = list(enumerate(split.header.lines)) if split.header else []
+    header = "\n".join(line for _number, line in lines)
+    if not any(marker in header or marker in split.body for marker in _MARKERS):
         return []
-    fenced, begun = False, None
+    fenced = False
     for number, line in enumerate(normal_newlines(split.body).split("\n")):
         fenced ^= line.startswith(("```", "~~~"))
-        if line.startswith("<<<<<<< ") and not fenced:
-            begun = number
-        elif line.startswith(">>>>>>> ") and begun is not None:
-            return [find(split.body_line + begun - first, *_CONFLICT)]
+        if not fenced:
+            lines.append((split.body_line + number - first, line))
+    for number, line in lines:
+        if line.startswith(_MARKERS):
+            return [find(number, *_CONFLICT)]
     return []
 
 

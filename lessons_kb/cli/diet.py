@@ -38,6 +38,7 @@ from lessons_kb.diet.diet import (
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
+from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.text.sanitize import clean_line, counted, shorten, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.writers.complete import improve
@@ -89,7 +90,7 @@ def diet(
         if not apply:
             raise InputError("--with writes into cards: add --apply, or --show-prompt")
         ask = open_ask(with_, prompts, "card", schema=DIET_SCHEMA, yes=yes)
-        with draw_progress("writing") as show:
+        with interrupt_by_signals(), draw_progress("writing") as show:
             cards = improve(open_brain(), named, prompts, ask, files=found.tracked, progress=show)
     if apply:
         _apply(found, cards, texts, yes=yes)

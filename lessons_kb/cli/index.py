@@ -13,7 +13,7 @@ from lessons_kb.brain.cluster_search import KEY_VARIABLE, compare, open_cluster
 from lessons_kb.brain.cluster_search import sync as push
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
-from lessons_kb.errors import EngineUnreachable, IndexBroken
+from lessons_kb.errors import EngineUnreachable, IndexBroken, InputError
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import counted, visible
 
@@ -88,6 +88,8 @@ def sync(to: str, verify: bool = False) -> None:
     --to DIR|URL  A Qdrant server, or a folder to try it without.
     --verify      Push nothing; exit 1 where the two differ.
     """
+    if not to.strip():
+        raise InputError("--to names no place; give a folder or the URL of a server")
     brains = open_brain()
     brain = brains.members[0]
     with draw_progress("reading") as show:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+import time
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -38,6 +39,9 @@ _OPTIONAL_VALUE = ("--diff", "--from-session", "--with")
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What says, where no file is named, that standard output takes no more."""
+
+_LAST_YEAR = 2261
+"""Python counts nanoseconds in 64 bits: ``time.time()`` fails from April 2262 on."""
 
 _UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
 """Root of what a wrong command line raises; typer does not export it."""
@@ -164,6 +168,7 @@ def hoist_options(arguments: list[str]) -> list[str]:
 
 def _run(arguments: list[str]) -> int:
     try:
+        _check_clock()
         status = app(arguments, prog_name="lessons", standalone_mode=False)
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
@@ -189,6 +194,13 @@ def _run(arguments: list[str]) -> int:
         what = f"{type(error).__name__}: {error}".splitlines()[0]
         return _fail(f"internal error: {what}; run again with {DEBUG}=1 for the traceback")
     return status if isinstance(status, int) else 0
+
+
+def _check_clock() -> None:
+    """Raise InputError if the system clock shows a time that Python cannot count."""
+    year = time.localtime().tm_year
+    if year > _LAST_YEAR:
+        raise InputError(f"the system clock shows the year {year}; set it and try again")
 
 
 def _fail(message: str) -> int:

@@ -27,6 +27,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.library import Library
 from lessons_kb.mining.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
+from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.store.user_settings import WriterSettings, read_user_settings
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.token_estimate import estimate_tokens
@@ -212,7 +213,7 @@ def write_drafts(
     if not drafts:
         say("no drafts to complete")
         return []
-    with draw_progress("writing") as show:
+    with interrupt_by_signals(), draw_progress("writing") as show:
         done = complete(brains, drafts, ask, progress=show)
     for line in tell(done):
         say(clean_line(line))

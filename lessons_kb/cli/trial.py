@@ -15,11 +15,13 @@ from lessons_kb.cli.output import print_answer, say
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.process.git import Repository
+from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.report.page import build_trial_page
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import is_inside, write_export
 from lessons_kb.store.journal import ARMS, WITHOUT
 from lessons_kb.store.locations import CONFIG_NAME
+from lessons_kb.store.locks import take_lock
 from lessons_kb.store.private_files import make_private, write_private
 from lessons_kb.store.scan import IGNORE_NAME
 from lessons_kb.store.state_folder import state_dir
@@ -71,7 +73,8 @@ def trial(
     """
     repository = Repository(os.getcwd()).top
     if from_history:
-        _write_tasks(file, repository, from_history, check, setup)
+        with interrupt_by_signals():
+            _write_tasks(file, repository, from_history, check, setup)
         return
     if not agent:
         raise InputError("--agent is missing; name one, such as claude-code, or give its command")
@@ -107,12 +110,13 @@ def trial(
         seconds=seconds,
         budget=parse_budget(budget),
     )
-    for run in find_dead(folder, read_results(folder)):
-        say(f"{run} died; it is run again")
-    try:
-        end = run_trial(plan, say=say)
-    except KeyboardInterrupt:
-        end = "interrupted"
+    with take_lock(os.path.join(folder, "lock"), folder, seconds=0), interrupt_by_signals():
+        for run in find_dead(folder, read_results(folder)):
+            say(f"{run} died; it is run again")
+        try:
+            end = run_trial(plan, say=say)
+        except KeyboardInterrupt:
+            end = "interrupted"
     results = read_results(folder)
     data = summarize(tasks, results, find_dead(folder, results))
     page = os.path.join(folder, "report.html")

@@ -35,7 +35,12 @@ from lessons_kb.store.scan import scan_brain
 from lessons_kb.store.server_backoff import forget_failure
 from lessons_kb.store.state_folder import close_folder, find_open_folders, state_dir
 from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
-from lessons_kb.store.user_settings import ServerSettings, WithholdSettings, read_user_settings
+from lessons_kb.store.user_settings import (
+    USER_SECTIONS,
+    ServerSettings,
+    WithholdSettings,
+    read_user_settings,
+)
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
@@ -329,6 +334,13 @@ def check_extras(_directory: str) -> Iterator[Health]:
     yield Health("ok", "versions", ", ".join(parts.values()) + absent)
 
 
+def check_user_settings(_directory: str) -> Iterator[Health]:
+    """Report what is wrong with the user's own settings; nothing if they can be read."""
+    for section in USER_SECTIONS:
+        read_user_settings(section)
+    yield from ()
+
+
 def check_server(directory: str) -> Iterator[Health]:
     """Tell whether the server that hooks ask answers, and what it says of its index."""
     settings = read_user_settings(ServerSettings)
@@ -361,6 +373,7 @@ ENVIRONMENT_CHECKS = (
     check_hooks,
     check_state,
     check_extras,
+    check_user_settings,
     check_server,
 )
 
@@ -376,12 +389,9 @@ def check_health(brains: Brains | None, directory: str) -> list[Health]:
     """
     lines = collect(ENVIRONMENT_CHECKS, directory)
     for brain in brains.members if brains else ():
-        found = [Health("ok", "brain", f"{brain.root} ({brain.alias})")]
-        for line in collect(BRAIN_CHECKS, brain):
-            # An error that an earlier check has told, such as one of the settings, is left out.
-            if (line.detail, line.fix) not in [(one.detail, one.fix) for one in found]:
-                found.append(line)
-        lines += found
+        lines.append(Health("ok", "brain", f"{brain.root} ({brain.alias})"))
+        lines += collect(BRAIN_CHECKS, brain)
+    lines = _drop_repeated_errors(lines)
     if brains is None:
         if any(line.what == "trust" for line in lines):  # which has been named, with its fix
             detail, fix = "none that you trust", ""
@@ -392,6 +402,19 @@ def check_health(brains: Brains | None, directory: str) -> list[Health]:
             fix = "run `lessons init` to create one here, or `lessons init --user` for all projects"
         lines.append(Health("error", "brain", detail, fix))
     return lines
+
+
+def _drop_repeated_errors(lines: Sequence[Health]) -> list[Health]:
+    """Return lines without each error that an earlier one reports, such as one of the settings."""
+    reported = set()
+    kept = []
+    for line in lines:
+        key = (line.detail, line.fix)
+        if line.level != "error" or key not in reported:
+            kept.append(line)
+        if line.level == "error":
+            reported.add(key)
+    return kept
 
 
 def apply_fixes(brains: Brains | None) -> list[Health]:

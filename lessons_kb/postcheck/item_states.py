@@ -605,5 +605,7 @@ def read_verdicts(check: Check, output: str, answer: str) -> Check:
         where = ANSWER if quote and quote in answer else ""
         # Nobody is told that something was not done without the agent's own words.
         if item.state not in (CONTRADICTED, state) and (where or state != DENIED):
-            known[name] = replace(item, state=state, quote=quote, where=where, terms=())
+            known[name] = replace(
+                item, state=state, quote=quote if where else redact(quote), where=where, terms=()
+            )
     return replace(check, items=tuple(known.values()))

@@ -17,6 +17,7 @@ from typing import Any
 
 from lessons_kb.errors import InputError
 from lessons_kb.guards.session_guards import CANCELLED, FAILED, RUNNING, STALLED, StallGuard
+from lessons_kb.process.marks import end_marked, name_variable, new_mark
 
 with contextlib.suppress(ImportError):  # not on Windows
     import fcntl
@@ -332,6 +333,33 @@ def _handle_signals(run: _CapturedRun) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+@contextlib.contextmanager
+def interrupt_by_signals() -> Iterator[None]:
+    """Raise KeyboardInterrupt in the block at SIGTERM or SIGHUP, as at Ctrl-C.
+
+    Only the first signal does: while the block ends what it has started, another one would leave
+    the rest behind. A signal that was ignored, as under nohup, stays ignored.
+    """
+    interrupted = False
+
+    def interrupt(_number: int, _frame: object) -> None:
+        nonlocal interrupted
+        if not interrupted:
+            interrupted = True
+            raise KeyboardInterrupt
+
+    handlers: dict[int, Any] = {}
+    for name in _CANCELS:
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) != signal.SIG_IGN:
+            handlers[number] = signal.signal(number, interrupt)
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+
+
 MAX_OUTPUT = 1_000_000
 """Bytes; more is an error."""
 _LOOK_SECONDS = 0.2
@@ -384,23 +412,27 @@ def run_bounded(
     text: str = "",
     errors: int = subprocess.STDOUT,
     stop: threading.Event | None = None,
+    mark: str = "",
 ) -> int | None:
     """Run a command with ``text`` on stdin and all it prints in the file ``output``.
 
     ``errors`` is where its stderr goes. Returns its exit code as a shell would report it (126 and
     127 where it cannot be started), None where it was not done after ``seconds`` or ``stop`` was
-    set: then all it started is ended.
+    set: then all that it started is ended. What left its session is found by the ``mark``; a
+    caller that gives one can end later what a command that did end has left behind.
     """
+    mark = mark or new_mark()
+    environment = {**(os.environ if env is None else env), name_variable(mark): "1"}
     with tempfile.TemporaryFile() as given, open(output, "wb") as printed:
         given.write(text.encode("utf-8", "replace"))
         given.seek(0)
+        options = {"cwd": cwd, "env": environment, "stdin": given, "stdout": printed}
         try:
-            child = start_session(
-                list(command), cwd=cwd, env=env, stdin=given, stdout=printed, stderr=errors
-            )
-        except OSError as error:
+            child = start_session(list(command), stderr=errors, **options)
+        except (OSError, ValueError) as error:  # ValueError: a NUL in a word, or half a character
             missing = isinstance(error, FileNotFoundError)
-            printed.write(f"{command[0]}: {error.strerror or error}\n".encode())
+            why = getattr(error, "strerror", "") or error
+            printed.write(f"{command[0]}: {why}\n".encode("utf-8", "replace"))
             return NOT_FOUND if missing else NOT_STARTED
         until = time.monotonic() + seconds
         try:
@@ -410,5 +442,8 @@ def run_bounded(
                     return code if code >= 0 else 128 - code
             return None
         finally:
+            if child.returncode is None:
+                end_tree(child.pid)  # while each child can still be told by its parent
+                end_marked(mark)
             signal_session(child.pid, KILL)
             child.wait()

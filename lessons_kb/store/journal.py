@@ -833,11 +833,20 @@ def append_result(folder: str, row: Mapping[str, Any]) -> None:
         write_unsynced(path, line.encode("utf-8", "replace"), flags=os.O_APPEND)
 
 
-def read_rows(folder: str) -> list[dict[str, Any]]:
-    """Return what was added to a trial's folder; a line that was cut off by a crash is left out."""
+def read_rows(folder: str) -> list[tuple[int, dict[str, Any]]]:
+    """Return the objects that were added to a trial's folder, each with the number of its line.
+
+    A line that is no object, such as one that was cut off by a crash, is left out.
+    """
     path = os.path.join(folder, _RESULTS)
     text = read_output(path) if os.path.exists(path) else ""
-    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("}\n")]
+    rows = []
+    for number, line in enumerate(text.split("\n"), 1):
+        with contextlib.suppress(ValueError, RecursionError):
+            row = json.loads(line)
+            if isinstance(row, dict):
+                rows.append((number, row))
+    return rows
 
 
 def read_output(path: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, TypeVar
 
@@ -91,6 +93,15 @@ class WithholdSettings(UserSettings):
     """Cards of high severity and those with a gate, too."""
 
 
+USER_SECTIONS: tuple[type[UserSettings], ...] = (
+    JudgeSettings,
+    WriterSettings,
+    ClusterSettings,
+    ServerSettings,
+    WithholdSettings,
+)
+
+
 def read_user_settings(kind: type[Section]) -> Section:
     """Return a table of the user's settings, the defaults without a file.
 
@@ -105,14 +116,21 @@ def read_user_settings(kind: type[Section]) -> Section:
     except (OSError, StorageError) as error:
         raise ConfigError(f"{path}: {error}; grant yourself read access") from None
     try:
-        table = tomllib.loads(data.decode("utf-8-sig")).get(name, {})
+        tables = tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}; fix or remove the line") from None
+    known_tables = [section.table for section in USER_SECTIONS]
+    for key, value in tables.items():
+        if key not in known_tables or not isinstance(value, dict):
+            written = f"[{key}]" if isinstance(value, dict) else key
+            hint = _suggest(key, known_tables, "[{}]")
+            raise ConfigError(f"{path}: {written} is no table of these settings; {hint}")
+    table = tables.get(name, {})
     defaults: dict[str, Any] = {one.name: one.default for one in fields(kind)}
-    if not isinstance(table, dict) or table.keys() - defaults.keys():
-        *keys, last = defaults
-        known = f"{', '.join(keys)} and {last}"
-        raise ConfigError(f"{path}: [{name}] knows {known}; remove the other keys")
+    for key in table:
+        if key not in defaults:
+            hint = _suggest(key, list(defaults), "{}")
+            raise ConfigError(f"{path}: [{name}] knows no {key}; {hint}")
     values = dict(table)
     for key, value in table.items():
         known_type = type(defaults[key])
@@ -129,3 +147,11 @@ def read_user_settings(kind: type[Section]) -> Section:
             raise ConfigError(f"{path}: {name}.{key} must be {expected}, not {value!r}")
         values[key] = known_type(value)
     return kind(**values)
+
+
+def _suggest(name: str, known: Sequence[str], form: str) -> str:
+    """Return which of the ``known`` names was probably meant, or all of them."""
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    if near:
+        return f"did you mean {form.format(near[0])}?"
+    return f"use one of {', '.join(map(form.format, known))}"

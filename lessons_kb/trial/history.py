@@ -21,20 +21,15 @@ from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.mining.candidates import CommitFacts, choose, read_facts, score
 from lessons_kb.process.git import Repository, ask_git, decode, list_commits, read_patches
+from lessons_kb.process.marks import end_marked, new_mark
 from lessons_kb.process.run import run_bounded
 from lessons_kb.store.journal import read_output
 from lessons_kb.text.error_signature import shows
+from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.sentences import split_sentences
-from lessons_kb.trial.runs import (
-    CHECK_SECONDS,
-    SETUP_SECONDS,
-    bring_check,
-    check_command,
-    check_out,
-    last_line,
-    shell,
-)
+from lessons_kb.trial.place import bring_check, check_out
+from lessons_kb.trial.runs import CHECK_SECONDS, SETUP_SECONDS, check_command, last_line, shell
 from lessons_kb.trial.tasks import Task, make_name
 
 FILES = "{files}"
@@ -167,27 +162,49 @@ def _find_fault(repository: str, task: Task) -> str:
     """
     seconds = CHECK_SECONDS
     for commit, wanted in ((task.check_from, True), (task.commit, False)):
-        with tempfile.TemporaryDirectory(prefix="work-") as place:
-            work = os.path.join(place, os.path.basename(repository))
-            os.mkdir(work)
-            check_out(repository, commit, work)
-            bring_check(repository, task, work)
-            output = os.path.join(place, "output")
-            run = partial(run_bounded, cwd=work, output=output)
-            if task.setup and run(shell(task.setup), seconds=SETUP_SECONDS):
-                return f"setup fails: {last_line(read_output(output))}"
-            codes = []
-            for _ in range(TRIES):
-                began = time.monotonic()
-                codes.append(run(check_command(task), seconds=seconds))
-                if codes[-1] is None:
-                    return f"its tests do not end at {'the fix' if wanted else 'its parent'}"
-                if (codes[-1] == 0) != wanted:
-                    break
-                seconds = max(_LEAST_SECONDS, _LONGER * (time.monotonic() - began))
-            passed = {code == 0 for code in codes}
-            if len(passed) > 1:
-                return "its tests are flaky"
-            if passed != {wanted}:
-                return f"{_AT_FIX}: {last_line(read_output(output))}" if wanted else _AT_PARENT
+        mark = new_mark()
+        with tempfile.TemporaryDirectory(prefix="work-", ignore_cleanup_errors=True) as place:
+            try:
+                work = os.path.join(place, os.path.basename(repository))
+                os.mkdir(work)
+                check_out(repository, commit, work)
+                bring_check(repository, task, work)
+                seconds = _try_check(task, work, wanted=wanted, seconds=seconds, mark=mark)
+            except _UselessError as error:
+                return str(error)
+            finally:
+                end_marked(mark)
     return ""
+
+
+class _UselessError(Exception):
+    """Why a task tells nothing."""
+
+
+def _try_check(task: Task, work: str, *, wanted: bool, seconds: float, mark: str) -> float:
+    """Run a check three times and return how long it may take at the other commit.
+
+    Raises _UselessError unless it passes each time, where that is ``wanted``, or fails each time.
+    """
+    output = os.path.join(os.path.dirname(work), "output")
+    run = partial(run_bounded, cwd=work, output=output, mark=mark)
+    if task.setup and run(shell(task.setup), seconds=SETUP_SECONDS):
+        raise _UselessError(f"setup fails: {last_line(redact(read_output(output)))}")
+    codes = []
+    for _ in range(TRIES):
+        began = time.monotonic()
+        code = run(check_command(task), seconds=seconds)
+        if code is None:
+            place = "the fix" if wanted else "its parent"
+            raise _UselessError(f"its tests do not end at {place}")
+        codes.append(code)
+        if (code == 0) != wanted:
+            break
+        seconds = max(_LEAST_SECONDS, _LONGER * (time.monotonic() - began))
+    passed = {code == 0 for code in codes}
+    if len(passed) > 1:
+        raise _UselessError("its tests are flaky")
+    if passed == {wanted}:
+        return seconds
+    last = last_line(redact(read_output(output)))
+    raise _UselessError(f"{_AT_FIX}: {last}" if wanted else _AT_PARENT)

@@ -7,34 +7,29 @@ neither the fix nor, in the arm without lessons, a card. State, brain and result
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import random
 import re
 import secrets
-import shutil
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from functools import cache, partial
-from itertools import cycle
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from functools import cache
+from typing import Any, NamedTuple
 
 from lessons_kb.brain.discovery import ENVIRONMENT
-from lessons_kb.data import read_lines
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.hook_client import DEADLINE_VARIABLE
 from lessons_kb.model import as_data
-from lessons_kb.process.git import Repository, ask_git, read_diff, run_git
+from lessons_kb.process.git import ask_git, read_diff, run_git
+from lessons_kb.process.marks import can_find_marked
 from lessons_kb.process.run import run_bounded
 from lessons_kb.store.files import write_unsynced
 from lessons_kb.store.journal import (
     ARMS,
-    PLACEBO,
     TRIAL_VARIABLE,
     WITHOUT,
     append_result,
@@ -46,10 +41,19 @@ from lessons_kb.store.journal import (
 )
 from lessons_kb.store.locations import STATE_HOME_VARIABLE
 from lessons_kb.store.private_files import make_private
-from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
-from lessons_kb.trial.tasks import Task
+from lessons_kb.trial.place import (
+    bring_cards,
+    bring_check,
+    check_out,
+    close_dead_place,
+    close_place,
+    open_place,
+    place_cards,
+)
+from lessons_kb.trial.tasks import Task, check_texts, is_sendable
+from lessons_kb.trial.usage import is_amount, read_usage
 
 RIGHT, WRONG, FAULT = "right", "wrong", "fault"
 """Outcomes: the check passed, it did not, or the run says nothing of the lessons."""
@@ -61,8 +65,8 @@ _ENDED = "the agent did nothing and ended with"
 _TAIL = 160
 _BUDGET = re.compile(r"(\$?)(\d+(?:\.\d+)?)([kKmM]?)")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
-_USED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""Tokens that add up: Codex and Qwen Code name others besides, which are part of these."""
+_RUNS = "runs"
+"""Folder of a trial with a folder for each run."""
 
 
 def parse_budget(text: str) -> tuple[str, float]:
@@ -131,17 +135,78 @@ class TrialPlan:
 
 
 def read_results(folder: str) -> list[Result]:
-    """Return the results kept in a trial's folder; of a run that was repeated the last."""
-    rows = read_rows(folder)
-    found = [Result(**{**row, "lessons": tuple(row["lessons"])}) for row in rows]
-    return list({one.key: one for one in found}.values())
+    """Return the results kept in a trial's folder; of a run that was repeated the last.
+
+    A line that is no result of this version is a fault of its run.
+    """
+    results = {}
+    for number, row in read_rows(folder):
+        result: Result | None
+        try:
+            result = _read_result(row)
+        except InputError as error:
+            result = _name_fault(row, f"results.jsonl:{number}: {error}")
+        if result:
+            results[result.key] = result
+    return list(results.values())
+
+
+def _read_result(row: Mapping[str, Any]) -> Result:
+    """Return a line of the results. Raises InputError."""
+    known = {field.name: field.type for field in fields(Result)}
+    for key, value in row.items():
+        if key not in known:
+            raise InputError(f"{key!r} is unknown; another version wrote it")
+        if not _FITS[str(known[key])](value):
+            raise InputError(f"{key} cannot be {value!r}")
+    try:
+        result = Result(**{**row, "lessons": tuple(row.get("lessons", ()))})
+    except TypeError:
+        raise InputError("not a whole result") from None
+    if result.outcome not in (RIGHT, WRONG, FAULT):
+        raise InputError(f"outcome cannot be {result.outcome!r}")
+    return result
+
+
+def _name_fault(row: Mapping[str, Any], note: str) -> Result | None:
+    """Return the run of a line that cannot be read as a fault; None if it names no run."""
+    task, arm, run = row.get("task"), row.get("arm"), row.get("run")
+    if isinstance(task, str) and isinstance(arm, str) and isinstance(run, int):
+        return Result(task=task, arm=arm, run=run, outcome=FAULT, note=note)
+    return None
+
+
+def _are_lessons(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_lesson, value))
+
+
+def _is_lesson(value: object) -> bool:
+    if not isinstance(value, dict) or not value.keys() >= {"id", "how"}:
+        return False
+    return all(isinstance(text, str) for text in value.values())
+
+
+_FITS: Mapping[str, Callable[[object], bool]] = {
+    "str": lambda value: isinstance(value, str),
+    "int": lambda value: type(value) is int,
+    "float": is_amount,
+    "int | None": lambda value: value is None or is_amount(value),
+    "float | None": lambda value: value is None or is_amount(value),
+    "tuple[Mapping[str, str], ...]": _are_lessons,
+}
+"""Type of a field of a result → whether a value of JSON is of it."""
 
 
 def find_dead(folder: str, done: Sequence[Result]) -> list[str]:
     """List runs that began and have no result: they, or the whole trial, were killed."""
     ended = {_name(*one.key) for one in done}
+    return [name for name in _list_runs(folder) if name not in ended]
+
+
+def _list_runs(folder: str) -> list[str]:
+    """List the runs that have begun, by their names."""
     with contextlib.suppress(OSError):
-        return sorted(set(os.listdir(os.path.join(folder, "runs"))) - ended)
+        return sorted(os.listdir(os.path.join(folder, _RUNS)))
     return []
 
 
@@ -153,6 +218,13 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     or it never called a hook of ours.
     """
     make_private(plan.folder)
+    for name in _list_runs(plan.folder):
+        close_dead_place(os.path.join(plan.folder, _RUNS, name))
+    if not can_find_marked():
+        say(
+            "this system does not show which processes belong to a run: what leaves its session, "
+            "or outlives a trial that was killed, is not ended"
+        )
     if not find_no_network():
         say("this system lets nobody take the network away: checks run with it")
     plan = replace(plan, tasks=[_pin_commits(task, plan.repository) for task in plan.tasks])
@@ -173,21 +245,21 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
         result = Result(task=task.name, arm=arm, run=number, outcome=FAULT)
         try:
             result = run_once(plan, task, result, stop=stop)
-        except LessonsError as error:
-            result = replace(result, note=str(error))
+        except (LessonsError, OSError, ValueError) as error:  # of this run, not of the trial
+            result = replace(result, note=clean_line(str(error)))
         if stop.is_set() and result.outcome == FAULT:
             return
         with lock:
             append_result(plan.folder, as_data(result))
             done.append(result)
             say(show_result(result, of=len(plan.tasks) * plan.runs * len(plan.arms), at=len(done)))
-            if reason := _find_end(plan, done):
+            if reason := find_end(plan.budget, done):
                 end[0] = end[0] or reason
                 stop.set()
 
     with ThreadPoolExecutor(plan.jobs) as pool:
-        futures = [pool.submit(work, *one) for one in todo]
         try:
+            futures = [pool.submit(work, *one) for one in todo]
             for future in futures:
                 future.result()
         finally:
@@ -197,16 +269,17 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
 
 def _pin_commits(task: Task, repository: str) -> Task:
     """Return a task with hashes for what names its commits, which may mean others tomorrow."""
-    found = []
+    hashes = []
     for commit in (task.commit, task.check_from):
-        names = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^{{commit}}")
-        found.append(run_git(repository, *names).output.decode().strip())
-        if commit and not found[-1]:
+        words = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^{{commit}}")
+        pinned = run_git(repository, *words).output.decode().strip() if is_sendable(commit) else ""
+        if commit and not pinned:
             raise InputError(f"task {task.name}: {commit!r} is no commit of {repository}; name one")
-    return replace(task, commit=found[0], check_from=found[1])
+        hashes.append(pinned)
+    return replace(task, commit=hashes[0], check_from=hashes[1])
 
 
-def _find_end(plan: TrialPlan, done: Sequence[Result]) -> str:
+def find_end(budget: tuple[str, float], done: Sequence[Result]) -> str:
     """Return why no further run makes sense."""
     last = done[-1]
     worked = [one for one in done if one.outcome != FAULT]
@@ -217,7 +290,7 @@ def _find_end(plan: TrialPlan, done: Sequence[Result]) -> str:
             "the agent called no hook of ours, so no arm differs; connect it with "
             "`lessons install AGENT --user`, or have the command load our hooks"
         )
-    what, limit = plan.budget
+    what, limit = budget
     known = [spent for one in done if (spent := getattr(one, what)) is not None]
     if limit and not known:
         return f"the agent does not print {what}, so the budget cannot be watched; leave it out"
@@ -242,16 +315,26 @@ def _name(task: str, arm: str, run: int) -> str:
 
 def run_once(plan: TrialPlan, task: Task, result: Result, *, stop: threading.Event) -> Result:
     """Do a task in the arm of ``result``, check it, and keep what was printed and changed."""
-    kept = os.path.join(plan.folder, "runs", _name(*result.key))
+    kept = os.path.join(plan.folder, _RUNS, _name(*result.key))
     make_private(kept)
-    with _make_place(plan, task, result.arm) as (work, environment):
+    check_texts(task)
+    with _make_place(plan, task, result.arm, kept) as place:
+        work = place.work
 
         def run(
             what: str, command: Sequence[str], seconds: float, text: str = ""
         ) -> tuple[int | None, str]:
             output = os.path.join(kept, f"{what}.txt")
-            start = partial(run_bounded, cwd=work, env=environment, output=output, stop=stop)
-            code = start(command, text=text, seconds=seconds)
+            code = run_bounded(
+                command,
+                cwd=work,
+                env=place.environment,
+                output=output,
+                text=text,
+                seconds=seconds,
+                stop=stop,
+                mark=place.mark,
+            )
             printed = redact(read_output(output))
             write_unsynced(output, printed.encode("utf-8", "replace"))
             return code, printed
@@ -268,15 +351,15 @@ def run_once(plan: TrialPlan, task: Task, result: Result, *, stop: threading.Eve
         code, printed = run("agent", command, plan.seconds, given)
         seconds = round(time.monotonic() - began, 1)
         tokens, dollars, session = read_usage(printed)
-        state, cards = environment[STATE_HOME_VARIABLE], _place_cards(plan.cards, result.arm)
-        injected = read_injected(state)
+        cards = place_cards(plan.cards, result.arm)
+        injected = read_injected(place.state)
         result = replace(
             result,
             seconds=seconds,
             tokens=tokens,
             dollars=dollars,
             session=session,
-            hooks=count_events(state),
+            hooks=count_events(place.state),
             lessons=tuple({**one, "id": cards.get(one["id"], one["id"])} for one in injected),
         )
         diff = read_diff(work, "HEAD").text
@@ -296,132 +379,53 @@ def run_once(plan: TrialPlan, task: Task, result: Result, *, stop: threading.Eve
     return replace(result, outcome=outcome, note=note)
 
 
+class _Run(NamedTuple):
+    """What a run works with."""
+
+    work: str
+    """The folder with the task's files."""
+    state: str
+    environment: Mapping[str, str]
+    mark: str
+
+
 _AS = ("-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commit.gpgSign=false")
 
 
 @contextlib.contextmanager
-def _make_place(plan: TrialPlan, task: Task, arm: str) -> Iterator[tuple[str, dict[str, str]]]:
+def _make_place(plan: TrialPlan, task: Task, arm: str, kept: str) -> Iterator[_Run]:
     """Yield the folder of a run, and the environment of all that runs there."""
-    place = tempfile.mkdtemp(prefix="work-")
-    state = tempfile.mkdtemp(prefix="state-")
+    place = open_place(kept)
     try:
-        work = os.path.join(place, os.path.basename(plan.repository))
+        work = os.path.join(place.work, os.path.basename(plan.repository))
         os.mkdir(work)
         check_out(plan.repository, task.commit, work)
         inside = os.path.relpath(plan.brain, plan.repository)
         token = secrets.token_hex(16)
         environment = {
             **{name: v for name, v in plan.environment.items() if name != ENVIRONMENT},
-            STATE_HOME_VARIABLE: state,
+            STATE_HOME_VARIABLE: place.state,
             TRIAL_VARIABLE: token,
             "LESSONS_DAEMON": "0",  # one would outlive the run, and keep its folder
             DEADLINE_VARIABLE.decode(): "60",  # several at once: a late hook would look like no arm
         }
-        write_arm(state, token, arm)
-        root = os.path.normpath(os.path.join(work, inside))
+        write_arm(place.state, token, arm)
+        top, root = work, os.path.normpath(os.path.join(work, inside))
         if inside.split(os.sep)[0] == os.pardir:
-            root = environment[ENVIRONMENT] = os.path.join(state, "brain")
+            top = root = environment[ENVIRONMENT] = os.path.join(place.state, "brain")
             os.mkdir(root)
-        _bring_cards(plan, root, arm, environment)
+        bring_cards(
+            top=top,
+            root=root,
+            brain=plan.brain,
+            cards=plan.cards,
+            arm=arm,
+            environment=environment,
+        )
         ask_git(work, "init", "-q")
-        yield work, environment
+        yield _Run(work=work, state=place.state, environment=environment, mark=place.mark)
     finally:
-        shutil.rmtree(place, ignore_errors=True)
-        shutil.rmtree(state, ignore_errors=True)
-
-
-def check_out(repository: str, commit: str, work: str) -> None:
-    """Write the files of a commit into an empty folder. Raises GitError."""
-    whole = Repository(repository)
-    with tempfile.TemporaryDirectory() as folder:
-        index = os.path.join(folder, "index")
-        whole.ask("read-tree", f"{commit}^{{tree}}", GIT_INDEX_FILE=index)
-        command = (f"--work-tree={work}", "checkout-index", "--all", "--force")
-        whole.ask(*whole.filters_off(), *command, GIT_INDEX_FILE=index)
-
-
-def _bring_cards(plan: TrialPlan, root: str, arm: str, environment: Mapping[str, str]) -> None:
-    """Exchange the cards of the commit for those of today, or for none in the arm without."""
-    for path in plan.cards:
-        full = os.path.join(root, path)
-        with contextlib.suppress(OSError):  # not there, or a folder that holds others
-            os.remove(full)
-            os.rmdir(os.path.dirname(full))
-    for place, path in _place_cards(plan.cards, arm).items():
-        full = os.path.join(root, place)
-        os.makedirs(os.path.dirname(full), exist_ok=True)
-        card = read_output(os.path.join(plan.brain, path))
-        text = make_placebo(card) if arm == PLACEBO and path.endswith(SUFFIXES) else card
-        write_unsynced(full, text.encode("utf-8", "replace"))
-    if arm != WITHOUT:
-        command = [sys.executable, "-P", "-m", "lessons_kb.cli.main", "trust", root]
-        with tempfile.TemporaryDirectory() as folder:
-            output = os.path.join(folder, "output")
-            if run_bounded(command, cwd=root, env=environment, output=output, seconds=60.0):
-                raise InputError(last_line(read_output(output)))
-
-
-def _place_cards(cards: Sequence[str], arm: str) -> dict[str, str]:
-    """Return place → card in an arm. A placebo's file has another name: its own tells the topic."""
-    if arm != PLACEBO:
-        return {path: path for path in cards if arm != WITHOUT}
-    return {
-        os.path.join(os.path.dirname(path), f"advice-{number:02}.md")
-        if path.endswith(SUFFIXES)
-        else path: path
-        for number, path in enumerate(cards, 1)
-    }
-
-
-_ADVICE = read_lines("placebo_advice.txt")
-_LINE = re.compile(r"^([\s>#*+\-\d.]*(?:\[[ xX]\]\s*)?)(.*)$")
-_TITLE = re.compile(r"^title:.*$", re.MULTILINE)
-_HEADER = re.compile(r"\A(---\r?\n.*?^---\r?\n)(.*)\Z", re.MULTILINE | re.DOTALL)
-
-
-def make_placebo(card: str) -> str:
-    """Return a card's text with general advice for its title and its words; headings stay.
-
-    It comes at the same moments, in the same form and length, and says nothing in particular: that
-    shows what mere text in front of an agent does, more care or less attention to the task.
-    ``symptoms``, ``paths`` and the like stay too: they decide when it comes.
-    """
-    match = _HEADER.match(card)
-    header, body = match.groups() if match else ("", card)
-    if title := _TITLE.search(header):
-        words = len(title[0].split()) - 1
-        header = header.replace(title[0], f'title: "{_advise(words, 0)}"', 1)
-    turn = cycle(range(3))
-    lines = []
-    for line in body.splitlines():
-        mark, text = _LINE.match(line).groups()  # type: ignore[union-attr]
-        heading = mark.lstrip().startswith("#")
-        lines.append(line if heading or not text else mark + _advise(len(text.split()), next(turn)))
-    return header + "\n".join(lines) + "\n"
-
-
-def _advise(words: int, turn: int) -> str:
-    """Return advice of about so many words; of those that fit well, one by turns."""
-    sentences = sorted(_ADVICE, key=lambda one: abs(len(one.split()) - words))
-    text = sentences[turn]
-    while words - len(text.split()) >= len(_ADVICE[0].split()):
-        text += f". {_advise(words - len(text.split()), turn)}"
-    return text
-
-
-def bring_check(repository: str, task: Task, work: str) -> None:
-    """Put the files of a task's check into the work; those not in their commit are removed."""
-    for path in task.check_files:
-        full = os.path.normpath(os.path.join(work, path))
-        if not full.startswith(work + os.sep):
-            raise InputError(f"check_files: {path!r} leads out of the repository")
-        if ask_git(repository, "ls-tree", "-z", task.check_from, "--", path):
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            with open(full, "wb") as file:
-                file.write(ask_git(repository, "cat-file", "blob", f"{task.check_from}:{path}"))
-        else:
-            with contextlib.suppress(FileNotFoundError):
-                os.remove(full)
+        close_place(kept, place)
 
 
 def shell(command: str) -> list[str]:
@@ -451,56 +455,3 @@ def last_line(printed: str) -> str:
     """Return the end of what was printed, fit for one line."""
     lines = [line for line in printed.splitlines() if line.strip()]
     return shorten(clean_line(lines[-1]), _TAIL) if lines else "it printed nothing"
-
-
-def read_usage(printed: str) -> tuple[int | None, float | None, str]:
-    """Return tokens, dollars and session id from the JSON that agents print; None where untold.
-
-    Shapes: the result of Claude Code, Qwen Code and Cursor; events of Codex and of opencode, a
-    turn or step each; Gemini's statistics.
-    """
-    tokens: list[int] = []
-    dollars: list[float] = []
-    session = ""
-    for found in _read_objects(printed):
-        usage, step = _find_object(found, "usage"), _find_object(found, "part")
-        if usage:
-            names = ("total_tokens",) if "total_tokens" in usage else _USED
-            used = _add_up({name: usage.get(name) for name in names})
-            tokens = [used] if found.get("type") == "result" else [*tokens, used]
-        elif "tokens" in step:
-            tokens.append(_add_up(step["tokens"]))
-        elif models := _find_object(found, "stats", "models"):
-            totals = (_find_object(models, name, "tokens").get("total") for name in models)
-            tokens = [_add_up(one) for one in totals]
-        cost = found.get("total_cost_usd", step.get("cost"))
-        dollars += [float(cost)] if isinstance(cost, (int, float)) else []
-        named = found.get("session_id") or found.get("thread_id") or found.get("sessionID")
-        session = named if isinstance(named, str) else session
-    return sum(tokens) if tokens else None, sum(dollars) if dollars else None, session
-
-
-def _find_object(found: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Return the object that keys lead to, an empty one where there is none."""
-    for key in keys:
-        inner = found.get(key)
-        found = inner if isinstance(inner, dict) else {}
-    return found
-
-
-def _add_up(tokens: object) -> int:
-    """Return the sum of the numbers in an object of tokens; its total says them once more."""
-    if isinstance(tokens, dict):
-        return sum(_add_up(one) for key, one in tokens.items() if key != "total")
-    return tokens if isinstance(tokens, int) else 0
-
-
-def _read_objects(printed: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects that a text is, or is a list of, or those of its lines."""
-    for text in (printed, *printed.splitlines()):
-        with contextlib.suppress(ValueError, RecursionError):
-            found = json.loads(text)
-            listed = found if isinstance(found, list) else [found]
-            yield from (one for one in listed if isinstance(one, dict))
-            if text is printed:
-                return

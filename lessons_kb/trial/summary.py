@@ -9,7 +9,7 @@ from typing import Any
 
 from lessons_kb.ledger.statistics import Comparison, compare
 from lessons_kb.model import AVOIDED, CORRECTED, KNOWN_OUTCOMES, OPENED, as_data
-from lessons_kb.store.journal import GIVEN, WITH, WITHOUT
+from lessons_kb.store.journal import ARMS, GIVEN, WITH, WITHOUT
 from lessons_kb.text.sanitize import counted
 from lessons_kb.trial.runs import FAULT, RIGHT, Result
 from lessons_kb.trial.tasks import Task
@@ -28,7 +28,9 @@ def compare_arms(results: Sequence[Result], arm: str) -> Comparison:
 def summarize(
     tasks: Sequence[Task], results: Sequence[Result], dead: Sequence[str]
 ) -> dict[str, Any]:
-    """Return all figures of a trial as JSON data."""
+    """Return all figures of a trial as JSON data; results of other tasks count for nothing."""
+    names = {task.name for task in tasks}
+    results = [result for result in results if result.task in names and result.arm in ARMS]
     arms = list(dict.fromkeys(one.arm for one in results))
     own = {task.name for task in tasks if task.own}
     good = [one for one in results if one.outcome != FAULT]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Sequence
@@ -91,6 +92,24 @@ def _read_task(table: object, place: str, number: int) -> Task:
     if bool(files) != bool(table.get("check_from")):
         raise InputError(f"{place}: check_from (a commit) and check_files belong together")
     return Task(**{**table, "name": name, "check_files": files})
+
+
+def check_texts(task: Task) -> None:
+    """Raise InputError for a text that no command can be given."""
+    texts = {"prompt": task.prompt, "setup": task.setup, "check": task.check}
+    for name in task.check_files:
+        texts[f"check_files {name!r}"] = name
+    for name, text in texts.items():
+        if not is_sendable(text):
+            raise InputError(f"{name} holds a NUL or half a character; remove it")
+
+
+def is_sendable(text: str) -> bool:
+    """Return whether a command can be given a text."""
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def write_tasks(tasks: Sequence[Task], *, heading: Sequence[str] = ()) -> str:

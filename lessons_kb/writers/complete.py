@@ -406,11 +406,12 @@ def _line(value: object, limit: int = _MAX_TEXT) -> str:
 
 
 def tell(done: Sequence[Completed]) -> Iterator[str]:
-    """Yield a line for each draft."""
-    for one in done:
-        more = "; ".join(one.problems)
-        if one.title:
-            marked = f" ({counted(len(one.problems), 'remark')}: {more})" if more else ""
-            yield f"{one.id}: {one.title}{marked}"
+    """Yield a line for each draft. Titles and remarks quote an agent's answer: see `redact`."""
+    for completed in done:
+        remarks = "; ".join(completed.problems)
+        if completed.title:
+            count = counted(len(completed.problems), "remark")
+            marked = f" ({count}: {remarks})" if remarks else ""
+            yield redact(f"{completed.id}: {completed.title}{marked}")
         else:
-            yield f"{one.id} stays as it was: {more}"
+            yield redact(f"{completed.id} stays as it was: {remarks}")

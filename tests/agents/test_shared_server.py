@@ -252,7 +252,7 @@ UNUSABLE = [
     ({"gate": '"yes"'}, "true or false"),
     ({"seconds": "0"}, "seconds"),
     ({"folders": '"~/work"'}, "list of folders"),
-    ({"tokn": '"x"'}, "remove the other keys"),
+    ({"tokn": '"x"'}, "did you mean token_file?"),
 ]
 
 

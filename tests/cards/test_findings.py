@@ -221,6 +221,19 @@ def test_a_conflict_is_named_once_where_it_begins():
         "resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
     )  # fmt: skip
     assert check(text) == [finding]
-    assert check(text.replace(">>>>>>> ", "")) == check(text.replace("<<<<<<< ", "")) == []
     assert check(text.replace(left * 2, f"```\n{left}```\n")) == []
     assert check(f"# T\n{left}", path="docs/a.md") == []
+
+
+@pytest.mark.parametrize("marker", ["<<<<<<< ours", "||||||| base", ">>>>>>> theirs"])
+def test_one_conflict_marker_that_was_left_is_found(marker):
+    in_body = f"---\ntitle: T\nsymptoms: [s]\n---\n{BODY}a\n{marker}\nb\n"
+    in_header = f"---\ntitle: T\n{marker}\nsymptoms: [s]\n---\n{BODY}"
+    for text in (in_body, in_header, in_body.replace("\n", "\r\n")):
+        line = text.splitlines().index(marker) + 1
+        assert [each[0] for each in check(text) if each[2] == "conflict-markers"] == [line]
+
+
+def test_a_heading_and_a_quotation_are_no_conflict_markers():
+    for line in ("=======", ">>>>>> quoted", "<<<<<<<html>", "a <<<<<<< b"):
+        assert check(f"---\ntitle: T\nsymptoms: [s]\n---\n{BODY}a\n{line}\nb\n") == []

@@ -200,3 +200,32 @@ def test_orders_in_the_evidence_change_nothing_but_their_draft(lessons, draft, w
     assert {p: kept[p] for p in files if ".lessons" not in str(p)} == {
         p: data for p, data in files.items() if ".lessons" not in str(p)
     }
+
+
+@pytest.mark.slow
+def test_the_last_words_of_an_agent_are_shown_without_secrets(lessons, draft, writer):
+    secret = "ghp_" + "Ab3dE6gH9jK2mN5pQ8sT1vW4xY7z" + "A1b2C3d4"
+    for body in (
+        f"print('token {secret}'); sys.exit(1)",
+        f'print(\'{{"error": "bad token {secret}"}}\'); sys.exit(1)',
+    ):
+        done = lessons("review", "--yes", "--with", writer(body))
+        assert "its last words: " in done.err
+        assert secret not in done.err
+
+
+@pytest.mark.slow
+def test_an_answer_is_shown_without_secrets(lessons, draft, writer):
+    secret = "ghp_" + "Ab3dE6gH9jK2mN5pQ8sT1vW4xY7z" + "A1b2C3d4"
+    answer = {**GOOD, "paths": [f"{secret}/**"]}
+    done = lessons("review", "--yes", "--with", writer(says(answer)))
+    assert "no file of the project fits" in done.err + done.out
+    assert secret not in done.err + done.out
+
+
+@pytest.mark.slow
+def test_a_text_of_braces_is_searched_within_the_deadline(lessons, draft, writer, settings):
+    """A search that goes on past the deadline ends there, as the writer would."""
+    settings("[writer]\nseconds = 60\n")
+    done = lessons("review", "--yes", "--with", writer("print('{\"a\":[' * 140_000)"))
+    assert "no card in its answer" in done.err

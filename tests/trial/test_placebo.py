@@ -5,7 +5,7 @@ import pathlib
 import pytest
 
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.trial.runs import make_placebo
+from lessons_kb.trial.place import make_placebo
 
 CARDS = sorted(pathlib.Path("brain-example/lessons").glob("*.md"))
 

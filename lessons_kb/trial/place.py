@@ -1,0 +1,255 @@
+"""The folder of a run: the files of a commit, the cards of an arm, later the files of the check.
+
+A commit may hold links, and so may what an agent leaves behind. Nothing here follows a link out of
+the run's folder: git's own way is taken, which replaces a link that stands where a folder belongs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import cycle
+
+from lessons_kb.data import read_lines
+from lessons_kb.errors import InputError
+from lessons_kb.process.git import Repository, ask_git
+from lessons_kb.process.marks import end_marked, new_mark
+from lessons_kb.process.run import run_bounded
+from lessons_kb.store.files import is_inside, read_json, storage_errors, write_unsynced
+from lessons_kb.store.journal import PLACEBO, WITHOUT, read_output
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME
+from lessons_kb.store.private_files import write_private
+from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
+from lessons_kb.text.sanitize import counted
+from lessons_kb.trial.tasks import Task
+
+_WORK, _STATE = "work-", "state-"
+_MARK = re.compile(r"[0-9a-f]{16}")
+_RECORD = "running.json"
+_MAX_RECORD = 10_000
+_TRUST_SECONDS = 60.0
+_FILE_MODES = (b"100644", b"100755")
+_EXECUTABLE = b"100755"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Place:
+    """Where a run is under way: its folders, and the mark of its processes."""
+
+    mark: str
+    work: str
+    """Above the folder with the task's files, which is named like the repository."""
+    state: str
+    """Home of the state of our hooks in this run."""
+
+
+def open_place(kept: str) -> Place:
+    """Make the folders of a run and note them in ``kept``, where its results will be."""
+    mark = new_mark()
+    temporary = tempfile.gettempdir()
+    work, state = (os.path.join(temporary, f"{kind}{mark}") for kind in (_WORK, _STATE))
+    record = {"mark": mark, "temporary": temporary}
+    write_private(os.path.join(kept, _RECORD), json.dumps(record).encode())
+    for folder in (work, state):
+        with storage_errors(folder):
+            os.mkdir(folder, 0o700)
+    return Place(mark=mark, work=work, state=state)
+
+
+def close_place(kept: str, place: Place) -> None:
+    """End what still runs in a place and remove its folders."""
+    end_marked(place.mark)
+    for folder in (place.work, place.state):
+        shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        os.remove(os.path.join(kept, _RECORD))
+
+
+def close_dead_place(kept: str) -> None:
+    """Close the place of a run whose trial was killed; nothing if it was closed."""
+    record = read_json(os.path.join(kept, _RECORD), limit=_MAX_RECORD)
+    mark, temporary = record.get("mark"), record.get("temporary")
+    if not isinstance(mark, str) or not isinstance(temporary, str) or not _MARK.fullmatch(mark):
+        return
+    work, state = (os.path.join(temporary, f"{kind}{mark}") for kind in (_WORK, _STATE))
+    close_place(kept, Place(mark=mark, work=work, state=state))
+
+
+def check_out(repository: str, commit: str, work: str) -> None:
+    """Write the files of a commit into an empty folder. Raises GitError."""
+    whole = Repository(repository)
+    with tempfile.TemporaryDirectory() as folder:
+        index = os.path.join(folder, "index")
+        whole.ask("read-tree", f"{commit}^{{tree}}", GIT_INDEX_FILE=index)
+        command = (f"--work-tree={work}", "checkout-index", "--all", "--force")
+        whole.ask(*whole.filters_off(), *command, GIT_INDEX_FILE=index)
+
+
+def bring_cards(
+    *,
+    top: str,
+    root: str,
+    brain: str,
+    cards: Sequence[str],
+    arm: str,
+    environment: Mapping[str, str],
+) -> None:
+    """Exchange the cards of the commit for those of today, or for none in the arm without.
+
+    ``root`` is the brain's place at or below ``top``, ``brain`` the root of today's. Raises
+    InputError if the cards do not arrive.
+    """
+    for path in (*cards, CONFIG_NAME, IGNORE_NAME, CACHE_NAME):
+        _remove_card(top, os.path.join(root, path))
+    placed = place_cards(cards, arm)
+    for name, path in placed.items():
+        card = read_output(os.path.join(brain, path))
+        text = make_placebo(card) if arm == PLACEBO and path.endswith(SUFFIXES) else card
+        full = os.path.join(root, name)
+        try:
+            make_way(top, full)
+            write_unsynced(full, text.encode("utf-8", "replace"))
+        except OSError as error:
+            raise InputError(f"the cards did not arrive: {name}: {error.strerror}") from None
+    if arm == WITHOUT:
+        return
+    _ask_lessons(["trust", root], root, environment)
+    listed = json.loads(_ask_lessons(["list", "--all", "--json"], root, environment))
+    arrived = {card["id"] for card in listed}
+    missing = [name for name in placed if name.endswith(SUFFIXES) and name not in arrived]
+    if missing:
+        what = counted(len(missing), "card")
+        raise InputError(f"the cards did not arrive: {what} of {len(placed)}, such as {missing[0]}")
+
+
+def _remove_card(top: str, full: str) -> None:
+    """Remove a file of the commit's cards, also behind a link that stays inside ``top``."""
+    folder = os.path.dirname(full)
+    if not is_inside(folder, os.path.realpath(top)):
+        return
+    with contextlib.suppress(OSError):  # not there, or a folder that holds others
+        os.remove(full)
+        os.rmdir(folder)
+
+
+def make_way(top: str, full: str) -> None:
+    """Make the folders between ``top`` and ``full``; a link or file in their place is removed."""
+    folder = top
+    for name in os.path.relpath(os.path.dirname(full), top).split(os.sep):
+        folder = os.path.normpath(os.path.join(folder, name))
+        if os.path.islink(folder) or not os.path.isdir(folder):
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(folder)
+            os.mkdir(folder)
+    if os.path.islink(full):
+        os.remove(full)
+
+
+def _ask_lessons(words: Sequence[str], root: str, environment: Mapping[str, str]) -> str:
+    """Return what a command of ours prints about the brain at ``root``. Raises InputError."""
+    command = [sys.executable, "-P", "-m", "lessons_kb.cli.main", "--brain", root, *words]
+    with tempfile.TemporaryDirectory() as folder:
+        output, errors = os.path.join(folder, "output"), os.path.join(folder, "errors")
+        with open(errors, "wb") as stream:
+            code = run_bounded(
+                command,
+                cwd=root,
+                env=environment,
+                output=output,
+                errors=stream.fileno(),
+                seconds=_TRUST_SECONDS,
+            )
+        if code:
+            raise InputError(f"the cards did not arrive: {' '.join(read_output(errors).split())}")
+        return read_output(output)
+
+
+def place_cards(cards: Iterable[str], arm: str) -> dict[str, str]:
+    """Return place → card in an arm. A placebo's file has another name: its own tells the topic."""
+    if arm != PLACEBO:
+        return {path: path for path in cards if arm != WITHOUT}
+    placed = {}
+    for number, path in enumerate(cards, 1):
+        folder = os.path.dirname(path)
+        name = f"advice-{number:02}.md" if path.endswith(SUFFIXES) else os.path.basename(path)
+        placed[os.path.join(folder, name)] = path
+    return placed
+
+
+def bring_check(repository: str, task: Task, work: str) -> None:
+    """Put the files of a task's check into the work; those not in their commit are removed.
+
+    Raises InputError for what is no file.
+    """
+    for path in task.check_files:
+        full = os.path.normpath(os.path.join(work, path))
+        if not full.startswith(work + os.sep):
+            raise InputError(f"check_files: {path!r} leads out of the repository")
+        name = os.path.relpath(full, work).replace(os.sep, "/")
+        listed = ask_git(repository, "ls-tree", "-z", task.check_from, "--", f":(literal){name}")
+        if not listed:
+            _remove_file(work, full)
+            continue
+        mode = listed.split(b" ", 1)[0]
+        if mode not in _FILE_MODES or listed.count(b"\0") > 1:
+            raise InputError(f"check_files: {path!r} is no file of {task.check_from}; name files")
+        content = ask_git(repository, "cat-file", "blob", f"{task.check_from}:{name}")
+        with storage_errors(full):
+            make_way(work, full)
+            with open(full, "wb") as file:
+                file.write(content)
+            os.chmod(full, 0o755 if mode == _EXECUTABLE else 0o644)
+
+
+def _remove_file(work: str, full: str) -> None:
+    """Remove a file that git would find below ``work``: behind a link it finds none."""
+    folder = os.path.dirname(full)
+    if os.path.realpath(folder) != os.path.join(
+        os.path.realpath(work), os.path.relpath(folder, work)
+    ):
+        return
+    with storage_errors(full), contextlib.suppress(FileNotFoundError):
+        os.remove(full)
+
+
+_ADVICE = read_lines("placebo_advice.txt")
+_LINE = re.compile(r"^([\s>#*+\-\d.]*(?:\[[ xX]\]\s*)?)(.*)$")
+_TITLE = re.compile(r"^title:.*$", re.MULTILINE)
+_HEADER = re.compile(r"\A(---\r?\n.*?^---\r?\n)(.*)\Z", re.MULTILINE | re.DOTALL)
+
+
+def make_placebo(card: str) -> str:
+    """Return a card's text with general advice for its title and its words; headings stay.
+
+    It comes at the same moments, in the same form and length, and says nothing in particular: that
+    shows what mere text in front of an agent does, more care or less attention to the task.
+    ``symptoms``, ``paths`` and the like stay too: they decide when it comes.
+    """
+    match = _HEADER.match(card)
+    header, body = match.groups() if match else ("", card)
+    if title := _TITLE.search(header):
+        words = len(title[0].split()) - 1
+        header = header.replace(title[0], f'title: "{_advise(words, 0)}"', 1)
+    turn = cycle(range(3))
+    lines = []
+    for line in body.splitlines():
+        mark, text = _LINE.match(line).groups()  # type: ignore[union-attr]
+        heading = mark.lstrip().startswith("#")
+        lines.append(line if heading or not text else mark + _advise(len(text.split()), next(turn)))
+    return header + "\n".join(lines) + "\n"
+
+
+def _advise(words: int, turn: int) -> str:
+    """Return advice of about so many words; of those that fit well, one by turns."""
+    sentences = sorted(_ADVICE, key=lambda one: abs(len(one.split()) - words))
+    text = sentences[turn]
+    while words - len(text.split()) >= len(_ADVICE[0].split()):
+        text += f". {_advise(words - len(text.split()), turn)}"
+    return text

@@ -1,0 +1,74 @@
+"""What is wrong with the machine or the user's settings is one clear line."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import pytest
+
+from lessons_kb.store.locations import user_settings_path
+from tests.kit import START
+
+FAKETIME = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
+
+
+@pytest.mark.skipif(FAKETIME is None, reason="libfaketime is not installed")
+@pytest.mark.parametrize("command", ["list", "doctor", "preflight task", "mcp", "run true"])
+def test_a_clock_in_the_far_future_is_one_line(command, tmp_path):
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": str(FAKETIME),
+        "FAKETIME": "9998-12-31 12:00:00",
+        "FAKETIME_DONT_FAKE_MONOTONIC": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", START, *command.split()], cwd=tmp_path, env=environment,
+        stdin=subprocess.DEVNULL, capture_output=True, text=True,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "lessons: the system clock shows the year 9998; set it and try again\n"
+
+
+def test_an_empty_place_to_sync_to_is_one_line(lessons, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert lessons("init").code == 0
+    before = sorted(tmp_path.iterdir())
+    done = lessons("sync", "--to", "")
+    assert done.code == 2
+    assert done.err == "lessons: --to names no place; give a folder or the URL of a server\n"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "[effct]\nwithhold = 0.1\n",
+            "[effct] is no table of these settings{}did you mean [effect]?",
+        ),
+        ("effect = 3\n", "effect is no table of these settings{}did you mean [effect]?"),
+        ("[effect]\nwithold = 0.1\n", "[effect] knows no withold{}did you mean withhold?"),
+        ("[writer]\ncmd = 'x'\n", "[writer] knows no cmd{}did you mean command?"),
+        ("[effect\n", "(at line 1, column 8){}fix or remove the line"),
+    ],
+)
+def test_a_typo_in_the_users_settings_is_one_line(lessons, tmp_path, monkeypatch, text, said):
+    monkeypatch.chdir(tmp_path)
+    assert lessons("init").code == 0
+    path = pathlib.Path(user_settings_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    lines = [line for line in lessons("doctor").out.splitlines() if "settings.toml" in line]
+    assert len(lines) == 1
+    assert lines[0].startswith(f"✗ user settings: {path}: ")
+    assert lines[0].endswith(said.format(" → "))
+
+
+@pytest.mark.parametrize(("year", "code"), [(2261, 0), (2262, 2)])
+def test_the_last_year_that_python_can_count_is_allowed(lessons, monkeypatch, year, code):
+    monkeypatch.setattr(
+        time, "localtime", lambda *_: time.struct_time((year, 1, 1, 0, 0, 0, 0, 1, 0))
+    )
+    assert lessons("--version").code == code
