@@ -32,7 +32,6 @@ _WORK = {
     "lsp": "the language server beside `lint` and `detect`, and how soon it answers",
     "serve": "a server of two workers and a loader: requests a second, latencies, memory",
     "stats": "time of `lessons stats` over a large journal",
-    "house": "calls, files and rooms that one warm prompt passes through",
     "tables": "make the gate's data files from clones of public repositories",
     "redaction": "make the table of vendors' secrets; false alarms on code, and time",
     "detect": "patterns learnt from fixes, beside a linter's verdict on other projects",

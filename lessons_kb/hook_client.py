@@ -74,15 +74,17 @@ def ask(who: bytes, *fields: bytes | bytearray, longer: float = LONGER_SECONDS) 
     answer, until = b"", time.monotonic() + PATIENCE_SECONDS
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(PATIENCE_SECONDS)
-    connection.connect(socket_path(who))
-    connection.sendall(pack(who, b"%.6f" % until, *fields))
-    connection.shutdown(_socket.SHUT_WR)
-    while part := connection.recv(1 << 16):
-        if not answer:
-            until = time.monotonic() + longer
-        answer += part
-        connection.settimeout(max(until - time.monotonic(), 0.001))
-    connection.close()
+    try:
+        connection.connect(socket_path(who))
+        connection.sendall(pack(who, b"%.6f" % until, *fields))
+        connection.shutdown(_socket.SHUT_WR)
+        while part := connection.recv(1 << 16):
+            if not answer:
+                until = time.monotonic() + longer
+            answer += part
+            connection.settimeout(max(until - time.monotonic(), 0.001))
+    finally:
+        connection.close()
     return unpack(answer.removeprefix(pack(BEGUN)))
 
 

@@ -3,7 +3,6 @@
 import ast
 import json
 import re
-from collections import Counter
 from functools import cache
 
 import pytest
@@ -149,19 +148,18 @@ def test_nothing_below_store_does_io():
 
 
 STARTS_PROCESSES = {
-    "process/git.py": 1,  # silent for too long, git is ended
-    "process/run.py": 3,  # `lessons run` (stall), the judge (check.seconds), taskkill
-    # The index ends itself, the daemon leaves when it is idle; the user's editor is waited for.
-    "process/programs.py": 2,
+    "process/git.py": "git is ended when it is silent for too long",
+    "process/run.py": "the user's command (stall), the judge (check.seconds), taskkill itself",
+    "process/programs.py": "an index ends itself, a daemon leaves when idle, an editor is waited for",
 }
-"""How many calls start a process, and what ends it."""
+"""The files that start processes, and what ends each process."""
 
 
 @pytest.mark.slow
 def test_every_process_has_an_end():
     starts = ("subprocess.", "os.spawn", "os.system")
     calls = [(name, ast.unparse(node.func)) for name, node in find(ast.Call)]
-    assert Counter(name for name, call in calls if call.startswith(starts)) == STARTS_PROCESSES
+    assert {name for name, call in calls if call.startswith(starts)} == set(STARTS_PROCESSES)
 
 
 OPEN_UNGUARDED = {
@@ -255,9 +253,8 @@ def test_no_files_import_each_other_in_a_circle():
     assert not needs, "these import each other, or what does"
 
 
-def test_the_client_is_short_and_lean():
+def test_the_client_imports_only_built_in_modules():
     text = (PACKAGE / "hook_client.py").read_text("utf-8")
-    assert len(text.splitlines()) < 150
     lean = {"_signal", "_socket", "nt", "posix", "sys", "time"}
     assert packages(ast.walk(ast.parse(text))) <= lean
 

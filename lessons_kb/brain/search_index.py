@@ -28,12 +28,7 @@ from lessons_kb.model import NOTE, Card, Document, Finding, as_data
 from lessons_kb.process.programs import map_batches
 from lessons_kb.relevance.background_prompts import measure_background
 from lessons_kb.search.engine_protocol import Engine, Overlay, Reader
-from lessons_kb.search.engine_registry import (
-    CLUSTER_ENGINE,
-    engine_format,
-    local_engine,
-    open_engine,
-)
+from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import (
@@ -262,9 +257,7 @@ class SearchIndex:
         if engine is None:
             return None
         if not self._edited:
-            elsewhere = self.search_elsewhere
-            clustered = elsewhere and self.settings.index.engine == CLUSTER_ENGINE
-            return elsewhere(engine) if elsewhere and clustered else engine
+            return self.search_elsewhere(engine) if self.search_elsewhere else engine
         return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
 
     def show(self, entries: Iterable[CatalogueEntry]) -> None:

@@ -125,11 +125,10 @@ def find(brain: Brain, query: Query) -> Retrieved:
     likely = [hit.card for hit in judged if hit.confidence >= least]
     reasons = find_harmful(brain, likely)
     reasons |= {card.id: STILL_TEMPLATE for card in likely if card.template}
-    left = [
-        replace(hit, passed=False, reason=reasons[hit.card.id]) if hit.card.id in reasons else hit
-        for hit in judged
-    ]
-    return Retrieved(hits=tuple(left), frequencies=frequencies, size=size)
+    for place, hit in enumerate(judged):
+        if hit.card.id in reasons:
+            judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
+    return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
 
 
 def _read_documents(

@@ -355,6 +355,8 @@ _KEPT_VARIABLES = (
     *("HF_HOME", "HF_HUB_CACHE"),
 )
 _TRIES = 10
+_STOP_SECONDS = 20.0
+"""How long the answers under way may take before whoever stops the daemon goes on."""
 """How often a daemon that is busy is asked anew."""
 FIRST_ASKED = "LESSONS_DAEMON_FIRST_ASKED"
 """Tells a daemon in which directory its first events will come, and the brain named there."""
@@ -421,6 +423,16 @@ def ask_daemon(request: bytes) -> dict[str, Any] | None:
     return None
 
 
+def stop_daemon() -> bool:
+    """Stop the running daemon and wait until it has ended; return whether there was one."""
+    if ask_daemon(STOP) is None:
+        return False
+    until = time.monotonic() + _STOP_SECONDS
+    while (ask_daemon(STATUS) is not None or _find_holder()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return True
+
+
 def find_obstacle() -> str:
     """Return what keeps the daemon from having a socket, and what to do; "" for nothing."""
     with contextlib.suppress(OSError):
@@ -448,9 +460,9 @@ def check_daemon(environment: Mapping[str, str]) -> list[Health]:
 
 def find_daemon() -> Health:
     """Return in one line how the daemon does, or why there is none."""
-    fix = ""
+    level, fix = "off", ""
     if (status := ask_daemon(STATUS)) is not None:
-        detail = describe(status)
+        level, detail = "ok", describe(status)
         if status["version"] != __version__:
             fix = f"it ends by itself, and the next hook starts version {__version__}"
     elif os.environ.get("LESSONS_DAEMON") == "0":
@@ -466,7 +478,7 @@ def find_daemon() -> Health:
         fix = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
     else:
         detail = "not running; the next hook starts it"
-    return Health(level="warning" if fix else "ok", what="daemon", detail=detail, fix=fix)
+    return Health(level="warning" if fix else level, what="daemon", detail=detail, fix=fix)
 
 
 def _find_holder() -> int:

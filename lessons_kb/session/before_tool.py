@@ -49,20 +49,24 @@ from lessons_kb.find.detection import (
 from lessons_kb.find.retrieve import find_usable
 from lessons_kb.find.shared_server import find_in_call, read_card
 from lessons_kb.ledger.given import Known, find_known, is_in_context
-from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
-from lessons_kb.outcome.post_check import find_session_evidence
-from lessons_kb.postcheck.item_states import check_items
-from lessons_kb.session.state import (
+from lessons_kb.ledger.session_memory import (
     BLOCK,
     GUARD,
     MATCH,
-    NOTHING,
-    Answer,
-    Capabilities,
-    Hook,
+    AboutCall,
+    BroughtCard,
+    GivenCard,
+    QuestionText,
+    Remark,
     SessionMemory,
+    SpawnedAgent,
+    StandingMistake,
     lend_memory,
 )
+from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
+from lessons_kb.outcome.post_check import find_session_evidence
+from lessons_kb.postcheck.item_states import check_items
+from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,
@@ -137,7 +141,7 @@ def answer(hook: Hook) -> Answer:
     if line := _take_stop(hook):
         return Answer(stop_line=line)
     if event.spawns is not None:  # the event with which a subagent begins does not tell its prompt
-        spawned = [event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED)]
+        spawned = SpawnedAgent(event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED))
         with lend_memory(hook.journal, event.session) as state:
             state.spawned.append(spawned)
     call = _read_call(hook)
@@ -174,15 +178,16 @@ def answer(hook: Hook) -> Answer:
         if ruling.refusal:  # the call is not made: nothing is expected of it
             afters, can = [], replace(can, inject=True)
         elif before is not None:
-            state.stood_before += [[event.call, mark] for mark in ("", *mark_matches(before))]
+            marks = ("", *mark_matches(before))
+            state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
         block, texts = _tell(hook, state, limits, concerns, late, told_from, done)
         named = _name_others(hook, state, others, told_from)
         texts = [(GUARD, ruling.refusal), *texts, (GUARD, named), (GUARD, ruling.context)]
         message = state.deliver(texts, can)  # the reason of a refusal, or context
         if message and ruling.question and event.id:
-            state.question_texts.append([event.id, message])
+            state.question_texts.append(QuestionText(event.id, message))
         # What a human decides, or is told with the result anyway, is not told once more.
-        told = ruling.question or any(about == MATCH for about, _text in state.waiting)
+        told = ruling.question or any(text.about == MATCH for text in state.waiting)
         for one, text in afters:
             state.expect(event.call, one.brain.alias, one.card.id, "" if told else text)
     if ruling.refusal:
@@ -198,12 +203,12 @@ def _decide(
     No card and file is refused, or asked about, twice in a session. Where nobody can be asked,
     that is ``context``.
     """
-    refused, held = {key for _call, key in state.refused}, list[_Concern]()
+    refused, held = {one.key for one in state.refused}, list[_Concern]()
     for one in gates if can.refuse else ():
         unexplained = can.ask and not can.explains and one.asks
         new = set(one.files.values()) - refused
         if new and (one.card.gate == ONCE_GATE or unexplained):
-            state.refused += [[call, key] for key in new]
+            state.refused += [AboutCall(call, key) for key in new]
             held.append(one)
     reason = _name_reason(held, directory)
     if any(one.asks for one in held):
@@ -211,7 +216,7 @@ def _decide(
         return Answer(refusal=f"{line} {_ASKED_NEXT}", lines=(line,))
     if reason:
         return Answer(refusal=f"{_REFUSED} {reason} {_PASSES}")
-    asked = {key for _call, key in state.asked}
+    asked = {question.key for question in state.asked}
     for one in gates:
         new_files = {file: key for file, key in one.files.items() if key not in asked}
         if one.asks and (not asked.issuperset(one.marks) if one.mistake else new_files):
@@ -221,7 +226,7 @@ def _decide(
     named = _files(held)[:_MAX_NAMED]
     for one in held:
         keys = one.marks or [key for file, key in one.files.items() if file in named]
-        state.asked += [[call if can.ask else "", key] for key in keys]
+        state.asked += [AboutCall(call if can.ask else "", key) for key in keys]
     reason = _name_reason(held, directory)
     if not reason:
         return NOTHING
@@ -293,10 +298,10 @@ def _take_stop(hook: Hook) -> str:
         return ""
     with hook.transaction() as state:
         step = event.step or state.steps.get(event.id, "")
-        if not state.stopping or (step and step == state.stopping[0]):
+        if not state.stopping or (step and step == state.stopping.step):
             return ""
-        line = state.stopping[1]
-        state.stopping = []
+        line = state.stopping.line
+        state.stopping = None
     return line
 
 
@@ -334,7 +339,10 @@ def _tell(
     """
     event = hook.event
     prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
-    shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
+    shown = set()
+    for remark in state.shown:
+        if remark.prompt is None or remark.prompt > prompt - _AGAIN_AFTER:
+            shown.add(remark.key)
     keys: dict[str, None] = {}
     cards: dict[Found, bool] = {}  # whether it is worth saying again
     mistakes: list[Detected] = []
@@ -350,7 +358,7 @@ def _tell(
             found = one.brain, one.card
             cards[found] = cards.get(found, False) or not was_shown
             keys |= dict.fromkeys(one.files.values())
-    state.shown += [[event.id, key, prompt] for key in keys if key not in shown]
+    state.shown += [Remark(event.id, key, prompt) for key in keys if key not in shown]
     known = find_known(limits.reinject_after, event.context_id)
     late = state.note_late(event.id, late)
     state.late += sum(not is_in_context(known, *one) for one in late)
@@ -359,8 +367,8 @@ def _tell(
     told = {card.id: remind(brain, card, directory, done=done) for brain, card in again}
     reminders = {card: text for card, text in told.items() if text}
     block, given = give(hook, limits, cards)
-    state.note_given([*given, *([brain.root, card.id] for brain, card in again)])
-    state.brought += [[event.id, card] for _root, card in given]
+    state.note_given([*given, *(GivenCard(brain.root, card.id) for brain, card in again)])
+    state.brought += [BroughtCard(event.id, one.card) for one in given]
     if not hook.can.lines:
         state.named += [hit.card.title for hit in block.lessons]
     named = {hit.card.id for hit in block.lessons} | set(reminders)
@@ -372,7 +380,7 @@ def _name_others(
     hook: Hook, state: SessionMemory, others: Sequence[_Concern], directory: str
 ) -> str:
     """Return the titles of further cards that guard the files, once per file and session."""
-    said = {key for _call, key, *_prompt in state.shown}
+    said = {remark.key for remark in state.shown}
     new = [one for one in others if any(f"{TITLES} {file}" not in said for file in one.files)]
     if not new:
         return ""
@@ -381,7 +389,7 @@ def _name_others(
     files = dict.fromkeys(file for one in new for file in one.files)
     keys = [f"{TITLES} {file}" for file in files]
     keys += [f"{TITLE} {key}" for one in new for key in one.files.values()]
-    state.shown += [[event.id, key, prompt] for key in keys]
+    state.shown += [Remark(event.id, key, prompt) for key in keys]
     cards = [name_card(one.brain, one.card, directory) for one in new[:_MAX_NAMED]]
     more = f"; and {len(new) - _MAX_NAMED} more" if len(new) > _MAX_NAMED else ""
     names = ", ".join(map(show_path, [*files][:_MAX_NAMED]))

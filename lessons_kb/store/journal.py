@@ -152,6 +152,12 @@ class Events(_Table):
             found.append((int(number), Event(**row)))
         return found
 
+    def last_calls(self) -> dict[str, float]:
+        """Return each agent that sent events, and the time of its last one."""
+        return dict(
+            self._db.run("SELECT agent, max(at) FROM events WHERE agent != '' GROUP BY agent")
+        )
+
     def last_number(self) -> int:
         """Return the number of the event written last, 0 when there is none."""
         return int(self._db.value("SELECT max(number) FROM events") or 0)

@@ -21,7 +21,17 @@ LINE = "run(cmd, shell=True)"
 WORDING = f"`{LINE}` — “A stranger's input ran in a shell” (lessons/shell.md)"
 GH = """#!/usr/bin/env bash
 echo "$*" >> "$RECORD"
-case "$*" in *--jq*) [ ! -e "$RECORD.there" ] || echo 7;; *POST*) touch "$RECORD.there";; esac
+case "$*" in
+    *graphql*) echo "github-actions[bot]" ;;
+    *--paginate*)
+        [ -z "$FORBIDDEN" ] || { echo "gh: Resource not accessible by integration" >&2; exit 1; }
+        [ -z "$FOREIGN" ] || echo "5 eve"
+        [ ! -e "$RECORD.there" ] || echo "7 github-actions[bot]"
+        [ -z "$MANY" ] || for ((number = 100; number < 20000; number++)); do
+            echo "$number github-actions[bot]"
+        done ;;
+    *POST*) touch "$RECORD.there" ;;
+esac
 """
 
 
@@ -50,7 +60,12 @@ def run(script, shop, tmp_path, **variables):
     environment = {**os.environ, "PATH": f"{programs}:{os.environ['PATH']}", **variables}
     environment |= {"RECORD": str(tmp_path / "gh.txt"), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        ["bash", "-e", "-c", script], cwd=shop, env=environment, capture_output=True, text=True
+        # As GitHub runs `shell: bash`.
+        ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script],
+        cwd=shop,
+        env=environment,
+        capture_output=True,
+        text=True,
     )
     return done.returncode, done.stdout, done.stderr
 
@@ -96,7 +111,8 @@ def test_the_comment_is_updated_and_not_repeated(shop, act, tmp_path):
     record = tmp_path / "gh.txt"
     assert act(FAIL_ON="never")[0] == 0
     assert act(FAIL_ON="never")[0] == 0
-    asked, posted, asked_again, patched = record.read_text().split("api ")[1:]
+    calls = [call for call in record.read_text().split("api ")[1:] if "graphql" not in call]
+    asked, posted, asked_again, patched = calls
     assert "--jq" in asked
     assert posted.startswith("--method POST repos/a/b/issues/3/comments")
     assert WORDING in posted
@@ -106,6 +122,51 @@ def test_the_comment_is_updated_and_not_repeated(shop, act, tmp_path):
     act(FAIL_ON="never", BASE="HEAD")
     assert "No mistake that a lesson describes is in this change." in record.read_text()
     assert '"ruleId": "lessons/shell.md"' not in (tmp_path / "lessons.sarif").read_text()
+
+
+@pytest.mark.slow
+def test_a_token_that_may_not_read_comments_hides_no_annotation(act, tmp_path):
+    code, told, _error = act(FORBIDDEN="1")
+    annotations = [line for line in told.splitlines() if line.startswith("::error")]
+    assert (code, len(annotations)) == (1, 1)
+    assert "::notice::" in told
+    record = (tmp_path / "gh.txt").read_text()
+    assert "POST" not in record
+    assert "PATCH" not in record
+
+
+@pytest.mark.slow
+def test_a_comment_of_somebody_else_is_never_edited(act, tmp_path):
+    record = tmp_path / "gh.txt"
+    assert act(FAIL_ON="never", FOREIGN="1")[0] == 0
+    assert "--method POST" in record.read_text()
+    record.unlink()
+    assert act(FAIL_ON="never", FOREIGN="1")[0] == 0
+    assert "comments/7" in record.read_text()
+    assert "comments/5" not in record.read_text()
+
+
+@pytest.mark.slow
+def test_many_comments_do_not_end_the_step(act, tmp_path):
+    code, told, error = act(MANY="1")
+    assert (code, "::error" in told) == (1, True), error
+    assert "comments/100 " in (tmp_path / "gh.txt").read_text()
+
+
+@pytest.mark.slow
+def test_the_action_installs_the_version_that_it_belongs_to(shop, tmp_path):
+    steps = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"]
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "python").write_text('#!/bin/sh\nfor word; do last=$word; done; echo "$last"\n')
+    (folder / "python").chmod(0o755)
+    for package, installed in (
+        ("", f"{ROOT}[ast]"),
+        ("lessons-kb[ast]==1.0", "lessons-kb[ast]==1.0"),
+    ):
+        names = {"PACKAGE": package, "GITHUB_ACTION_PATH": str(ROOT)}
+        code, told, error = run(steps[0]["run"], shop, tmp_path, **names)
+        assert (code, told) == (0, f"{installed}\n"), error
 
 
 @pytest.mark.slow

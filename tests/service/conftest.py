@@ -42,9 +42,10 @@ class Installation:
         self.project.mkdir()
         copy_example(self.brain)
 
-    def hook(self, event, **variables):
+    def hook(self, event, client=None, **variables):
+        client = client or self.package / "hook_client.py"
         done = subprocess.run(
-            [self.python, "-I", "-S", self.package / "hook_client.py", "claude-code"],
+            [self.python, "-I", "-S", client, "claude-code"],
             input=json.dumps(event),
             capture_output=True,
             text=True,

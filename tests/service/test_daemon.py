@@ -33,7 +33,7 @@ def test_the_first_hook_starts_it_with_its_brain_and_the_second_asks_it(installa
     time.sleep(0.5)
     assert installation.pids() == [], "the variable turns it off, and so does a brain"
     settings.write_text("")
-    assert "✓ daemon: not running" in installation.lessons("doctor")
+    assert "– daemon: not running" in installation.lessons("doctor")
     assert LESSON in installation.prompt("first")
     brains = [str(installation.brain)]
     wait_until(lambda: (installation.status() or {}).get("brains") == brains)

@@ -1,7 +1,7 @@
 """Write what installers look for: manifests at the root and a plugin for each agent.
 
-``python docs/packages.py`` writes them from the code and `pyproject.toml`, in a checkout;
-``python docs/packages.py --build`` makes the bundles of a release in ``dist/`` as well.
+``python tools/packages.py`` writes them from the code and `pyproject.toml`, in a checkout;
+``python tools/packages.py --build`` makes the bundles of a release in ``dist/`` as well.
 ``pytest tests/test_packages.py`` compares the files with the code; ``--update`` rewrites them.
 """
 
@@ -40,6 +40,9 @@ NAME, MARKET, AUTHOR = "lessons", PROJECT["name"], {"name": "lessons_kb"}
 PACKAGE = PROJECT["name"]
 EXACT, SERVER_PACKAGE = f"{PACKAGE}=={__version__}", f"{PACKAGE}[mcp]=={__version__}"
 PLUGINS, EDITOR = "templates/plugins", "templates/vscode"
+FROM_REPOSITORY = f"git+{REPOSITORY}"
+PAGES = ("docs/*.md", "templates/ci/gitlab.yml")
+"""Where people read how to install the package."""
 COMMANDS = {"claude-code": "lessons:", "codex": "lessons:", "gemini-cli": "", "cursor": ""}
 """Agent → what a plugin puts in front of the name of a command."""
 FIRST_SECONDS = 60
@@ -179,7 +182,40 @@ def build_packages() -> dict[str, str]:
         files |= {f"{PLUGINS}/{agent}/{path}": text for path, text in plugin_commands(agent)}
         files[f"{PLUGINS}/{agent}/README.md"] = plugin_readme(agent)
     files["Formula/lessons-kb.rb"] = formula()
-    return files | shell_files() | {f"{EDITOR}/snippets.json": editor_snippets()}
+    files |= shell_files() | {f"{EDITOR}/snippets.json": editor_snippets()}
+    published = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"][PACKAGE][
+        "published"
+    ]
+    return files | install_pages(published=published)
+
+
+def install_pages(*, published: bool) -> dict[str, str]:
+    """Return the text of each page that says how to install the package, by its path."""
+    paths = [path for pattern in PAGES for path in sorted(ROOT.glob(pattern))]
+    return {
+        path.relative_to(ROOT).as_posix(): say_how_to_install(
+            path.read_text("utf-8"), published=published
+        )
+        for path in paths
+        if path.name != "reference.md"  # which tools/reference.py writes
+    }
+
+
+def say_how_to_install(text: str, *, published: bool) -> str:
+    """Return a page whose commands install from PyPI, or from a clone or the repository.
+
+    In prose that is ``pip install ".[EXTRA]"`` from a clone, in a script a requirement with the
+    address of the repository.
+    """
+    extra = r"\[(\w+)\]"
+    if published:
+        text = re.sub(
+            rf'`pip install "\.{extra}"` from a clone', rf'`pip install "{PACKAGE}[\1]"`', text
+        )
+        return re.sub(rf'"({PACKAGE}(?:{extra})?) @ {re.escape(FROM_REPOSITORY)}"', r'"\1"', text)
+    text = re.sub(rf'`pip install "{PACKAGE}{extra}"`', r'`pip install ".[\1]"` from a clone', text)
+    asked = rf'(pip install |LESSONS_PACKAGE: )"({PACKAGE}(?:{extra})?)"'
+    return re.sub(asked, rf'\1"\2 @ {FROM_REPOSITORY}"', text)
 
 
 START_SERVER = (

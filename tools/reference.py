@@ -1,4 +1,4 @@
-"""Write docs/reference.md from the code: ``python docs/reference.py``, from a checkout.
+"""Write docs/reference.md from the code: ``python tools/reference.py``, from a checkout.
 
 ``pytest tests/test_docs.py`` compares the page with the code; ``--update`` rewrites it.
 """
@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE.parent)]
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT)]
 
 import typer  # noqa: E402
 
@@ -31,13 +31,13 @@ from lessons_kb.cards.sections import HEADINGS, LABELS  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402
 from lessons_kb.config import DEFAULTS, flat_settings  # noqa: E402
 
-PAGE = HERE / "reference.md"
-TEMPLATE = HERE.parent / "templates" / "lessons.toml"
+PAGE = ROOT / "docs" / "reference.md"
+TEMPLATE = ROOT / "templates" / "lessons.toml"
 
 HEAD = """\
 # Reference
 
-Generated from the code by `python docs/reference.py`; do not edit.
+Generated from the code by `python tools/reference.py`; do not edit.
 
 - [Commands](#commands)
 - [Settings](#settings)

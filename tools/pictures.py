@@ -1,4 +1,4 @@
-"""Draw the pictures of README anew: ``python docs/pictures.py [NAME …]``, from a checkout.
+"""Draw the pictures of README anew: ``python tools/pictures.py [NAME …]``, from a checkout.
 
 The loop is drawn; the rest shows the real program over a simulated history of 200 sessions
 (``benchmarks/history.py``). The report's pictures need Chromium, and are left as they are without.
@@ -20,11 +20,12 @@ from struct import pack
 from unittest import mock
 
 HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent)]
+ROOT = HERE.parent
+sys.path[:0] = [str(HERE), str(ROOT)]
 
 from loop import draw_loop  # noqa: E402
 
-PICTURES = HERE / "pictures"
+PICTURES = ROOT / "docs" / "pictures"
 COLUMNS = 108
 LINES = 62
 """Of a terminal's output; what is longer ends with its last whole paragraph."""
