@@ -162,6 +162,8 @@ def _name_substitute(card: Card, origin: str) -> str:
     """Return what is given of a card instead of a checklist."""
     if origin == "fix":
         return "the items of its fix are used instead"
+    if origin == "text":
+        return "the items of its text are used instead"
     if origin == "sentence":
         return "one line of its text is used instead"
     if card.why:

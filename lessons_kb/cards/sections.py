@@ -343,6 +343,9 @@ CAUSE = "root cause"
 FIX = "fix"
 PREVENTION = "prevention checklist"
 APPLIES = "applies to"
+PROSE = "prose"
+"""The text of a body without headings and labels: its first sentence is the cause, and its list
+items are the checklist."""
 
 _MEANINGS = (SITUATION, MISTAKE, CAUSE, FIX, PREVENTION, APPLIES)
 _TABLE = {
@@ -405,7 +408,7 @@ class Checklist:
     items: tuple[Item, ...]
     """Lines count from 0 in the body."""
     origin: str
-    """``prevention``, ``fix``, ``sentence``, or ``""`` where nothing was found."""
+    """``prevention``, ``fix``, ``text``, ``sentence``, or ``""`` where nothing was found."""
     conditional: bool = False
     """The items say when the card applies, not what to verify."""
 
@@ -425,6 +428,9 @@ def read_sections(body: str) -> Sections:
         parts += _read_lead_ins(part)
     titles = ((one.text, one.line) for one in headings if one.level == 1 and one.text)
     title, title_line = next(titles, ("", 0))
+    if not parts and all(heading.level == 1 for heading in headings):
+        first = headings[0].end if headings else 0
+        parts.append(_make_part((PROSE, 0), first, lines[first:], first))
     return Sections(title=title, title_line=title_line, parts=tuple(parts))
 
 
@@ -501,8 +507,11 @@ def _read_lead_ins(part: Section) -> list[Section]:
 
 
 def read_checklist(sections: Sections) -> Checklist:
-    """Return the items of Prevention, else of Fix, else the first sentence of either."""
-    for role, origin in ((PREVENTION, "prevention"), (FIX, "fix")):
+    """Return the items of Prevention, else of Fix, else the first sentence of either.
+
+    Of a body without headings they are its list items.
+    """
+    for role, origin in ((PREVENTION, "prevention"), (FIX, "fix"), (PROSE, "text")):
         for tier, own in groupby(_in_order(sections, role), key=lambda section: section.tier):
             if items := tuple(item for section in own for item in _items(section)):
                 conditional = (role, tier) == CONDITIONS
@@ -518,9 +527,11 @@ def read_checklist(sections: Sections) -> Checklist:
 
 def read_why(sections: Sections) -> str:
     """Return the first sentence of Root Cause, else of Mistake / Risk, else ""."""
-    for role in (CAUSE, MISTAKE):
+    for role in (CAUSE, MISTAKE, PROSE):
         for section in _in_order(sections, role):
             paragraph = first_paragraph(section.text)
+            if role == PROSE and paragraph in [item.text for item in find_items(section.text)]:
+                continue
             sentence = first_sentence(paragraph)
             if sentence.endswith(":") and sentence == paragraph:
                 items = find_items(section.text)

@@ -141,7 +141,7 @@ def test_what_was_told_in_an_earlier_session_came_back(claude, card):
 
 
 def test_a_card_without_facts_says_which_kinds_it_lacks(claude, card):
-    bare = SHELL.partition("symptoms:")[0] + "---\n\n## Rule\n\n- Pass a list of arguments\n"
+    bare = SHELL.partition("symptoms:")[0] + "---\n\n- Pass a list of arguments\n"
     (card / "lessons" / "shell.md").write_text(bare)
     claude.prompt(TASK)
     claude.stop()

@@ -132,7 +132,7 @@ def vague(line, shown):
 
 
 @pytest.mark.parametrize(("text", "findings"), [
-    ("x\n", [NO_TITLE, ONLY_A_TITLE, NO_CAUSE, NO_SYMPTOMS]),
+    ("## x\n", [NO_TITLE, ONLY_A_TITLE, NO_CAUSE, NO_SYMPTOMS]),
     (f"# {'x' * 300}\n", [ONLY_A_TITLE, NO_CAUSE, NO_SYMPTOMS]),  # the title is no long item
     ("# T\n\n## Prevention\n\nProse. More.\n", [NO_CAUSE, NO_SYMPTOMS, NO_ITEMS]),
     ("---\ntitle: T\n---\n## Fix\n\n- Do it\n", [FROM_FIX, NO_CAUSE, NO_SYMPTOMS]),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.sections import read_sections
+from lessons_kb.cards.sections import PROSE, read_sections
 from tests.cards import reading
 
 
@@ -139,6 +139,18 @@ def test_bold_labels_are_headings():
     ("## Root Cause\n\nc.\n\n## Notes\n\n**Why**: w.\n**Rule**: r\n", "c.", ("r",)),
 ])  # fmt: skip
 def test_what_a_label_says(body, why, checklist):
+    assert read(f"{body}\n## Else\n") == (why, checklist)
+
+
+@pytest.mark.parametrize(("body", "why", "checklist"), [
+    ("The handler never looked. It ran all.\n", "The handler never looked.", ()),
+    ("# Title\n\nIt never looked.\n\n- Look first\n- Test it\n", "It never looked.",
+     ("Look first", "Test it")),
+    ("- Look first\n", "", ("Look first",)),
+    ("# Title\n", "", ()),
+    ("It never looked.\n\n## Notes\n\n- a\n", "", ()),
+])  # fmt: skip
+def test_a_body_without_headings_speaks_for_itself(body, why, checklist):
     assert read(body) == (why, checklist)
 
 
@@ -155,5 +167,6 @@ def test_each_item_stands_in_its_line(body):
     lines = f"---\ntitle: T\n---\n{body}".split("\n")
     for item, line in zip(document.card.checklist, document.checklist_lines, strict=True):
         assert item.split()[0] in lines[line - 1].replace("**", "")
-    heads = [lines[document.body_line + part.head - 1] for part in read_sections(body).parts]
+    parts = [part for part in read_sections(body).parts if part.role != PROSE]
+    heads = [lines[document.body_line + part.head - 1] for part in parts]
     assert all(re.search("#|:|[*]{2}|---", head) for head in heads)

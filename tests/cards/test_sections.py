@@ -34,7 +34,7 @@ def test_headings_of_the_checklist(heading):
     "heading", ["# Prevention", "#### Prevention", "## Prevention of fire", "    ## Prevention"]
 )
 def test_other_headings_mean_nothing(heading):
-    assert card_of(f"Intro\n\n{heading}\n\n- Set a timeout\n").checklist == ()
+    assert card_of(f"## Intro\n\n{heading}\n\n- Set a timeout\n").checklist == ()
 
 
 def test_kinds_of_items():
@@ -124,7 +124,7 @@ def test_when_to_apply_speaks_only_where_no_prevention_does():
     ("## Prevention\n\n## Fix\n\nProse.\n", ("Prose.",)),
     ("## Rule\n\nDo so. Why not.\n\n## When this applies\n\n- Here\n", ("Here",)),
     ("## Rule\n\nDo so. Why not.\n\n## When this applies\n\nHere.\n", ("Do so.",)),
-    ("Nothing at all.\n", ()),
+    ("## Notes\n\nNothing at all.\n", ()),
     ("", ()),
 ])  # fmt: skip
 def test_fallbacks_of_the_checklist(body, checklist):
@@ -133,7 +133,7 @@ def test_fallbacks_of_the_checklist(body, checklist):
 
 def test_lines_of_the_fallbacks():
     assert parse("## Prevention\n\n\nProse. More.\n").checklist_lines == (7,)
-    bare = reading.parse("x\n")
+    bare = reading.parse("## x\n")
     assert (bare.card.checklist, bare.checklist_lines, bare.card.is_title_only) == ((), (), True)
 
 

@@ -92,7 +92,7 @@ FILLER = [
 def brain(request, tmp_path_factory):
     root = tmp_path_factory.mktemp("brain")
     for name, (title, text) in CARDS.items():
-        write(root, f"lessons/{name}.md", f"# {title}\n\n## Root Cause\n\n{text}\n")
+        write(root, f"lessons/{name}.md", f"# {title}\n\n{text}\n")
     for number in range(request.param):
         words = FILLER[number % len(FILLER)].split()
         unique = f"case{number} module{number % 97} {words[number % len(words)]}"
