@@ -21,7 +21,11 @@ def brain(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path, "lessons.toml", "")
     for number in range(4):
-        write(tmp_path, f"lessons/bare-{number}.md", card(f"Bare {number}", "", "## Notes\n\nProse.\n"))
+        write(
+            tmp_path,
+            f"lessons/bare-{number}.md",
+            card(f"Bare {number}", "", "## Notes\n\nProse.\n"),
+        )
     write(tmp_path, "lessons/cut.md", card("Migration from issue #482 dropped it"))
     write(tmp_path, "lessons/zone.md", card("Zone", "severity: odd\nsymptoms: [seen]\n"))
     return tmp_path
