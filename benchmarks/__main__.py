@@ -30,6 +30,7 @@ _WORK = {
     "diet": "rules files taken apart, beside readers' verdicts; whether moved rules arrive",
     "real_text": "what the cards of real repositories say once they are read",
     "lsp": "the language server beside `lint` and `detect`, and how soon it answers",
+    "load": "events answered in time beside busy processes, late, or never; gates decided",
     "serve": "a server of two workers and a loader: requests a second, latencies, memory",
     "stats": "time of `lessons stats` over a large journal",
     "tables": "make the gate's data files from clones of public repositories",
@@ -124,6 +125,23 @@ def _parser() -> argparse.ArgumentParser:
                 nargs="*",
                 metavar="NAME=CLONE",
                 help="clone of the repository that a brain is from: compound, kitcn, plate",
+            )
+        if name == "load":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
+            command.add_argument("--sessions", type=int, default=0, help="of each build and load")
+            command.add_argument(
+                "--busy",
+                type=lambda text: tuple(map(int, text.split(","))),
+                default=(),
+                metavar="N,M",
+                help="how many busy processes; default: 0,8,12",
+            )
+            command.add_argument(
+                "--daemon",
+                type=lambda text: tuple(filter(None, text.split(","))),
+                default=("cold", "warm"),
+                metavar="A,B",
+                help="cold, warm: whether a daemon runs when the session begins; default: both",
             )
         if name == "speed":
             command.add_argument(

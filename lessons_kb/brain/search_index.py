@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from threading import RLock
 from typing import TypedDict, TypeVar, Unpack
 
+from lessons_kb.brain.gate_file import bring_into_step
 from lessons_kb.cards import read_header as origins
 from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
@@ -41,6 +42,7 @@ from lessons_kb.store.catalogue import (
     remove_any,
 )
 from lessons_kb.store.files import identify_file, list_folder, measure_folder, sqlite_error
+from lessons_kb.store.gate_files import has_gate_file
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import (
     Scan,
@@ -442,6 +444,8 @@ def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
         index.silent = seen.silent
         found = seen.manifest, seen.silent, seen.beyond
         if found == (state.manifest, state.silent, state.beyond):
+            if state.gates and not has_gate_file(index.root):
+                bring_into_step(index.root, index.catalogue, state)
             return Refresh(files=len(seen.files))
     lock = os.path.join(index.cache, "writer.lock")
     patience, waiting = how.get("patience", _PATIENCE), how.get("waiting", lambda _why: None)
@@ -483,7 +487,10 @@ class _Run:
         self.index.silent = seen.silent
         if not seen.manifest.startswith(head):
             started = 0  # settings changed while we looked: vouch for nothing
-        return self._apply(state, seen, settings, started)
+        done = self._apply(state, seen, settings, started)
+        if (committed := self.index.state) is not None:
+            bring_into_step(self.index.root, self.index.catalogue, committed)
+        return done
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
         # Never one that was used before: other processes may still read the folder of that name.

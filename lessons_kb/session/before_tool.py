@@ -48,6 +48,7 @@ from lessons_kb.find.detection import (
 )
 from lessons_kb.find.retrieve import find_usable
 from lessons_kb.find.shared_server import find_in_call, read_card
+from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED
 from lessons_kb.ledger.given import Known, find_known, is_in_context
 from lessons_kb.ledger.session_memory import (
     BLOCK,
@@ -66,7 +67,7 @@ from lessons_kb.ledger.session_memory import (
 from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
 from lessons_kb.outcome.post_check import find_session_evidence
 from lessons_kb.postcheck.item_states import check_items
-from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook
+from lessons_kb.session.state import NOTHING, Answer, Capabilities, Held, Hook
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,
@@ -82,6 +83,7 @@ from lessons_kb.session.turn_lessons import (
     tell_before,
 )
 from lessons_kb.store.journal import TITLE, TITLES
+from lessons_kb.store.refusals import Refusals
 from lessons_kb.store.scan import signature
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.patterns import compile_globs, find_line, match_globs
@@ -100,11 +102,7 @@ _MAX_ASKED = 4_000
 _MAX_NAMED = 3
 _AGAIN_AFTER = 4
 """Prompts after which what was said at a change has worn off, and is said there once more."""
-_PERMISSION = "A lesson asks for your permission"
 _PROCEED = "Approve to go on, or decline to leave {} as {}."
-_REFUSED = "A lesson holds this back once,"
-_PASSES = "It will pass when you propose it again, changed or as it is."
-_ASKED_NEXT = "The user is asked when you propose it again, changed or as it is."
 _NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"
 
 
@@ -174,7 +172,7 @@ def answer(hook: Hook) -> Answer:
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for brain in brains.members:  # what another process noted and did not get to say is new
                 brain.hook_journal.forget_context(event.context_id, unsaid)
-        ruling = _decide(state, event.id, can, gates, told_from)
+        ruling = _decide(hook, state, can, gates, told_from)
         if ruling.refusal:  # the call is not made: nothing is expected of it
             afters, can = [], replace(can, inject=True)
         elif before is not None:
@@ -196,26 +194,28 @@ def answer(hook: Hook) -> Answer:
 
 
 def _decide(
-    state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
+    hook: Hook,
+    state: SessionMemory,
+    can: Capabilities,
+    gates: Sequence[_Concern],
+    directory: str,
 ) -> Answer:
     """Note and return what becomes of a call: it is refused, or the user is asked, or it passes.
 
     No card and file is refused, or asked about, twice in a session. Where nobody can be asked,
     that is ``context``.
     """
-    refused, held = {one.key for one in state.refused}, list[_Concern]()
+    call, held = hook.event.id, list[_Concern]()
     for one in gates if can.refuse else ():
         unexplained = can.ask and not can.explains and one.asks
-        new = set(one.files.values()) - refused
-        if new and (one.card.gate == ONCE_GATE or unexplained):
-            state.refused += [AboutCall(call, key) for key in new]
+        if (one.card.gate == ONCE_GATE or unexplained) and _claim(hook, state, one):
             held.append(one)
     reason = _name_reason(held, directory)
     if any(one.asks for one in held):
-        line = f"{_PERMISSION} {reason}"
-        return Answer(refusal=f"{line} {_ASKED_NEXT}", lines=(line,))
+        line = f"{PERMISSION} {reason}"
+        return Answer(refusal=f"{line} {ASKED_NEXT}", lines=(line,))
     if reason:
-        return Answer(refusal=f"{_REFUSED} {reason} {_PASSES}")
+        return Answer(refusal=f"{REFUSED} {reason} {PASSES}")
     asked = {question.key for question in state.asked}
     for one in gates:
         new_files = {file: key for file, key in one.files.items() if key not in asked}
@@ -233,7 +233,29 @@ def _decide(
     if not can.ask:
         return Answer(context=f"{_NOBODY} {reason}" if can.inject else "")
     proceed = _PROCEED.format(*(("the file", "it is") if named else ("things", "they are")))
-    return Answer(question=f"{_PERMISSION} {reason} {proceed}")
+    return Answer(question=f"{PERMISSION} {reason} {proceed}")
+
+
+def _claim(hook: Hook, state: SessionMemory, concern: _Concern) -> bool:
+    """Record that a card refuses this call for its files; False where it did so before.
+
+    The record is a file that the hook's second stage reads and makes, too. Where none can be made
+    the session's memory decides alone.
+    """
+    refused = {one.key for one in state.refused}
+    refusals = Refusals(context=hook.event.context_id, token=hook.event.token)
+    root, card = concern.brain.root, concern.card.id
+    is_new = False
+    for file, key in concern.files.items():
+        claimed = refusals.claim(root, card, file)
+        if claimed is False or (claimed is None and key in refused):
+            continue
+        hook.refused.append(Held(root, card, file))
+        is_new = True
+    if is_new:
+        keys = [key for key in concern.files.values() if key not in refused]
+        state.refused += [AboutCall(hook.event.id, key) for key in keys]
+    return is_new
 
 
 def _choose_guards(

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lessons_kb.errors import IndexBroken, StorageError
-from lessons_kb.model import Card, Finding, Pattern, as_data
+from lessons_kb.model import NO_GATE, Card, Finding, Pattern, as_data
 from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, get_hints, match_globs
@@ -42,6 +42,7 @@ CREATE TABLE titles (
 );
 CREATE INDEX titles_by_use ON titles (occurrences DESC, seen DESC, path);
 CREATE INDEX titles_by_project ON titles (project);
+CREATE TABLE gates (number INTEGER PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE detectors (
   number INTEGER NOT NULL, place INTEGER NOT NULL, size INTEGER NOT NULL, pattern TEXT NOT NULL,
   globs TEXT NOT NULL,
@@ -116,6 +117,8 @@ class State:
     """How many usable files of each sort there are; ``Catalogue.commit`` counts."""
     detectors: int = 0
     """How many patterns there are, counted likewise."""
+    gates: int = 0
+    """How many cards have a gate that may hold a call, counted likewise."""
 
 
 class Catalogue:
@@ -200,11 +203,12 @@ class Catalogue:
                     marks = ", ".join("?" * len(rows[0]))
                     insert = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"  # noqa: S608
                     self._db.executemany(insert, rows)
-            (cards, notes, detectors) = self._db.execute(
+            (cards, notes, detectors, gates) = self._db.execute(
                 "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0),"
-                " (SELECT count(*) FROM detectors) FROM docs WHERE card IS NOT NULL"
+                " (SELECT count(*) FROM detectors), (SELECT count(*) FROM gates)"
+                " FROM docs WHERE card IS NOT NULL"
             ).fetchone()
-            state = replace(state, cards=cards, notes=notes, detectors=detectors)
+            state = replace(state, cards=cards, notes=notes, detectors=detectors, gates=gates)
             names = [one.name for one in fields(State) if one.name != "manifest"]
             head = {name: getattr(state, name) for name in names}
             text = f"{json.dumps(head)}\n{_text(state.manifest)}"
@@ -279,6 +283,13 @@ class Catalogue:
             found.append((number, one))
         return found
 
+    def gated_cards(self) -> list[Card]:
+        """Return the cards that have a gate, by path."""
+        rows = self._db.execute(
+            "SELECT * FROM docs WHERE number IN (SELECT number FROM gates) ORDER BY path"
+        )
+        return [card_from_json(row[1], row[4]) for row in rows]
+
     def all_cards(self) -> list[Card]:
         """Return every usable file, notes included, by path."""
         rows = self._db.execute("SELECT * FROM docs WHERE card IS NOT NULL ORDER BY path")
@@ -321,7 +332,7 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
-_OF_FILES = ("docs", "titles", "card_globs", "detectors")
+_OF_FILES = ("docs", "titles", "card_globs", "detectors", "gates")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
 
@@ -388,6 +399,8 @@ def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tu
         if card and number > 0 and card.is_injectable:
             use = card.occurrences, card.last_seen or card.created or ""
             rows["titles"].append((number, one.path, card.title, card.project or "", *use))
+        if card and card.is_injectable and card.gate != NO_GATE:
+            rows["gates"].append((number,))
         globs = json.dumps(one.globs)
         rows["card_globs"] += [(number, _text(hint), globs) for hint in get_hints(one.globs)]
         for place, d in enumerate(one.detectors):

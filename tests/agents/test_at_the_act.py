@@ -110,13 +110,15 @@ def test_a_detect_match_brings_the_checklist_of_a_card_that_is_known(claude, pro
     ("file", "new"), [("pay/client.py", "x = 2"), ("pay/other.py", LINE)], ids=["paths", "detect"]
 )
 def test_the_first_matching_change_is_refused_once(either, file, new):
-    first = edit(either, file, 1, new)
+    token = {"LESSONS_HOOK_TOKEN": "the first event"}
+    first = edit(either, file, 1, new, environment=token)
     assert first.refused.startswith("A lesson holds this back once, before ")
     assert "It will pass when you propose it again" in first.refused
     assert BLOCK in first.refused
     assert ITEM in first.refused
     assert first.context == ""
-    assert edit(either, file, 1, new, environment={"LESSONS_HOOK_AGAIN": "1"}) == first
+    again = {"LESSONS_HOOK_AGAIN": "1", **token}
+    assert edit(either, file, 1, new, environment=again) == first
     assert edit(either, file, 2, new) == {}
     assert not edit(either, file, 3, f"{new}  # and now").refused
     assert edit(either, file, 4, new, session_id="s2").refused
