@@ -1,4 +1,4 @@
-"""Gitignore patterns as regular expressions that RE2 can run.
+"""Gitignore patterns as regular expressions that RE2 and Python can run.
 
 The reference is git's own matcher (``dir.c`` and ``wildmatch.c``). pathspec 1.1 differs from it in
 character classes, in ``src/**/``, in ``***`` and in what a negated pattern can take back.
@@ -163,7 +163,8 @@ def _write_class(ranges: list[Range], *, is_negated: bool) -> str:
 
 
 def _write_range(first: str, last: str) -> list[str]:
-    """Return a range as RE2 reads it, nothing if it is empty."""
+    """Return a range as RE2 and Python read it, nothing if it is empty."""
     if first > last:
         return []
-    return [rf"\x{{{ord(first):x}}}-\x{{{ord(last):x}}}"]
+    ends = [rf"\x{ord(end):02x}" if end.isascii() else end for end in (first, last)]
+    return ["-".join(ends)]
