@@ -11,6 +11,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
 from lessons_kb.cards.lead_ins import find_lead_ins
+from lessons_kb.cards.plain_blocks import find_fenced, read_first_paragraph, read_plain_blocks
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.detect.matcher import (
     Matcher,
@@ -147,9 +148,9 @@ def find_headings(body: str, *, deepest: int = 2) -> list[Heading]:
 
     Where every heading and every fence stands at the left margin, and no HTML block and no
     underlined heading is in sight, nothing but these lines decides what is a heading: a line at
-    the margin ends every list and quote, and only a fence at the margin can swallow it. Of such
-    bodies, 19 of 20 real ones, markdown-it is shown these lines alone. A doubtful line is no
-    matter inside a fence; with one outside markdown-it reads the whole body.
+    the margin ends every list and quote, and only a fence at the margin can swallow it. Such are
+    19 of 20 real bodies. A doubtful line is no matter inside a fence; with one outside markdown-it
+    reads the whole body.
     """
     lines: list[str] = []
     numbers: list[int] = []
@@ -167,14 +168,13 @@ def find_headings(body: str, *, deepest: int = 2) -> list[Heading]:
         seen = start
         lines.append(mark[0][1:])
         numbers.append(number)
-    if not doubtful and not any(line[0] in "`~" for line in lines):
-        headings = [_read_heading(*pair) for pair in zip(lines, numbers, strict=True)]
+    fenced = find_fenced(lines)
+    if fenced.issuperset(doubtful):
+        pairs = zip(lines, numbers, strict=True)
+        places = [(line, at) for place, (line, at) in enumerate(pairs) if place not in fenced]
+        headings = [_read_heading(line, at) for line, at in places if line.startswith("#")]
         return [heading for heading in headings if heading.level <= deepest]
-    tokens = _parser(("fence", "heading")).parse("\n".join(lines))
-    fences = [token.map for token in tokens if token.type == "fence" and token.map]
-    if not {line for first, end in fences for line in range(first + 1, end)}.issuperset(doubtful):
-        tokens = _parser(_ALL).parse(body)
-        numbers = list(range(body.count("\n") + 1))
+    tokens = _parser(_ALL).parse(body)
     found = []
     for place, token in enumerate(tokens):
         is_heading = token.type == "heading_open" and token.level == 0
@@ -184,8 +184,8 @@ def find_headings(body: str, *, deepest: int = 2) -> list[Heading]:
                 Heading(
                     level=int(token.tag[1]),
                     text=plain_text(tokens[place + 1].content),
-                    line=numbers[first],
-                    end=numbers[first] + last - first,
+                    line=first,
+                    end=last,
                 )
             )
     return found
@@ -288,6 +288,10 @@ def read_fragments(text: str) -> list[Fragment]:
 
 def find_items(part: str) -> list[Item]:
     """Return the list items of a part of a body, nested ones included, in order."""
+    blocks = read_plain_blocks(part)
+    if blocks is not None:
+        items = [_read_item(one.text, one.line) for one in blocks if one.is_item]
+        return [item for item in items if item.text]
     tokens = _parser(_ALL).parse(part)
     items = []
     for place, token in enumerate(tokens):
@@ -295,15 +299,21 @@ def find_items(part: str) -> list[Item]:
             # Its own first paragraph or heading, if it begins with one.
             inline = [one for one in tokens[place + 2 : place + 3] if one.type == "inline"]
             content = inline[0].content if inline else ""
-            if text := plain_text(_CHECKBOX.sub("", content)):
-                found = _SHOWN_BY.search(content)
-                pattern = found[1] if found else ""
-                items.append(Item(text=text, line=token.map[0], shown_by=pattern))
-    return items
+            items.append(_read_item(content, token.map[0]))
+    return [item for item in items if item.text]
+
+
+def _read_item(content: str, line: int) -> Item:
+    shown_by = _SHOWN_BY.search(content)
+    text = plain_text(_CHECKBOX.sub("", content))
+    return Item(text=text, line=line, shown_by=shown_by[1] if shown_by else "")
 
 
 def first_paragraph(part: str) -> str:
     """Return the first paragraph or list item of a part as plain text on one line, or ""."""
+    paragraph = read_first_paragraph(part)
+    if paragraph is not None and (text := plain_text(_CHECKBOX.sub("", paragraph))):
+        return text
     for above, token in pairwise(_parser(_ALL).parse(part)):
         is_text = above.type == "paragraph_open"
         if is_text and (text := plain_text(_CHECKBOX.sub("", token.content))):

@@ -86,8 +86,9 @@ class CatalogueEntry:
     """``card.paths`` compiled."""
     detectors: tuple[Detector, ...] = ()
     """Those of ``card.detect``; none of a card that is not active."""
-    terms: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Field → its terms in order, for the engine; the catalogue does not keep them."""
+    terms: Mapping[str, str] = field(default_factory=dict)
+    """Field → its terms in order, each between two blanks, for the engine; the catalogue does not
+    keep them."""
     findings: tuple[Finding, ...] = ()
     background: float | None = None
     """How readily prompts about other things draw the card; None for a file that is none."""
@@ -238,11 +239,6 @@ class Catalogue:
         rows = self._db.execute("SELECT number, path, digest FROM docs WHERE card IS NOT NULL")
         return list(rows)
 
-    def last_number(self) -> int:
-        """Return the number furthest from 0 without its sign; 0 where nothing is catalogued."""
-        sql = "SELECT max(number), min(number) FROM docs"
-        return max(abs(int(number or 0)) for number in self._db.execute(sql).fetchone())
-
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers; unknown numbers and unusable files are left out."""
         return {
@@ -262,7 +258,10 @@ class Catalogue:
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return the numbers of files that guard any of ``paths``, each with those it guards."""
-        sql = "SELECT number, globs FROM card_globs WHERE instr(?, hint)"
+        sql = (
+            "SELECT number, globs FROM card_globs JOIN docs USING (number) WHERE instr(?, hint)"
+            " ORDER BY path"
+        )
         found = {}
         for number, text in self._db.execute(sql, (_text("\n".join(paths)),)):
             globs = json.loads(text)
@@ -271,8 +270,11 @@ class Catalogue:
         return found
 
     def detectors(self, *, most: int) -> list[tuple[int, Detector]]:
-        """Return (number of the file, pattern) of the oldest patterns, up to ``most`` in size."""
-        sql = "SELECT number, size, pattern, globs FROM detectors ORDER BY number, place"
+        """Return (number of the file, pattern), first by path, up to ``most`` in size."""
+        sql = (
+            "SELECT number, size, pattern, globs FROM detectors JOIN docs USING (number)"
+            " ORDER BY path, place"
+        )
         found, left = [], most
         for number, size, pattern, globs in self._db.execute(sql):
             left -= size
@@ -322,6 +324,14 @@ class Catalogue:
         """Return what parsing found, by path and line."""
         rows = self._db.execute("SELECT * FROM docs WHERE findings != '[]' ORDER BY path")
         return [Finding(**data) for row in rows for data in json.loads(row[5])]
+
+    def numbers_titled(self, title_key: str) -> list[int]:
+        """Return the numbers of cards with this normalised title, by path."""
+        rows = self._db.execute(
+            "SELECT number FROM docs WHERE title_key = ? AND title_key != '' ORDER BY path",
+            (title_key,),
+        )
+        return [number for (number,) in rows]
 
     def paths_titled(self, title_key: str) -> list[str]:
         """Return the paths of cards with this normalised title, sorted."""

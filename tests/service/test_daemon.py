@@ -13,8 +13,8 @@ import time
 import pytest
 
 from lessons_kb import hook_client
-from tests.agents.conftest import MIGRATION
 from tests.kit import commit, git, wait_until
+from tests.sessions import MIGRATION
 
 LESSON = "Telegram remote execution must require an allowlist"
 
