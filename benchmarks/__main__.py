@@ -52,8 +52,14 @@ _WORK = {
         "judgement.diet",
         "rules files taken apart, beside readers' verdicts; whether moved rules arrive",
     ),
+    "real_text": Work(
+        "judgement.real_text", "what the cards of real repositories say once they are read"
+    ),
     "lsp": Work(
         "speed.lsp", "the language server beside `lint` and `detect`, and how soon it answers"
+    ),
+    "load": Work(
+        "speed.load", "events answered in time beside busy processes, late, or never; gates decided"
     ),
     "serve": Work(
         "speed.serve", "a server of two workers and a loader: requests a second, latencies, memory"
@@ -131,6 +137,14 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--write", action="store_true", help="write the prompts")
         if name == "diet":
             command.add_argument("folders", nargs="*", metavar="FOLDER", help="of rules files")
+        if name == "real_text":
+            command.add_argument(
+                "folders",
+                nargs="*",
+                metavar="NAME=CLONE:PATH",
+                help="clone of a repository, and its folder or its file of lessons",
+            )
+            command.add_argument("--against", metavar="CHECKOUT", help="compare with this one")
         if name in ("tables", "mine", "redaction", "writers"):
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
@@ -152,6 +166,23 @@ def _parser() -> argparse.ArgumentParser:
                 nargs="*",
                 metavar="NAME=CLONE",
                 help="clone of the repository that a brain is from: compound, kitcn, plate",
+            )
+        if name == "load":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
+            command.add_argument("--sessions", type=int, default=0, help="of each build and load")
+            command.add_argument(
+                "--busy",
+                type=lambda text: tuple(map(int, text.split(","))),
+                default=(),
+                metavar="N,M",
+                help="how many busy processes; default: 0,8,12",
+            )
+            command.add_argument(
+                "--daemon",
+                type=lambda text: tuple(filter(None, text.split(","))),
+                default=("cold", "warm"),
+                metavar="A,B",
+                help="cold, warm: whether a daemon runs when the session begins; default: both",
             )
         if name == "speed":
             command.add_argument(

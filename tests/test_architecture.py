@@ -3,6 +3,8 @@
 import ast
 import json
 import re
+import subprocess
+import sys
 from functools import cache
 
 from tests.kit import ROOT, Claude, run_python, write
@@ -40,7 +42,6 @@ PACKAGES = {
     "multiprocessing": (18, ANYWHERE),
     "numpy": (110, ("search", "brain/semantic_similarity.py")),
     "onnxruntime": (140, ("search/embeddings.py",)),
-    "pathspec": (35, ("text",)),
     "platformdirs": (20, ("store",)),
     "prometheus_client": (70, ("service/web",)),
     "pydantic": (45, ("service/mcp", "service/web")),
@@ -70,7 +71,7 @@ one. An event answered without a daemon loads none of them."""
 
 LATE = {
     "__init__.py": "the front door opens for free",
-    "hook_client.py": "a module that only Windows has, in a file that imports no contextlib",
+    "hook_client.py": "a module that only Windows has, and the second stage, without a daemon alone",
     "cli/entry.py": "git's merge driver loads no command line, and no command the merge driver",
     "service/fallback.py": "the watch over the deadline runs before anything else is loaded",
 }
@@ -182,7 +183,7 @@ def test_a_file_is_opened_to_be_read_in_one_place():
     guarded = [
         (name, ast.unparse(node))
         for name, node in find(ast.Call)
-        if not inside(name, (*OPEN_UNGUARDED, "hook_client.py"))
+        if not inside(name, (*OPEN_UNGUARDED, "hook_client.py", "hook_gates.py"))
     ]
     opens = [
         (name, call)
@@ -247,9 +248,23 @@ def test_no_files_import_each_other_in_a_circle():
 
 
 def test_the_client_imports_only_built_in_modules():
-    text = (PACKAGE / "hook_client.py").read_text("utf-8")
+    """A daemon's answer needs built-in modules alone; the second stage needs re and json, too."""
+    client, gates = files()["hook_client.py"], files()["hook_gates.py"]
     lean = {"_signal", "_socket", "nt", "posix", "sys", "time"}
-    assert packages(ast.walk(ast.parse(text))) <= lean
+    assert packages(client.body) <= lean
+    assert packages(ast.walk(client)) <= lean | {"hook_gates", "lessons_kb"}
+    frozen = {"__future__", "collections", "os", "pwd", "sys", "typing"}
+    assert packages(ast.walk(gates)) == frozen | {"json", "re"}
+
+
+def test_the_second_stage_loads_nothing_of_the_package():
+    code = "import sys; sys.path.append(sys.argv[1]); import hook_gates; print(*sys.modules)"
+    command = [sys.executable, "-I", "-S", "-c", code, str(PACKAGE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "hook_gates" in loaded
+    assert not any(name.partition(".")[0] == "lessons_kb" for name in loaded)
+    assert not loaded & {"sqlite3", "pathlib", "subprocess", "socket", "tempfile"}
 
 
 SURROUNDINGS = {

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, InputError
+from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, EditRefused, InputError
 from lessons_kb.model import Event, as_data
 from lessons_kb.store import trash
 from tests.kit import commit, git, today
@@ -363,5 +363,114 @@ def test_what_is_saved_into_a_draft_while_it_is_accepted_is_kept(brain, root, mo
     monkeypatch.setattr(type(brain.cards), "add", save_then_add)
     brain.drafts.accept(draft.id)
     assert in_trash(root) == [late]
-    path.write_text(late)
     assert brain.drafts.all() == []
+    path.write_text(late)
+    assert ["already accepted" in draft.trouble for draft in brain.drafts.all()] == [True]
+
+
+def _replace_by_folder(path):
+    path.unlink()
+    path.mkdir()
+    (path / "inside.txt").write_text("somebody's")
+
+
+def _replace_by_fifo(path):
+    path.unlink()
+    os.mkfifo(path)
+
+
+def _replace_by_dangling_link(path):
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+DAMAGES = {
+    "a text that is too large": lambda path: path.write_text("x" * 1_600_000),
+    "no facts": lambda path: path.with_suffix(".json").unlink(),
+    "facts that are no JSON": lambda path: path.with_suffix(".json").write_text("{"),
+    "facts that are a list": lambda path: path.with_suffix(".json").write_text("[1]"),
+    "facts without fields": lambda path: path.with_suffix(".json").write_text("{}"),
+    "facts of other types": lambda path: path.with_suffix(".json").write_text(
+        '{"kind": 1, "at": "soon", "seen": [], "ids": 3, "state": {}, "fix": 1, "place": "x"}'
+    ),
+    "a time in the far future": lambda path: path.with_suffix(".json").write_text(
+        '{"kind": "proposed", "at": 1e300, "seen": -1, "state": "open"}'
+    ),
+    "no text": lambda path: path.write_text(""),
+    "bytes that are not UTF-8": lambda path: path.write_bytes(b"\xff\xfe\0"),
+    "a folder": _replace_by_folder,
+    "a FIFO": _replace_by_fifo,
+    "a dangling link": _replace_by_dangling_link,
+    "another name": lambda path: path.rename(path.with_name("My own (draft) [1].md")),
+    "a name that is not UTF-8": lambda path: path.rename(
+        os.fsdecode(os.path.join(os.fsencode(path.parent), b"\xff.md"))
+    ),
+    "an ending alone": lambda path: path.rename(path.with_name(".md")),
+    "another ending": lambda path: path.rename(path.with_name("notes.txt")),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_every_file_in_the_folder_is_listed_and_can_be_discarded(brain, damage):
+    draft = brain.drafts.propose(TITLE, **GOOD)
+    other = brain.drafts.propose("Sent the newsletter twice", **GOOD)
+    damage(pathlib.Path(draft.path))
+    listed = brain.drafts.all()
+    assert len(listed) == brain.drafts.count() == 2
+    (damaged,) = [one for one in listed if one.id != other.id]
+    assert brain.drafts.get(damaged.id) == damaged
+    brain.drafts.collect()
+    brain.drafts.learnt_from()
+    brain.drafts.discard(damaged.id, digest=damaged.digest)
+    assert [one.id for one in brain.drafts.all()] == [other.id]
+    assert brain.drafts.count() == 1
+    assert not os.path.lexists(damaged.path)
+
+
+def test_a_draft_that_cannot_be_read_says_so_and_becomes_no_card(brain, root):
+    draft = brain.drafts.propose(TITLE, **GOOD)
+    pathlib.Path(draft.path).write_text("x" * 1_600_000)
+    (listed,) = brain.drafts.all()
+    assert "more than 1,000,000 bytes" in listed.trouble
+    assert listed.trouble in listed.missing
+    with pytest.raises(InputError, match="more than 1,000,000 bytes"):
+        brain.drafts.accept(draft.id)
+    with pytest.raises(EditRefused, match="more than 1,000,000 bytes"):
+        brain.drafts.merge(draft.id, "any-card")
+    brain.drafts.discard(draft.id)
+    assert [entry.size for entry in trash.entries(str(root))] == [1_600_000]
+
+
+def test_a_text_that_was_saved_after_the_decision_is_listed_with_the_decision(brain):
+    draft = brain.drafts.propose(TITLE, **GOOD)
+    card = brain.drafts.accept(draft.id)
+    pathlib.Path(draft.path).write_text("an editor saved late\n")
+    (late,) = brain.drafts.all()
+    assert late.trouble == f"it was already accepted as {card.id}; discard it"
+    with pytest.raises(InputError, match="already accepted"):
+        brain.drafts.accept(draft.id)
+    brain.drafts.discard(draft.id)
+    assert brain.drafts.all() == []
+    assert brain.drafts.find_outcome(draft.id) == ("accepted", card.id)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"title": "x" * 1_600_000},
+        {"sections": {"Root Cause": "y " * 200_000}},
+        {"prevention": ["z" * 150_000, "w" * 150_000]},
+        {"symptoms": ["s" * 300_000]},
+        {"example": "e" * 60_000},
+        {"detect": [{"regex": "d" * 900} for _ in range(100)]},
+    ],
+    ids=lambda parts: next(iter(parts)),
+)
+def test_a_proposal_that_is_too_large_is_refused_before_it_is_written(brain, parts):
+    first = brain.drafts.propose(TITLE, **GOOD)
+    folder = pathlib.Path(first.path).parent
+    before = sorted(os.listdir(folder))
+    with pytest.raises(InputError, match=r"at most (200|50),000 bytes"):
+        brain.drafts.propose(**{"title": "Another title", **GOOD, **parts})
+    assert sorted(os.listdir(folder)) == before
+    assert brain.drafts.all() == [first]
