@@ -53,6 +53,9 @@ _WORK = {
         "judgement.diet",
         "rules files taken apart, beside readers' verdicts; whether moved rules arrive",
     ),
+    "real_text": Work(
+        "judgement.real_text", "what the cards of real repositories say once they are read"
+    ),
     "lsp": Work(
         "speed.lsp", "the language server beside `lint` and `detect`, and how soon it answers"
     ),
@@ -135,6 +138,14 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--write", action="store_true", help="write the prompts")
         if name == "diet":
             command.add_argument("folders", nargs="*", metavar="FOLDER", help="of rules files")
+        if name == "real_text":
+            command.add_argument(
+                "folders",
+                nargs="*",
+                metavar="NAME=CLONE:PATH",
+                help="clone of a repository, and its folder or its file of lessons",
+            )
+            command.add_argument("--against", metavar="CHECKOUT", help="compare with this one")
         if name in ("tables", "mine", "redaction", "writers"):
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"

@@ -52,8 +52,6 @@ _NOT_PLAIN = re.compile(r"[;&|<>$`\n\\'\"(){}*?\[\]!#~]")
 _WIDE = re.compile(r"(?:^|[\s/])(?:\.{1,2}|\*[^\s]*)/?(?:\s|$)")
 """A word of a command that may stand for any file."""
 _HINT = re.compile(r"\(\?#([^)]*)\)")
-_BELOW = "ps_d"
-"""Group of a glob that is set where a path lies below what the glob names."""
 _CARD_SUFFIXES = (".md", ".markdown")
 
 
@@ -698,16 +696,19 @@ def _may_touch(command: str, globs: Sequence[Sequence[Any]]) -> bool:
 
 def match_globs(globs: Sequence[Sequence[Any]], path: str) -> bool:
     """Return whether compiled globs match a path, by the rules of ``text.patterns.match_globs``."""
-    above: bool | None = None
+    path = path.removeprefix("./")
+    if all(include for _source, include in globs):
+        return any(re.search(source, path) for source, _include in globs)
+    ends = [place + 1 for place, sign in enumerate(path) if sign == "/" and place + 1 < len(path)]
+    return any(_decide(globs, path[:end]) for end in [*ends, len(path)])
+
+
+def _decide(globs: Sequence[Sequence[Any]], path: str) -> bool:
+    """Return whether the last glob that names this very path includes it."""
     for source, include in reversed(globs):
-        found = re.search(source, path)
-        if found is None:
-            continue
-        place = _BELOW if _BELOW in found.re.groupindex else ""
-        if not place or not 0 < found.end(place) < len(path):
+        if re.fullmatch(source, path):
             return bool(include)
-        above = bool(include) if above is None else above
-    return bool(above)
+    return False
 
 
 def _find_by_pattern(

@@ -18,6 +18,7 @@ from typing import Unpack
 
 from lessons_kb.brain.gate_file import bring_into_step
 from lessons_kb.brain.open_index import GENERATION, Refresh, Refreshing, SearchIndex, versions
+from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.config import Settings, settings_from_dict
@@ -86,7 +87,7 @@ def check_globs(document: Document) -> list[Finding]:
         compile_globs(card.paths if card else ())
     except InputError as error:
         message, _, fix = str(error).partition("; ")
-        line = document.key_lines.get("paths", 0)
+        line = find_line_of("paths", document.key_lines)
         path = card.id if card else ""
         return [Finding(path=path, line=line, rule="bad-glob", message=message, fix=fix)]
     return []

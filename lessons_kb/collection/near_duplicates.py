@@ -166,8 +166,7 @@ def _same_title(card: Card) -> NearDuplicate:
 
 
 def _said(card: Card) -> str:
-    items = card.checklist if card.checklist != (card.title,) else ()
-    return "\n".join((card.why, *items)).strip()
+    return "\n".join((card.why, *card.checklist)).strip()
 
 
 def _words(text: str) -> list[str]:

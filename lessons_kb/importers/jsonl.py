@@ -20,13 +20,14 @@ from lessons_kb.importers.incoming import (
     shorten,
     unmarked,
 )
+from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.times import read_date
 
 FORMAT = "lessons-kb/1"
 """Marks a line of an export, which ``read_lines`` restores as it was."""
 
-NAMES = read_mapping("import_json_keys.txt")["keys"]
+NAMES = read_mapping("import_json_keys.toml")["keys"]
 """Key of a line, in lower case with underscores → field of Incoming, or section."""
 
 _LISTS = ("topics", "stages", "paths", "symptoms", "not_for", "examples", "supported_by")
@@ -144,7 +145,7 @@ def _section(name: str, value: object, where: str) -> str:
 
 def _value(name: str, value: object, where: str) -> Any:
     if name in _LISTS:
-        items = value.split(",") if isinstance(value, str) and name in _TAGS else value
+        items = split_commas(value) if isinstance(value, str) and name in _TAGS else value
         items = [items] if isinstance(items, str) else items
         if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
             raise InputError(f"{where}: {name} must be a list of texts")

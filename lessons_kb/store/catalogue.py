@@ -23,7 +23,7 @@ from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, get_hints, match_globs
 from lessons_kb.values import frozen
 
-FORMAT = 18
+FORMAT = 19
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
