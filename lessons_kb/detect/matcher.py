@@ -442,10 +442,8 @@ class Matcher:
     @cached_property
     def _words(self) -> list[tuple[bytes, ...]]:
         """The words of each syntax pattern."""
-        words = []
-        for rule in self._syntax:
-            words.append(tuple(word.encode() for word in find_words(rule.pattern)))
-        return words
+        words = [find_words(rule.pattern) for rule in self._syntax]
+        return [tuple(map(str.encode, some)) for some in words]
 
     @cached_property
     def _segments(self) -> tuple[list[frozenset[int]], FindPatterns]:
