@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import tarfile
@@ -18,7 +17,7 @@ import yaml
 from lessons_kb import __version__
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.model import KINDS
-from tests.kit import ROOT, START, load_script, run_lessons, wait_until
+from tests.kit import ROOT, load_script
 
 AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "copilot-cli")
 
@@ -255,24 +254,3 @@ def test_what_runs_with_a_publishing_token_is_pinned():
     editor = json.loads((ROOT / packages.EDITOR / "package.json").read_text("utf-8"))
     assert find_unpinned(f"{editor['scripts']['vsix']}\n{build.partition('npm ')[2]}") == []
     assert find_unpinned("npx -y ovsx@1 x\npip install uv && pip install -r a") != []
-
-
-@pytest.mark.slow
-def test_the_container_starts_a_server_that_answers_its_health_check(tmp_path):
-    lines = (ROOT / "docker" / "Dockerfile").read_text("utf-8").replace("\\\n", "")
-    words = [json.loads(line) for line in re.findall(r"(?:CMD|ENTRYPOINT) (\[.*\])", lines)]
-    health, (program,), command = words
-    assert (program, command[0]) == ("lessons", "serve")
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = str(one.getsockname()[1])
-    for words in ("init brain", "--brain brain serve token add ann"):
-        assert run_lessons(tmp_path, *words.split()).code == 0
-    served = [port if word == "8766" else word for word in command]
-    served = [word.replace("/data/", f"{tmp_path}/") for word in served]
-    check = [sys.executable, *health[1:-1], health[-1].replace("8766", port)]
-    with subprocess.Popen([sys.executable, "-c", START, *served], cwd=tmp_path) as server:
-        try:
-            wait_until(lambda: subprocess.run(check, capture_output=True).returncode == 0)
-        finally:
-            server.terminate()
