@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from lessons_kb.data import read_mapping
 from lessons_kb.text.shell import LONGEST, find_here_documents, parse_commands
 
-_PROGRAMS = read_mapping("shell_programs.txt")
+_PROGRAMS = read_mapping("shell_programs.toml")
 READERS, SEARCHERS = _PROGRAMS["readers"], _PROGRAMS["searchers"]
 """Program → its one-letter options that take a value. READERS read the files they name. The first
 operand of SEARCHERS is a pattern or script, unless an option gives it; they read the others."""

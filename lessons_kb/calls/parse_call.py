@@ -23,7 +23,7 @@ from lessons_kb.text.redact import redact
 from lessons_kb.text.shell import find_here_documents
 
 TOOLS = {
-    agent.removeprefix("any"): kinds for agent, kinds in read_mapping("agent_tools.txt").items()
+    agent.removeprefix("any"): kinds for agent, kinds in read_mapping("agent_tools.toml").items()
 }
 """Agent → tool name → kind of event. The key "" has names that are common in MCP servers and other
 tools. A tool that is in no table has the kind ``tool``."""
@@ -48,11 +48,11 @@ PATCH_HEADERS: Mapping[str, str] = {
     MOVE_HEADER: "create",
 }
 
-_ARGUMENTS = read_patterns("tool_arguments.txt")
+_ARGUMENTS = read_patterns("tool_arguments.toml")
 """Content → names of the arguments that may have it, the most likely first."""
 
 FAILURE_TEXTS = tuple(
-    (words, kind) for kind, texts in read_patterns("failure_texts.txt").items() for words in texts
+    (words, kind) for kind, texts in read_patterns("failure_texts.toml").items() for words in texts
 )
 """Pairs of words in a failed call's output, in lower case, and the kind of failure. The first
 match decides."""
@@ -290,7 +290,7 @@ def find_documents(command: str, *, scope: str = "", cwd: str = "") -> list[Chan
 def _first(data: Mapping[str, Any], content: str) -> str:
     """Return the first text in the arguments that may have a content; "" if there is none.
 
-    ``content`` is a section of ``tool_arguments.txt``.
+    ``content`` is a section of ``tool_arguments.toml``.
     """
     texts = (data.get(name) for name in _ARGUMENTS[content])
     return next((text for text in texts if isinstance(text, str)), "")

@@ -61,7 +61,7 @@ _ENDS = (".", "!", "?", ":", ";")
 _LONG_LINE = 2_000
 _REWRAPPED = 0.9
 """A comment with this share of its words in the removed lines was only re-wrapped."""
-_CODE = frozenset(" ".join(read_patterns("mining_signals.txt")["code"]).split())
+_CODE = frozenset(" ".join(read_patterns("mining_signals.toml")["code"]).split())
 """Extensions of files with code that people write."""
 
 

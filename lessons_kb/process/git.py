@@ -139,7 +139,7 @@ def _upwards(cwd: str) -> list[str]:
 
 
 _UNBORN = "does not have any commits yet"
-_EXPLAINED = read_mapping("git_errors.txt")["errors"]
+_EXPLAINED = read_mapping("git_errors.toml")["errors"]
 _ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
 """Matches git's advice how to trust a repository of another user."""
 
