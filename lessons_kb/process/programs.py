@@ -123,7 +123,7 @@ def upgrade_command() -> str:
 
 
 def _find_tool_installer() -> str:
-    """Return the program that manages this tool's environment, ``pipx`` or ``uv tool``; else ""."""
+    """Return the command that manages this tool's environment, of pipx or uv; "" if none does."""
     names = os.listdir(sys.prefix)
     marks = {"pipx_metadata.json": "pipx", "uv-receipt.toml": "uv tool"}
     return next((tool for mark, tool in marks.items() if mark in names), "")
