@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.error_signature import find_errors, is_same_error, normalise_error
 from lessons_kb.text.patterns import FindPatterns, Globs, compile_regex, compile_set, match_globs
+from lessons_kb.values import frozen
 
 MAX_PATTERNS = 20
 """Patterns per card."""
@@ -333,7 +334,7 @@ def _find_all(root: Any, rule: dict[str, Any]) -> Any:
         raise ValueError(why.partition(": ")[2] or why) from None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Change:
     """A changed part of a file, before and after; complete lines if they are known."""
 
@@ -380,7 +381,7 @@ _MAX_SHOWN = 200
 """How many characters of a line are quoted."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Rule:
     """One pattern of one card."""
 
@@ -391,7 +392,7 @@ class Rule:
     """``pattern.files``, compiled."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Match:
     """A match of a pattern."""
 

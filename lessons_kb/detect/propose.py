@@ -35,6 +35,7 @@ from lessons_kb.detect.matcher import (
 from lessons_kb.model import Pattern
 from lessons_kb.text.sanitize import counted
 from lessons_kb.text.shell import split_commands
+from lessons_kb.values import frozen
 
 MAX_LEARNT_CHARS = 20_000
 """Characters of each side of a change. A longer one is not the fix of a single mistake."""
@@ -123,7 +124,7 @@ class PatternCandidate:
         return "; ".join([*parts, f"{self.right} do as the fix does"])
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Proposal:
     """A pattern of a mistake and its evidence; or, without a pattern, the reason."""
 
@@ -436,7 +437,7 @@ class _Leaf:
     line: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Seed:
     """An instance: a node of the code before the fix, and how the fix changed it."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from lessons_kb.ledger.statistics import Pooled, RiskDifference, wilson
 from lessons_kb.model import (
@@ -23,6 +23,7 @@ from lessons_kb.model import (
     Occasion,
 )
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import frozen
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never used")
 MARKS = ("helpful", "harmful", "irrelevant")
@@ -49,7 +50,7 @@ ADDRESSED, UNADDRESSED = "addressed", "unaddressed"
 """Names of a card's daily counts."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Rate:
     """An observed share with its 95 % interval."""
 
@@ -61,7 +62,7 @@ class Rate:
     """The upper bound, 0 to 1."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Effect:
     """The measured effect of one card."""
 
@@ -126,7 +127,7 @@ def tell_added(effects: Iterable[Effect]) -> str:
     return f"added {before:,}× before the card, {since:,}× since" if before or since else ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Period:
     """The sums over all cards for one week."""
 
@@ -138,7 +139,7 @@ class Period:
     recurrences: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Overview:
     """The statistics of a brain. Pairs are (name, number of cards), the most frequent first."""
 

@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from lessons_kb.values import frozen
+
 Z = 1.959964
 """The normal quantile of a 95 % interval."""
 _POWER_Z = 0.841621
@@ -22,7 +24,7 @@ _FEW = 5
 """With fewer (effective) lessons, the spread between them is too uncertain to be used."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Comparison:
     """The counts of the pairs by their results in the first and in the second arm."""
 
@@ -195,7 +197,7 @@ def _probability_less(first: tuple[int, int], second: tuple[int, int]) -> float:
     return min(max(total, 0.0), 1.0)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Pooled:
     """The common effect of several lessons, each of which has its own effect."""
 

@@ -39,6 +39,7 @@ from lessons_kb.model import CALLS, DONE, FAILURES, Event
 from lessons_kb.text.analyzer import analyze, get_share
 from lessons_kb.text.error_signature import find_errors, shows
 from lessons_kb.text.sentences import split_sentences
+from lessons_kb.values import frozen
 
 _RARE = 0.0005
 """The assumed share of texts that contain a term which is not listed."""
@@ -110,7 +111,7 @@ _OWN_COMMAND = r"(?:\A|[;&|(\n]\s*)(?:[^\s;&|]*/)?lessons(?:\s|\Z)"
 """Matches our command. A user who declines it does not report a mistake."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Trigger:
     """A mistake in a session, for which a draft is made."""
 
@@ -476,7 +477,7 @@ _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
 _LABEL = re.compile(r"^(?:E|>|\||\*|-|\d+[:.)])\s+")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Sighting:
     """A mistake in one session, or in one review comment."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from lessons_kb.data import read_patterns, read_words
@@ -27,6 +26,7 @@ from lessons_kb.model import (
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.paths import find_paths
 from lessons_kb.text.shell import split_commands
+from lessons_kb.values import frozen
 
 _MAX_TEXT = 100_000
 """How many characters of an edit are searched."""
@@ -221,7 +221,7 @@ _QUOTED = r"`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d"
 """Matches quotations and code. Their content may be denied, but does not deny anything itself."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Denial:
     """A clause of an answer that denies something."""
 
