@@ -302,7 +302,7 @@ def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path):
     assert "confidence 0." in told
     assert html.escape(prompt) in told
     quiet = send(rita, "/brains/shop/why", prompt="what is the weather like").text
-    assert "This prompt draws no lesson." in quiet
+    assert "This prompt gets no lesson." in quiet
     assert "Paste a prompt" in send(rita, "/brains/shop/why", prompt=" ").text
     with Brain.open(shop) as brain:
         assert brain.journal.events() == []
