@@ -1,7 +1,7 @@
 """Draw the pictures of README anew: ``python tools/pictures.py [NAME …]``, from a checkout.
 
 The loop is drawn; the rest shows the real program over a simulated history of 200 sessions
-(``benchmarks/history.py``). The report's pictures need Chromium, and are left as they are without.
+(``benchmarks/judgement/history.py``). The report's pictures need Chromium, and are left as they are without.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def main(asked: list[str]) -> None:
         brain = Path(place) / "shop-brain"
         chosen = [name for name in names if not asked or name in asked]
         if chosen != ["loop"]:
-            from benchmarks.history import play
+            from benchmarks.judgement.history import play
 
             play(brain)
             os.environ["LESSONS_BRAIN"] = str(brain)

@@ -16,6 +16,7 @@ from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.library import Library
 from lessons_kb.store.locations import find_brains, git_top, user_brain
+from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.sanitize import counted, shell_word
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -47,6 +48,10 @@ FailOn = Annotated[
     str, choose("--fail-on", tuple(FAIL_ON), f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
 ]
 
+FAULT = "fault"
+"""Value of ``lint --fail-on`` for whatever is more than advice."""
+LINT_FAIL_ON = (*FAIL_ON, FAULT)
+
 
 def check_folder(option: str, name: str) -> None:
     """Raise InputError where a file stands in for the folder that a brain is."""
@@ -65,7 +70,7 @@ def find_project() -> str:
 
 def split_list(text: str) -> tuple[str, ...]:
     """Return the parts of a list that commas separate."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    return tuple(split_commas(text))
 
 
 def open_brain(*, own: bool = True, found: Discovery | None = None) -> Library:

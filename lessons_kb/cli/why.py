@@ -132,6 +132,9 @@ def _explain(why: Why, language: str) -> Iterator[str]:
         if verdicts:
             yield title
             yield from _list_verdicts(verdicts, "✓", words)
+    if why.named:
+        yield "Named by title before a change:"
+        yield from _list_verdicts(why.named, "?", words)
     if why.withheld:
         yield "Withheld from this session, to compare with [effect.withhold]:"
         yield from (f"  ✗ {clean_line(card)}" for card in why.withheld)

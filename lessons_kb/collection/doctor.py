@@ -20,6 +20,7 @@ from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
+from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
@@ -27,7 +28,7 @@ from lessons_kb.search.engine_registry import CLUSTER_ENGINE
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.draft_files import DraftFolder
-from lessons_kb.store.error_log import LOG_NAME, Trouble, read_troubles
+from lessons_kb.store.error_log import LATE_DAYS, LOG_NAME, Trouble, find_late, read_troubles
 from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, state_home
@@ -296,6 +297,8 @@ def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
     """Tell the last errors of hooks in words, alike ones together, the newest first."""
     found: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in read_troubles(1_000):
+        if trouble.message.startswith(LATE_MARK):
+            continue
         where = f"{trouble.agent} {trouble.hook_event}".strip()
         key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
         found.setdefault(key, []).append(trouble)
@@ -321,6 +324,17 @@ def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
         errors = counted(more, "further error" if recent else "error")
         old = "" if recent else ", none in the last week"
         yield Health("off", "hooks", f"{errors}{old}, in {log}")
+
+
+def check_late(_directory: str) -> Iterator[Health]:
+    """Count the events that the deadline cut off; none of them is an error of ours."""
+    late = find_late()
+    if not late:
+        return
+    last = late[-1].at.replace("T", " ")
+    detail = f"{counted(len(late), 'event')} in the last {LATE_DAYS} days, last {last}"
+    fix = "the machine was busy; the lessons came with the session's next event"
+    yield Health("warning", "late", detail, fix)
 
 
 def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
@@ -386,6 +400,7 @@ def check_server(directory: str) -> Iterator[Health]:
 
 
 ENVIRONMENT_CHECKS = (
+    check_late,
     check_state,
     check_extras,
     check_user_settings,

@@ -150,19 +150,19 @@ def _read_documents(
 ) -> tuple[dict[str, dict[str, tuple[str, ...]]], dict[str, dict[str, int]], dict[str, int]]:
     """Return id → the terms found by field, the length of its body, how many pairs stand there."""
     documents = engine.documents(cards)
-    spaced = [(term, f" {term} ") for term in terms]  # the analyzer leaves no white space in them
+    asked = list(terms)  # the analyzer leaves no white space in them
     found, lengths, phrases = {}, {}, {}
     for number, document in documents.items():
         body, card = document.get("body", ""), cards[number]
-        here = tuple([term for term, word in spaced if word in body])
-        absent = {term for term, _word in spaced}.difference(here)
-        possible = [pair for pair in pairs if absent.isdisjoint(pair)]
+        words = set(body.split())
+        here = tuple([term for term in asked if term in words])
         found[card.id] = {"body": here}
         if card.symptoms:  # of others it does not matter in what part of them a term stands
             parts = {field: text for field, text in document.items() if field != "body"}
             found[card.id] |= find_terms(parts, zip(here, here, strict=True))
         lengths[card.id] = count_terms({"body": body}) if body else {}
-        phrases[card.id] = count_phrases(document, possible)
+        likely = [(one, other) for one, other in pairs if one in words and other in words]
+        phrases[card.id] = count_phrases(document, likely)
     return found, lengths, phrases
 
 

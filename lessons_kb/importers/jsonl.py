@@ -20,13 +20,14 @@ from lessons_kb.importers.incoming import (
     shorten,
     unmarked,
 )
+from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.times import read_date
 
 FORMAT = "lessons-kb/1"
 """Format of an exported line, which ``read_lines`` restores unchanged."""
 
-NAMES = read_mapping("import_json_keys.txt")["keys"]
+NAMES = read_mapping("import_json_keys.toml")["keys"]
 """Key of a line, in lower case with underscores → field of ``Incoming``, or section."""
 
 _LISTS = ("topics", "stages", "paths", "symptoms", "not_for", "examples", "supported_by")
@@ -164,7 +165,7 @@ def _section(name: str, value: object, where: str) -> str:
 def _texts(name: str, value: object, where: str) -> tuple[str, ...]:
     """Return a value as a list of texts. Raises InputError."""
     if isinstance(value, str):
-        value = value.split(",") if name in _TAGS else [value]
+        value = split_commas(value) if name in _TAGS else [value]
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise InputError(f"{where}: {name} must be a list of texts")
     return tuple(filter(None, map(clean_line, value)))

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lessons_kb.cards.keys import Split, canonical, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import Block, normal_newlines, read_blocks, split_lines
-from lessons_kb.data import compile_patterns, read_mapping, read_patterns, read_words
+from lessons_kb.data import compile_patterns, read_mapping, read_patterns, read_toml
 from lessons_kb.importers.incoming import (
     PREVENTION,
     SECTIONS,
@@ -29,13 +29,15 @@ from lessons_kb.importers.incoming import (
     split_lead,
     unmarked,
 )
+from lessons_kb.importers.labelled_lessons import LabelledLesson, read_labelled_lessons
+from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
 
 ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
 """Last line of a file whose rules were moved into cards."""
 
-_DATA, _OF_LESSONS = "rules_files.txt", "a file of lessons"
+_DATA, _OF_LESSONS = "rules_files.toml", "a file of lessons"
 _LESSONS = re.compile(
     "|".join(rf"\b(?:{w})\b" if w.isascii() else w for w in read_patterns(_DATA)["lessons"]),
     re.IGNORECASE,
@@ -44,7 +46,7 @@ _GENERAL, _LAYOUT, _NEUTRAL, _CONDITION, _ANY_TASK, _UNIVERSAL, _BUILD, NEGATIVE
     _DATA, "general", "layout", "neutral", "condition", "any task", "universal", "build", "negative"
 )
 _DEMAND = re.compile(read_patterns(_DATA)["universal"][0], re.IGNORECASE)
-_PROGRAMS = read_words(_DATA)["programs"]
+_PROGRAMS = frozenset(read_toml(_DATA)["programs"].split())
 _LABELS = read_mapping(_DATA)["labels"]
 _LABEL = re.compile(r"\W*([^\W\d_][^:*_\n]{0,28}?)[*_]*:")
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -221,9 +223,10 @@ def _read_globs(split: Split) -> tuple[str, ...]:
     """Return the globs in a header, except those that match everything."""
     for entry in read_header(split).entries:
         if canonical(entry.key) in _GLOB_KEYS:
-            parts = ",".join(filter(None, entry.texts)).split(",")
-            globs = [part.strip(" \"'") for part in parts]
-            return tuple(glob for glob in globs if glob not in ("", *_EVERYWHERE))
+            globs: list[str] = []
+            for text in filter(None, entry.texts):
+                globs += split_commas(text)
+            return tuple(glob for glob in globs if glob not in _EVERYWHERE)
     return ()
 
 
@@ -395,16 +398,22 @@ def read_notes(text: str, *, name: str) -> Imported:
             return Imported(lessons=(), passed_over=(passed,))
         cards = build_cards(file, {rule.line for rule in file.rules}, set())
         return Imported(lessons=tuple(replace(card, title=shorten(title)) for card, _ in cards))
-    lines = {rule.line for rule in file.rules if rule.kind == WHEN}
+    labelled = read_labelled_lessons(text, name=name)
+    labelled_lines: set[int] = set()
+    for lesson in labelled:
+        labelled_lines.update(range(lesson.first, lesson.end))
+    others = [rule for rule in file.rules if rule.line not in labelled_lines]
+    lines = {rule.line for rule in others if rule.kind == WHEN}
     always = [
         PassedOver(
             title=_title_of(rule), where=f"{name}:{rule.line}", reason=f"always: {rule.reason}"
         )
-        for rule in file.rules
+        for rule in others
         if rule.kind == ALWAYS
     ]
-    lessons = tuple(lesson for lesson, _rules in build_cards(file, lines, set()))
-    return Imported(lessons=lessons, passed_over=tuple(always))
+    lessons = [_add_situations(lesson, file.rules) for lesson in labelled]
+    lessons += [card for card, _rules in build_cards(file, lines, set())]
+    return Imported(lessons=tuple(lessons), passed_over=tuple(always))
 
 
 def _match_first(pattern: re.Pattern[str], lines: Sequence[str]) -> str | None:
@@ -414,6 +423,13 @@ def _match_first(pattern: re.Pattern[str], lines: Sequence[str]) -> str | None:
         if match:
             return match[1]
     return None
+
+
+def _add_situations(labelled: LabelledLesson, rules: Sequence[AgentRule]) -> Incoming:
+    """Return a lesson with the situations of its rules as symptoms."""
+    own = [rule for rule in rules if labelled.first <= rule.line < labelled.end]
+    symptoms = tuple(_find_situations(own))[:_MAX_SYMPTOMS]
+    return replace(labelled.lesson, symptoms=symptoms)
 
 
 def build_cards(
@@ -515,11 +531,12 @@ def _find_situations(rules: Sequence[AgentRule]) -> Iterator[str]:
     """Yield the situations to which rules apply, in the rules' own words, each once."""
     seen = set[str]()
     for rule in rules:
-        for text in (rule.lead, _MARK.sub("", unmarked(rule.text))):
-            clause = _CONDITION.match(text) and _CLAUSE.match(text)
+        for text in (rule.lead, rule.text):
+            sentence = _MARK.sub("", unmarked(text))
+            clause = _CONDITION.match(sentence) and _CLAUSE.match(sentence)
             situation = clause[0].strip() if clause else ""
             if situation and len(situation.split()) <= _TOPIC_WORDS:  # the start of a list
-                situation = shorten(text, _MAX_TITLE)
+                situation = shorten(sentence, _MAX_TITLE)
             if situation and situation not in seen and not _ANY_TASK.search(situation):
                 seen.add(situation)
                 yield situation

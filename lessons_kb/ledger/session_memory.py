@@ -18,11 +18,12 @@ from lessons_kb.model import Card, Event
 from lessons_kb.store.journal import SESSION_STATE, Journal
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
-DRAFT = "draft"
+DRAFT, LATE = "draft", "late"
 AGAIN, TITLES, START = "again", "titles", "start"
 """What a text that waits for the model is about; "declined" is what came with a call that the user
-declined, "again" the lessons of a session that was compacted."""
-OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES)
+declined, "again" the lessons of a session that was compacted, "late" the answer to an event whose
+deadline cut it off."""
+OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES, LATE)
 
 
 class GivenCard(NamedTuple):
@@ -191,6 +192,10 @@ class SessionMemory:
     """A prompt drops what is not about one of OUTLIVE_A_PROMPT."""
     named: list[str] = field(default_factory=list)
     """Titles of lessons given with an event that shows the user nothing."""
+    late_lines: list[str] = field(default_factory=list)
+    """What the user is told of events whose answers came late, and what these had for the user."""
+    late_told: bool = False
+    """The user was told, or is about to be, that lessons came late."""
     drafts: list[str] = field(default_factory=list)
     """Ids of this session's drafts since the last prompt: the next one tells the model of the
     newest and forgets them."""
@@ -352,7 +357,7 @@ _RECORDS: Mapping[str, type[Any]] = {
 _SINGLE_RECORDS: Mapping[str, type[Any]] = {"told": RepeatedAnswer, "stopping": StopOrder}
 _MANY = 500
 _MOST = {"served": 16, "brought": 64, "steps": 32, "matched": 8, "question_texts": 8}
-_MOST |= {"spawned": 8, "waiting": 8, "named": 8}
+_MOST |= {"spawned": 8, "waiting": 8, "named": 8, "late_lines": 8}
 """Field → how many of its entries are remembered."""
 
 

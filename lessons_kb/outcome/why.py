@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lessons_kb.brain.brain import Brain
@@ -23,7 +23,7 @@ from lessons_kb.ledger.given import (
 from lessons_kb.ledger.session_memory import read_memory
 from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
-from lessons_kb.store.journal import ASKED, Injection
+from lessons_kb.store.journal import ASKED, TITLE, Injection
 from lessons_kb.text.sanitize import shell_word
 
 _MAX_FILES = 3
@@ -89,6 +89,8 @@ class Why:
     """For the prompt: what was given, then what was held back."""
     later: tuple[Verdict, ...] = ()
     """Given since, in order: before a call that touches a guarded file, or after a compaction."""
+    named: tuple[Verdict, ...] = ()
+    """Named by title before a change: their files have better guards."""
     earlier: tuple[Verdict, ...] = ()
     """Given before this prompt and still in the session's context."""
     withheld: tuple[str, ...] = ()
@@ -203,9 +205,21 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
         tokens=tokens,
         verdicts=tuple(verdicts),
         later=tuple(later),
+        named=tuple(_find_named(members, shown)),
         earlier=tuple(tell(brain, row) for brain, row in before),
         withheld=_find_withheld(members, session),
     )
+
+
+def _find_named(brains: Sequence[Brain], shown: Sequence[str]) -> Iterator[Verdict]:
+    """Yield the cards of which a change of their file brought the title alone."""
+    for brain in brains:
+        prefix = f"{TITLE} {brain.alias}:"
+        for key in shown:
+            if key.startswith(prefix):
+                card, _, file = key.removeprefix(prefix).partition(":")
+                reason = f"guards {file}, which other lessons guard better: named by its title"
+                yield Verdict(id=card, given=False, how="file", reason=reason)
 
 
 def find_withheld_before(brains: Sequence[Brain], since: float) -> tuple[str, tuple[str, ...]]:

@@ -37,6 +37,7 @@ AGENT_FILES = frozenset(
 """Names of files that agents read by themselves."""
 READ_BY_AGENT = "agents read it by themselves"
 NEVER_ALONE = "no lesson is given; --context asks for notes alone"
+TITLE_ONLY = "the card says nothing beyond its title"
 OFFERED = "offered: "
 """How the reason of a hit begins whose title is offered."""
 
@@ -61,7 +62,7 @@ _EXCERPT_STEP = 50
 _EXCERPT_STEPS = 128
 """An excerpt is tried in sizes from one step of characters to this many."""
 
-WORDS = read_mapping("user_phrases.txt")
+WORDS = read_mapping("user_phrases.toml")
 """Language → name → words for the user."""
 _safe = lru_cache(maxsize=2048)(defang_line)
 
@@ -172,6 +173,9 @@ class _Block:
         for hit in hits:
             if not hit.passed:
                 self.withheld.append(hit)
+                continue
+            if hit.card.is_title_only:
+                self.withhold(hit, TITLE_ONLY)
                 continue
             best = max(best, hit.confidence)
             far = _odds(hit.confidence) < self.settings.weakest * _odds(best)

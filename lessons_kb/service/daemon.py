@@ -94,13 +94,7 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     who = hook_client.identity(dict(os.environb))
     try:
-        try:
-            path = hook_client.socket_path(who)
-        except OSError:
-            # Made here, checked there: whoever made it first, only a folder of our own is used.
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
-            path = hook_client.socket_path(who)
+        path = _make_place(who)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         lock = os.open(f"{path}.lock", flags, 0o600)
         try:
@@ -109,6 +103,7 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
         except BlockingIOError:
             pass  # another daemon holds the lock
         finally:
+            end_start()
             os.close(lock)
     except (OSError, LessonsError) as error:
         if not find_obstacle():
@@ -116,6 +111,24 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
         log_trouble("daemon", "start", str(error))
         return 1
     return 0
+
+
+def _make_place(who: bytes) -> str:
+    """Return where the socket belongs, in a folder that is made if need be. Raises OSError."""
+    try:
+        return hook_client.socket_path(who)
+    except OSError:
+        # Made here, checked there: whoever made it first, only a folder of our own is used.
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
+        return hook_client.socket_path(who)
+
+
+def end_start() -> None:
+    """Let hooks wait no longer for a daemon that was about to start."""
+    with contextlib.suppress(OSError):
+        who = hook_client.identity(dict(os.environb))
+        os.unlink(hook_client.starting_path(hook_client.socket_path(who)))
 
 
 _SAMPLE = 'fix the lesson\'s "token" key'
@@ -148,6 +161,7 @@ class _Daemon:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self._path)
             listener.listen(MAX_WAITING)
+            end_start()
             inode = os.stat(self._path).st_ino
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self._leave())
@@ -392,11 +406,16 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
     record = read_record()
     pause = PAUSE_SECONDS if record.get("failures", 0) >= MOST_FAILURES else AGAIN_SECONDS
     if abs(time.time() - record.get("tried", 0.0)) < pause:
+        if pause == PAUSE_SECONDS:
+            end_start()
         return False
     try:
         _write({**record, "tried": time.time()})
         kept = {n: environment[n] for n in _KEPT_VARIABLES if n in environment}
         asked = json.dumps([directory, environment.get("LESSONS_BRAIN", "")])
+        with contextlib.suppress(OSError):
+            _make_place(hook_client.identity(dict(os.environb)))
+        hook_client.begin_start(hook_client.identity(dict(os.environb)))
         process = start_detached(
             *("-I", "-m", "lessons_kb.service.daemon"),
             cwd=os.sep,

@@ -6,9 +6,9 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, require
@@ -66,6 +66,8 @@ class HookEvent:
     """The agent's own record, "" if there is none that we read."""
     again: bool = False
     """Another process may have noted it, and did not get to say anything."""
+    token: str = ""
+    """Names this event for every process that answers it."""
     repeats: bool = False
     """The agent forgets the answer with the model's next call, and asks for it again."""
     patience: float = 0.5
@@ -180,6 +182,14 @@ _ENDLESS = 1_000_000_000
 _NO_BRAINS = Brains((), directory="", project=None)
 
 
+class Held(NamedTuple):
+    """A card that refuses a call, and the file that it is about."""
+
+    root: str
+    card: str
+    file: str
+
+
 @dataclass(eq=False, kw_only=True)
 class Hook:
     """One event while it is answered."""
@@ -194,6 +204,8 @@ class Hook:
     """What lessons are due for, as the ledger calls it."""
     brains: Brains = _NO_BRAINS
     """The trusted brains, none before ``open_brains``."""
+    refused: list[Held] = field(default_factory=list)
+    """What this event was refused for."""
 
     def open_brains(self) -> Brains:
         """Open the trusted brains, once; each handler does this first.

@@ -73,7 +73,7 @@ def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> li
     found: list[Found] = []
     for place, (brain, hit, at_prompt) in enumerate(_search(brains, text, hook.state)):
         card, first = hit.card, place == 0
-        if card.checklist != (card.title,) or card.why:
+        if not card.is_title_only:
             own = names & find_names(_read(brain, card))
             nats = _weigh_names(brain, own)
             # The text is looked at once more only for what is about to be given.
@@ -216,7 +216,7 @@ def remind(brain: Brain, card: Card, directory: str, *, done: Container[str] = (
         title = f"{title[:-5]}…"
     text = head = f"Before this, once more: “{title}” ({place})"
     for item in card.checklist:
-        if item in done or item == card.title:
+        if item in done:
             continue
         line = f"\n- [ ] {defang_line(item)}"
         while text is head and estimate_tokens(text + line) > _MAX_TOKENS and len(line) > _LEAST:

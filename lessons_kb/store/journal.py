@@ -408,6 +408,9 @@ OFFER = "offer"
 GIVEN = "given"
 """How a session came by a card, unless it has it OPENED: in a block."""
 SESSION_STATE = "hook"
+TITLE, TITLES = "title", "titles"
+"""How what a session was shown begins of a card of which the title was given before a change, with
+brain, card and file behind it, and of a file whose cards were named, with the file."""
 """The ``part`` under which the table of guards' states keeps a session's memory, as JSON."""
 _DAY_SECONDS = 86_400
 _PRUNED_AT_ONCE = 5_000

@@ -16,7 +16,7 @@ from itertools import chain, groupby, pairwise
 
 import Stemmer
 
-from lessons_kb.data import read_mapping, read_words
+from lessons_kb.data import read_mapping, read_toml, read_words
 
 _OWN_VERSION = 2
 _MAJOR, _MINOR = map(int, Stemmer.version().split(".")[:2])
@@ -24,14 +24,14 @@ ANALYZER_VERSION = _OWN_VERSION * 10_000 + _MAJOR * 100 + _MINOR
 """Stored with an index, which is rebuilt when it differs: ours, and the stemmer's, for Snowball
 corrects its rules from time to time."""
 
-_ENGLISH = read_words("stemming_exceptions.txt")
-STOP_WORDS = _ENGLISH["stop words"]
+_ENGLISH = read_toml("stemming_exceptions.toml")
+STOP_WORDS = frozenset(_ENGLISH["stop words"].split())
 """English function words and politeness. Words that are code as well (else, let, try …) stay."""
 
-ONE_WORD_NAMES = _ENGLISH["one-word names"]
+ONE_WORD_NAMES = frozenset(_ENGLISH["one-word names"].split())
 """Written with a capital inside, yet one word: JavaScript is not about Java."""
 
-IRREGULAR = read_mapping("stemming_exceptions.txt")["irregular"]
+IRREGULAR = read_mapping("stemming_exceptions.toml")["irregular"]
 """Form → lemma, for what a suffix stemmer cannot see and failures are told in."""
 
 MAX_WORD = 64
@@ -57,7 +57,7 @@ _MARKS = "\u3001\u3002\u300c\u300d\u30fb\u2018\u2019\u201c\u201d\u2013\u2014\u21
 
 _BOUNDS = [
     bound
-    for first, last in read_mapping("bigram_scripts.txt")["ranges"].items()
+    for first, last in read_mapping("bigram_scripts.toml")["ranges"].items()
     for bound in (int(first, 16), int(last, 16) + 1)
 ]
 
@@ -71,11 +71,28 @@ def analyze(text: str) -> list[str]:
     South-East Asia: character bigrams of each run, a run of one character as it is; a Hangul
     run also its first character, where a noun of one syllable stands before its particle.
     """
+    return analyze_joined(text).split()
+
+
+def analyze_joined(text: str) -> str:
+    """Return the index terms of a text as `analyze` does, in one text with blanks between them."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         for mark in _MARKS:
             text = text.replace(mark, " ")
-    return list(chain.from_iterable(map(_TERMS.__getitem__, re.findall(_COMPOUND, text))))
+    return " ".join(filter(None, map(_CHUNKS.__getitem__, _split_at_spaces(text))))
+
+
+def _split_at_spaces(text: str) -> list[str]:
+    """Return the chunks of a text between ASCII white space, across which no compound reaches.
+
+    Other white space is a letter to the pattern of compounds.
+    """
+    if text.isascii():
+        return text.split()
+    for space in "\n\t\r":
+        text = text.replace(space, " ")
+    return text.split(" ")
 
 
 def find_neighbours(text: str) -> list[tuple[str, str]]:
@@ -121,6 +138,27 @@ class _Terms(dict[str, tuple[str, ...]]):
 
 
 _TERMS = _Terms()
+
+
+class _Chunks(dict[str, str]):
+    """Chunk of a text without white space → its terms with blanks between them.
+
+    To look a chunk up, its comma included, takes a tenth of the time of finding its compounds.
+    """
+
+    _SIZE = 50_000
+
+    def __missing__(self, chunk: str) -> str:
+        compounds = re.findall(_COMPOUND, chunk)
+        terms = " ".join(chain.from_iterable(map(_TERMS.__getitem__, compounds)))
+        if len(chunk) <= MAX_WORD:
+            if len(self) >= self._SIZE:
+                self.clear()
+            self[chunk] = terms
+        return terms
+
+
+_CHUNKS = _Chunks()
 
 
 def _terms_of(piece: str) -> list[str]:

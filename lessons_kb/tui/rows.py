@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import datetime as dt
 import os
 import re
@@ -515,13 +516,20 @@ class Key(NamedTuple):
     """Statuses of cards for which the bottom line names the key; () = all."""
 
 
-def _read_key(line: str) -> Key:
-    """Parse a line of ``manage_keys.txt``."""
-    keys, shown, act, word, description, tab, statuses = map(str.strip, line.split("|"))
-    return Key(keys, shown, act, word, description, tab, tuple(statuses.split()))
+def _read_key(row: Mapping[str, str]) -> Key:
+    """Return the key in a row of ``manage_keys.csv``."""
+    return Key(
+        row["keys"],
+        row["shown"],
+        row["act"],
+        row["word"],
+        row["help"],
+        row["tab"],
+        tuple(row["statuses"].split()),
+    )
 
 
-KEYS = tuple(map(_read_key, read_lines("manage_keys.txt")[1:]))
+KEYS = tuple(map(_read_key, csv.DictReader(read_lines("manage_keys.csv"))))
 """In the order of the help page."""
 ROW_ACTS = tuple(key.act for key in KEYS[:9])
 """Actions on the row under the cursor."""
@@ -570,7 +578,7 @@ def help_text() -> str:
         tab = f" ({key.tab})" if key.tab else ""
         if key.help:
             lines.append(f"{key.shown:>7}  {key.help}{tab}")
-    return "\n".join([*read_patterns("manage_texts.txt")["help"], "", *lines])
+    return "\n".join([*read_patterns("manage_texts.toml")["help"], "", *lines])
 
 
 class Board:

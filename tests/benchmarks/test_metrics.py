@@ -4,11 +4,18 @@ import math
 
 import pytest
 
-from benchmarks import gate, metrics, quality
+from benchmarks import metrics
 from benchmarks.data import Doc, Prompt, RetrievalSet
-from benchmarks.dedup import Pair, compute_auc, make_templated, measure_pairs, measure_templated
-from benchmarks.mine import Lesson, link, measure
+from benchmarks.drafting.mine import Lesson, link, measure
 from benchmarks.ours import open_ours
+from benchmarks.retrieval import gate, quality
+from benchmarks.retrieval.dedup import (
+    Pair,
+    compute_auc,
+    make_templated,
+    measure_pairs,
+    measure_templated,
+)
 from lessons_kb.mining.candidates import CommitFacts
 from lessons_kb.outcome.evaluation import evaluate
 from lessons_kb.relevance.evaluation_measures import Labelled

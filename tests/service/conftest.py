@@ -89,6 +89,12 @@ class Installation:
         )
         return [int(line) for line in found.stdout.split()]
 
+    def settle(self):
+        """Wait until no process answers an event any more: a client leaves before it ends."""
+        pattern = f"^{self.python} .*lessons_kb.service.fallback"
+        command = ["pgrep", "-f", pattern]
+        wait_until(lambda: not subprocess.run(command, capture_output=True).stdout)
+
     def start(self):
         self.prompt("the first")
         return wait_until(self.status)

@@ -284,7 +284,7 @@ def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
     """Return the values for the key at a cursor."""
     kinds, key = CompletionItemKind, KEYS.get(cursor.key)
     if (cursor.parent, cursor.key) == ("detect", "language"):
-        names = sorted(set(read_mapping("languages.txt")["extensions"].values()))
+        names = sorted(set(read_mapping("languages.toml")["extensions"].values()))
         return [(name, "", kinds.EnumMember) for name in names]
     if cursor.key == "paths" or (cursor.parent, cursor.key) == ("detect", "files"):
         return _find_paths(file, cursor.typed)
