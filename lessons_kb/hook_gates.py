@@ -76,7 +76,8 @@ class Form(NamedTuple):
 
     def event(self, payload: Mapping[str, Any]) -> str:
         """Return the event's name as the agent's table spells it."""
-        return name_event(payload, self.data["events"], self.data["renamed"], self.data["event_keys"])
+        data = self.data
+        return name_event(payload, data["events"], data["renamed"], data["event_keys"])
 
 
 class Call(NamedTuple):
