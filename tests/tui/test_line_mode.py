@@ -36,7 +36,7 @@ def test_a_session(talk, golden, root):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_done_is_said(talk):
+def test_an_impossible_command_is_reported(talk):
     wrong = {
         "dance": "unknown command 'dance'; see `help`",
         "bump": "bump needs a number",
