@@ -13,7 +13,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.agents.table import AGENTS, SILENCED, Agent
@@ -27,6 +26,7 @@ from lessons_kb.text.json_objects import find_objects
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, shorten
 from lessons_kb.trial.runs import PROMPT
+from lessons_kb.values import frozen
 
 _SILENT = {SILENCED: "0", "LESSONS_DAEMON": "0"}
 """Variables with which our own hooks print and record nothing."""
@@ -37,7 +37,7 @@ _MESSAGE_KEYS = ("result", "message", "error", "response", "text")
 """Keys of an agent's JSON output that have text for the user."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class HeadlessAgent:
     """The program that the user named: an agent, or any program that reads a prompt from stdin."""
 
@@ -122,7 +122,7 @@ class HeadlessAgent:
         return _Call(words=words, cwd=cwd, environment=environment, stdin=stdin)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Call:
     """One run of an agent, with every placeholder filled in."""
 

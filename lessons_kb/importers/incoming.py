@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
+from lessons_kb.values import frozen
 
 SITUATION, MISTAKE, CAUSE = "Situation", "Mistake / Risk", "Root Cause"
 FIX, PREVENTION = "Fix", "Prevention Checklist"
@@ -16,7 +16,7 @@ SECTIONS = (SITUATION, MISTAKE, CAUSE, FIX, PREVENTION)
 """Headings in the order of a card."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Incoming:
     """A lesson from another system."""
 
@@ -52,7 +52,7 @@ class Incoming:
     """The whole exported file, which is then written unchanged; "" for other systems."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class PassedOver:
     """A part of the source that does not become a card, and the reason."""
 
@@ -61,7 +61,7 @@ class PassedOver:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Imported:
     """The content of one source."""
 

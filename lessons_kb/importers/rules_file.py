@@ -32,6 +32,7 @@ from lessons_kb.importers.incoming import (
 from lessons_kb.importers.labelled_lessons import LabelledLesson, read_labelled_lessons
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
+from lessons_kb.values import frozen
 
 ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
@@ -77,7 +78,7 @@ _COMMON = 0.15
 """A name in more than this share of a file's rules is not specific to any of them."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class AgentRule:
     """One rule, word for word."""
 
@@ -119,7 +120,7 @@ class _Node:
     """(level, text) of the headings and the lead above it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class RulesFile:
     """A rules file and its rules."""
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
@@ -27,9 +27,11 @@ from lessons_kb.ledger.lesson_effect import Effect
 from lessons_kb.mining.draft_text import EVIDENCE, FIX, SITUATION, split_evidence
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.outcome.stats import Stats
-from lessons_kb.render import age, finding_line
+from lessons_kb.render import finding_line
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.text.sanitize import clean, clean_line, shorten
+from lessons_kb.text.times import age
+from lessons_kb.values import frozen
 from lessons_kb.writers.complete import NOT_SHOWN
 
 _MAX_SHOWN, _MAX_RAW = 20_000, 4_000
@@ -69,7 +71,7 @@ DRAFT_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Row:
     """One line of a list."""
 
@@ -139,7 +141,7 @@ ORDERS: Mapping[str, Callable[[Row], str | int]] = {
 """Order, named after a column → sort key."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Preview:
     """The preview of a row."""
 
@@ -254,7 +256,7 @@ def _read_header_entries(header: str) -> list[str]:
     return entries
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Outcome:
     """The outcome of an action: a line for the user, and the changes to the lists."""
 

@@ -13,7 +13,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.agents.install.edit_json import (
@@ -29,6 +28,7 @@ from lessons_kb.agents.table import AGENTS, Agent
 from lessons_kb.errors import InputError
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import shown
+from lessons_kb.values import frozen
 
 WRITTEN = "Written by `lessons install"
 """Every file that is ours as a whole contains this text."""
@@ -215,7 +215,7 @@ MCP_HOOKS = tuple(name for name, row in AGENTS.items() if row.mcp_fields)
 """Agents whose hooks can call a tool of a running MCP server."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Entries:
     """The names of our two programs: absolute paths, or bare names in a committed file."""
 
@@ -223,7 +223,7 @@ class Entries:
     server: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Request:
     """An installation: for which agent, in which scope, and with which parts."""
 
@@ -241,7 +241,7 @@ class Request:
     entries: Entries
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Piece:
     """One part of ours in a file."""
 
@@ -253,7 +253,7 @@ class Piece:
     value: Any
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Target:
     """One file, and our parts in it."""
 

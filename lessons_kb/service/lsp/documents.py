@@ -8,7 +8,7 @@ import pathlib
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, takewhile
 from operator import eq, is_not
 from typing import NamedTuple
@@ -27,8 +27,9 @@ from lsprotocol.types import (
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import untrusted_hint
+from lessons_kb.cards.file_kinds import kind_of
 from lessons_kb.cards.keys import canonical
-from lessons_kb.cards.parse import kind_of, parse_card
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.collection.cards import read_file
 from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted
 from lessons_kb.library import Library
@@ -37,6 +38,7 @@ from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.store.files import relative
 from lessons_kb.store.locations import git_top
 from lessons_kb.store.scan import SUFFIXES
+from lessons_kb.values import frozen
 
 
 class Text:
@@ -104,7 +106,7 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class OpenDocument:
     """One version of an open document."""
 
@@ -201,7 +203,7 @@ _PATIENCE = 0.2
 """Seconds that a refresh waits for another writer."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class CardFile:
     """A Markdown file of a brain, saved or not yet, or a draft that waits for a review."""
 
@@ -222,7 +224,7 @@ class CardFile:
         return parse_card(text, path=self.id, folders=self.brain.settings.folders)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class SourceFile:
     """Any other file of a project to which a trusted brain applies."""
 
@@ -382,7 +384,7 @@ _LONGEST_HEADER = 2_000
 """The end of a header is searched for in this many lines."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Cursor:
     """What can be completed at a position in a card."""
 
