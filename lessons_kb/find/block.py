@@ -13,8 +13,8 @@ from lessons_kb.config import PreflightSettings, Settings
 from lessons_kb.find.search import HIT_LIMIT, Found, complete_query, find_hits
 from lessons_kb.ledger.given import (
     Homes,
-    find_held,
     find_known,
+    find_no_offer_reason,
     is_in_context,
     note_given,
     note_offered,
@@ -199,7 +199,7 @@ def _make_offers(nearest: Settings, homes: Homes, options: RetrievalOptions) -> 
         return place(homes[hit.brain, hit.card.id], hit) if place else shown_name(hit)
 
     def find_reason(hit: Hit) -> str:
-        return find_held(homes[hit.brain, hit.card.id], session, hit, least)
+        return find_no_offer_reason(homes[hit.brain, hit.card.id], session, hit, least)
 
     return Offers(least=least, place=find_place, titled=options.titled, held=find_reason)
 
