@@ -434,6 +434,21 @@ class Refresh:
     """How many of them the limit has cut off."""
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Look:
+    """A scan that was made before the writer's lock was taken."""
+
+    state: State
+    """The commit that was there."""
+    scan: Scan
+    started: int
+    """In nanoseconds; what changed since may be missing."""
+
+    def has_settings(self, head: str) -> bool:
+        """Return whether it was made by the settings of now, which ``head`` is the signature of."""
+        return self.scan.manifest.startswith(head) and self.state.manifest.startswith(head)
+
+
 Entries = list[tuple[int, CatalogueEntry]]
 """What was read of files, by their numbers."""
 
@@ -458,13 +473,16 @@ def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
     bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do).
     """
     began, state = time.monotonic(), index.state
+    look: _Look | None = None
     limit, progress, rebuild = how.get("limit"), how.get("progress"), how.get("rebuild", False)
     if state is None or not index.current:
         first = how.get("first")
         limit = limit if first is None else first
     elif not rebuild:
         settings = settings_from_dict(state.settings)
+        started = time.time_ns()
         seen = scan_brain(index.root, settings, state.ignored, last=state)
+        look = _Look(state=state, scan=seen, started=started)
         index.silent = seen.silent
         found = seen.manifest, seen.silent, seen.beyond
         if found == (state.manifest, state.silent, state.beyond):
@@ -479,7 +497,7 @@ def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
         if refused:
             return Refresh(files=0, stale=refused)
         run = _Run(index, limit, how.get("workers", 1), progress or (lambda _done, _all: None))
-        done = run.run(rebuild=rebuild)
+        done = run.run(look, rebuild=rebuild)
     return replace(done, seconds=time.monotonic() - began)
 
 
@@ -506,8 +524,11 @@ class _Run:
     workers: int
     progress: Callable[[int, int], None]
 
-    def run(self, *, rebuild: bool) -> Refresh:
-        """Do the work; batches already committed stay when a later one fails."""
+    def run(self, look: _Look | None, *, rebuild: bool) -> Refresh:
+        """Do the work; batches already committed stay when a later one fails.
+
+        The files are scanned, unless a ``look`` at them holds for the state and settings of now.
+        """
         head = settings_signature(self.index.root)
         settings, _origins = read_settings(self.index.root)
         ignored = read_ignored(self.index.root)
@@ -518,10 +539,14 @@ class _Run:
         same_rules = old.index == settings.index and old.folders == settings.folders
         if rebuild or state is None or not (same_rules and self.index.current):
             state = self._new_generation(state, settings)
+        holds = look is not None and look.state is state and look.has_settings(head)
         state = replace(state, settings=as_data(settings), ignored=ignored)
 
-        started = time.time_ns()
-        seen = scan_brain(self.index.root, settings, ignored, last=state)
+        if look is not None and holds:
+            started, seen = look.started, look.scan
+        else:
+            started = time.time_ns()
+            seen = scan_brain(self.index.root, settings, ignored, last=state)
         self.index.silent = seen.silent
         if not seen.manifest.startswith(head):
             started = 0  # settings changed while we looked: vouch for nothing
