@@ -23,6 +23,7 @@ class Work(NamedTuple):
 
 
 _WORK = {
+    "commands": Work("speed.commands", "time and memory of each command, beside another build"),
     "speed": Work("speed.speed", "time and memory beside a bare interpreter"),
     "quality": Work("retrieval.quality", "ranking beside plain retrieval tools"),
     "cluster": Work("retrieval.cluster", "order of the cluster's engine beside the reference"),
@@ -51,6 +52,9 @@ _WORK = {
     "diet": Work(
         "judgement.diet",
         "rules files taken apart, beside readers' verdicts; whether moved rules arrive",
+    ),
+    "real_text": Work(
+        "judgement.real_text", "what the cards of real repositories say once they are read"
     ),
     "lsp": Work(
         "speed.lsp", "the language server beside `lint` and `detect`, and how soon it answers"
@@ -134,6 +138,14 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--write", action="store_true", help="write the prompts")
         if name == "diet":
             command.add_argument("folders", nargs="*", metavar="FOLDER", help="of rules files")
+        if name == "real_text":
+            command.add_argument(
+                "folders",
+                nargs="*",
+                metavar="NAME=CLONE:PATH",
+                help="clone of a repository, and its folder or its file of lessons",
+            )
+            command.add_argument("--against", metavar="CHECKOUT", help="compare with this one")
         if name in ("tables", "mine", "redaction", "writers"):
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
@@ -156,6 +168,15 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="NAME=CLONE",
                 help="clone of the repository that a brain is from: compound, kitcn, plate",
             )
+        if name == "commands":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
+            command.add_argument(
+                "--typer",
+                action="append",
+                default=[],
+                metavar="PYTHON",
+                help="interpreter with another version of typer, for its row; repeatable",
+            )
         if name == "load":
             command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
             command.add_argument("--sessions", type=int, default=0, help="of each build and load")
@@ -173,7 +194,7 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="A,B",
                 help="cold, warm: whether a daemon runs when the session begins; default: both",
             )
-        if name == "speed":
+        if name in ("commands", "speed"):
             command.add_argument(
                 "--rows", metavar="A,B", help="only rows whose name begins with one of these"
             )

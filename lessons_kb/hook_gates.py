@@ -52,8 +52,6 @@ _NOT_PLAIN = re.compile(r"[;&|<>$`\n\\'\"(){}*?\[\]!#~]")
 _WIDE = re.compile(r"(?:^|[\s/])(?:\.{1,2}|\*[^\s]*)/?(?:\s|$)")
 """A word of a command that may stand for any file."""
 _HINT = re.compile(r"\(\?#([^)]*)\)")
-_BELOW = "ps_d"
-"""Group of a glob that is set where a path lies below what the glob names."""
 _CARD_SUFFIXES = (".md", ".markdown")
 
 
@@ -78,7 +76,8 @@ class Form(NamedTuple):
 
     def event(self, payload: Mapping[str, Any]) -> str:
         """Return the event's name as the agent's table spells it."""
-        return name_event(payload, self.data["events"], self.data["renamed"], self.data["told_by"])
+        data = self.data
+        return name_event(payload, data["events"], data["renamed"], data["event_keys"])
 
 
 class Call(NamedTuple):
@@ -166,14 +165,14 @@ def name_event(
     payload: Mapping[str, Any],
     events: Iterable[str],
     renamed: Mapping[str, str],
-    told_by: Mapping[str, str],
+    event_keys: Mapping[str, str],
 ) -> str:
     """Return the name of an event as one agent's table spells it."""
     name = first_text(payload, EVENT_KEYS)
     if name in events:
         return name
     if not name:
-        return next((event for key, event in told_by.items() if key in payload), "")
+        return next((event for key, event in event_keys.items() if key in payload), "")
     other = name[:1].swapcase() + name[1:]
     return other if other in events else renamed.get(name, name)
 
@@ -698,16 +697,19 @@ def _may_touch(command: str, globs: Sequence[Sequence[Any]]) -> bool:
 
 def match_globs(globs: Sequence[Sequence[Any]], path: str) -> bool:
     """Return whether compiled globs match a path, by the rules of ``text.patterns.match_globs``."""
-    above: bool | None = None
+    path = path.removeprefix("./")
+    if all(include for _source, include in globs):
+        return any(re.search(source, path) for source, _include in globs)
+    ends = [place + 1 for place, sign in enumerate(path) if sign == "/" and place + 1 < len(path)]
+    return any(_decide(globs, path[:end]) for end in [*ends, len(path)])
+
+
+def _decide(globs: Sequence[Sequence[Any]], path: str) -> bool:
+    """Return whether the last glob that names this very path includes it."""
     for source, include in reversed(globs):
-        found = re.search(source, path)
-        if found is None:
-            continue
-        place = _BELOW if _BELOW in found.re.groupindex else ""
-        if not place or not 0 < found.end(place) < len(path):
+        if re.fullmatch(source, path):
             return bool(include)
-        above = bool(include) if above is None else above
-    return bool(above)
+    return False
 
 
 def _find_by_pattern(

@@ -14,7 +14,7 @@ import yaml
 from markdown_it import MarkdownIt
 
 import lessons_kb
-from lessons_kb.cli.main import COMMANDS
+from lessons_kb.cli.command_table import SUMMARIES
 from lessons_kb.config import DEFAULTS
 from lessons_kb.store.user_settings import JudgeSettings
 from tests.kit import ROOT, load_script
@@ -53,7 +53,7 @@ def test_the_settings_of_other_programs_call_commands_that_exist():
     lines = [step["run"] for step in steps if step.get("run", "").startswith("lessons ")]
     for line in lines:
         words = line.replace("--brain .", "").split()
-        assert words[1] in COMMANDS, line
+        assert words[1] in SUMMARIES, line
     assert len(lines) == 3
 
 
@@ -97,7 +97,13 @@ def test_what_is_named_in_backticks_exists():
     assert {(file, name) for file, name in named if not is_ours(name)} == set()
 
 
-@pytest.mark.parametrize("page", sorted(PACKAGE.glob("data/*.txt")), ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    sorted(
+        [*PACKAGE.glob("data/*.txt"), *PACKAGE.glob("data/*.toml"), *PACKAGE.glob("data/*.csv")]
+    ),
+    ids=lambda page: page.name,
+)
 def test_a_table_of_data_says_who_reads_it(page):
     head = page.read_text("utf-8")[:500].replace("\n# ", " ").partition("Read by ")[2]
     for name in re.findall(r"[a-z_]+(?:/[a-z_]+)+\.py", head):

@@ -27,7 +27,7 @@ from lessons_kb.agents.install.settings_files import (  # noqa: E402
 )
 from lessons_kb.agents.table import AGENTS  # noqa: E402
 from lessons_kb.cards.keys import KEYS, MAX_OCCURRENCES  # noqa: E402
-from lessons_kb.cards.sections import HEADINGS  # noqa: E402
+from lessons_kb.cards.sections import HEADINGS, LABELS  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402
 from lessons_kb.config import DEFAULTS, flat_settings  # noqa: E402
 
@@ -140,7 +140,7 @@ def _argument(argument: object) -> str:
 
 
 def _metavar(argument: object) -> str:
-    return (argument.metavar or argument.name.upper()).strip("[]")
+    return (argument.metavar or argument.name.upper()).removesuffix("...").strip("[]")
 
 
 def _prose(text: str) -> str:
@@ -194,12 +194,20 @@ def _card_keys() -> list[str]:
             for n, k in foreign
         ],
     )
-    lines.append("Sections, by level-2 heading; letter case does not matter:\n")
+    lines.append(_SECTIONS)
     rows = []
-    for tiers in HEADINGS.values():
+    for role, tiers in HEADINGS.items():
         first, *others = [f"{name[:1].upper()}{name[1:]}" for tier in tiers for name in tier]
-        rows.append((f"**{first}**", ", ".join(others)))
-    return [*lines, *_table(("section", "also"), rows)]
+        labels = [label.capitalize() for label, meaning in LABELS.items() if meaning == role]
+        rows.append((f"**{first}**", ", ".join(others), ", ".join(labels)))
+    return [*lines, *_table(("section", "other headings", "bold labels"), rows)]
+
+
+_SECTIONS = """\
+Sections, by headings of level 2 or 3; letter case does not matter, and what follows a bracket, an
+ampersand, a colon or a dash may differ. A bold label at the start of a paragraph or of a list item
+(`**Rule**: …`) stands for a heading. `Applies to` as a label gives `paths`:
+"""
 
 
 def _form(key: object) -> str:
@@ -232,7 +240,7 @@ def _agents() -> list[str]:
         rows.append(
             (
                 f"`{name}`",
-                agent.seen or "by documents",
+                agent.tested_version or "by documents",
                 *("yes" if moment in carries else "–" for moment in MOMENTS[:3]),
                 "yes" if any(agent.events[e] == "stop" for e in agent.lines_at) else "–",
                 "yes" if agent.asks_at else "–",

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.cards.check_header import check_header
+from lessons_kb.cards.file_kinds import in_mapped_folder, is_note_name, kind_of
 from lessons_kb.cards.keys import Split, canonical, find, read_keys, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import (
@@ -16,6 +18,7 @@ from lessons_kb.cards.sections import (
     normal_newlines,
     one_line,
     read_checklist,
+    read_paths,
     read_sections,
     read_topics,
     read_why,
@@ -24,42 +27,10 @@ from lessons_kb.cards.sections import (
 from lessons_kb.model import KINDS, NOTE, Card, Document, Finding
 from lessons_kb.text.sanitize import without
 
-
-def kind_of(path: str, folders: Mapping[str, str]) -> str:
-    """Return lesson, playbook, qa-finding or note for a POSIX path relative to its brain.
-
-    ``folders`` maps folders (one name or several, such as ``docs/solutions``) to kinds; a folder
-    counts wherever it lies on the path, in any case, and the deepest one wins, of two that end at
-    the same place the longer. ``README``, ``index`` and ``_*`` files are always notes.
-    """
-    *parts, name = path.casefold().split("/")
-    if is_note_name(name):
-        return NOTE
-    best, kind = (0, 0), NOTE
-    for folder, folder_kind in (*zip(KINDS, KINDS, strict=True), *folders.items()):
-        mapped = folder.casefold().strip("/").split("/")
-        size = len(mapped)
-        for end in range(len(parts), size - 1, -1):
-            if parts[end - size : end] == mapped:
-                if (end, size) > best:
-                    best, kind = (end, size), folder_kind
-                break
-    return kind
-
-
-def is_note_name(name: str) -> bool:
-    """Return whether a file of this name is about its folder and never a card in it."""
-    return name.startswith("_") or name.casefold().partition(".")[0] in ("readme", "index")
-
-
-def in_mapped_folder(path: str, folders: Mapping[str, str]) -> bool:
-    """Return whether a file lies in a folder of cards, whatever its own name."""
-    folder = path.rpartition("/")[0]
-    return kind_of(f"{folder}/card.md", folders) != NOTE
-
-
 _HEAD = 4_000
 """Characters in which the title of a note is looked for first."""
+_HEADERS_OF_CARDS = ("unreadable-header", "toml-header", "dashes-header")
+"""Rules about what looks like a header and may well be something else in a note."""
 _MARKERS = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
 _CONFLICT = (
     *("conflict-markers", "unresolved conflict markers from a merge"),
@@ -122,8 +93,9 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     if kind == NOTE:
         # Many notes begin with a thematic break; that is no header gone wrong.
         softened = [replace(problem, level="warning") for problem in reading.problems]
-        softened = [problem for problem in softened if problem.rule != "unreadable-header"]
+        softened = [problem for problem in softened if problem.rule not in _HEADERS_OF_CARDS]
         return replace(_note(path, split, values), findings=_place(softened, path, first))
+    problems += check_header(split, reading.entries)
     findings = _place([*reading.problems, *problems, *_find_conflict(split, first)], path, first)
     if reading.reader == "none":
         return Document(card=None, fields={}, findings=findings, body=split.body)
@@ -131,13 +103,10 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     sections = read_sections(normal_newlines(split.body))
     # A header may have a title that cannot be read.
     lost = lines.get("title") in [one.line for one in problems] and not sections.title
-    lost, title_line = lost and "title" not in values, 1
-    if "title" in values:
-        title_line = first + lines["title"]
-    elif sections.title:
-        title_line = split.body_line + sections.title_line
+    lost = lost and "title" not in values
     values.setdefault("title", sections.title or _stem(path))
     values["topics"] = values.get("topics") or read_topics(sections)
+    values["paths"] = values.get("paths") or read_paths(sections)
     checklist = read_checklist(sections)
     items = checklist.items
     patterns = tuple(item.shown_by for item in items)
@@ -145,7 +114,7 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         id=path,
         kind=kind,
         why=read_why(sections),
-        checklist=tuple(item.text for item in items) or (values["title"],),
+        checklist=tuple(item.text for item in items),
         shown_by=patterns if any(patterns) else (),
         conditional=checklist.conditional,
         template=not items and not values.get("detect") and (lost or is_unfilled(split.body)),
@@ -156,7 +125,7 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         fields=_fields(card, split.body, sections, search),
         findings=findings,
         body=split.body,
-        checklist_lines=tuple(split.body_line + item.line for item in items) or (title_line,),
+        checklist_lines=tuple(split.body_line + item.line for item in items),
         key_lines={name: first + line for name, line in lines.items()},
         body_line=split.body_line,
     )

@@ -17,7 +17,8 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import CHANGES
 from lessons_kb.calls.parse_call import kind_of_tool
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.collection.cards import Cards, today
+from lessons_kb.collection.card_edits import today
+from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.exchange import card_text, find_rules_files
 from lessons_kb.collection.near_duplicates import PROPOSED, similarity
 from lessons_kb.errors import CardNotFound, InputError, LessonsError
@@ -50,6 +51,7 @@ from lessons_kb.store.trash import digest
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.transcripts.session_records import CALL, PROMPT, mapping
+from lessons_kb.values import frozen
 
 _FOLDERS_OF_AGENTS = (".claude", ".github", ".cursor", ".gemini")
 _FORBIDDEN = re.compile(rf"(?:{NEGATIVE.pattern})[^.;\n`]{{0,40}}`([^`\n]{{4,}})`", re.IGNORECASE)
@@ -80,7 +82,7 @@ class Diet:
     """The project's files."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class NewCard:
     """A card that a diet makes."""
 

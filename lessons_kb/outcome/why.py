@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -23,8 +23,9 @@ from lessons_kb.ledger.given import (
 from lessons_kb.ledger.session_memory import read_memory
 from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
-from lessons_kb.store.journal import ASKED, Injection
+from lessons_kb.store.journal import ASKED, TITLE, Injection
 from lessons_kb.text.sanitize import shell_word
+from lessons_kb.values import frozen
 
 _MAX_FILES = 3
 _LOOKED_AT = 200
@@ -48,7 +49,7 @@ _RULES = (
 NOTED, UNNOTED, DRY = "noted", "unnoted", "dry"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Verdict:
     """One card and what became of it."""
 
@@ -73,7 +74,7 @@ class Verdict:
         return self.reason.startswith(OFFERED)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Why:
     """What one prompt brought, and what its session was given until the next one."""
 
@@ -89,6 +90,8 @@ class Why:
     """For the prompt: what was given, then what was held back."""
     later: tuple[Verdict, ...] = ()
     """Given since, in order: before a call that touches a guarded file, or after a compaction."""
+    named: tuple[Verdict, ...] = ()
+    """Named by title before a change: their files have better guards."""
     earlier: tuple[Verdict, ...] = ()
     """Given before this prompt and still in the session's context."""
     withheld: tuple[str, ...] = ()
@@ -203,9 +206,21 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
         tokens=tokens,
         verdicts=tuple(verdicts),
         later=tuple(later),
+        named=tuple(_find_named(members, shown)),
         earlier=tuple(tell(brain, row) for brain, row in before),
         withheld=_find_withheld(members, session),
     )
+
+
+def _find_named(brains: Sequence[Brain], shown: Sequence[str]) -> Iterator[Verdict]:
+    """Yield the cards of which a change of their file brought the title alone."""
+    for brain in brains:
+        prefix = f"{TITLE} {brain.alias}:"
+        for key in shown:
+            if key.startswith(prefix):
+                card, _, file = key.removeprefix(prefix).partition(":")
+                reason = f"guards {file}, which other lessons guard better: named by its title"
+                yield Verdict(id=card, given=False, how="file", reason=reason)
 
 
 def find_withheld_before(brains: Sequence[Brain], since: float) -> tuple[str, tuple[str, ...]]:

@@ -18,6 +18,7 @@ from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_par
 from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter
+from lessons_kb.values import frozen
 
 LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
 LESSONS_CLOSE = "[/ACTIVE LESSONS]"
@@ -37,6 +38,7 @@ AGENT_FILES = frozenset(
 """Names of files that agents read by themselves."""
 READ_BY_AGENT = "agents read it by themselves"
 NEVER_ALONE = "no lesson is given; --context asks for notes alone"
+TITLE_ONLY = "the card says nothing beyond its title"
 OFFERED = "offered: "
 """How the reason of a hit begins whose title is offered."""
 
@@ -61,7 +63,7 @@ _EXCERPT_STEP = 50
 _EXCERPT_STEPS = 128
 """An excerpt is tried in sizes from one step of characters to this many."""
 
-WORDS = read_mapping("user_phrases.txt")
+WORDS = read_mapping("user_phrases.toml")
 """Language → name → words for the user."""
 _safe = lru_cache(maxsize=2048)(defang_line)
 
@@ -71,7 +73,7 @@ def shown_name(hit: Hit) -> str:
     return f"{hit.brain}:{hit.card.id}" if hit.brain else hit.card.id
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Offers:
     """Which cards a block may offer by their titles, for the agent to open."""
 
@@ -172,6 +174,9 @@ class _Block:
         for hit in hits:
             if not hit.passed:
                 self.withheld.append(hit)
+                continue
+            if hit.card.is_title_only:
+                self.withhold(hit, TITLE_ONLY)
                 continue
             best = max(best, hit.confidence)
             far = _odds(hit.confidence) < self.settings.weakest * _odds(best)

@@ -28,7 +28,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from glob import has_magic, iglob
 
@@ -82,11 +82,13 @@ from lessons_kb.session.turn_lessons import (
     tell_after,
     tell_before,
 )
+from lessons_kb.store.journal import TITLE, TITLES
 from lessons_kb.store.refusals import Refusals
 from lessons_kb.store.scan import signature
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.patterns import compile_globs, find_line, match_globs
 from lessons_kb.text.redact import excerpt, redact_short
+from lessons_kb.values import frozen
 
 _CHANGES = ("edit", "create", "remove")
 _MAX_FILES = 50
@@ -105,7 +107,7 @@ _PROCEED = "Approve to go on, or decline to leave {} as {}."
 _NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Concern:
     """A card that is about a call: it guards files of it, or describes a mistake that it makes."""
 
@@ -129,9 +131,10 @@ class _Concern:
 def answer(hook: Hook) -> Answer:
     """Refuse a call, have the user asked, or give the cards about it: see the table above.
 
-    Those are the cards whose ``paths`` match (see ``_drop_vague``), those whose mistake the call is
-    about to make, with its lines, and those that its text is surely about; in short where the
-    session has them. A call that the model makes after it was told to stop ends the turn.
+    Those are the best of the cards whose ``paths`` match (see ``_choose_guards``), those whose
+    mistake the call is about to make, with its lines, and those that its text is surely about; in
+    short where the session has them. A call that the model makes after it was told to stop ends
+    the turn.
     """
     brains, event = hook.open_brains(), hook.event
     if line := _take_stop(hook):
@@ -157,8 +160,9 @@ def answer(hook: Hook) -> Answer:
     told_from = brains.members[0].root if event.posted else event.directory
     limits = read_limits(brains)
     known = find_known(limits.reinject_after, event.context_id)
-    concerns = _drop_vague(concerns, known, hook.scope if call.place else "")
+    concerns, others = _choose_guards(concerns, known, hook.scope if call.place else "")
     concerns = [one for one in concerns if not is_kept_back(hook, one.brain, one.card)]
+    others = [one for one in others if not is_kept_back(hook, one.brain, one.card)]
     more = [one for one in late if not is_in_context(known, *one)][MOST - hook.state.late :]
     late = [one for one in late if one not in more and not is_kept_back(hook, *one)]
     gates = [one for one in concerns if one.mistake or not _is_heeded(one.card, call)]
@@ -176,7 +180,8 @@ def answer(hook: Hook) -> Answer:
             marks = ("", *mark_matches(before))
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
         block, texts = _tell(hook, state, limits, concerns, late, told_from, done)
-        texts = [(GUARD, ruling.refusal), *texts, (GUARD, ruling.context)]
+        named = _name_others(hook, state, others, told_from)
+        texts = [(GUARD, ruling.refusal), *texts, (GUARD, named), (GUARD, ruling.context)]
         message = state.deliver(texts, can)  # the reason of a refusal, or context
         if message and ruling.question and event.id:
             state.question_texts.append(QuestionText(event.id, message))
@@ -254,26 +259,41 @@ def _claim(hook: Hook, state: SessionMemory, concern: _Concern) -> bool:
     return is_new
 
 
-def _drop_vague(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
-    """Leave out the cards of which nothing but a glob speaks that says little of one of them.
+def _choose_guards(
+    concerns: Sequence[_Concern], known: Known, scope: str
+) -> tuple[list[_Concern], list[_Concern]]:
+    """Return the cards that a call brings, and those of which the title is enough.
 
-    It says enough where it names a few files, and few cards guard one so. Without ``scope`` the
-    files that a wildcard stands for are not looked at: many.
+    Of the cards whose globs name a few files the best MOST are brought, and the others named: the
+    file with most lessons must not be the one that is guarded least. A glob that stands for many
+    files is no reason by itself. Without ``scope`` the files that a wildcard stands for are not
+    looked at: many.
     """
-    narrow = [
-        one
-        for one in concerns
-        if any(_names_few(pattern, scope) for pattern in one.card.paths)
-        and one.card.checklist != (one.card.title,)
-    ]
-    return [
+    narrow = [one for one in concerns if not one.card.is_title_only and _is_narrow(one, scope)]
+    narrow.sort(key=_rank_guard)
+    best = narrow[:MOST]
+    brought = [
         one
         for one in concerns
         if one.mistake
         or one.card.gate != NO_GATE
         or is_in_context(known, one.brain, one.card)
-        or (one in narrow and len(narrow) <= MOST)
+        or one in best
     ]
+    return brought, [one for one in narrow if one not in brought]
+
+
+def _is_narrow(concern: _Concern, scope: str) -> bool:
+    """Return whether a glob of a card names a file of the call, or stands for a few."""
+    return any(_names_few(pattern, scope) for pattern in concern.card.paths)
+
+
+def _rank_guard(concern: _Concern) -> tuple[object, ...]:
+    """Return what puts the cards of one file in order, the best first."""
+    card = concern.card
+    plain = {pattern.removeprefix("./").lstrip("/") for pattern in card.paths}
+    names_it = any(file in plain for file in concern.files)
+    return -SEVERITIES.index(card.severity), -card.occurrences, not names_it, card.id
 
 
 def _names_few(pattern: str, scope: str) -> bool:
@@ -379,6 +399,28 @@ def _tell(
     return block, [*texts, (BLOCK, block.text), *((GUARD, text) for text in reminders.values())]
 
 
+def _name_others(
+    hook: Hook, state: SessionMemory, others: Sequence[_Concern], directory: str
+) -> str:
+    """Return the titles of further cards that guard the files, once per file and session."""
+    said = {remark.key for remark in state.shown}
+    new = [one for one in others if any(f"{TITLES} {file}" not in said for file in one.files)]
+    if not new:
+        return ""
+    event = hook.event
+    prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
+    files = dict.fromkeys(file for one in new for file in one.files)
+    keys = [f"{TITLES} {file}" for file in files]
+    keys += [f"{TITLE} {key}" for one in new for key in one.files.values()]
+    state.shown += [Remark(event.id, key, prompt) for key in keys]
+    cards = [name_card(one.brain, one.card, directory) for one in new[:_MAX_NAMED]]
+    more = f"; and {len(new) - _MAX_NAMED} more" if len(new) > _MAX_NAMED else ""
+    names = ", ".join(map(show_path, [*files][:_MAX_NAMED]))
+    return (
+        f"More lessons about {names}; open those that concern the change: {'; '.join(cards)}{more}"
+    )
+
+
 def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[str]:
     """Return the items that this turn shows as done, of the cards that the session has."""
     had = [one[1] for one in cards if is_in_context(known, *one)]
@@ -390,7 +432,7 @@ def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[st
     return frozenset(item.item for item in items if item.state == SHOWN)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Call:
     """What a call is about to do."""
 

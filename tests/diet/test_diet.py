@@ -61,7 +61,7 @@ def test_a_file_that_was_changed_since_is_not_touched(project, diet, monkeypatch
         (project / "CLAUDE.md").write_text(RULES + "- More\n")
         return True
 
-    monkeypatch.setattr("lessons_kb.cli.diet.confirm", confirm)
+    monkeypatch.setattr("lessons_kb.cli.commands.diet.confirm", confirm)
     assert "has changed meanwhile" in diet("--apply")
     diet("--apply", "--yes")
     with (project / "CLAUDE.md").open("a") as file:

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from lessons_kb.errors import GitError, InputError
-from lessons_kb.process import programs
+from lessons_kb.process import installation, programs
 from lessons_kb.process.git import read_diff
 from tests.kit import wait_until
 from tests.process.test_run import running
@@ -32,7 +32,7 @@ def planted(tmp_path, monkeypatch):
 
 
 @posix
-def test_what_lies_here_is_neither_found_nor_run(planted, monkeypatch):
+def test_a_program_in_the_working_directory_is_not_run(planted, monkeypatch):
     for name in ("git", "edit", "lessons", "./git"):
         assert programs.find_program(name) is None
     with pytest.raises(GitError, match="git is not installed"):
@@ -43,7 +43,7 @@ def test_what_lies_here_is_neither_found_nor_run(planted, monkeypatch):
 
 
 @posix
-def test_a_folder_of_the_path_is_searched_in_its_order(planted, monkeypatch):
+def test_folders_of_the_path_are_searched_in_order(planted, monkeypatch):
     first, second = planted.parent / "one", planted.parent / "two"
     for folder, mode in ((first, 0o644), (second, 0o755)):
         folder.mkdir()
@@ -89,7 +89,7 @@ def test_the_hint_how_to_add_an_extra_fits_the_installation(
     tmp_path, monkeypatch, source, files, command
 ):
     pose(tmp_path, monkeypatch, source, files)
-    hint = programs.install_command.__wrapped__("mcp")
+    hint = installation.install_command.__wrapped__("mcp")
     assert hint.replace(str(tmp_path), "VENV") == command
 
 
@@ -104,19 +104,21 @@ def test_the_hint_how_to_add_an_extra_fits_the_installation(
         (EDITABLE, {"uv-receipt.toml": ""}, "git -C '/home/me/lessons kb' pull"),
     ],
 )
-def test_so_does_the_one_for_a_newer_release(tmp_path, monkeypatch, source, files, command):
+def test_the_hint_for_an_upgrade_fits_the_installation(
+    tmp_path, monkeypatch, source, files, command
+):
     pose(tmp_path, monkeypatch, source, files)
-    hint = programs.upgrade_command().replace(str(tmp_path), "VENV")
+    hint = installation.upgrade_command().replace(str(tmp_path), "VENV")
     assert hint == f"{command} && lessons upgrade"
 
 
-def test_what_uvx_or_homebrew_keeps_is_upgraded_by_them(tmp_path, monkeypatch):
+def test_an_installation_by_uvx_or_homebrew_is_upgraded_by_them(tmp_path, monkeypatch):
     (folder := tmp_path / "archive-v0" / "MlZdLpcOMiow").mkdir(parents=True)
     pose(folder, monkeypatch, None, BY_UV)
-    assert programs.upgrade_command() == "uvx --from lessons-kb@latest lessons upgrade"
+    assert installation.upgrade_command() == "uvx --from lessons-kb@latest lessons upgrade"
     (folder := tmp_path / "opt" / "lessons-kb" / "libexec").mkdir(parents=True)
     pose(folder, monkeypatch, FOLDER, {})
-    assert programs.upgrade_command() == "brew upgrade lessons-kb && lessons upgrade"
+    assert installation.upgrade_command() == "brew upgrade lessons-kb && lessons upgrade"
 
 
 def pose(folder, monkeypatch, source, files):
@@ -127,8 +129,8 @@ def pose(folder, monkeypatch, source, files):
             assert name == "direct_url.json"
             return json.dumps(source) if source else ""
 
-    monkeypatch.setattr(programs, "distribution", lambda _name: Distribution())
-    monkeypatch.setattr(programs, "find_spec", lambda _name: object())
+    monkeypatch.setattr(installation, "distribution", lambda _name: Distribution())
+    monkeypatch.setattr(installation, "find_spec", lambda _name: object())
     monkeypatch.setattr(sys, "prefix", str(folder))
     monkeypatch.setattr(sys, "executable", str(folder / "bin" / "python"))
     for name, text in files.items():

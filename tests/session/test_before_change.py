@@ -259,3 +259,62 @@ def test_a_card_before_a_call_is_told_to_the_user_once_it_can_be(agent, tool, pa
         said.append(session.call("Post", tool, change, number, **done).line)
     line = "Lessons: 1 (“Telegram remote execution must require an allowlist”)"
     assert said == ["", line, "", ""]
+
+
+def guard(number, severity="medium", occurrences=1, paths='["pay/tax.py"]'):
+    return card(
+        f"Tax rule number {number} was read from the wrong table", f"Read rule {number} again",
+        cause=f"Table {number} is old.", severity=severity, occurrences=occurrences, paths=paths,
+    )  # fmt: skip
+
+
+def add_guards(project, *cards):
+    for name in ("pay/tax.py", "pay/sub/tax.py"):
+        write(project, name, "x = 1\n")
+    for number, text in enumerate(cards):
+        write(project, f"lessons/tax-{number}.md", text)
+    with Brain.open(project, directory=project) as brain:
+        brain.refresh()
+
+
+@pytest.mark.parametrize("count", [3, 5, 49])
+def test_of_many_cards_on_a_file_the_best_two_arrive_and_the_others_by_title(
+    either, project, count
+):
+    best = {1: guard(1, "high"), count - 1: guard(count - 1, occurrences=4)}
+    add_guards(project, *(best.get(number) or guard(number) for number in range(count)))
+    said = edit(either, "pay/tax.py").context
+    assert said.count("[ACTIVE LESSONS") == 1
+    assert [f"Read rule {number} again" in said for number in (1, count - 1, 0)] == [
+        True,
+        True,
+        False,
+    ]
+    assert "More lessons about pay/tax.py; open those that concern the change: “Tax rule" in said
+    assert said.count("“Tax rule number") == min(count - 2, 3)
+    assert ("and 44 more" in said) == (count == 49)
+    # later changes of the file bring no further ones
+    for number in (2, 3):
+        assert edit(either, "pay/tax.py", number) == {}
+    other = edit(either, "pay/tax.py", 4, session_id="s2").context
+    assert "Read rule 1 again" in other
+
+
+def test_a_card_that_names_the_file_goes_before_one_that_names_a_folder(claude, project):
+    folder = guard(0, paths='["pay/sub/*.py"]')
+    file = [guard(number, paths='["pay/sub/tax.py"]') for number in (1, 2)]
+    add_guards(project, folder, *file)
+    said = edit(claude, "pay/sub/tax.py").context
+    assert [f"Read rule {number} again" in said for number in range(3)] == [False, True, True]
+    assert "“Tax rule number 0" in said
+
+
+def test_why_names_what_came_by_title(claude, project, lessons):
+    add_guards(project, *map(guard, range(3)))
+    claude.prompt("change the tax module")
+    edit(claude, "pay/tax.py")
+    why = lessons("--brain", project, "why", "--session", claude.session).out
+    later, _, named = why.partition("Named by title before a change:\n")
+    assert later.count("guards pay/tax.py") == 2
+    assert "lessons/tax-2.md" in named
+    assert "guards pay/tax.py, which other lessons guard better: named by its title" in named

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.brain import search_index
+from lessons_kb.brain import open_index
 from lessons_kb.service.web.authentication import Shared
 from lessons_kb.store.locations import user_settings_path
 from tests.service.web.conftest import PROMPT, ask, be
@@ -114,7 +114,7 @@ def test_no_path_of_a_session_is_looked_at_and_nothing_is_started_for_it(
     client, roots, folder, touched, monkeypatch
 ):
     started = []
-    for place in ("brain.members.start_index", "session.draft_process.start_draft_process"):
+    for place in ("brain.brains.start_index", "session.draft_process.start_draft_process"):
         monkeypatch.setattr(f"lessons_kb.{place}", lambda *call, **_: started.append(call))
     told = whole_session(client, folder)
     assert "Reject every chat id" in told["prompt"]
@@ -157,10 +157,10 @@ def test_a_lesson_for_an_edit_names_the_cards_id_and_not_its_place(
 def test_a_brain_that_another_process_indexes_is_not_scanned(connect, monkeypatch):
     """Of 10,000 cards a scan takes ten times as long as the rest of the answer."""
     scanned = []
-    scan = search_index.scan_brain
+    scan = open_index.scan_brain
     client = connect(shared=Shared())
     monkeypatch.setattr(
-        search_index, "scan_brain", lambda *a, **k: scanned.append(a) or scan(*a, **k)
+        open_index, "scan_brain", lambda *a, **k: scanned.append(a) or scan(*a, **k)
     )
     for session in ("s1", "s2"):
         event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "cwd": "/home/dev/shop"}
@@ -178,7 +178,7 @@ def test_the_sessions_of_two_tokens_are_two(connect, tokens):
     assert "Reject every" in post(client, **asked)
 
 
-def test_what_the_server_withholds_from_a_session_comes_by_no_address(client):
+def test_no_route_returns_a_lesson_that_is_withheld_from_the_session(client):
     def look(session):
         event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "cwd": "/home/dev/shop"}
         hook = post(client, session_id=session, **event)
