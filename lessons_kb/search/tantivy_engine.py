@@ -64,6 +64,9 @@ _COMPACT_FROM = 15
 _IN_ONE_PIECE = range(2_000, 20_000)
 """Cards of an index that is fastest in one segment: 10,000 in five take a search twice as long.
 More than these are not written at once."""
+_ONE_PIECE_BYTES = 5_000_000
+"""On disk. In memory an index takes two to three times as much, and a full `_HEAP` begins a new
+segment."""
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
 _SPARE = 8
 """Candidates beyond those that are wanted."""
@@ -375,8 +378,13 @@ class TantivyEngine(Engine):
             deleted = sum((one["deletes"] or {}).get("num_deleted_docs", 0) for one in segments)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise tell_broken(self._directory, error) from None
-        in_pieces = stored in _IN_ONE_PIECE and max(sizes) < stored / 2
+        in_pieces = stored in _IN_ONE_PIECE and max(sizes) < stored / 2 and self._fits_one_piece()
         return in_pieces or bool(deleted > max(_COMPACT_ABOVE * stored, _COMPACT_FROM))
+
+    def _fits_one_piece(self) -> bool:
+        """Return whether compacting would write one segment; of more it would be asked again."""
+        with os.scandir(self._directory) as entries:
+            return sum(entry.stat().st_size for entry in entries) < _ONE_PIECE_BYTES
 
     def stamp(self) -> str:
         """Return what names the last commit and what is stored with it."""
