@@ -186,18 +186,6 @@ def test_an_index_built_in_many_pieces_is_compacted(engine):
     assert engine.size() == 2_501
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["tantivy"])
-def test_an_index_too_large_for_one_piece_is_compacted_once(engine):
-    """Else each edit of such an index would rewrite all of it."""
-    words = [f"w{number}" for number in range(2_000)]
-    for first in range(1, 4_000, 500):
-        cards = range(first, first + 500)
-        engine.update((n, body(*words[n % 7 :], f"own{n}")) for n in cards)
-    engine.compact()
-    assert not engine.needs_compaction()
-
-
 def test_the_hundredth_search_answers_as_the_first(engine, start):
     """A process that asks again and again may keep what it has read, of this commit only."""
     rng = random.Random(7)
