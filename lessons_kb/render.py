@@ -22,7 +22,8 @@ from lessons_kb.model import (
     Hit,
     Preflight,
 )
-from lessons_kb.preflight.block import WORDS, footer, shown_name
+from lessons_kb.preflight.block import WORDS, footer
+from lessons_kb.preflight.offers import shown_name
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 

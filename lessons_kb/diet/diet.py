@@ -43,9 +43,9 @@ from lessons_kb.store.files import (
     shown,
     storage_errors,
 )
-from lessons_kb.store.locations import git_top
 from lessons_kb.store.locks import hold_new
 from lessons_kb.store.private_files import write_private
+from lessons_kb.store.repositories import git_top
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trash import digest
 from lessons_kb.text.analyzer import analyze

@@ -22,8 +22,9 @@ from lessons_kb.ledger.given import (
 )
 from lessons_kb.ledger.withheld import find_withheld
 from lessons_kb.model import NOTE, Card, Hit, Preflight, Query
-from lessons_kb.postcheck.request import REQUEST
-from lessons_kb.preflight.block import NO_OFFERS, Offers, pack, shown_name
+from lessons_kb.postcheck.closing_line import REQUEST
+from lessons_kb.preflight.block import pack
+from lessons_kb.preflight.offers import NO_OFFERS, Offers, shown_name
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 from lessons_kb.values import frozen
 

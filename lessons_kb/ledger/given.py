@@ -21,7 +21,7 @@ from lessons_kb.model import (
     Preflight,
     as_data,
 )
-from lessons_kb.preflight.block import IN_CONTEXT, shown_name
+from lessons_kb.preflight.offers import IN_CONTEXT, shown_name
 from lessons_kb.store.journal import ASKED, OFFER
 from lessons_kb.values import frozen
 

@@ -36,7 +36,7 @@ from lessons_kb.library import Library
 from lessons_kb.model import NOTE, Card, Document
 from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.store.files import relative
-from lessons_kb.store.locations import git_top
+from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.values import frozen
 
