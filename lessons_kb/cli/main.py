@@ -15,7 +15,7 @@ from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from lessons_kb.cli.command_table import GROUPS, HIDDEN, SUMMARIES, function_name
-from lessons_kb.cli.output import Options, at_end, current, discard_output, say, tell
+from lessons_kb.cli.output import Options, at_end, current, discard_output, failures, say, tell
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.version import __version__
 
@@ -201,6 +201,7 @@ def _check_clock() -> None:
 
 
 def _fail(message: str) -> int:
+    failures.append(message)
     say(" ".join(map(str.strip, message.splitlines())))
     return 2
 

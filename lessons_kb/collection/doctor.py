@@ -100,6 +100,10 @@ def check_index(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
     """See whether the index is fresh, whole and of this version; bring it up to date."""
     before = brain.state
     done = brain.refresh()
+    if done.fault:
+        what, _, advice = done.fault.rpartition("; ")
+        yield Health("error", "index", f"not up to date: {what}", advice)
+        return
     if done.stale:
         advice = "run `lessons index`, which waits for it and indexes the rest"
         yield Health("warning", "index", done.stale, advice)
