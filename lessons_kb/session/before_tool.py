@@ -181,8 +181,12 @@ def answer(hook: Hook) -> Answer:
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
         block, texts = _tell(hook, state, limits, concerns, late, told_from, done)
         named = _name_others(hook, state, others, told_from)
-        texts = [(GUARD, ruling.refusal), *texts, (GUARD, named), (GUARD, ruling.context)]
-        message = state.deliver(texts, can)  # the reason of a refusal, or context
+        texts = [*texts, (GUARD, named), (GUARD, ruling.context)]
+        waiting = list(state.waiting)
+        # The reason of a refusal, or context.
+        message = state.deliver([(GUARD, ruling.refusal), *texts], can)
+        hook.beside = [text for about, text in texts if about != BLOCK and text]
+        hook.carried = [text for text in waiting if text not in state.waiting]
         if message and ruling.question and event.id:
             state.question_texts.append(QuestionText(event.id, message))
         # What a human decides, or is told with the result anyway, is not told once more.

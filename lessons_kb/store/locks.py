@@ -63,7 +63,7 @@ def take_lock(path: str, what: str, *, seconds: float) -> AbstractContextManager
         raise storage_error(error, os.path.dirname(path)) from None
 
 
-_BUSY = "another process is writing the index"
+BUSY = "another process is writing the index"
 
 
 @contextlib.contextmanager
@@ -82,10 +82,10 @@ def hold_writer(
         try:
             lock.acquire(blocking=False)
         except Timeout:
-            waiting(_BUSY)
+            waiting(BUSY)
             lock.acquire(timeout=patience, poll_interval=_POLL_SECONDS)
     except Timeout:
-        refused = _BUSY
+        refused = BUSY
     except OSError as error:
         refused = str(storage_error(error, path))
     try:
