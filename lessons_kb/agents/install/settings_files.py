@@ -17,6 +17,7 @@ from typing import Any
 
 from lessons_kb.agents.install.edit_json import (
     get,
+    list_comments,
     put,
     put_table,
     read_data,
@@ -464,7 +465,7 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
             text = _take_hooks(text, piece.path, model)
         if piece.form == "entry" and _is_our_server(get(_read(text, target), piece.path)):
             if target.syntax == "toml":
-                text = take_table(text, piece.path)
+                text = take_table(text, piece.path, piece.value)
             else:
                 text = _take_empty(take(text, piece.path), piece.path[:-1], model)
     if text == old:
@@ -476,6 +477,8 @@ def _is_empty(text: str, target: Target) -> bool:
     """Return whether a file without our hooks and entries has nothing left but our marks."""
     rest = read_data(text) if target.syntax == "json" else None
     if isinstance(rest, dict):
+        if list_comments(text):
+            return False
         marks = {piece.path[0] for piece in target.pieces if piece.form == "mark"}
         return marks.issuperset(rest)
     return not text.strip()
