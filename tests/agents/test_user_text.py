@@ -19,6 +19,11 @@ STARTS = {
 PLACES = st.lists(st.floats(0, 1, exclude_max=True), min_size=1, max_size=4)
 
 
+@pytest.fixture
+def home(_own_home):
+    return _own_home
+
+
 def list_settings_files(request):
     """Yield the files of an installation in which the user has text, too, and their formats."""
     for change in install(request, dry_run=True):
@@ -50,7 +55,7 @@ def add_comments(text, syntax, places):
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(number=st.integers(0, 3), places=PLACES)
-def test_comments_between_our_entries_survive(agent, _own_home, tmp_path, number, places):
+def test_comments_between_our_entries_survive(agent, home, tmp_path, number, places):
     request = Request(agent=agent, project=str(tmp_path), entries=ENTRIES)
     starts = {}
     for path, syntax in list_settings_files(request):
@@ -92,7 +97,7 @@ START = '# codex conf\nmodel = "o"\n'
         "\n\n\n[later] # why\nx = '''\n[mcp_servers.lessons]\n'''\n",
     ],
 )
-def test_text_after_our_table_stays_byte_for_byte(agent, line, added, _own_home, tmp_path):
+def test_text_after_our_table_stays_byte_for_byte(agent, line, added, home, tmp_path):
     request = Request(agent=agent, project=str(tmp_path), entries=ENTRIES)
     ((path, _syntax),) = [pair for pair in list_settings_files(request) if pair[1] == "toml"]
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -114,10 +119,10 @@ def test_text_after_our_table_stays_byte_for_byte(agent, line, added, _own_home,
         ),
     ],
 )
-def test_keys_that_a_user_added_to_our_table_become_comments(added, expected, _own_home, tmp_path):
+def test_keys_that_a_user_added_to_our_table_become_comments(added, expected, home, tmp_path):
     """Without our command they would be a server that Codex refuses to load."""
     request = Request(agent="codex", project=str(tmp_path), entries=ENTRIES)
-    path = _own_home / ".codex" / "config.toml"
+    path = home / ".codex" / "config.toml"
     path.parent.mkdir(parents=True)
     path.write_text(START)
     install(request)
@@ -126,9 +131,9 @@ def test_keys_that_a_user_added_to_our_table_become_comments(added, expected, _o
     assert path.read_text() == START + expected
 
 
-def test_a_comment_at_the_end_of_our_line_stays(_own_home, tmp_path):
+def test_a_comment_at_the_end_of_our_line_stays(home, tmp_path):
     request = Request(agent="codex", project=str(tmp_path), entries=ENTRIES)
-    path = _own_home / ".codex" / "config.toml"
+    path = home / ".codex" / "config.toml"
     path.parent.mkdir(parents=True)
     path.write_text(START)
     install(request)
@@ -137,9 +142,9 @@ def test_a_comment_at_the_end_of_our_line_stays(_own_home, tmp_path):
     assert path.read_text() == START + "# drawer # 3\n"
 
 
-def test_a_file_that_holds_nothing_but_a_users_comment_stays(_own_home, tmp_path):
+def test_a_file_that_holds_nothing_but_a_users_comment_stays(home, tmp_path):
     request = Request(agent="claude-code", project=str(tmp_path), entries=ENTRIES)
-    path = _own_home / ".claude" / "settings.json"
+    path = home / ".claude" / "settings.json"
     install(request)
     text = path.read_text().replace('"Stop"', '/* drawer 6,\n  top */ "Stop"')
     path.write_text(text)

@@ -21,17 +21,24 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-from lessons_kb.agents.install.launcher import launcher_path, refresh_launcher, write_launcher
+from lessons_kb.agents.install.launcher import (
+    find_launcher_problem,
+    launcher_path,
+    refresh_launcher,
+    write_launcher,
+)
 from lessons_kb.agents.install.settings_files import (
     HOOK,
     TOOL,
     WRITTEN,
     Entries,
+    HookState,
     Piece,
     Request,
     Target,
     add_pieces,
     check_targets,
+    compare_hooks,
     expand,
     find_targets,
     is_committed,
@@ -340,13 +347,48 @@ def _is_recorded(path: str, request: Request) -> bool:
     return _holder(request) in record.get("holders", {})
 
 
-def _find_missing_program(text: str) -> str | None:
-    """Return the path of a program of ours that settings call and that does not exist."""
-    for match in _PROGRAM.finditer(text):
-        path = match["path"].replace("\\\\", "\\")
-        if os.path.isabs(path) and not os.path.exists(path):
-            return path
+def _list_programs(text: str) -> list[str]:
+    """List the absolute paths of programs of ours that settings call."""
+    paths = (match["path"].replace("\\\\", "\\") for match in _PROGRAM.finditer(text))
+    return list(dict.fromkeys(filter(os.path.isabs, paths)))
+
+
+def _has_missing_program(text: str) -> bool:
+    """Return whether settings call a program of ours that cannot be started."""
+    others = (path for path in _list_programs(text) if path != launcher_path())
+    return not all(os.access(path, os.X_OK) for path in others) or _lacks_launcher(text)
+
+
+def _lacks_launcher(text: str) -> bool:
+    return launcher_path() in _list_programs(text) and not os.path.exists(launcher_path())
+
+
+def _find_program_problem(text: str) -> str | None:
+    """Return a program of ours that settings call and that does not work, and why."""
+    for path in _list_programs(text):
+        if not os.path.exists(path):
+            return f"{path}, which no longer exists"
+        problem = find_launcher_problem() if path == launcher_path() else None
+        if problem:
+            return f"{path}, which {problem}"
+        if not os.access(path, os.X_OK):
+            return f"{path}, which is not executable"
     return None
+
+
+def _compare_hooks(request: Request, path: str, text: str) -> HookState:
+    """Compare the hooks in a file with those that `lessons install` writes there.
+
+    The hooks may call the program of any installation of ours. Raises InputError.
+    """
+    programs = [launcher_path(), NAMES["hook"], *_list_programs(text)]
+    request = replace(request, via=_find_route(text) or "command")
+    states = []
+    for program in filter(None, programs):
+        entries = Entries(hook=program, server=NAMES["server"])
+        targets = find_targets(replace(request, entries=entries))
+        states += [compare_hooks(text.encode(), t) for t in targets if t.path == path]
+    return min(states, key=lambda state: len(state.changed))
 
 
 def _find_route(text: str) -> str | None:
@@ -381,8 +423,8 @@ def _check(request: Request, paths: Sequence[str], calls: Mapping[str, float]) -
         route = _find_route(text)
         if "lessons" not in text:
             detail = f"the entries in {path} are missing"
-        elif program := _find_missing_program(text):
-            level, detail = "error", f"{path} calls {program}, which no longer exists"
+        elif problem := _find_program_problem(text):
+            level, detail = "error", f"{path} calls {problem}"
             fix = f"{fix}, or {FIX}"
         elif is_committed(request) and shutil.which(NAMES["hook"]) is None:
             detail, fix = f"{path} calls {NAMES['hook']}, which is not on your PATH", _GET
@@ -396,8 +438,19 @@ def _check(request: Request, paths: Sequence[str], calls: Mapping[str, float]) -
                 detail += f", written by version {writer}"
                 fix = f"run `lessons upgrade` to bring it to {__version__}"
             elif route:
-                level, last_call = _describe_last_call(agent, calls)
-                detail, fix = f"{detail}; {last_call}", ""
+                try:
+                    with _naming(path):
+                        state = _compare_hooks(request, path, text)
+                except LessonsError as error:
+                    yield _report_error(agent, error)
+                    continue
+                if state.changed or state.unknown:
+                    events = ", ".join(dict.fromkeys([*state.changed, *state.unknown]))
+                    detail += f"; not as `lessons install` writes them: {visible(events)}"
+                    fix = f"{fix}, or {FIX}" if state.unknown else fix
+                else:
+                    level, last_call = _describe_last_call(agent, calls)
+                    detail, fix = f"{detail}; {last_call}", ""
             else:  # calls of the MCP server are not recorded
                 level, fix = "off", ""
         yield Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
@@ -444,7 +497,8 @@ def find_notes(request: Request) -> Iterator[str]:
 
 
 def fix_agents(project: str) -> list[Health]:
-    """Rewrite installations that call a missing program or were written by another version.
+    """Rewrite installations that call a program that does not work, or call it for an unknown
+    event, or were written by another version.
 
     Only recorded installations are rewritten, in the same scope and with the same route. A part
     that the user removed stays removed. Raises nothing; the returned lines contain errors.
@@ -453,6 +507,9 @@ def fix_agents(project: str) -> list[Health]:
     for agent in AGENTS:
         for request, paths in _find_requests(agent, project):
             try:
+                if _repair_launcher(paths):
+                    detail = f"{agent}: {launcher_path()} starts this installation again"
+                    lines.append(Health("fixed", "agent", detail))
                 renewal = _plan_renewal(request, paths)
                 if renewal is None:
                     continue
@@ -466,6 +523,23 @@ def fix_agents(project: str) -> list[Health]:
     return lines
 
 
+def _repair_launcher(paths: Sequence[str]) -> bool:
+    """Write the launcher again if these files call it and it does not work; return whether."""
+    programs = {program for path in paths for program in _list_programs(_read(path))}
+    if launcher_path() not in programs or not find_launcher_problem():
+        return False
+    write_launcher()
+    return True
+
+
+def _calls_for_unknown_event(request: Request, path: str) -> bool:
+    """Return whether settings call our hook for an event that the agent does not have."""
+    text = _read(path)
+    if not _find_route(text):
+        return False
+    return bool(_compare_hooks(request, path, text).unknown)
+
+
 def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
     """Return the request that rewrites an installation, None if that would change nothing."""
     texts = list(map(_read, paths))
@@ -475,7 +549,9 @@ def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
         entries=find_entries(bare=is_committed(request)),
         server=has_sdk() and any('"mcp"' in text for text in texts),  # the server's argument
     )
-    if any(map(_find_missing_program, texts)):
+    if any(map(_has_missing_program, texts)):
+        return renewal
+    if any(_calls_for_unknown_event(request, path) for path in paths):
         return renewal
     # Files of this version are left alone: they may call another installation on purpose, or lack
     # a part that the user removed.
