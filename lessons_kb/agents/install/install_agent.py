@@ -103,10 +103,14 @@ class _Step:
     """The content of the file without any part of ours."""
     kept: bool = False
     """Whether a part of ours stays because another installation needs it."""
+    unread: bool = False
+    """Whether the file cannot be parsed, and was never ours."""
 
     @property
     def action(self) -> str:
         """The value of ``FileChange.action``."""
+        if self.unread:
+            return "unread"
         if self.before == self.after:
             if self.kept:
                 return "kept"
@@ -187,6 +191,8 @@ def _plan_removal(target: Target, holder: str) -> _Step:
     untouched = record.get("after") == _hash(before)
     if before is None:
         return _Step(target=target, before=None, after=None)
+    if not record and _is_unreadable(before, target):
+        return _Step(target=target, before=before, after=before, unread=True)
     if mine is not None and not holders and untouched:
         return _Step(target=target, before=before, after=original)
     others = {name for names in holders.values() for name in names}
@@ -200,6 +206,17 @@ def _plan_removal(target: Target, holder: str) -> _Step:
     record = {**record, "holders": holders, "after": _hash(after) if untouched else ""}
     files: dict[str, Any] = {"before": before, "after": after, "original": original}
     return _Step(target=target, **files, record=record if holders else {}, kept=kept)
+
+
+def _is_unreadable(data: bytes, target: Target) -> bool:
+    """Return whether a file cannot be parsed and does not name our programs either."""
+    if HOOK.encode() in data or b"lessons" in data:
+        return False
+    try:
+        take_pieces(data, target)
+    except InputError:
+        return True
+    return False
 
 
 def _name(piece: Piece) -> str:
@@ -278,6 +295,62 @@ def _naming(path: str) -> Iterator[None]:
 
 def _hash(data: bytes | None) -> str:
     return hashlib.sha256(data).hexdigest() if data is not None else "-"
+
+
+@frozen
+class Connection:
+    """A file of an agent that still has our entries."""
+
+    agent: str
+    path: str
+    scope: str
+    project: str
+    """"" for the scope ``user``."""
+    shared: bool
+
+    @property
+    def command(self) -> str:
+        """The command that disconnects it, to be run in the project."""
+        words = ["lessons uninstall", self.agent]
+        if self.scope == "project":
+            words.append("--scope project")
+        if self.shared:
+            words.append("--shared")
+        return " ".join(words)
+
+
+def list_connections() -> list[Connection]:
+    """List the recorded installations, file by file, those in committed files first."""
+    connections = []
+    for record in agent_settings.list_changes():
+        path = str(record["path"])
+        for holder in record.get("holders", {}):
+            agent, scope, project = json.loads(holder)
+            shared = scope == "project" and not _is_personal(agent, project, path)
+            connections.append(
+                Connection(agent=agent, path=path, scope=scope, project=project, shared=shared)
+            )
+    return sorted(connections, key=lambda connection: not connection.shared)
+
+
+def _is_personal(agent: str, project: str, path: str) -> bool:
+    """Return whether an installation without ``--shared`` writes this file of a project."""
+    if agent not in AGENTS:
+        return True
+    request = Request(agent=agent, project=project, scope="project", entries=Entries(**NAMES))
+    return path in {os.path.realpath(target.path) for target in find_targets(request)}
+
+
+def find_remaining(agent: str, changes: Sequence[FileChange]) -> Iterator[str]:
+    """Yield a note for each installation of an agent that these changes leave."""
+    undone = {os.path.realpath(change.path) for change in changes if change.diff}
+    commands = set()
+    for connection in list_connections():
+        place = connection.command, connection.project
+        if connection.agent == agent and connection.path not in undone and place not in commands:
+            commands.add(place)
+            where = f" in {shown(connection.project)}" if connection.project else ""
+            yield f"Still connected: {shown(connection.path)}; run `{connection.command}`{where}."
 
 
 _PROGRAM = re.compile(r"[\"'](?P<path>[^\"'\r\n]*[\\/]lessons(?:-hook)?(?:\.exe)?)[\"' ]")
