@@ -19,6 +19,7 @@ PROTOCOL, BEGUN = b"2", b"begun"  # of the identity; sent before a brain notes a
 PATIENCE_SECONDS = 0.8  # for a daemon to begin: on a busy machine it waits for a processor, too
 LONGER_SECONDS = 1.0  # for the answer of one that has begun: what it has noted would be lost
 RESERVE_SECONDS = 0.5  # kept for the second stage
+GRACE_SECONDS = 1.5  # for a second stage that has not decided when the time is up
 STARTING_SECONDS = 15.0  # for which a daemon that was started may be about to listen
 DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
 START_SECONDS = 8.0  # of a session's start: 80 % of the timeout that our handler declares
@@ -89,11 +90,16 @@ def starting_path(path: str) -> str:
     return f"{path}.starting"
 
 
-def ask(who: bytes, *fields: bytes | bytearray, longer: float = LONGER_SECONDS) -> list[bytes]:
+def ask(
+    who: bytes,
+    *fields: bytes | bytearray,
+    longer: float = LONGER_SECONDS,
+    patience: float = PATIENCE_SECONDS,
+) -> list[bytes]:
     """Return what is for the agent and its log, and ``whole``; [] if declined, OSError if late."""
-    answer, until = b"", time.monotonic() + PATIENCE_SECONDS
+    answer, until = b"", time.monotonic() + patience
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-    connection.settimeout(PATIENCE_SECONDS)
+    connection.settimeout(patience)
     try:
         connection.connect(socket_path(who))
         connection.sendall(pack(who, b"%.6f" % until, *fields))
@@ -108,11 +114,17 @@ def ask(who: bytes, *fields: bytes | bytearray, longer: float = LONGER_SECONDS) 
     return unpack(answer.removeprefix(pack(BEGUN)))
 
 
-def ask_soon(who: bytes, *fields: bytes | bytearray, until: float, longer: float) -> list[bytes]:
-    """Return what ``ask`` does; a daemon that is starting is waited for ``until`` then."""
+def ask_soon(who: bytes, *fields: bytes | bytearray, until: float, end: float) -> list[bytes]:
+    """Return what ``ask`` does, before ``end``; a daemon that is starting is waited for ``until``.
+
+    A daemon has at most PATIENCE_SECONDS to begin, and LONGER_SECONDS from then on.
+    """
     while True:
+        left = max(end - time.monotonic(), 0.1)
+        patience = min(PATIENCE_SECONDS, left)
+        longer = min(LONGER_SECONDS, max(left - patience, 0.1))
         try:
-            return ask(who, *fields, longer=longer)
+            return ask(who, *fields, longer=longer, patience=patience)
         except (FileNotFoundError, ConnectionRefusedError):
             if time.monotonic() > until or not is_starting(who):
                 raise
@@ -171,6 +183,7 @@ class Client:
         self.channel: _socket.socket | None = None
         self.received = b""
         self.decide = _decide_nothing  # claims what the second stage has decided
+        self.is_busy = self.is_late = False
 
     @property
     def left(self) -> float:
@@ -179,14 +192,15 @@ class Client:
 
     def answer(self) -> None:
         """Answer the event on standard input and leave."""
-        _signal.signal(_signal.SIGALRM, lambda *_: self.end())
-        _signal.setitimer(_signal.ITIMER_REAL, self.deadline)
+        _signal.signal(_signal.SIGALRM, lambda *_: self.note_deadline())
+        _signal.setitimer(_signal.ITIMER_REAL, self.deadline, GRACE_SECONDS)
         answer: list[bytes] = []
         try:
             while part := posix.read(0, 1 << 20):
                 self.event += part
             self.deadline = find_deadline(self.event, self.chosen)
-            _signal.setitimer(_signal.ITIMER_REAL, max(self.left, 0.001))
+            self.is_busy = any(one in self.event for one in CALLS)
+            _signal.setitimer(_signal.ITIMER_REAL, max(self.left, 0.001), GRACE_SECONDS)
             if self.wants_daemon and len(self.event) <= MAX_EVENT_BYTES:
                 answer = self._ask_daemon()
         except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
@@ -201,8 +215,21 @@ class Client:
         except OSError:  # no more files or processes
             pass
         self._look_at_gates()
+        self.is_busy = False
+        if self.is_late:
+            self.end()
         self._wait()
         self.end(is_late=False)
+
+    def note_deadline(self) -> None:
+        """Print what is known once the time is up.
+
+        A call that is about to be made has a moment more: on a busy machine its gates may not have
+        been looked at yet, and silence would let it pass.
+        """
+        if self.is_late or not self.is_busy:
+            self.end()
+        self.is_late = True
 
     def _ask_daemon(self) -> list[bytes]:
         sent = [b"%b=%b" % v for v in self.variables.items() if v[0].startswith(SENT_VARIABLES)]
@@ -211,8 +238,8 @@ class Client:
         self.again = b"1"  # a daemon may note what it never says
         # Half of the time is for a daemon that starts, or has begun: then a process has its turn.
         until, who = self.started + self.deadline / 2, identity(self.variables)
-        longer = min(LONGER_SECONDS, max(self.left - PATIENCE_SECONDS - RESERVE_SECONDS, 0.1))
-        return ask_soon(who, *fields, until=until, longer=longer)
+        end = self.started + self.deadline - RESERVE_SECONDS
+        return ask_soon(who, *fields, until=until, end=end)
 
     def _start_process(self) -> None:
         """Start a fresh process that answers this event; it goes on where its answer comes late."""
@@ -292,6 +319,7 @@ class Client:
 
     def end(self, *, is_late: bool = True) -> None:
         """Print what is known now, and leave."""
+        _signal.setitimer(_signal.ITIMER_REAL, 0)
         try:
             if self.channel is not None:  # what has just arrived is the answer
                 self.channel.setblocking(False)

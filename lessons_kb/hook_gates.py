@@ -17,9 +17,12 @@ from typing import Any, NamedTuple
 if sys.platform != "win32":
     import pwd
 
-FORMAT = 1
+FORMAT = 2
 """Version of the gate files; a file of another version is not read."""
 MAX_FILE_BYTES = 1_000_000
+"""Of a file of the project that is read."""
+MAX_GATE_BYTES = 4_000_000
+"""Of a gate file; ``brain/gate_file.py`` leaves out what does not fit, and marks that."""
 MAX_TEXT_CHARS = 200_000
 """Of a text in which patterns are looked for; a longer one is not checked."""
 MAX_ITEMS = 3
@@ -51,7 +54,12 @@ _WRAPPERS = ("sudo", "env", "nice", "time", "nohup", "xargs", "timeout", "bash",
 _NOT_PLAIN = re.compile(r"[;&|<>$`\n\\'\"(){}*?\[\]!#~]")
 _WIDE = re.compile(r"(?:^|[\s/])(?:\.{1,2}|\*[^\s]*)/?(?:\s|$)")
 """A word of a command that may stand for any file."""
+_QUOTES = re.compile(r"[\\'\"]")
+_SEPARATORS = re.compile(r"[\s;&|<>()]+")
+_MAGIC = re.compile(r"[*?\[{$`~]")
 _HINT = re.compile(r"\(\?#([^)]*)\)")
+_BAD_DATA = (KeyError, TypeError, ValueError, AttributeError, IndexError, re.error)
+"""What a gate file that is not ours, or is cut off, leads to."""
 _CARD_SUFFIXES = (".md", ".markdown")
 
 
@@ -61,7 +69,8 @@ class Answer(NamedTuple):
     refusal: str = ""
     """Standard output that refuses the call."""
     unchecked: str = ""
-    """Standard output that tells the user what was not checked."""
+    """Standard output that tells the user what was not checked; with a refusal, it is for the case
+    that the refusal cannot be recorded: it would come again each time."""
     log: str = ""
     """The same for standard error, where the agent shows the user nothing with this event."""
     records: tuple[str, ...] = ()
@@ -89,6 +98,8 @@ class Call(NamedTuple):
     pieces: tuple[tuple[str, str, str], ...]
     """(path, text before, text after) of what it writes."""
     command: str
+    directory: str
+    """Where a command begins."""
 
 
 class Concern(NamedTuple):
@@ -274,14 +285,24 @@ def claim_answer(answer: Answer, token: str) -> tuple[bytes, bytes, bytes] | Non
     that answers in full.
     """
     if answer.refusal:
-        for path in answer.records[:1]:
-            os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-        claimed = [claim(path, token) for path in answer.records]
-        return (b"r", answer.refusal.encode("utf-8", "replace"), b"") if any(claimed) else None
+        claimed = [_claim_in_folder(path, token) for path in answer.records]
+        if any(claimed):
+            return b"r", answer.refusal.encode("utf-8", "replace"), b""
+        if None not in claimed:
+            return None
     if answer.unchecked:
         output, log = (text.encode("utf-8", "replace") for text in (answer.unchecked, answer.log))
         return b"u", output, log
     return None
+
+
+def _claim_in_folder(path: str, token: str) -> bool | None:
+    """Do what ``claim`` does; make the folder before."""
+    try:
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    except OSError:
+        return None
+    return claim(path, token)
 
 
 _FORMS = os.path.join("data", "answer_forms.json")
@@ -328,14 +349,18 @@ def _rule(
         lessons = "\n\n".join(_write_lesson(one.card) for one in held)
         form_of = template["refusal and line" if line else "refusal"]
         printed = _fill(form_of, reason=f"{text}\n\n{lessons}", line=line)
-        return Answer(refusal=printed, records=tuple(records))
-    if unsure:
-        titles = "; ".join(dict.fromkeys(f"“{one.card['title']}”" for one in unsure[:MAX_NAMED]))
-        line = NOT_CHECKED.format(titles)
-        if template.get("line"):
-            return Answer(unchecked=_fill(template["line"], line=line))
-        return Answer(unchecked=form.data["silence"], log=f"{line}\n")
-    return Answer()
+        unchecked = _tell_unchecked(held, form, template)
+        return unchecked._replace(refusal=printed, records=tuple(records))
+    return _tell_unchecked(unsure, form, template) if unsure else Answer()
+
+
+def _tell_unchecked(concerns: Sequence[Concern], form: Form, template: Mapping[str, str]) -> Answer:
+    """Return the answer that names the cards that were not checked."""
+    titles = dict.fromkeys(f"“{one.card['title']}”" for one in concerns[:MAX_NAMED])
+    line = NOT_CHECKED.format("; ".join(titles))
+    if template.get("line"):
+        return Answer(unchecked=_fill(template["line"], line=line))
+    return Answer(unchecked=form.data["silence"], log=f"{line}\n")
 
 
 def _fill(template: str, *, reason: str = "", line: str = "") -> str:
@@ -472,31 +497,83 @@ def _find_brains(
     inside = _is_inside(os.path.realpath(home), scope)
     if inside and not _is_inside(os.path.realpath(_account_home()), scope):
         return []
-    folders = list(_above(directory))
+    above = list(_above(directory))
     named = environment.get("LESSONS_BRAIN", "").split(os.pathsep)
-    found = []
+    brains = []
     for name in sorted(os.listdir(os.path.join(home, "gates"))):
-        brain = _read_json(os.path.join(home, "gates", name))
-        root = brain.get("root")
-        if brain.get("format") != FORMAT or not isinstance(root, str):
+        if not _GATE_NAME.fullmatch(name):
             continue
-        near = root in folders or (brain["marked"] and _is_inside(root, scope))
-        if not (near or brain["own"] or root in named):
-            continue
-        try:
-            info = os.stat(root)
-        except OSError:
-            continue
-        if (info.st_dev, info.st_ino) == tuple(brain["identity"]):
-            found.append(brain)
-    found.sort(key=lambda brain: -len(brain["root"]))
+        brain = read_gates(os.path.join(home, "gates", name))
+        root = brain["root"]
+        is_near = root in above or (brain["marked"] and _is_inside(root, scope))
+        # A file that names no brain may be that of any.
+        if (is_near or brain["own"] or root in named or not root) and _is_same_folder(brain):
+            brains.append(brain)
+    brains.sort(key=lambda brain: -len(brain["root"]))
     git = os.path.basename(scope) if _git_top(scope) else None
-    own = next((brain["project"] for brain in found if brain["project"]), None)
+    own = next((brain["project"] for brain in brains if brain["project"]), None)
     project = own or git
-    for brain in found:
-        brain["cards"] = [one for one in brain["cards"] if one["project"] in (None, project)]
-        brain["stale"] = _sign_settings(brain["root"]) != brain["settings"]
-    return [brain for brain in found if brain["cards"]]
+    for brain in brains:
+        if brain["readable"]:
+            brain["cards"] = [card for card in brain["cards"] if card["project"] in (None, project)]
+            brain["stale"] = _sign_settings(brain["root"]) != brain["settings"]
+            brain["has_new"] = brain["listing"] != list_times(brain["root"], brain["card_folders"])
+    return brains
+
+
+_GATE_NAME = re.compile(r"[0-9a-f]{16}\.json")
+_UNREADABLE = {
+    "root": "", "marked": False, "own": False, "project": None, "whole": False,
+    "readable": False, "has_new": False, "cards": (),
+}  # fmt: skip
+
+
+def read_gates(path: str) -> dict[str, Any]:
+    """Return the gates in a file; those that cannot be read are marked so."""
+    brain = _read_json(path, limit=MAX_GATE_BYTES)
+    root = brain.get("root")
+    if not isinstance(root, str) or f"{hash_text(root)}.json" != os.path.basename(path):
+        return dict(_UNREADABLE)
+    near = {"root": root, "marked": brain.get("marked") is True, "own": brain.get("own") is True}
+    try:
+        is_ours = brain["format"] == FORMAT and _has_types(brain)
+    except _BAD_DATA:
+        is_ours = False
+    return {**brain, "readable": True} if is_ours else {**_UNREADABLE, **near}
+
+
+def _has_types(brain: Mapping[str, Any]) -> bool:
+    """Return whether what ``_find_brains`` reads of a gate file has the types that it needs."""
+    cards = all(isinstance(card["title"], str) and "project" in card for card in brain["cards"])
+    device, inode = brain["identity"]
+    is_identity = isinstance(device, int) and isinstance(inode, int)
+    project = brain["project"] is None or isinstance(brain["project"], str)
+    names = [*brain["card_folders"], brain["settings"], brain["listing"]]
+    flags = isinstance(brain["marked"], bool) and isinstance(brain["own"], bool)
+    texts = all(isinstance(name, str) for name in names)
+    return cards and is_identity and project and flags and texts
+
+
+def _is_same_folder(brain: Mapping[str, Any]) -> bool:
+    """Return whether the folder of a brain is still the one that was compiled."""
+    if not brain["readable"]:
+        return not brain["root"] or os.path.isdir(brain["root"])
+    try:
+        info = os.stat(brain["root"])
+    except OSError:
+        return False
+    return bool([info.st_dev, info.st_ino] == brain["identity"])
+
+
+def list_times(root: str, folders: Iterable[str]) -> str:
+    """Return what changes when a card comes into one of the folders, or leaves it."""
+    times = []
+    for folder in folders:
+        try:
+            times.append(str(os.stat(os.path.join(root, folder)).st_mtime_ns))
+        except OSError:
+            times.append("-")
+    return " ".join(times)
 
 
 def _sign_settings(root: str) -> str:
@@ -527,7 +604,7 @@ def _is_silenced(home: str, agent: str, directory: str) -> bool:
     return not project or _is_inside(directory, project)
 
 
-def _read_json(path: str) -> dict[str, Any]:
+def _read_json(path: str, *, limit: int = MAX_FILE_BYTES) -> dict[str, Any]:
     """Return the object in a regular file of ours, {} where there is none."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
@@ -535,7 +612,7 @@ def _read_json(path: str) -> dict[str, Any]:
         return {}
     parts: list[bytes] = []
     try:
-        while len(parts) * 65_536 < MAX_FILE_BYTES and (part := os.read(file, 65_536)):
+        while len(parts) * 65_536 < limit and (part := os.read(file, 65_536)):
             parts.append(part)
         found = json.loads(b"".join(parts))
     except (OSError, ValueError, RecursionError):
@@ -568,7 +645,7 @@ def _read_call(
             arguments = {"input": arguments}
     data: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
     if not tool and isinstance(payload.get("command"), str):  # Cursor's beforeShellExecution
-        return Call("command", (), (), payload["command"])
+        return Call("command", (), (), payload["command"], directory)
     kind = _kind_of(tool, form.name, forms["tools"])
     cwd = first_text(payload, ("cwd",)) or directory
     here = os.path.realpath(cwd) if os.path.isabs(cwd) else directory
@@ -581,13 +658,13 @@ def _read_call(
 
     if kind == "command":
         command = _find_command(data, names["commands"])
-        return Call(kind, (), (), command)
+        return Call(kind, (), (), command, here)
     if kind not in EDIT_KINDS:
-        return Call(kind, (), (), "")
+        return Call(kind, (), (), "", here)
     patch = first_text(data, names["patches"])
     if any(header in patch for header in _PATCH_HEADERS):
         pieces = tuple((place(path), before, after) for path, before, after in _read_patch(patch))
-        return Call(kind, tuple(dict.fromkeys(path for path, *_ in pieces)), pieces, "")
+        return Call(kind, tuple(dict.fromkeys(path for path, *_ in pieces)), pieces, "", here)
     holders = [data]
     for value in data.values():
         if isinstance(value, list):
@@ -599,7 +676,7 @@ def _read_call(
         before, after = (first_text(holder, names[key]) for key in ("old text", "new text"))
         if path:
             pieces += ((place(path), before, after),)
-    return Call(kind, tuple(dict.fromkeys(path for path, *_ in pieces)), pieces, "")
+    return Call(kind, tuple(dict.fromkeys(path for path, *_ in pieces)), pieces, "", here)
 
 
 def _kind_of(tool: str, agent: str, tools: Mapping[str, Mapping[str, str]]) -> str:
@@ -644,19 +721,42 @@ def _read_patch(text: str) -> list[tuple[str, str, str]]:
 def _find_concerns(
     brains: Iterable[Mapping[str, Any]], call: Call, scope: str
 ) -> Iterator[Concern]:
+    if not call.paths and (not call.command or _only_reads(call.command)):
+        return
     for brain in brains:
-        for card in brain["cards"]:
-            concern = _find_by_pattern(brain, card, call, scope) or _find_by_path(brain, card, call)
-            if concern is not None and brain["stale"]:
-                concern = concern._replace(sure=False)
-            if concern is not None:
-                yield concern
+        try:
+            yield from _find_in_brain(brain, call, scope)
+        except _BAD_DATA:
+            yield _doubt_all(brain["root"])
 
 
-def _find_by_path(brain: Mapping[str, Any], card: Mapping[str, Any], call: Call) -> Concern | None:
+def _find_in_brain(brain: Mapping[str, Any], call: Call, scope: str) -> list[Concern]:
+    """Return the cards of a brain that are about a call; raises _BAD_DATA for a bad gate file."""
+    if not (brain["readable"] and brain["whole"]) or brain["has_new"]:
+        return [_doubt_all(brain["root"])]
+    concerns = []
+    for card in brain["cards"]:
+        concern = _find_by_pattern(brain, card, call, scope)
+        if concern is None:
+            concern = _find_by_path(brain, card, call, scope)
+        if concern is not None:
+            concerns.append(concern._replace(sure=concern.sure and not brain["stale"]))
+    return concerns
+
+
+def _doubt_all(root: str) -> Concern:
+    """Return a concern that stands for all gates of a brain: none of them can be decided."""
+    name = os.path.basename(root) or "a brain"
+    card = {"id": "", "title": f"the gates of {_visible(name)}", "gate": ONCE}
+    return Concern({"root": root}, card, (), sure=False)
+
+
+def _find_by_path(
+    brain: Mapping[str, Any], card: Mapping[str, Any], call: Call, scope: str
+) -> Concern | None:
     """Return a card whose ``paths`` name a file of the call, unless the call heeds it."""
     if call.command:
-        may = _may_touch(call.command, card["globs"])
+        may = _may_touch(call.command, card, scope, call.directory)
         return Concern(brain, card, (), sure=False) if may else None
     if not call.paths or not card["globs"]:
         return None
@@ -682,26 +782,60 @@ def _find_line(pattern: str, lines: Iterable[str]) -> bool:
     return any(compiled.search(line) for line in lines)
 
 
-def _may_touch(command: str, globs: Sequence[Sequence[Any]]) -> bool:
-    """Return whether a command may change a file that globs name; "no" is sure."""
-    if not globs:
+def _may_touch(command: str, card: Mapping[str, Any], scope: str, directory: str) -> bool:
+    """Return whether a command may change a file that a card's globs name; "no" is sure."""
+    globs = card["globs"]
+    if not globs or _only_reads(command):
         return False
-    words = command.split()
-    if not _NOT_PLAIN.search(command) and words and words[0] in _READERS:
-        return False
-    hints = [found[1] for source, _include in globs if (found := _HINT.match(source))]
+    hints = [hint[1] for source, _include in globs if (hint := _HINT.match(source))]
     if len(hints) < len(globs) or any(hint in command for hint in hints):
         return True
-    return bool(_WIDE.search(command))
+    unquoted = _QUOTES.sub("", command)
+    if any(hint in unquoted for hint in hints) or _WIDE.search(unquoted):
+        return True
+    words = [word for word in _SEPARATORS.split(unquoted) if word]
+    return any(_may_be_above(word, card, scope, directory) for word in words)
+
+
+def _only_reads(command: str) -> bool:
+    words = command.split()
+    return not _NOT_PLAIN.search(command) and bool(words) and words[0] in _READERS
+
+
+def _may_be_above(word: str, card: Mapping[str, Any], scope: str, directory: str) -> bool:
+    """Return whether a word of a command may name a folder above the files of a card.
+
+    A command may change its folder before, so the name of the folder alone decides.
+    """
+    names = [*card["folders"], *scope.split("/")]
+    magic = _MAGIC.search(word)
+    if magic:
+        beginning = word[: magic.start()].rpartition("/")[2]
+        is_named = any(name.startswith(beginning) for name in names)
+        return is_named or card["anywhere"] is True
+    if word.rstrip("/").rpartition("/")[2] in names:
+        return True
+    if not card["anywhere"]:
+        return False
+    # A glob that begins with a wildcard may stand for files below any folder.
+    places = (os.path.join(place, word) for place in (scope, directory))
+    return word.endswith("/") or any(map(os.path.isdir, places))
 
 
 def match_globs(globs: Sequence[Sequence[Any]], path: str) -> bool:
     """Return whether compiled globs match a path, by the rules of ``text.patterns.match_globs``."""
     path = path.removeprefix("./")
+    globs = [(source, include) for source, include in globs if _find_hint(source) in path]
     if all(include for _source, include in globs):
         return any(re.search(source, path) for source, _include in globs)
     ends = [place + 1 for place, sign in enumerate(path) if sign == "/" and place + 1 < len(path)]
     return any(_decide(globs, path[:end]) for end in [*ends, len(path)])
+
+
+def _find_hint(source: str) -> str:
+    """Return a text that stands in each path that a compiled glob matches; "" if none is sure."""
+    hint = _HINT.match(source)
+    return hint[1] if hint else ""
 
 
 def _decide(globs: Sequence[Sequence[Any]], path: str) -> bool:
@@ -732,7 +866,8 @@ def _look_in_command(
 ) -> tuple[tuple[str, ...], bool]:
     words = call.command.split()
     is_plain = not _NOT_PLAIN.search(call.command) and words and words[0] not in _WRAPPERS
-    named = any(word in call.command for word in pattern["words"]) or not pattern["words"]
+    unquoted = _QUOTES.sub("", call.command)
+    named = any(word in unquoted for word in pattern["words"]) or not pattern["words"]
     if pattern["kind"] != "command":
         is_document = "<<" in call.command
         return (("",), False) if is_document and named else ((), True)
@@ -826,13 +961,15 @@ _SIMPLE = re.compile(
       [^\\()\[\]{}|*+?]                            # a character as it is, a dot, an anchor
     | \\[.()\[\]{}|*+?^$/\-"' \\sSdDwWbBnt]         # an escape that means the same everywhere
     | \[\^?(?:[^\\\[\]]|\\[.\]\[\-\\/sdwnt^$"'])+\]  # a class
-    | (?<=.)[*+?]\??                               # a quantifier
+    | (?<=[^(])[*+?]\??                            # a quantifier
     | (?<=.)\{\d{1,3}(?:,\d{0,3})?\}
-    | \((?:\?:)?  | \)(?![*+{])  | \|              # groups that are not repeated
+    | \((?:\?(?:[ims]*[:)]|P<\w+>))?               # flags, or the beginning of a group
+    | \)(?![*+{])  | \|                            # a group that is not repeated
     )*""",
     re.VERBOSE,
 )
 _MAX_UNBOUNDED = 4
+_CASE_FLAG = re.compile(r"\(\?[a-zA-Z]*i")
 _WORD = re.compile(r"(?<!\w)[A-Za-z_][A-Za-z0-9_]{2,}(?![*?{\w])")
 
 
@@ -842,15 +979,31 @@ def is_simple(pattern: str) -> bool:
         return False
     if len(re.findall(r"(?<!\\)[*+]|,\}", pattern)) > _MAX_UNBOUNDED:
         return False
+    if _CASE_FLAG.search(pattern) and not pattern.isascii():
+        return False  # re.ASCII folds the case of ASCII letters alone
     try:
         return re.compile(pattern).match("") is None
     except re.error:
         return False
 
 
+_UNICODE_CLASS = re.compile(r"\\[pP](?:\{\^?\w+\}|[A-Z])")
+_NAMED_CLASS = re.compile(r"\[:\^?\w+:\]")
+_PLAIN_ESCAPE = re.compile(r"\\(?:[sSdDwWbBnrtfv]|[^A-Za-z0-9])")
+_GROUP_BEGINNING = re.compile(r"\(\?(?::|P?<\w+>)")
+_CHARACTER_CLASS = re.compile(r"\[\^?\]?[^\]]*\]")
+_OPTIONAL_SIGNS = ("|", ")?", ")*", "){0")
+_NO_WORD_SIGNS = ("\\", "[", "(?")
+"""Are left of a pattern where it has flags, or anything else whose text may be no text to find."""
+
+
 def find_word(pattern: str) -> str:
     """Return a word that every text holds in which a pattern is found; "" where none is sure."""
-    plain = re.sub(r"\[\^?\]?[^\]]*\]", " ", re.sub(r"\\.", " ", pattern))
-    if any(sign in plain for sign in ("|", "(?i)", ")?", ")*", "){0", "[")):
+    plain = pattern
+    for syntax in (_UNICODE_CLASS, _NAMED_CLASS, _PLAIN_ESCAPE):
+        plain = syntax.sub(" ", plain)
+    plain = _GROUP_BEGINNING.sub("(", plain)
+    plain = _CHARACTER_CLASS.sub(" ", plain)
+    if any(sign in plain for sign in (*_OPTIONAL_SIGNS, *_NO_WORD_SIGNS)):
         return ""
     return max(_WORD.findall(plain), key=len, default="")

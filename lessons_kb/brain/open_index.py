@@ -25,7 +25,7 @@ from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import FORMAT, Catalogue, CatalogueEntry, State, is_disk_trouble
 from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
-from lessons_kb.store.gate_files import has_gate_file
+from lessons_kb.store.gate_seal import is_gate_file_current
 from lessons_kb.store.scan import Scan, scan_brain, settings_signature
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 from lessons_kb.text.patterns import match_globs
@@ -390,7 +390,7 @@ def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
     elif not how.get("rebuild"):
         look = look_at_files(index, state)
         if look.is_unchanged():
-            if state.gates and not has_gate_file(index.root):
+            if state.gates and not is_gate_file_current(index.root, state):
                 load(GATE_FILE).bring_into_step(index.root, index.catalogue, state)
             return Refresh(files=len(look.scan.files))
     done: Refresh = load(READ_CARDS).write_index(index, look, **how)

@@ -31,6 +31,7 @@ from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.error_log import LATE_DAYS, LOG_NAME, Trouble, find_late, read_troubles
 from lessons_kb.store.files import measure_folder
+from lessons_kb.store.gate_seal import read_gate_file
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, state_home
 from lessons_kb.store.scan import scan_brain
@@ -97,6 +98,28 @@ def check_settings(brain: Brain) -> Iterator[Health]:
     keys = f"{counted(len(origins), 'key')} set in" if there else "all defaults, no"
     engine = f"engine {settings.index.engine}, language {settings.language}"
     yield Health("ok", "settings", f"{engine}; {keys} {CONFIG_NAME}")
+
+
+def check_gates(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
+    """Look at the file from which the hook program decides gates where no answer comes in time."""
+    if not is_trusted(brain.root):
+        return
+    state = brain.state
+    is_damaged = bool(state and state.gates and not read_gate_file(brain.root)["readable"])
+    brain.refresh()
+    state = brain.state
+    if state is None or not state.gates:
+        return
+    gates = read_gate_file(brain.root)
+    if not gates["readable"]:
+        detail = "the file of compiled gates cannot be written; a late answer checks no gate"
+        yield Health("error", "gates", detail, f"get write access to {state_home()}")
+    elif is_damaged:
+        detail = "the file of compiled gates was missing or damaged; written anew"
+        yield Health("fixed" if fix else "warning", "gates", detail)
+    elif not gates["whole"]:
+        detail = "too many gated cards to compile; a late answer only says that it did not check"
+        yield Health("warning", "gates", detail, "use `gate` for fewer cards")
 
 
 def check_index(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
@@ -253,6 +276,7 @@ def check_git(brain: Brain) -> Iterator[Health]:
 BRAIN_CHECKS = (
     check_trust,
     check_settings,
+    check_gates,
     check_index,
     check_cluster,
     check_semantic,
@@ -410,7 +434,7 @@ ENVIRONMENT_CHECKS = (
 )
 
 
-FIXING = (check_write_access, check_index, check_journal)
+FIXING = (check_write_access, check_gates, check_index, check_journal)
 """Checks that put right, if asked to, what they find."""
 
 

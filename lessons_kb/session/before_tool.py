@@ -245,15 +245,14 @@ def _claim(hook: Hook, state: SessionMemory, concern: _Concern) -> bool:
     """Record that a card refuses this call for its files; False where it did so before.
 
     The record is a file that the hook's second stage reads and makes, too. Where none can be made
-    the session's memory decides alone.
+    the card does not refuse, and comes as context: it would refuse the call each time.
     """
     refused = {one.key for one in state.refused}
     refusals = Refusals(context=hook.event.context_id, token=hook.event.token)
     root, card = concern.brain.root, concern.card.id
     is_new = False
-    for file, key in concern.files.items():
-        claimed = refusals.claim(root, card, file)
-        if claimed is False or (claimed is None and key in refused):
+    for file in concern.files:
+        if not refusals.claim(root, card, file):
             continue
         hook.refused.append(Held(root, card, file))
         is_new = True

@@ -12,11 +12,6 @@ from lessons_kb.store.locations import state_home
 from lessons_kb.store.private_files import write_private
 
 
-def has_gate_file(root: str) -> bool:
-    """Return whether the gates of a brain are compiled for the hook's second stage."""
-    return os.path.exists(gate_path(state_home(), root))
-
-
 def write_gate_file(root: str, data: bytes) -> None:
     """Write the compiled gates of a brain; where the disk refuses, none are left there."""
     try:

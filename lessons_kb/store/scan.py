@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Collection
 from functools import lru_cache
 
-from lessons_kb.config import Settings
+from lessons_kb.config import KNOWN_FOLDERS, Settings
 from lessons_kb.errors import StorageError
 from lessons_kb.model import Finding
 from lessons_kb.store.catalogue import State
@@ -94,6 +94,21 @@ def parse_manifest(manifest: str) -> dict[str, str]:
 def count_files(manifest: str) -> int:
     """Return how many files a manifest names."""
     return (manifest.count("\n") + 1 - len(_SETTINGS_FILES)) // 2
+
+
+def find_card_folders(state: State) -> tuple[str, ...]:
+    """Return the folders in which cards lie, or may come to lie, as of a commit of the index."""
+    folders = {*KNOWN_FOLDERS, *state.settings.get("folders", {})}
+    return _find_folders_below(state.manifest, tuple(sorted(folders)))
+
+
+@lru_cache(maxsize=8)
+def _find_folders_below(manifest: str, folders: tuple[str, ...]) -> tuple[str, ...]:
+    """Return ``folders``, and those below them that hold files of a manifest."""
+    begins = tuple(f"{folder}/" for folder in folders)
+    holding = {path.rpartition("/")[0] for path in parse_manifest(manifest)}
+    below = {folder for folder in holding if f"{folder}/".startswith(begins)}
+    return tuple(sorted({*folders, *below}))
 
 
 @lru_cache(maxsize=8)

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import signal
 import sys
 
 import pytest
@@ -45,11 +46,13 @@ class Agent:
     def __init__(self, installation, session="s1"):
         self.installation, self.session, self.calls = installation, session, 0
 
-    def say(self, name, *, slow=0.0, **fields):
+    def say(self, name, *, slow=0.0, environment=None, **fields):
         """Fire an event; ``slow`` is how many seconds a process sleeps that answers it."""
         event = self.installation.event(name, self.session) | fields
         how = {"SLUGGISH": str(slow), "LESSONS_HOOK_DEADLINE": "1.5" if slow else "50"}
-        printed = self.installation.hook(event, LESSONS_DAEMON="0", **how)
+        printed = self.installation.hook(
+            event, **{"LESSONS_DAEMON": "0", **how, **(environment or {})}
+        )
         return Said(json.loads(printed or "{}"))
 
     def edit(self, path, *, new="b", old="a", **how):
@@ -123,6 +126,26 @@ def test_a_prompt_waits_for_a_daemon_that_is_starting(sluggish):
     assert TELEGRAM in sluggish.prompt("first"), "a fresh process answers, and starts a daemon"
     assert TELEGRAM in sluggish.prompt("second", LESSONS_HOOK_DEADLINE="40")
     assert wait_until(sluggish.status)["answered"] == 1, "the second waited for it"
+
+
+def test_a_gate_is_looked_at_even_if_the_time_is_up_before(agent):
+    how = {"LESSONS_HOOK_DEADLINE": "0.001"}
+    for number in range(3):
+        said = agent.edit(f"limits/{number}.toml", slow=3, environment=how)
+        assert "Never widen the rate limit by hand" in said.refused
+
+
+@pytest.mark.parametrize("deadline", ["0.4", "1.2"])
+def test_a_daemon_that_does_not_answer_leaves_time_for_the_gates(deadline, agent, sluggish):
+    assert TELEGRAM in sluggish.prompt("first"), "a fresh process answers, and starts a daemon"
+    daemon = wait_until(sluggish.status)["pid"]
+    os.kill(daemon, signal.SIGSTOP)
+    how = {"LESSONS_DAEMON": "1", "LESSONS_HOOK_DEADLINE": deadline}
+    try:
+        said = agent.edit("limits/api.toml", slow=3, environment=how)
+    finally:
+        os.kill(daemon, signal.SIGCONT)
+    assert "Never widen the rate limit by hand" in said.refused
 
 
 def test_a_mistake_in_the_text_is_found_by_the_second_stage(agent):
