@@ -29,7 +29,7 @@ from lessons_kb.detect.matcher import (
 from lessons_kb.detect.propose import Proposal, propose
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.find.retrieve import find_usable
-from lessons_kb.model import COMMAND, NO_GATE, NOTE, Card, DetectedLine, Evidence, as_data
+from lessons_kb.model import COMMAND, NO_GATE, NOTE, RULE, Card, DetectedLine, Evidence, as_data
 from lessons_kb.process.git import Repository, decode, list_files, read_history
 from lessons_kb.process.programs import install_command
 from lessons_kb.store.files import read_regular
@@ -141,7 +141,8 @@ def find_in_evidence(
         return []
     found = find_detected(brains, changes, [run for line in lines for run in find_run(line)])
     left = []
-    for line in (tell_line(one.card, match) for one in found for match in one.matches):
+    mistakes = [one for one in found if one.card.source != RULE]
+    for line in (tell_line(one.card, match) for one in mistakes for match in one.matches):
         path = os.path.join(brains.directory, line.where.partition(":")[0])
         text = read_text(path) if look and line.where != COMMAND else ""
         if not text or line.quote.rstrip("\u2026") in text:

@@ -129,34 +129,62 @@ class RulesFile:
     _nodes: tuple[_Node, ...]
 
     def without(self, lines: Collection[int]) -> str:
-        """Return the text without the rules of these lines; what stays keeps its bytes.
+        """Return the text without the rules of these lines; every other byte stays.
 
-        A heading or a lead goes with the last rule below it. A pointer says where the others are.
+        A heading or a lead goes with the last rule below it. In a file that every session reads a
+        pointer says where the others are.
         """
         if not lines:
             return self.text
+        gone = self._find_gone(lines)
+        whole = split_lines(self.text)
+        eol = "\r\n" if "\r\n" in self.text else "\n"
+        lost = {line for place in gone for line in self._range(place)}
+        rest: list[str] = []
+        for line, text in enumerate(whole):
+            if line in lost:
+                continue
+            after_gap = line - 1 in lost
+            is_blank = not text.strip()
+            is_open = bool(rest) and bool(rest[-1].strip())
+            if is_blank and after_gap and not is_open:
+                lost.add(line)  # the blank lines behind what goes; those before it stay
+                continue
+            if after_gap and is_open and not is_blank and not _ITEM.match(text):
+                rest.append(eol)  # two paragraphs that a list stood between
+            rest.append(text)
+        left = "".join(rest)
+        if self.globs or POINTER in left:
+            return left
+        gap = "" if not left or left.endswith(("\n", "\r")) else eol
+        last = next((text for text in reversed(rest) if text), "")
+        blank = eol if last.strip() else ""
+        return f"{left}{gap}{blank}{POINTER}{eol}"
+
+    def has_rules_besides(self, lines: Collection[int]) -> bool:
+        """Return whether rules are left without those of these lines."""
+        return any(rule.line not in lines for rule in self.rules)
+
+    def _find_gone(self, lines: Collection[int]) -> set[int]:
+        """Return the places of the blocks that go with the rules of these lines."""
         lost, kept = set[int](), set[int]()
         for node in self._nodes:
-            known = lost if node.line in lines else kept
+            owners = lost if node.line in lines else kept
             owner = node.owner if node.line or node.block.kind == "html_block" else -1
             while owner >= 0:
-                known.add(owner)
+                owners.add(owner)
                 owner = self._nodes[owner].owner
         gone = lost - kept
-        whole, end, begun, found = split_lines(self.text), 0, 0, list[str]()
-        eol = "\r\n" if "\r\n" in self.text else "\n"
+        places = set[int]()
         for place, node in enumerate(self._nodes):
-            ruled = node.block.kind == "hr" and node.owner in gone
-            stays = node.line not in lines and place not in gone and not ruled
-            if stays:
-                glued = end > begun and found and found[-1].strip() and whole[end].strip()
-                found += [eol] if glued and node.block.kind != ITEM else []
-                found += whole[end : node.block.end]
-                begun = node.block.end
-            end = node.block.end
-        rest = "".join([*found, *whole[end:]])
-        gap = "" if not rest or rest.endswith(("\n", "\r")) else eol
-        return rest if POINTER in rest else f"{rest}{gap}{eol}{POINTER}{eol}"
+            is_rule_off = node.block.kind == "hr" and node.owner in gone
+            if node.line in lines or place in gone or is_rule_off:
+                places.add(place)
+        return places
+
+    def _range(self, place: int) -> range:
+        block = self._nodes[place].block
+        return range(block.first, block.end)
 
 
 def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
@@ -250,7 +278,7 @@ def _find_nodes(body: str, above: int) -> Iterator[_Node]:
 def find_names(text: str) -> list[str]:
     """Return the files, globs, code and proper names that a rule names, each once."""
     spans = [span.strip() for span in _CODE.findall(text)]
-    spans = [span for span in spans if not _is_command(span)]
+    spans = [span for span in spans if not is_command(span)]
     prose = _CODE.sub(" ", text)
     return list(dict.fromkeys([*spans, *find_paths(prose), *_NAME.findall(prose)]))
 
@@ -273,7 +301,7 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
     of_any_task = bool(situation and _ANY_TASK.search(situation))
     places = [name for name in names if is_place(name)]
     others = [name for name in names if name not in places]
-    runs = "```" in rule.text or any(map(_is_command, _CODE.findall(rule.text)))
+    runs = "```" in rule.text or any(map(is_command, _CODE.findall(rule.text)))
     is_item = bool(_ITEM.match(rule.text))
     is_layout, is_general = bool(_LAYOUT.search(near)), bool(_GENERAL.search(near))
     if is_layout and is_item and "." in "".join(places[:1]).rpartition("/")[2]:  # one file of it
@@ -298,7 +326,8 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
     return ALWAYS, reason if least else "names nothing in particular"
 
 
-def _is_command(span: str) -> bool:
+def is_command(span: str) -> bool:
+    """Return whether a span of code is a command line."""
     return span.split(" ", maxsplit=1)[0] in _PROGRAMS
 
 
@@ -339,7 +368,7 @@ def read_notes(text: str, *, name: str) -> Imported:
         return Imported(lessons=tuple(replace(one, title=shorten(title)) for one, _ in made))
     lines = {rule.line for rule in file.rules if rule.kind == WHEN}
     always = [
-        PassedOver(title=_title_of(one), where=f"{name}:{one.line}", reason=f"always: {one.reason}")
+        PassedOver(title=title_of(one), where=f"{name}:{one.line}", reason=f"always: {one.reason}")
         for one in file.rules
         if one.kind == ALWAYS
     ]
@@ -366,7 +395,7 @@ def build_cards(
             continue
         first = rules[0]
         near = first.headings[-1] if first.headings else first.lead.strip(" :")
-        title = _title_of(first)
+        title = title_of(first)
         if near and (len(rules) > 1 or not _BULLET.match(first.text)):
             above = "".join(first.headings[:-1][-1:])
             is_bare = len(near.split()) == 1 or _NEUTRAL.search(near)
@@ -374,7 +403,7 @@ def build_cards(
             if len(title.split()) < _FEWEST_WORDS:  # a topic, which names no mistake
                 prose = [rule for rule in rules if not _NO_PROSE.match(rule.text)]
                 naming = [rule for rule in prose if NEGATIVE.search(rule.text)]
-                more = "".join(f": {_title_of(rule)}" for rule in (*naming, *prose)[:1])
+                more = "".join(f": {title_of(rule)}" for rule in (*naming, *prose)[:1])
                 title = shorten(f"{near}{more}", _MAX_TITLE)
         said: dict[str, list[str]] = {}
         lead = ""
@@ -384,7 +413,7 @@ def build_cards(
             lead = rule.lead
             found = _LABEL.match(rule.text)
             label = " ".join(found[1].casefold().split()) if found else ""
-            said.setdefault(_LABELS.get(label, PREVENTION), []).append(_as_item(rule.text))
+            said.setdefault(_LABELS.get(label, PREVENTION), []).append(as_item(rule.text))
         above_all = " > ".join(filter(None, (first.title, *first.headings)))
         under = f" under “{above_all}”" if above_all else ""
         said.setdefault(SITUATION, []).insert(0, f"From {base}{under}.")
@@ -409,12 +438,13 @@ def _key_of(rule: AgentRule) -> tuple[object, ...]:
     return (rule.headings, rule.line if is_lesson else 0)
 
 
-def _title_of(rule: AgentRule) -> str:
+def title_of(rule: AgentRule) -> str:
+    """Return the title of a card that holds one rule."""
     title = split_lead(_ITEM.sub("", rule.text, count=1))[0]
     return shorten(title, _MAX_TITLE) or " ".join(rule.headings[-1:]) or "Rule"
 
 
-def _as_item(text: str) -> str:
+def as_item(text: str) -> str:
     """Return a rule as a list item: its words unchanged, prose below a dash."""
     if _ITEM.match(text):
         return text

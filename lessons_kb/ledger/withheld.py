@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.model import NO_GATE, NOTE, WITHHELD, Card
+from lessons_kb.model import NO_GATE, NOTE, RULE, WITHHELD, Card
 from lessons_kb.store.journal import read_arm
 from lessons_kb.store.locations import user_settings_path
 from lessons_kb.store.secrets import withhold_key
@@ -50,7 +50,7 @@ def find_withheld(
         spared = (is_weighty and not settings.withhold_high) or card.id in given
         about = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
         drawn = int.from_bytes(hmac.digest(key, about, "sha256")[:8])
-        if spared or card.kind == NOTE or drawn >= settings.withhold * 2**64:
+        if spared or card.kind == NOTE or card.source == RULE or drawn >= settings.withhold * 2**64:
             continue
         held.add(card.id)
         if occasion:

@@ -49,7 +49,17 @@ from lessons_kb.find.detection import (
 from lessons_kb.find.retrieve import find_usable
 from lessons_kb.find.shared_server import find_in_call, read_card
 from lessons_kb.ledger.given import Known, find_known, is_in_context
-from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
+from lessons_kb.model import (
+    ASK_GATE,
+    COMMAND,
+    NO_GATE,
+    ONCE_GATE,
+    RULE,
+    SEVERITIES,
+    SHOWN,
+    Card,
+    Preflight,
+)
 from lessons_kb.outcome.post_check import find_session_evidence
 from lessons_kb.postcheck.item_states import check_items
 from lessons_kb.session.state import (
@@ -230,8 +240,9 @@ def _decide(
 def _drop_vague(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
     """Leave out the cards of which nothing but a glob speaks that says little of one of them.
 
-    It says enough where it names a few files, and few cards guard one so. Without ``scope`` the
-    files that a wildcard stands for are not looked at: many.
+    A rule says itself for which files it holds. A lesson says enough where it names a few files,
+    and few cards guard one so. Without ``scope`` the files that a wildcard stands for are not
+    looked at: many.
     """
     narrow = [
         one
@@ -244,6 +255,7 @@ def _drop_vague(concerns: Sequence[_Concern], known: Known, scope: str) -> list[
         for one in concerns
         if one.mistake
         or one.card.gate != NO_GATE
+        or one.card.source == RULE
         or is_in_context(known, one.brain, one.card)
         or (one in narrow and len(narrow) <= MOST)
     ]
@@ -459,6 +471,8 @@ def _find_local(brains: Brains, call: _Call) -> list[_Concern]:
 
 
 def _concern_of(mistake: Detected) -> _Concern:
+    if mistake.card.source == RULE:  # its pattern says when the rule holds: there is no mistake
+        return _make_concern(mistake.brain, mistake.card, [COMMAND])
     files = [match.path for match in mistake.matches]
     return replace(_make_concern(mistake.brain, mistake.card, files), mistake=mistake)
 

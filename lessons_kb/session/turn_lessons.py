@@ -27,7 +27,7 @@ from lessons_kb.ledger.given import (
     note_taken,
 )
 from lessons_kb.ledger.withheld import is_withheld, read_withholding
-from lessons_kb.model import DONE, OPENED, SERVED, Card, Event, Hit, Preflight, Query
+from lessons_kb.model import DONE, OPENED, RULE, SERVED, Card, Event, Hit, Preflight, Query
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook, SessionMemory, lend_memory
@@ -168,7 +168,13 @@ def give(
         if not is_in_context(known, brain, card):
             missing.append(hit)
             homes[alias, card.id] = brain
-    block = hook.can.pack_known(missing, limits.packing)
+    # Rules are short, and each of them holds for the call: they are no choice of the best.
+    rules = [hit for hit in missing if hit.card.source == RULE]
+    others = [hit for hit in missing if hit.card.source != RULE]
+    packing = limits.packing
+    if rules:
+        packing = replace(packing, max_lessons=packing.max_lessons + len(rules))
+    block = hook.can.pack_known([*rules, *others], packing)
     given = note_given(homes, block, session, at=hook.now, occasion=hook.occasion, counted=counted)
     return block, given
 
