@@ -27,7 +27,7 @@ _WORK = {
     "history": "verdicts on lessons beside what they truly do",
     "writers": "cards that language models write of mined drafts",
     "mine": "lessons that a history holds, beside those that its authors wrote",
-    "diet": "rules files taken apart, beside readers' verdicts; whether moved rules arrive",
+    "diet": "real rules files: what moves, whether it arrives, what a session saves",
     "lsp": "the language server beside `lint` and `detect`, and how soon it answers",
     "serve": "a server of two workers and a loader: requests a second, latencies, memory",
     "stats": "time of `lessons stats` over a large journal",
@@ -94,14 +94,16 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--into", metavar="FOLDER", help="of prompts and answers")
             command.add_argument("--write", action="store_true", help="write the prompts")
         if name == "diet":
-            command.add_argument("folders", nargs="*", metavar="FOLDER", help="of rules files")
+            command.add_argument("folders", nargs="*", metavar="CLONES", help="folder of clones")
+            command.add_argument("--moved", metavar="FILE", help="write, or read, the moved rules")
+            command.add_argument("--occasions", metavar="FILE", help="play what readers wrote")
         if name in ("tables", "mine", "redaction", "writers"):
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
         if name in ("judgement", "detect", "act"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-        if name in ("judgement", "detect", "diet", "act"):
+        if name in ("judgement", "detect", "act"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
         if name == "act":
             command.add_argument(

@@ -36,7 +36,8 @@ _CONDITION = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TRAILING = re.compile(
-    r"\s(?P<said>(?:when(?:ever)?|if|before|after|while)\s+(?:you\s+)?\w+ing\b[^,;:.]*"
+    r"\s(?P<said>(?:when(?:ever)?|if|before|after|while)\s+(?:you\s+)?"
+    r"(?:\w+ing|change|edit|add|modify|touch|update|create|write|open|commit|push)\b[^,;:.]*"
     r"(?:\.\w[^,;:.]*)*)\.?\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
@@ -85,16 +86,75 @@ _EVENTS = (
         ("git push", "git push -u origin HEAD"),
     ),
 )
-_NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
-_WORD_OF_TESTS = re.compile(
-    r"\b(?:writ|add|updat|edit|chang|creat|modify)\w*\s+(?:new\s+|unit\s+|any\s+|the\s+)?"
-    r"(?:unit\s+|integration\s+)?tests?\b",
+_RUN = re.compile(
+    r"(?:run(?:ning)?|execut\w*|invok\w*|call(?:ing)?|us(?:e|ing)|before|after|via|with)\s+"
+    r"(?:the\s+)?`([^`\n]+)`",
     re.IGNORECASE,
 )
-_TESTS = (
-    "**/test_*.*", "**/*_test.*", "**/*.test.*", "**/*.spec.*",
-    "**/tests/**", "**/test/**", "**/__tests__/**",
-)  # fmt: skip
+"""A command that is run, not one that is missing or talked about."""
+_NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
+_DOES = (
+    r"\b(?:writ|add|updat|edit|chang|creat|modif|remov|touch|bump|upgrad|work)\w*\s+"
+    r"(?:\w+\s+){0,3}?"
+)
+
+
+class _KindOfFile(NamedTuple):
+    """A situation that an edit of certain files shows."""
+
+    words: re.Pattern[str]
+    globs: tuple[str, ...]
+
+
+_KINDS_OF_FILES = (
+    _KindOfFile(
+        re.compile(rf"{_DOES}tests?\b", re.IGNORECASE),
+        (
+            *("**/test_*.*", "**/*_test.*", "**/*.test.*", "**/*.spec.*"),
+            *("**/tests/**", "**/test/**", "**/__tests__/**"),
+        ),
+    ),
+    _KindOfFile(
+        re.compile(rf"{_DOES}(?:dependenc(?:y|ies)|third-party packages?)\b", re.IGNORECASE),
+        (
+            *("**/package.json", "**/pyproject.toml", "**/Cargo.toml", "**/go.mod"),
+            *("**/Gemfile", "**/pom.xml", "**/build.gradle*", "**/requirements*.txt"),
+            *("**/composer.json", "pnpm-workspace.yaml"),
+        ),
+    ),
+    _KindOfFile(
+        re.compile(rf"{_DOES}(?:docs|documentation)\b", re.IGNORECASE),
+        ("docs/**", "doc/**", "website/**", "**/*.md", "**/*.mdx", "**/*.rst"),
+    ),
+    _KindOfFile(re.compile(rf"{_DOES}changesets?\b", re.IGNORECASE), (".changeset/**",)),
+    _KindOfFile(re.compile(rf"{_DOES}changelog\b", re.IGNORECASE), ("**/CHANGELOG.md",)),
+    _KindOfFile(
+        re.compile(rf"{_DOES}(?:migrations?)\b", re.IGNORECASE),
+        ("**/migrations/**", "**/migration/**", "**/migrate/**"),
+    ),
+    _KindOfFile(
+        re.compile(rf"{_DOES}(?:github )?(?:actions?|workflows?)\b", re.IGNORECASE),
+        (".github/workflows/**",),
+    ),
+    _KindOfFile(
+        re.compile(rf"{_DOES}(?:protos?|protobufs?|\.proto files?)\b", re.IGNORECASE),
+        ("**/*.proto",),
+    ),
+)
+_WORK = re.compile(
+    r"(?:when(?:ever)?|if|before|after|to)\s+(?:you\s+)?(?:add|creat|chang|modif|updat|remov|"
+    r"renam|implement|introduc|regist|edit|touch|extend)\w*\b",
+    re.IGNORECASE,
+)
+"""A situation in which files are changed."""
+_REFERENCE = re.compile(
+    r"\b(?:see|read|consult|refer|like|e\.g\.|example|follow|check|described|documented|from)\b",
+    re.IGNORECASE,
+)
+"""What comes before the name of a file that is only to be read."""
+_BEFORE = 24
+_MOST_BESIDE = 40
+"""Files in a folder from which on it is not taken for the place that a rule is about."""
 _ANY_TASK = re.compile(
     r"\b(?:any|each|every|all|making|make|made)\s+(?:code\s+)?(?:changes?|edits?|tasks?|work)\b|"
     r"\b(?:in doubt|unsure|possible|needed|necessary|applicable|relevant)\b",
@@ -193,7 +253,35 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         if condition is not None:
             return condition, ""
         reason = why if reason == UNCONDITIONAL else reason
+    found = _CONDITION.match(unmarked(text))
+    if reason == UNCONDITIONAL and found and _WORK.match(found["said"]):
+        return _read_remainder(text, found["said"], project)
     return None, reason
+
+
+def _read_remainder(text: str, said: str, project: Project) -> tuple[Condition | None, str]:
+    """Read a situation in words by the files that the rule changes, and those beside them."""
+    places = [span.strip() for span in _CODE.findall(text)]
+    globs = []
+    for place in places:
+        glob = (
+            project.find_glob(place) if is_place(place) and not _is_reference(text, place) else ""
+        )
+        if not glob:
+            continue
+        folder = glob.rpartition("/")[0]
+        beside = f"{folder}/**" if folder and "*" not in glob else glob
+        few = len(project.match(beside)) <= _MOST_BESIDE
+        globs += [glob, beside] if few else [glob]
+    if not globs:
+        return None, UNCONDITIONAL
+    return _make_path(said, globs, project)
+
+
+def _is_reference(text: str, place: str) -> bool:
+    """Return whether a rule names a file only to be read."""
+    before = text[: text.index(place)].rstrip("`").rstrip()[-_BEFORE:]
+    return bool(_REFERENCE.search(before))
 
 
 def _find_clauses(text: str, lead: str) -> Iterator[str]:
@@ -212,7 +300,7 @@ def _find_clauses(text: str, lead: str) -> Iterator[str]:
 
 def _read_clause(said: str, project: Project) -> tuple[Condition | None, str]:
     spans = [span.strip() for span in _CODE.findall(said)]
-    commands = [span for span in spans if is_command(span)]
+    commands = [span.strip() for span in _RUN.findall(said) if is_command(span.strip())]
     if commands:
         return _make_command(said, commands), ""
     places = [span for span in (*spans, *find_paths(_CODE.sub(" ", said))) if is_place(span)]
@@ -222,8 +310,10 @@ def _read_clause(said: str, project: Project) -> tuple[Condition | None, str]:
     for event in _EVENTS:
         if event.words.search(said):
             return _command(said, event.pattern, event.samples), ""
-    if _WORD_OF_TESTS.search(said):
-        return _make_path(said, [glob for glob in _TESTS if project.match(glob)], project)
+    for kind in _KINDS_OF_FILES:
+        if kind.words.search(said):
+            globs = [glob for glob in kind.globs if project.match(glob)]
+            return _make_path(said, globs, project)
     return None, UNCONDITIONAL
 
 

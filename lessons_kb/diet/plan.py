@@ -101,7 +101,8 @@ def plan_diet(
     before they are proved. Nothing is written.
     """
     plan = Plan()
-    project = Project(files=diet.tracked)
+    own = {file.name for file in diet.files}
+    project = Project(files=[path for path in diet.tracked if path not in own])
     candidates = _find_candidates(diet, project, plan, stay)
     candidates = improve(candidates)
     proved = _prove(diet, brain, candidates, plan, progress)

@@ -17,7 +17,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.cards.links import numbered_names, slug
 from lessons_kb.cards.read_header import read_origins
 from lessons_kb.errors import CardNotFound, InputError, LessonsError, StorageError
-from lessons_kb.store import card_files, trash
+from lessons_kb.store import trash
 from lessons_kb.store.diet_records import (
     BEGUN,
     DONE,
@@ -29,7 +29,7 @@ from lessons_kb.store.diet_records import (
     find_records,
     write_record,
 )
-from lessons_kb.store.files import TEMP_PREFIX, list_folder, on_failure, shown, storage_errors
+from lessons_kb.store.files import TEMP_PREFIX, on_failure, shown, storage_errors
 from lessons_kb.store.locations import find_below, is_brain
 from lessons_kb.store.locks import hold_diet, hold_new
 from lessons_kb.store.scan import SUFFIXES
@@ -42,6 +42,8 @@ from lessons_kb.store.swap_files import (
 )
 from lessons_kb.store.trash import digest
 from lessons_kb.text.redact import redact
+
+_CARD_MODE = 0o644
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -92,8 +94,8 @@ def apply_diet(
         record = write_record(_plan_record(root, brain.root, rules, edits))
         with on_failure(_take_back, root, record):
             brain.touch()
-            for card, rule in zip(record.cards, rules, strict=True):
-                card_files.create(brain.root, card.path, rule.card.encode())
+            for number, rule in enumerate(rules):
+                _write_card(record, number, brain.root, rule.card.encode())
             for number, edit in enumerate(edits):
                 if not _replace(root, edit, _temp(root, record, number)):
                     raise InputError(_changed(edit.name))
@@ -176,6 +178,17 @@ def _is_free(brain: str, path: str) -> bool:
     return not os.path.lexists(_full(brain, path))
 
 
+def _write_card(record: DietRecord, number: int, brain: str, data: bytes) -> None:
+    path = record.cards[number].path
+    full = _full(brain, path)
+    with storage_errors(path, brain=brain):
+        try:
+            create_file(full, data, mode=_CARD_MODE, temp=_card_temp(record, number, full))
+        except FileExistsError:
+            text = f"{shown(path)} exists by now; nothing was moved, run it again"
+            raise InputError(text) from None
+
+
 def _replace(root: str, edit: FileEdit, temp: str) -> bool:
     full = _full(root, edit.name)
     with storage_errors(full):
@@ -193,10 +206,14 @@ def _take_back(root: str, record: DietRecord) -> Undone:
     for number, file in enumerate(record.files):
         full = _full(root, file.name)
         with storage_errors(full):
-            _settle_temps(full, file, _temp(root, record, number))
-            if _restore(full, file, _temp(root, record, number)):
+            _settle_temps(root, record, number)
+            if _restore(full, file, _temp(root, record, number, back=True)):
                 restored.append(file.name)
     texts = {file.name: _flatten(_read(root, file.name)) for file in record.files}
+    brain = os.path.normpath(os.path.join(root, record.brain))
+    for number, card in enumerate(record.cards):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(_card_temp(record, number, _full(brain, card.path)))
     removed = []
     left = []
     for card in record.cards:
@@ -211,26 +228,32 @@ def _take_back(root: str, record: DietRecord) -> Undone:
     return Undone(files=tuple(restored), cards=tuple(removed))
 
 
-def _settle_temps(full: str, file: RecordedFile, temp: str) -> None:
-    """Remove what a kill left beside a file; what an editor had saved in it goes back."""
-    ours = {file.after, digest(file.before)}
-    saved = read_or_none(temp)
-    if saved is not None and digest(saved) not in ours:
-        now = read_or_none(full)
-        if now is None:
-            os.rename(temp, full)
-        elif digest(now) in ours:
-            put_back(full, temp, now)
-        else:  # saved once more: the newest stays
-            os.unlink(temp)
-    folder = os.path.dirname(full)
-    for name in list_folder(folder):
-        left = os.path.join(folder, name)
-        if name.startswith(TEMP_PREFIX) and os.path.isfile(left):
-            data = read_or_none(left)
-            # A temporary file that was cut short by the kill is the beginning of what we write.
-            if data is not None and (digest(data) in ours or left == temp or not data):
-                os.unlink(left)
+def _settle_temps(root: str, record: DietRecord, number: int) -> None:
+    """Remove what a kill left beside a file; what an editor had saved in it goes back.
+
+    Either name holds our bytes, or the beginning of them, until the exchange; then what the file
+    held.
+    """
+    file = record.files[number]
+    full = _full(root, file.name)
+    now = read_or_none(full)
+    temp = _temp(root, record, number)
+    if (left := read_or_none(temp)) is not None:
+        is_exchanged = now is None or digest(now) == file.after
+        _drop_or_put_back(full, temp, now, is_saved=is_exchanged and left != file.before)
+    temp = _temp(root, record, number, back=True)
+    if (left := read_or_none(temp)) is not None:
+        is_ours = file.before.startswith(left) or digest(left) == file.after
+        _drop_or_put_back(full, temp, now, is_saved=now == file.before and not is_ours)
+
+
+def _drop_or_put_back(full: str, temp: str, now: bytes | None, *, is_saved: bool) -> None:
+    if not is_saved:
+        os.unlink(temp)
+    elif now is None:
+        os.rename(temp, full)
+    else:
+        put_back(full, temp, now)
 
 
 def _restore(full: str, file: RecordedFile, temp: str) -> bool:
@@ -286,11 +309,17 @@ def _holds(full: str, card: RecordedCard) -> bool:
     return card.origin in read_origins(data.decode("utf-8", "replace")) if card.origin else True
 
 
-def _temp(root: str, record: DietRecord, number: int) -> str:
+def _temp(root: str, record: DietRecord, number: int, *, back: bool = False) -> str:
     """Return the name that a file has for a moment; the same for whoever takes the diet back."""
+    kind = "back" if back else "file"
     folder = os.path.dirname(_full(root, record.files[number].name))
     name = os.path.splitext(os.path.basename(record.place))[0]
-    return os.path.join(folder, f"{TEMP_PREFIX}diet-{name}-{number}")
+    return os.path.join(folder, f"{TEMP_PREFIX}diet-{name}-{kind}-{number}")
+
+
+def _card_temp(record: DietRecord, number: int, full: str) -> str:
+    name = os.path.splitext(os.path.basename(record.place))[0]
+    return os.path.join(os.path.dirname(full), f"{TEMP_PREFIX}diet-{name}-card-{number}")
 
 
 def _full(root: str, name: str) -> str:

@@ -154,6 +154,8 @@ class RulesFile:
                 rest.append(eol)  # two paragraphs that a list stood between
             rest.append(text)
         left = "".join(rest)
+        mark = "\ufeff" if self.text.startswith("\ufeff") and not left.startswith("\ufeff") else ""
+        left = mark + left
         if self.globs or POINTER in left:
             return left
         gap = "" if not left or left.endswith(("\n", "\r")) else eol

@@ -29,11 +29,10 @@ def swap_file(full: str, expected: bytes, data: bytes, *, temp: str) -> bool:
     bytes before the exchange and the displaced ones after it, so that whoever finds it after a kill
     can tell which step was the last. Raises OSError, StorageError.
     """
-    new = write_temp(os.path.dirname(full), data, like=os.stat(full))
-    with on_failure(discard, new, data):
-        copy_attributes(full, new)
-        rename_new(new, temp)
+    folder, name = os.path.split(temp)
+    write_temp(folder, data, like=os.stat(full), name=name)
     with on_failure(discard, temp, data):
+        copy_attributes(full, temp)
         is_expected = _read_settled(full) == expected
         if is_expected:
             exchange(temp, full)
@@ -66,13 +65,11 @@ def remove_file(full: str, expected: bytes, *, temp: str) -> bool:
 
 def create_file(full: str, data: bytes, *, mode: int, temp: str) -> None:
     """Write a whole new file with a mode; FileExistsError where a file has its name."""
-    folder = os.path.dirname(full)
+    folder, name = os.path.split(temp)
     os.makedirs(folder, exist_ok=True)
-    new = write_temp(folder, data)
-    with on_failure(discard, new, data):
-        os.chmod(new, mode)
-        rename_new(new, temp)
+    write_temp(folder, data, name=name)
     with on_failure(discard, temp, data):
+        os.chmod(temp, mode)
         rename_new(temp, full)
     sync_folder(folder)
 

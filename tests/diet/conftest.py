@@ -3,6 +3,7 @@
 import pytest
 
 from tests import kit
+from tests.cli.conftest import writer as writer
 
 RULES = (
     "# Guide\n\n- Answer in English\n\n## Payments\n\n"

@@ -4,6 +4,7 @@ Reads a share of a second for each child that is forked and then killed. ``ONCE`
 once, as two people at one project would, and prints what came of it.
 """
 
+import contextlib
 import os
 import signal
 import sys
@@ -20,10 +21,8 @@ def work(root, brain, plan, diet):
     while True:
         for do in (lambda: apply_diet(root, brain, plan.rules(), plan.edits(diet)),
                    lambda: undo_diet(root)):  # fmt: skip
-            try:
+            with contextlib.suppress(LessonsError):
                 do()
-            except LessonsError:
-                pass
 
 
 def once(root, what):
