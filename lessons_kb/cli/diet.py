@@ -42,6 +42,7 @@ from lessons_kb.writers.prompt import DIET_SCHEMA, build_diet_prompt
 
 _SHOWN = 70
 _FIRST_REASONS = 6
+_MOST_NAMED = 3
 
 
 def diet(
@@ -240,6 +241,8 @@ def _print_remarks(found: Diet) -> None:
 
 
 def _print_readers(found: Diet, readers: Sequence[Reader]) -> None:
+    """Print which agents in use read the files; files with the same readers share a line."""
+    files: dict[str, list[str]] = {}
     for file in found.files:
         names = [
             f"{reader.agent} ({'with' if reader.has_hooks else 'without'} our hooks)"
@@ -247,7 +250,12 @@ def _print_readers(found: Diet, readers: Sequence[Reader]) -> None:
             if file.name in reader.files
         ]
         if names:
-            print_wrapped(clean_line(f"{file.name} is read by {', '.join(names)}"))
+            files.setdefault(", ".join(names), []).append(file.name)
+    for names_of_all, own in files.items():
+        shown = ", ".join(own[:_MOST_NAMED])
+        more = f" and {len(own) - _MOST_NAMED} more" if len(own) > _MOST_NAMED else ""
+        verb = "are" if len(own) > 1 else "is"
+        print_wrapped(clean_line(f"{shown}{more} {verb} read by {names_of_all}"))
 
 
 def _print_sum(found: Diet, plan: Plan) -> None:
@@ -336,6 +344,7 @@ def _apply(
     if not (yes or confirm(f"Move these rules into {counted(len(plan.moves), 'card')}?")):
         raise InputError("nothing was changed; --yes moves the rules without asking")
     made = apply_diet(found.root, brain, plan.rules(), plan.edits(found))
+    brain.refresh()  # before an edit a hook searches what is indexed
     say(f"{counted(len(made), 'card')} written; `lessons diet --undo` takes it back")
     _print_summary(found, plan, made, readers)
 

@@ -155,13 +155,12 @@ class RulesFile:
             rest.append(text)
         left = "".join(rest)
         mark = "\ufeff" if self.text.startswith("\ufeff") and not left.startswith("\ufeff") else ""
-        left = mark + left
         if self.globs or POINTER in left:
-            return left
+            return mark + left
         gap = "" if not left or left.endswith(("\n", "\r")) else eol
         last = next((text for text in reversed(rest) if text), "")
         blank = eol if last.strip() else ""
-        return f"{left}{gap}{blank}{POINTER}{eol}"
+        return f"{mark}{left}{gap}{blank}{POINTER}{eol}"
 
     def has_rules_besides(self, lines: Collection[int]) -> bool:
         """Return whether rules are left without those of these lines."""

@@ -3,7 +3,7 @@
 import pytest
 
 from tests import kit
-from tests.cli.conftest import writer as writer
+from tests.cli.conftest import writer
 
 RULES = (
     "# Guide\n\n- Answer in English\n\n## Payments\n\n"
@@ -12,6 +12,7 @@ RULES = (
     "- When committing, name the package in the subject, such as `feat(core): add a currency`\n"
     "- ALWAYS use semantic commits\n"
 )
+__all__ = ["writer"]
 MOVED = ("keep amounts integers", "round once, at the very end", "name the package in the subject")
 
 
