@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import report
 from benchmarks.data import SETS, DataError, check_names
@@ -13,30 +13,72 @@ from benchmarks.data import SETS, DataError, check_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+
+class Work(NamedTuple):
+    """A benchmark that can be run by its name."""
+
+    module: str
+    """Below ``benchmarks``."""
+    question: str
+
+
 _WORK = {
-    "speed": "time and memory beside a bare interpreter",
-    "quality": "ranking beside plain retrieval tools",
-    "cluster": "order of the cluster's engine beside the reference",
-    "gate": "silence on foreign prompts and recall on own ones",
-    "judgement": "which cards language models open for a prompt, from their recorded choices",
-    "replay": "lessons that arrive in a turn: with its prompt or with a change",
-    "act": "lessons before an edit: the right one where its fix is undone, and ordinary edits",
-    "dedup": "near-duplicates proposed and merged",
-    "postcheck": "checklist items that are named, beside labelled cases",
-    "triggers": "prompts taken for a complaint",
-    "history": "verdicts on lessons beside what they truly do",
-    "writers": "cards that language models write of mined drafts",
-    "mine": "lessons that a history holds, beside those that its authors wrote",
-    "diet": "real rules files: what moves, whether it arrives, what a session saves",
-    "lsp": "the language server beside `lint` and `detect`, and how soon it answers",
-    "serve": "a server of two workers and a loader: requests a second, latencies, memory",
-    "stats": "time of `lessons stats` over a large journal",
-    "house": "calls, files and rooms that one warm prompt passes through",
-    "tables": "make the gate's data files from clones of public repositories",
-    "redaction": "make the table of vendors' secrets; false alarms on code, and time",
-    "detect": "patterns learnt from fixes, beside a linter's verdict on other projects",
-    "trial": "a trial with language models as the agents: what its kept results say",
-    "trust": "races, kills, bad files, fuzzing, full disks, a hostile repository",
+    "speed": Work("speed.speed", "time and memory beside a bare interpreter"),
+    "quality": Work("retrieval.quality", "ranking beside plain retrieval tools"),
+    "cluster": Work("retrieval.cluster", "order of the cluster's engine beside the reference"),
+    "gate": Work("retrieval.gate", "silence on foreign prompts and recall on own ones"),
+    "judgement": Work(
+        "judgement.judgement",
+        "which cards language models open for a prompt, from their recorded choices",
+    ),
+    "replay": Work(
+        "judgement.replay", "lessons that arrive in a turn: with its prompt or with a change"
+    ),
+    "act": Work(
+        "judgement.act",
+        "lessons before an edit: the right one where its fix is undone, and ordinary edits",
+    ),
+    "dedup": Work("retrieval.dedup", "near-duplicates proposed and merged"),
+    "postcheck": Work(
+        "judgement.postcheck", "checklist items that are named, beside labelled cases"
+    ),
+    "triggers": Work("drafting.triggers", "prompts taken for a complaint"),
+    "history": Work("judgement.history", "verdicts on lessons beside what they truly do"),
+    "writers": Work("drafting.writers", "cards that language models write of mined drafts"),
+    "mine": Work(
+        "drafting.mine", "lessons that a history holds, beside those that its authors wrote"
+    ),
+    "diet": Work(
+        "judgement.diet",
+        "real rules files: what moves, whether it arrives, what a session saves",
+    ),
+    "real_text": Work(
+        "judgement.real_text", "what the cards of real repositories say once they are read"
+    ),
+    "lsp": Work(
+        "speed.lsp", "the language server beside `lint` and `detect`, and how soon it answers"
+    ),
+    "load": Work(
+        "speed.load", "events answered in time beside busy processes, late, or never; gates decided"
+    ),
+    "serve": Work(
+        "speed.serve", "a server of two workers and a loader: requests a second, latencies, memory"
+    ),
+    "stats": Work("speed.stats", "time of `lessons stats` over a large journal"),
+    "tables": Work(
+        "retrieval.tables", "make the gate's data files from clones of public repositories"
+    ),
+    "redaction": Work(
+        "safety.redaction", "make the table of vendors' secrets; false alarms on code, and time"
+    ),
+    "detect": Work(
+        "judgement.detect",
+        "patterns learnt from fixes, beside a linter's verdict on other projects",
+    ),
+    "trial": Work("trial", "a trial with language models as the agents: what its kept results say"),
+    "trust": Work(
+        "safety.trust", "races, kills, bad files, fuzzing, full disks, a hostile repository"
+    ),
 }
 
 
@@ -45,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         check_names(options.sets)
-        figures = import_module(f"benchmarks.{options.work}").run(options)
+        figures = import_module(f"benchmarks.{_WORK[options.work].module}").run(options)
     except (DataError, ImportError) as error:
         report.tell(f"benchmarks {options.work}: {error}")
         return 2
@@ -60,8 +102,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     commands = parser.add_subparsers(dest="work", required=True)
-    for name, text in _WORK.items():
-        command = commands.add_parser(name, help=text, description=text)
+    for name, (_module, question) in _WORK.items():
+        command = commands.add_parser(name, help=question, description=question)
         command.add_argument("--quick", action="store_true", help="a sample: minutes to seconds")
         command.add_argument("--json", metavar="FILE", help="write all figures to FILE")
         command.add_argument("--seed", type=int, default=1)
@@ -97,6 +139,14 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("folders", nargs="*", metavar="CLONES", help="folder of clones")
             command.add_argument("--moved", metavar="FILE", help="write, or read, the moved rules")
             command.add_argument("--occasions", metavar="FILE", help="play what readers wrote")
+        if name == "real_text":
+            command.add_argument(
+                "folders",
+                nargs="*",
+                metavar="NAME=CLONE:PATH",
+                help="clone of a repository, and its folder or its file of lessons",
+            )
+            command.add_argument("--against", metavar="CHECKOUT", help="compare with this one")
         if name in ("tables", "mine", "redaction", "writers"):
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
@@ -118,6 +168,23 @@ def _parser() -> argparse.ArgumentParser:
                 nargs="*",
                 metavar="NAME=CLONE",
                 help="clone of the repository that a brain is from: compound, kitcn, plate",
+            )
+        if name == "load":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
+            command.add_argument("--sessions", type=int, default=0, help="of each build and load")
+            command.add_argument(
+                "--busy",
+                type=lambda text: tuple(map(int, text.split(","))),
+                default=(),
+                metavar="N,M",
+                help="how many busy processes; default: 0,8,12",
+            )
+            command.add_argument(
+                "--daemon",
+                type=lambda text: tuple(filter(None, text.split(","))),
+                default=("cold", "warm"),
+                metavar="A,B",
+                help="cold, warm: whether a daemon runs when the session begins; default: both",
             )
         if name == "speed":
             command.add_argument(

@@ -163,3 +163,35 @@ examples: [%s]
 - b
 """
 THREE = b"\n====\n".join(_CARD % (n, n, b"x" * n) for n in (2, 3, 5))
+
+RULES = (
+    b"""\
+id: a
+message: Open names no encoding
+language: python
+severity: error
+note: The default differs.
+files: ["src/**"]
+rule:
+  all:
+    - any: [{pattern: open($A)}, {pattern: "open('x')"}]
+    - not: {inside: {kind: decorated_definition, has: {regex: "^@a\\\\b"}, stopBy: end}}
+    - has: {regex: ^encoding$}
+""",
+    b"""\
+base: &base {languages: [python], severity: ERROR}
+rules:
+  - <<: *base
+    id: s
+    message: A shell is started
+    patterns:
+      - pattern: subprocess.run(..., shell=True)
+      - pattern-not-inside: |
+          @pytest.fixture
+          def $F(...): ...
+      - pattern-not-regex: \\bquote\\b
+    paths: {include: ["*.py"]}
+  - {id: r, message: m, languages: [regex], pattern-regex: 'os\\.system'}
+""",
+)
+"""Files of rules of ast-grep and of Semgrep."""

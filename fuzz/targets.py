@@ -263,6 +263,18 @@ def galangal(data: bytes) -> None:
     _imported(lambda: read_mistakes(plain, name="mistakes.db"))
 
 
+def rules(data: bytes) -> None:
+    """A file of Semgrep's or ast-grep's rules: each rule is a pattern, or says why it is none."""
+    from lessons_kb.cards.rule_files import parse_rules
+
+    try:
+        for _about, found, reason in parse_rules(_text(data)):
+            assert (found is None) == bool(reason), "neither a pattern nor a reason"
+            assert len(reason.splitlines()) <= 1, reason
+    except LessonsError as error:
+        check_one_line(error)
+
+
 def template(data: bytes) -> None:
     """Any title makes a card that says that title, or is refused in one line."""
     from lessons_kb.collection.cards import compose
@@ -312,6 +324,7 @@ TARGETS: Mapping[str, Target] = {
     "memory": Target(check=memory, seeds=CARDS[:1], own=(seeds.MEMORY.encode(),)),
     "jsonl": Target(check=jsonl, own=(seeds.JSONL,)),
     "galangal": Target(check=galangal, own=(json.dumps(seeds.ROWS).encode(),)),
+    "rules": Target(check=rules, own=seeds.RULES),
     "template": Target(check=template, own=(b"Never: do [this]\na\nb", "또 안 돼요".encode())),
     "agent-settings": Target(
         check=agent_settings,

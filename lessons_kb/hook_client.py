@@ -1,6 +1,9 @@
 """``lessons-hook AGENT``: hand one event to the daemon and print its answer; always exit with 0.
 
 Without an answer, a fresh Python answers by the same code; service/daemon.py tells the protocol.
+That process may need longer than the agent waits: when the time is up, the client prints what the
+second stage (``hook_gates``) has decided of the gates, and leaves. The other process goes on, and
+what it finds arrives with the session's next event.
 The launcher imports this file under ``python -I -S``: it takes what is built in, and ``_socket``.
 """
 
@@ -13,15 +16,27 @@ if sys.platform != "win32":
     import posix
 
 PROTOCOL, BEGUN = b"2", b"begun"  # of the identity; sent before a brain notes anything
-PATIENCE_SECONDS = 0.3  # for a daemon to begin
+PATIENCE_SECONDS = 0.8  # for a daemon to begin: on a busy machine it waits for a processor, too
 LONGER_SECONDS = 1.0  # for the answer of one that has begun: what it has noted would be lost
+RESERVE_SECONDS = 0.5  # kept for the second stage
+STARTING_SECONDS = 15.0  # for which a daemon that was started may be about to listen
 DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
+START_SECONDS = 8.0  # of a session's start: 80 % of the timeout that our handler declares
 DEADLINE_VARIABLE, AGAIN_VARIABLE = b"LESSONS_HOOK_DEADLINE", b"LESSONS_HOOK_AGAIN"
+TOKEN_VARIABLE = b"LESSONS_HOOK_TOKEN"  # names the event for every process that answers it
+PACKED = "packed"  # the argument with which the other process answers to a client
+HEARD, LATE, REFUSED, UNCHECKED = b"h", b"l", b"r", b"u"  # how the client ended, told to it
+LATE_MARK = "late: "  # how the line begins that counts a late event in the hook log
+LATE_LOG = LATE_MARK + "no answer within {} s; it comes with the session's next event"
+LOG_BYTES = 200_000  # beyond which nothing is added here: whoever logs next makes it shorter
 MAX_EVENT_BYTES = 32_000_000
 SILENT = ("claude-code", "codex")  # take no output for "nothing to say"; the others take {}
 SENT = b"HOME PATH TMP XDG_ LESSONS GIT_ CLAUDE CODEX COPILOT CURSOR GEMINI OPENCODE QWEN VSCODE"
 SENT_VARIABLES = tuple(SENT.split())  # prefixes of those that an answer may depend on
 IDENTITY = b"HOME LESSONS_STATE_HOME XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME"
+STARTS = (b'"SessionStart"', b'"sessionStart"')
+CALLS = (b'PreToolUse"', b'preToolUse"', b'BeforeTool"', b'"before"', b'.before"', b'Execution"')
+_MAX_START_BYTES = 20_000
 
 
 def pack(*fields: bytes | bytearray) -> bytes:
@@ -69,21 +84,69 @@ def socket_path(who: bytes) -> str:
     raise FileNotFoundError("no folder for the daemon's socket")
 
 
+def starting_path(path: str) -> str:
+    """Return the file that is there while a daemon that will listen at ``path`` starts."""
+    return f"{path}.starting"
+
+
 def ask(who: bytes, *fields: bytes | bytearray, longer: float = LONGER_SECONDS) -> list[bytes]:
     """Return what is for the agent and its log, and ``whole``; [] if declined, OSError if late."""
     answer, until = b"", time.monotonic() + PATIENCE_SECONDS
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(PATIENCE_SECONDS)
-    connection.connect(socket_path(who))
-    connection.sendall(pack(who, b"%.6f" % until, *fields))
-    connection.shutdown(_socket.SHUT_WR)
-    while part := connection.recv(1 << 16):
-        if not answer:
-            until = time.monotonic() + longer
-        answer += part
-        connection.settimeout(max(until - time.monotonic(), 0.001))
-    connection.close()
+    try:
+        connection.connect(socket_path(who))
+        connection.sendall(pack(who, b"%.6f" % until, *fields))
+        connection.shutdown(_socket.SHUT_WR)
+        while part := connection.recv(1 << 16):
+            if not answer:
+                until = time.monotonic() + longer
+            answer += part
+            connection.settimeout(max(until - time.monotonic(), 0.001))
+    finally:
+        connection.close()
     return unpack(answer.removeprefix(pack(BEGUN)))
+
+
+def ask_soon(who: bytes, *fields: bytes | bytearray, until: float, longer: float) -> list[bytes]:
+    """Return what ``ask`` does; a daemon that is starting is waited for ``until`` then."""
+    while True:
+        try:
+            return ask(who, *fields, longer=longer)
+        except (FileNotFoundError, ConnectionRefusedError):
+            if time.monotonic() > until or not is_starting(who):
+                raise
+        time.sleep(0.03)
+
+
+def is_starting(who: bytes) -> bool:
+    """Return whether a daemon was started a moment ago and does not listen yet."""
+    try:
+        age = time.time() - posix.lstat(starting_path(socket_path(who))).st_mtime
+    except OSError:
+        return False
+    return 0 <= age < STARTING_SECONDS
+
+
+def begin_start(who: bytes) -> None:
+    """Let other hooks know that a daemon is about to start, unless they know it."""
+    try:
+        if not is_starting(who):
+            mark = starting_path(socket_path(who))
+            _unlink(mark)  # a new one has the time of now
+            posix.close(posix.open(mark, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, 0o600))
+    except OSError:  # another hook was quicker, or there is no folder for it
+        pass
+
+
+def find_deadline(event: bytes | bytearray, chosen: str) -> float:
+    """Return the seconds that an event may take.
+
+    The start of a session has more: nothing waits for it, and all is cold then. ``chosen`` is what
+    the environment says; it holds for every event.
+    """
+    is_start = len(event) < _MAX_START_BYTES and any(one in event for one in STARTS)
+    return START_SECONDS if is_start and not chosen else read_deadline(chosen)
 
 
 def read_deadline(text: str) -> float:
@@ -92,57 +155,227 @@ def read_deadline(text: str) -> float:
     return min(seconds or DEADLINE_SECONDS, LONGEST_SECONDS)
 
 
+class Client:
+    """One event, from its first byte to what is printed in time."""
+
+    def __init__(self, agent: str, variables: dict[bytes, bytes]) -> None:
+        self.agent, self.variables = agent, variables
+        self.started = time.monotonic()
+        chosen = variables.get(DEADLINE_VARIABLE, b"").decode(errors="replace")
+        self.chosen, self.deadline = chosen, read_deadline(chosen)
+        self.wants_daemon = variables.get(b"LESSONS_DAEMON") != b"0"
+        self.silence = b"" if agent in SILENT else b"{}\n"
+        self.token = b"%d-%d" % (posix.getpid(), time.monotonic_ns())
+        self.event = bytearray()
+        self.again = b""
+        self.channel: _socket.socket | None = None
+        self.received = b""
+        self.decide = _decide_nothing  # claims what the second stage has decided
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(self.deadline - (time.monotonic() - self.started), 0.0)
+
+    def answer(self) -> None:
+        """Answer the event on standard input and leave."""
+        _signal.signal(_signal.SIGALRM, lambda *_: self.end())
+        _signal.setitimer(_signal.ITIMER_REAL, self.deadline)
+        answer: list[bytes] = []
+        try:
+            while part := posix.read(0, 1 << 20):
+                self.event += part
+            self.deadline = find_deadline(self.event, self.chosen)
+            _signal.setitimer(_signal.ITIMER_REAL, max(self.left, 0.001))
+            if self.wants_daemon and len(self.event) <= MAX_EVENT_BYTES:
+                answer = self._ask_daemon()
+        except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
+            self.again = b""
+            begin_start(identity(self.variables))  # the process below starts it, or takes this back
+        except OSError:  # no input, no answer in time
+            pass
+        if answer[2:] == [b"whole"]:  # behind what is for the agent and what is for its log
+            _leave((1, answer[0]), (2, answer[1]))
+        try:
+            self._start_process()
+        except OSError:  # no more files or processes
+            pass
+        self._look_at_gates()
+        self._wait()
+        self.end(is_late=False)
+
+    def _ask_daemon(self) -> list[bytes]:
+        sent = [b"%b=%b" % v for v in self.variables.items() if v[0].startswith(SENT_VARIABLES)]
+        fields = [self.agent.encode(errors="replace"), posix.getcwdb(), bytes(self.event), *sent]
+        fields.append(b"%b=%b" % (TOKEN_VARIABLE, self.token))
+        self.again = b"1"  # a daemon may note what it never says
+        # Half of the time is for a daemon that starts, or has begun: then a process has its turn.
+        until, who = self.started + self.deadline / 2, identity(self.variables)
+        longer = min(LONGER_SECONDS, max(self.left - PATIENCE_SECONDS - RESERVE_SECONDS, 0.1))
+        return ask_soon(who, *fields, until=until, longer=longer)
+
+    def _start_process(self) -> None:
+        """Start a fresh process that answers this event; it goes on where its answer comes late."""
+        # A feeder hands the event over: a pipe alone may be too small for it. Neither of the two
+        # may hold what the agent reads: it would wait for them.
+        source, sink = posix.pipe()
+        mine, other = _socket.socketpair()
+        if posix.fork() == 0:
+            for file in (0, 1, 2, source, mine.fileno(), other.fileno()):
+                _close(file)
+            _leave((sink, self.event))
+        posix.close(sink)
+        if posix.fork() == 0:
+            try:
+                posix.setsid()
+                nothing = posix.open("/dev/null", posix.O_RDWR)
+                posix.dup2(source, 0)
+                posix.dup2(other.fileno(), 1)
+                posix.dup2(nothing, 2)  # the others close themselves in a new program
+                changed = {
+                    DEADLINE_VARIABLE: b"%.3f" % max(self.left, 0.1),
+                    AGAIN_VARIABLE: self.again,
+                    TOKEN_VARIABLE: self.token,
+                }
+                module = ("-I", "-m", "lessons_kb.service.fallback")
+                command = (sys.executable, *module, self.agent, PACKED)
+                posix.execve(sys.executable, command, {**self.variables, **changed})
+            finally:
+                posix._exit(0)  # noqa: SLF001 (a public function despite its name)
+        posix.close(source)
+        other.close()
+        self.channel = mine
+
+    def _look_at_gates(self) -> None:
+        """Let the second stage decide, before the time is up, about a call to be made."""
+        if not any(one in self.event for one in CALLS):
+            return
+        try:
+            if __package__:
+                from lessons_kb import hook_gates
+            else:  # started by the launcher: no name in the package may hide one of Python's
+                folder = __file__.rpartition("/")[0]
+                sys.path[:] = [*(place for place in sys.path if place != folder), folder]
+                import hook_gates  # type: ignore[import-not-found, no-redef]
+            named = {_text(name): _text(value) for name, value in self.variables.items()}
+            directory = _text(posix.getcwdb())
+            token, event = _text(self.token), bytes(self.event)
+            said = hook_gates.decide(self.agent, event, named, directory, token)
+            self.decide = lambda: hook_gates.claim_answer(said, token)
+        except Exception:  # noqa: S110 (the full answer says what was not checked)
+            pass
+
+    def _wait(self) -> None:
+        """Print what the process answers, and leave; return where it ends without an answer."""
+        while self.channel is not None and (part := self.channel.recv(1 << 18)):
+            self.received += part
+            self._print_received()
+
+    def _print_received(self) -> None:
+        answer = unpack(self.received)
+        if answer[2:] == [b"whole"]:
+            _signal.setitimer(_signal.ITIMER_REAL, 0)
+            try:
+                _write(1, answer[0])
+                _write(2, answer[1])
+                self._tell(HEARD)  # not where the agent has gone: then it is kept
+            finally:
+                posix._exit(0)  # noqa: SLF001
+
+    def _tell(self, how: bytes) -> None:
+        """Tell the other process how this one ended."""
+        try:
+            if self.channel is not None:
+                self.channel.sendall(how)
+        except OSError:  # it has gone
+            pass
+
+    def end(self, *, is_late: bool = True) -> None:
+        """Print what is known now, and leave."""
+        try:
+            if self.channel is not None:  # what has just arrived is the answer
+                self.channel.setblocking(False)
+                self.received += self.channel.recv(1 << 20)
+                self._print_received()
+        except OSError:
+            pass
+        how, output, line = LATE, self.silence, b""
+        try:
+            how, output, line = self.decide() or (how, output, line)
+        except Exception:  # noqa: S110
+            pass
+        try:
+            _write(1, output)
+            _write(2, line)
+            self._tell(how)
+            if is_late:
+                self._log()
+        finally:
+            posix._exit(0)  # noqa: SLF001
+
+    def _log(self) -> None:
+        """Count a late event in the hook log, if there is a folder for it."""
+        home = self.variables.get(b"LESSONS_STATE_HOME", b"")
+        base, user = self.variables.get(b"XDG_STATE_HOME", b""), self.variables.get(b"HOME", b"")
+        if not home and sys.platform == "darwin":
+            home = user + b"/Library/Application Support/lessons-kb/.state"
+        elif not home:
+            base = base if base.startswith(b"/") else user + b"/.local/state"
+            home = base + b"/lessons-kb"
+        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_NOFOLLOW
+        file = posix.open(home + b"/hook.log", flags | posix.O_NONBLOCK, 0o600)
+        if posix.fstat(file).st_size < LOG_BYTES:
+            at = time.strftime("%Y-%m-%dT%H:%M:%S")
+            row = (at, self.agent, "deadline", LATE_LOG.format(f"{self.deadline:g}"))
+            _write(file, ("\t".join(row) + "\n").encode(errors="replace"))
+
+
 def main() -> None:
     """Answer the event on standard input and leave."""
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
-    command = [sys.executable, "-I", "-m", "lessons_kb.service.fallback", agent]
     if sys.platform == "win32":  # no Unix sockets
         import nt
 
+        command = [sys.executable, "-I", "-m", "lessons_kb.service.fallback", agent]
         sys.exit(nt.spawnv(nt.P_WAIT, sys.executable, command))
-    started, variables = time.monotonic(), posix.environ
-    deadline = read_deadline(variables.get(DEADLINE_VARIABLE, b"").decode(errors="replace"))
-    silence = b"" if agent in SILENT else b"{}\n"
-    _signal.signal(_signal.SIGALRM, lambda *_: _leave((1, silence)))
-    _signal.setitimer(_signal.ITIMER_REAL, deadline)
-    event, answer, again = bytearray(), [], b""
+    Client(agent, posix.environ).answer()
+
+
+def _decide_nothing() -> tuple[bytes, bytes, bytes] | None:
+    return None
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "surrogateescape")
+
+
+def _unlink(path: str) -> None:
     try:
-        while part := posix.read(0, 1 << 20):
-            event += part
-        if variables.get(b"LESSONS_DAEMON") != b"0" and len(event) <= MAX_EVENT_BYTES:
-            sent = [b"%b=%b" % v for v in variables.items() if v[0].startswith(SENT_VARIABLES)]
-            fields = [agent.encode(errors="replace"), posix.getcwdb(), bytes(event), *sent]
-            again = b"1"  # a daemon may note what it never says
-            answer = ask(identity(variables), *fields, longer=min(LONGER_SECONDS, deadline / 2))
-    except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
-        again = b""
-    except OSError:  # no input, no answer in time
+        posix.unlink(path)
+    except FileNotFoundError:
         pass
-    if answer[2:] == [b"whole"]:  # behind what is for the agent and what is for its log
-        _leave((1, answer[0]), (2, answer[1]))
+
+
+def _close(file: int) -> None:
     try:
-        source, sink = posix.pipe()
-        if posix.fork() == 0:  # a child hands the event over: a pipe alone may be too small for it
-            posix.close(source)  # else it would wait for itself where nobody reads to the end
-            _leave((sink, event))
-        posix.dup2(source, 0)  # the others close themselves in a new program
-        left = max(deadline - (time.monotonic() - started), 0.1)
-        _signal.setitimer(_signal.ITIMER_REAL, 0)
-        changed = {DEADLINE_VARIABLE: b"%.3f" % left, AGAIN_VARIABLE: again}
-        posix.execve(sys.executable, command, {**variables, **changed})
-    except OSError:  # no more files or processes
-        _leave((1, silence))
+        posix.close(file)
+    except OSError:
+        pass
+
+
+def _write(file: int, text: bytes | bytearray) -> None:
+    data = memoryview(text)
+    while data:
+        data = data[posix.write(file, data) :]
 
 
 def _leave(*outputs: tuple[int, bytes | bytearray]) -> None:
     """Write each text to its file and end the process at once."""
     try:
-        for file, left in outputs:
-            data = memoryview(left)
-            while data:
-                data = data[posix.write(file, data) :]
+        for file, text in outputs:
+            _write(file, text)
     finally:
-        posix._exit(0)  # noqa: SLF001 (a public function despite its name)
+        posix._exit(0)  # noqa: SLF001
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.exchange import Exchange
 from lessons_kb.collection.lint import lint
 from lessons_kb.find import search
-from lessons_kb.find.block import PreflightOptions, preflight
+from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.search import HIT_LIMIT
 from lessons_kb.ledger.given import find_given
 from lessons_kb.model import (
@@ -35,6 +35,7 @@ from lessons_kb.outcome.post_check import check_last, judge
 from lessons_kb.outcome.session_journal import SessionJournal
 from lessons_kb.outcome.stats import Stats
 from lessons_kb.postcheck.item_states import check_items, read_texts
+from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 
 class Library(Brains):
@@ -110,16 +111,37 @@ class Library(Brains):
         self,
         prompt: str,
         *,
+        stage: str | None = None,
+        paths: Sequence[str] = (),
+        session: str | None = None,
+        asked_by: str = "",
+        budget: int | None = None,
+        max_chars: int | None = None,
+        counter: TokenCounter = estimate_tokens,
+        context: bool | None = None,
+        alone: bool | None = None,
+        titled: bool = False,
         fresh: bool = True,
         remember: bool = True,
-        **how: Unpack[PreflightOptions],
     ) -> Preflight:
-        """Return the block for ``prompt``; its text is "" when nothing is worth saying.
+        """Return the block for ``prompt``; its text is "" if no lesson applies.
 
         Without ``fresh`` the last commit is searched as it is, without ``remember`` nothing is
-        journalled; the rest is in ``PreflightOptions``.
+        journalled. The others are explained in ``find.block.RetrievalOptions``.
         """
-        return preflight(self, prompt, fresh=fresh, remember=remember, **how)
+        options = RetrievalOptions(
+            stage=stage,
+            paths=tuple(paths),
+            session=session,
+            asked_by=asked_by,
+            budget=budget,
+            max_chars=max_chars,
+            counter=counter,
+            context=context,
+            alone=alone,
+            titled=titled,
+        )
+        return preflight(self, prompt, options, fresh=fresh, remember=remember)
 
     def check(
         self,

@@ -13,7 +13,7 @@ SEVERITIES = ("low", "medium", "high")
 RULE = "rule"
 """Source of a card that a rules file gave: it comes by its paths and commands alone."""
 SOURCES = ("curated", "auto", RULE)
-STATUSES = ("active", "ignored", "archived")
+STATUSES = ("active", "ignored", "archived", "draft")
 NO_GATE, ASK_GATE, ONCE_GATE = GATES = ("none", "ask", "once")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 
@@ -88,7 +88,7 @@ class Card:
     why: str = ""
     """First sentence of Root Cause, else of Mistake / Risk; one line, not yet cut."""
     checklist: tuple[str, ...] = ()
-    """Items to verify, plain text, one line each. Empty for notes."""
+    """Items to verify, plain text, one line each. Empty for notes, and where a card names none."""
     shown_by: tuple[str, ...] = ()
     """Regular expression that finds each item's evidence, "" without one; empty = no item has."""
     conditional: bool = False
@@ -96,6 +96,11 @@ class Card:
     template: bool = False
     """Nobody has filled in the template yet, or its title cannot be read and nothing else says
     what to do: found by a search, never injected."""
+
+    @property
+    def is_title_only(self) -> bool:
+        """Whether the card says nothing beyond its title, which is offered and never given."""
+        return not (self.checklist or self.why)
 
     @property
     def is_injectable(self) -> bool:

@@ -49,7 +49,15 @@ def age(date: str, today: dt.date) -> str:
 
 
 def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:
-    """Return a block as JSON data."""
+    """Return a block as JSON data, with the hits that were withheld."""
+    return {
+        **block_data(block, language),
+        "withheld": [hit_data(hit) for hit in block.withheld],
+    }
+
+
+def block_data(block: Preflight, language: str = "en") -> dict[str, Any]:
+    """Return what a block says as JSON data."""
     return {
         "block": block.text,
         "tokens": block.tokens,
@@ -57,7 +65,6 @@ def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:
         "lessons": [hit_data(hit) for hit in block.lessons],
         "context": [hit_data(hit) for hit in block.notes],
         "offered": [hit_data(hit) for hit in block.offered],
-        "withheld": [hit_data(hit) for hit in block.withheld],
     }
 
 

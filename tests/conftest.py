@@ -11,12 +11,15 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
 
 from tests import kit
+from tests.kit import Claude, answer, make_brain, read_output
+from tests.sessions import MIGRATION, TELEGRAM, Session
 
 # A shell's background job is started with these ignored, and so would be all that tests start.
 for _signal, _usual in (
@@ -98,7 +101,7 @@ def minilm(tmp_path_factory):
 
 @pytest.fixture
 def write(root):
-    """Write a file of the brain: ``write(path, text)``; each room has a ``root`` of its own."""
+    """Write a file of the brain: ``write(path, text)``; ``root`` may be overridden."""
     return functools.partial(kit.write, root)
 
 
@@ -176,3 +179,94 @@ def figure():
                 file.write(json.dumps({"row": row, "figure": text}, ensure_ascii=False) + "\n")
 
     return figure
+
+
+@pytest.fixture
+def project(tmp_path):
+    folder = tmp_path / "project"
+    (folder / ".git").mkdir(parents=True)
+    (folder / ".git" / "HEAD").write_text("ref: refs/heads/main\n")
+    (folder / "bot").mkdir()
+    make_brain(str(folder))
+    kit.write(folder, "lessons/telegram-allowlist.md", TELEGRAM)
+    kit.write(folder, "lessons/drop-column.md", MIGRATION)
+    return folder
+
+
+@pytest.fixture
+def fire(project):
+    """Answer one event in this process: ``fire(agent, payload, environment)``."""
+    return answer
+
+
+@pytest.fixture
+def claude(project):
+    return Claude(project)
+
+
+@pytest.fixture
+def session(project):
+    """A session of an agent: ``session(agent)``."""
+    return lambda agent, name="s1", **how: Session(project, agent, name, **how)
+
+
+@pytest.fixture
+def drafted(project):
+    """Wait until the detached runs that make this project's drafts have ended."""
+    if not os.path.isdir("/proc/self"):
+        pytest.skip("needs /proc")
+
+    def runs(process):
+        try:
+            line = (process / "cmdline").read_bytes()
+        except OSError:
+            return False
+        return b"draft_session" in line and os.fsencode(project) in line
+
+    def wait():
+        until = time.monotonic() + 60
+        time.sleep(0.1)  # one that has just begun shows no command line yet
+        while any(map(runs, pathlib.Path("/proc").glob("[0-9]*"))):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+    return wait
+
+
+@pytest.fixture
+def enter(project):
+    """Answer one event through the installed entry, as the agent would: (output, stderr)."""
+    script = pathlib.Path(sys.executable).with_name("lessons-hook")
+    code = "from lessons_kb.service.fallback import main; main()"
+    start = [str(script)] if script.is_file() else [sys.executable, "-c", code]
+
+    def enter(agent, payload, **environment):
+        data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
+        done = subprocess.run(
+            [*start, agent],
+            input=data,
+            capture_output=True,
+            cwd=project,
+            env={**os.environ, "LESSONS_HOOK_DEADLINE": "20", **environment},
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert b"Traceback" not in done.stdout + done.stderr
+        output = done.stdout.decode()
+        return read_output(output), done.stderr.decode()
+
+    return enter
+
+
+@pytest.fixture
+def root(tmp_path):
+    """The folder of a small brain of its own."""
+    folder = tmp_path / "brain"
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def settle():
+    """Wait until files written so far are old enough to be vouched for."""
+    return lambda: time.sleep(0.03)

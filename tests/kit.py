@@ -120,8 +120,8 @@ def wait_until(holds, seconds=60):
 
 
 def load_script(name):
-    """Import a script of the folder docs/."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / "docs" / f"{name}.py")
+    """Import a script of the folder tools/."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -3,10 +3,9 @@
 import ast
 import json
 import re
-from collections import Counter
+import subprocess
+import sys
 from functools import cache
-
-import pytest
 
 from tests.kit import ROOT, Claude, run_python, write
 
@@ -43,7 +42,6 @@ PACKAGES = {
     "multiprocessing": (18, ANYWHERE),
     "numpy": (110, ("search", "brain/semantic_similarity.py")),
     "onnxruntime": (140, ("search/embeddings.py",)),
-    "pathspec": (35, ("text",)),
     "platformdirs": (20, ("store",)),
     "prometheus_client": (70, ("service/web",)),
     "pydantic": (45, ("service/mcp", "service/web")),
@@ -73,7 +71,7 @@ one. An event answered without a daemon loads none of them."""
 
 LATE = {
     "__init__.py": "the front door opens for free",
-    "hook_client.py": "a module that only Windows has, in a file that imports no contextlib",
+    "hook_client.py": "a module that only Windows has, and the second stage, without a daemon alone",
     "cli/entry.py": "git's merge driver loads no command line, and no command the merge driver",
     "service/fallback.py": "the watch over the deadline runs before anything else is loaded",
 }
@@ -89,14 +87,15 @@ def files():
     }
 
 
+@cache
+def walk(name):
+    """Return every node of a file."""
+    return tuple(ast.walk(files()[name]))
+
+
 def find(kind):
-    """Return the parts of a kind in all files, each with its file's name."""
-    return [
-        (name, node)
-        for name, tree in files().items()
-        for node in ast.walk(tree)
-        if isinstance(node, kind)
-    ]
+    """Return the nodes of a kind in all files, each with its file's name."""
+    return [(name, node) for name in files() for node in walk(name) if isinstance(node, kind)]
 
 
 def imported(nodes):
@@ -120,23 +119,21 @@ def is_one_of(name, modules):
     return any(f"{name}.".startswith(f"{module}.") for module in modules)
 
 
-@pytest.mark.slow
 def test_a_third_party_package_has_one_home():
     strangers = {
         (name, package)
-        for name, tree in files().items()
-        for package in packages(ast.walk(tree)) & set(PACKAGES)
+        for name in files()
+        for package in packages(walk(name)) & set(PACKAGES)
         if not inside(name, PACKAGES[package][1])
     }
     assert strangers == set()
 
 
-@pytest.mark.slow
 def test_nothing_below_store_does_io():
     forbidden = {"logging", "subprocess", "socket", "shutil", "tempfile", "time", "io"}
     clocks = (".now", ".today", ".utcnow")
     pure = {n for n in files() if inside(n, PURE_ROOMS + PURE_FILES)} - set(OWN_A_DIRECTORY)
-    assert {name: packages(ast.walk(files()[name])) & forbidden for name in pure} == {
+    assert {name: packages(walk(name)) & forbidden for name in pure} == {
         name: set() for name in pure
     }
     called = [(name, ast.unparse(node.func)) for name, node in find(ast.Call) if name in pure]
@@ -150,19 +147,17 @@ def test_nothing_below_store_does_io():
 
 
 STARTS_PROCESSES = {
-    "process/git.py": 1,  # silent for too long, git is ended
-    "process/run.py": 3,  # `lessons run` (stall), the judge (check.seconds), taskkill
-    # The index ends itself, the daemon leaves when it is idle; the user's editor is waited for.
-    "process/programs.py": 2,
+    "process/git.py": "git is ended when it is silent for too long",
+    "process/run.py": "the user's command (stall), the judge (check.seconds), taskkill itself",
+    "process/programs.py": "an index ends itself, a daemon leaves when idle, an editor is waited for",
 }
-"""How many calls start a process, and what ends it."""
+"""The files that start processes, and what ends each process."""
 
 
-@pytest.mark.slow
 def test_every_process_has_an_end():
     starts = ("subprocess.", "os.spawn", "os.system")
     calls = [(name, ast.unparse(node.func)) for name, node in find(ast.Call)]
-    assert Counter(name for name, call in calls if call.startswith(starts)) == STARTS_PROCESSES
+    assert {name for name, call in calls if call.startswith(starts)} == set(STARTS_PROCESSES)
 
 
 OPEN_UNGUARDED = {
@@ -170,6 +165,7 @@ OPEN_UNGUARDED = {
     "data/__init__.py": "a resource of the package",
     "process/git.py": "is looked at first, and never waits",
     "process/programs.py": "the interpreter's own",
+    "process/marks.py": "/proc",
     "process/run.py": "/proc",
     "search": "an engine's own folder, a model's files",
     "service/daemon.py": "/proc",
@@ -182,13 +178,12 @@ OPEN_UNGUARDED = {
 """Files that open others to read them and do not go through ``store.files.open_regular``."""
 
 
-@pytest.mark.slow
 def test_a_file_is_opened_to_be_read_in_one_place():
     other = ("'wb'", "'x", "O_WRONLY", "O_CREAT", "flags", "os.devnull", "O_DIRECTORY")
     guarded = [
         (name, ast.unparse(node))
         for name, node in find(ast.Call)
-        if not inside(name, (*OPEN_UNGUARDED, "hook_client.py"))
+        if not inside(name, (*OPEN_UNGUARDED, "hook_client.py", "hook_gates.py"))
     ]
     opens = [
         (name, call)
@@ -198,7 +193,6 @@ def test_a_file_is_opened_to_be_read_in_one_place():
     assert [(name, call) for name, call in opens if not any(word in call for word in other)] == []
 
 
-@pytest.mark.slow
 def test_every_public_name_says_what_it_promises():
     functions = (ast.FunctionDef, ast.ClassDef)
     for name, module in files().items():
@@ -211,7 +205,6 @@ def test_every_public_name_says_what_it_promises():
                 assert ast.get_docstring(one), f"{name}: {one.name} has no docstring"
 
 
-@pytest.mark.slow
 def test_imports_stand_at_the_top_but_those_of_heavy_packages():
     begins = {
         f"lessons_kb.{name.removesuffix('.py').replace('/', '.')}": list(imported(module.body))
@@ -233,13 +226,11 @@ def test_imports_stand_at_the_top_but_those_of_heavy_packages():
     assert late == set(LATE)
 
 
-@pytest.mark.slow
 def test_the_table_of_heavy_packages_is_about_what_is_imported():
-    names = {name for tree in files().values() for name in imported(ast.walk(tree))}
+    names = {name for file in files() for name in imported(walk(file))}
     assert {one for one in ON_FIRST_USE if not any(is_one_of(n, {one}) for n in names)} == set()
 
 
-@pytest.mark.slow
 def test_no_files_import_each_other_in_a_circle():
     modules = {
         f"lessons_kb.{n.removesuffix('.py').replace('/', '.')}".removesuffix(".__init__"): tree
@@ -256,11 +247,24 @@ def test_no_files_import_each_other_in_a_circle():
     assert not needs, "these import each other, or what does"
 
 
-def test_the_client_is_short_and_lean():
-    text = (PACKAGE / "hook_client.py").read_text("utf-8")
-    assert len(text.splitlines()) < 150
+def test_the_client_imports_only_built_in_modules():
+    """A daemon's answer needs built-in modules alone; the second stage needs re and json, too."""
+    client, gates = files()["hook_client.py"], files()["hook_gates.py"]
     lean = {"_signal", "_socket", "nt", "posix", "sys", "time"}
-    assert packages(ast.walk(ast.parse(text))) <= lean
+    assert packages(client.body) <= lean
+    assert packages(ast.walk(client)) <= lean | {"hook_gates", "lessons_kb"}
+    frozen = {"__future__", "collections", "os", "pwd", "sys", "typing"}
+    assert packages(ast.walk(gates)) == frozen | {"json", "re"}
+
+
+def test_the_second_stage_loads_nothing_of_the_package():
+    code = "import sys; sys.path.append(sys.argv[1]); import hook_gates; print(*sys.modules)"
+    command = [sys.executable, "-I", "-S", "-c", code, str(PACKAGE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.split())
+    assert "hook_gates" in loaded
+    assert not any(name.partition(".")[0] == "lessons_kb" for name in loaded)
+    assert not loaded & {"sqlite3", "pathlib", "subprocess", "socket", "tempfile"}
 
 
 SURROUNDINGS = {
@@ -273,6 +277,7 @@ SURROUNDINGS = {
     "collection/git_merge.py": "git runs where the user stands",
     "mining/mine_project.py": "where agents keep their records",
     "process/git.py": "git's own variables, handed on but for those that lead elsewhere",
+    "process/run.py": "a marked process is told its mark beside what it inherits",
     "process/programs.py": "the user's editor, the search path of programs",
     "search/embeddings.py": "the cache that other programs share",
     "service/daemon.py": "who is served, and by which state",
@@ -284,7 +289,6 @@ SURROUNDINGS = {
 """File → why it reads the environment or the working directory; everything else is told them."""
 
 
-@pytest.mark.slow
 def test_the_environment_is_read_at_the_top_alone():
     read = {"os.environ", "os.environb", "os.getenv", "os.getcwd", "os.getcwdb"}
     read |= {"Path.cwd", "pathlib.Path.cwd"}
@@ -303,7 +307,6 @@ NUMBERED = re.compile(r"(?:[=<>(,|] ?|\b(?:AND|OR|IN|LIMIT) )\?\d")
 """A parameter of SQL that Python 3.14 refuses with a sequence of values."""
 
 
-@pytest.mark.slow
 def test_no_file_needs_one_system_or_one_version():
     for name, tree in files().items():
         assert not POSIX_MODULES & packages(tree.body), name
@@ -318,7 +321,6 @@ def test_no_file_needs_one_system_or_one_version():
     ] == [], "text is read in the encoding of the system"
 
 
-@pytest.mark.slow
 def test_an_event_answered_without_a_daemon_loads_no_heavy_package(tmp_path):
     card = "# Retry without an idempotency key\n\n## Prevention Checklist\n\n- Send a key\n"
     write(tmp_path, "brain/lessons/retry.md", card)

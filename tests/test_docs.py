@@ -30,7 +30,7 @@ def test_the_reference_is_fresh_and_explains_every_command_and_every_option(requ
     if request.config.getoption("--update"):
         reference.PAGE.write_text(page, encoding="utf-8")
     fresh = reference.PAGE.read_text(encoding="utf-8") == page
-    assert fresh, "docs/reference.md is stale: python docs/reference.py writes it anew"
+    assert fresh, "docs/reference.md is stale: python tools/reference.py writes it anew"
     commands = page.partition("## Settings")[0]
     assert re.findall(r"^\| .* \|  \|$", page, re.MULTILINE) == []
     for name in re.findall(r"^### (\S+)$", commands, re.MULTILINE):
@@ -88,7 +88,9 @@ def is_ours(name):
 def test_what_is_named_in_backticks_exists():
     read = [*PAGES, ROOT / "SECURITY.md", ROOT / "pyproject.toml"]
     read += [
-        path for folder in (PACKAGE, DOCS, ROOT / "benchmarks") for path in folder.rglob("*.py")
+        path
+        for folder in (PACKAGE, ROOT / "tools", ROOT / "benchmarks")
+        for path in folder.rglob("*.py")
     ]
     named = {(path.name, name) for path in read for name in DOTTED.findall(path.read_text("utf-8"))}
     assert len(named) > 10

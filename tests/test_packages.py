@@ -4,8 +4,8 @@ import dataclasses
 import json
 import os
 import re
+import shlex
 import shutil
-import socket
 import subprocess
 import sys
 import tarfile
@@ -17,7 +17,7 @@ import yaml
 from lessons_kb import __version__
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.model import KINDS
-from tests.kit import ROOT, START, load_script, run_lessons, wait_until
+from tests.kit import ROOT, load_script
 
 AGENTS = ("claude-code", "codex", "gemini-cli", "cursor", "copilot-cli")
 
@@ -31,7 +31,7 @@ def test_every_file_is_what_the_code_says(request):
     there = [path for path in (ROOT / packages.PLUGINS).rglob("*") if path.is_file()]
     paths = {path.relative_to(ROOT).as_posix() for path in there} | set(FILES)
     files = {path: (ROOT / path).read_text("utf-8") for path in paths}
-    assert files == FILES, "`python docs/packages.py` writes them anew"
+    assert files == FILES, "`python tools/packages.py` writes them anew"
 
 
 MANIFESTS = {path: json.loads(text) for path, text in FILES.items() if path.endswith(".json")}
@@ -77,6 +77,18 @@ def test_the_registry_takes_the_server_for_ours():
     (package,) = server["packages"]
     words = [one["value"] for one in package["packageArguments"]]
     assert [package["runtimeHint"], *words] == ["uvx", "lessons", "mcp"]
+
+
+def test_one_switch_turns_how_to_install_into_its_published_form_and_back():
+    now, then = (packages.install_pages(published=value) for value in (False, True))
+    changed = {path for path in now if now[path] != then[path]}
+    assert {"docs/agents.md", "docs/sharing.md", "templates/ci/gitlab.yml"} <= changed
+    assert '`pip install "lessons-kb[mcp]"`. Registries' in then["docs/agents.md"]
+    assert 'run: pip install "lessons-kb"\n' in then["docs/sharing.md"]
+    for path in changed:
+        assert packages.say_how_to_install(then[path], published=True) == then[path]
+        assert packages.say_how_to_install(then[path], published=False) == now[path]
+        assert "git+" not in then[path]
 
 
 def programs(folder, **lines):
@@ -210,22 +222,35 @@ def test_a_workflow_calls_scripts_that_exist_and_actions_by_their_hash(path):
             subprocess.run(["bash", "-n"], input=step.get("run", ""), text=True, check=True)
 
 
-@pytest.mark.slow
-def test_the_container_starts_a_server_that_answers_its_health_check(tmp_path):
-    lines = (ROOT / "docs" / "container" / "Dockerfile").read_text("utf-8").replace("\\\n", "")
-    words = [json.loads(line) for line in re.findall(r"(?:CMD|ENTRYPOINT) (\[.*\])", lines)]
-    health, (program,), command = words
-    assert (program, command[0]) == ("lessons", "serve")
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port = str(one.getsockname()[1])
-    for words in ("init brain", "--brain brain serve token add ann"):
-        assert run_lessons(tmp_path, *words.split()).code == 0
-    served = [port if word == "8766" else word for word in command]
-    served = [word.replace("/data/", f"{tmp_path}/") for word in served]
-    check = [sys.executable, *health[1:-1], health[-1].replace("8766", port)]
-    with subprocess.Popen([sys.executable, "-c", START, *served], cwd=tmp_path) as server:
-        try:
-            wait_until(lambda: subprocess.run(check, capture_output=True).returncode == 0)
-        finally:
-            server.terminate()
+EXACT = r"\d+\.\d+\.\d+"
+
+
+def find_unpinned(script):
+    """Return each tool that a script fetches without an exact version or a hash."""
+    tools = [
+        tool
+        for tool in re.findall(r"npx -y (\S+)", script)
+        if not re.fullmatch(rf"@?[^@]+@{EXACT}", tool)
+    ]
+    for packages_ in re.findall(r"pip install ([^&|\n]+)", script):
+        if "--require-hashes" not in packages_:
+            words = [word for word in shlex.split(packages_) if word[0] != "-"]
+            tools += [word for word in words if not re.fullmatch(rf"[\w-]+=={EXACT}", word)]
+    addresses = re.findall(r"https://\S+/download/\S+", script)
+    return tools + [one for one in addresses if not re.search(rf"/v{EXACT}/", one)]
+
+
+def test_what_runs_with_a_publishing_token_is_pinned():
+    jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text("utf-8"))["jobs"]
+    publishing = {name: job for name, job in jobs.items() if "environment" in job}
+    assert set(publishing) == {"pypi", "files", "editors", "registry", "site"}
+    scripts = {
+        name: "\n".join(step.get("run", "") for step in job["steps"])
+        for name, job in publishing.items()
+    }
+    assert {name: found for name, text in scripts.items() if (found := find_unpinned(text))} == {}
+    # These make what is published.
+    build = (ROOT / ".ci/packages").read_text("utf-8")
+    editor = json.loads((ROOT / packages.EDITOR / "package.json").read_text("utf-8"))
+    assert find_unpinned(f"{editor['scripts']['vsix']}\n{build.partition('npm ')[2]}") == []
+    assert find_unpinned("npx -y ovsx@1 x\npip install uv && pip install -r a") != []

@@ -15,7 +15,7 @@ from tests.kit import EXAMPLE, ROOT, run_python, write
 
 LATER = {
     *("filelock", "frontmatter", "jinja2", "markdown_it", "mcp", "numpy", "onnxruntime"),
-    *("pathspec", "rank_bm25", "tantivy", "textual", "tokenizers", "tomlkit", "tomllib"),
+    *("rank_bm25", "tantivy", "textual", "tokenizers", "tomlkit", "tomllib"),
     *("watchdog", "yaml"),
 }
 """What a command imports when it needs it, and not before."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from lessons_kb.hook_gates import ARGUMENT_KEYS, SESSION_KEYS, TOOL_KEYS
 from lessons_kb.session.state import HookEvent
 
 Payload = Mapping[str, Any]
@@ -17,8 +18,6 @@ _WRITTEN = (
     *("patch", "patchText", "input"),
 )
 _PROMPT_IDS = ("turn_id", "prompt_id", "promptId", "generation_id", "messageID")
-_SESSION_IDS = ("conversation_id", "conversationId", "sessionId", "session_id", "sessionID")
-_ARGUMENTS = ("tool_input", "toolInput", "toolArgs", "args", "input")
 
 
 def text_of(payload: Payload, *names: str) -> str:
@@ -67,14 +66,14 @@ def _edits(arguments: object) -> list[Payload]:
 
 def read_common(payload: Payload, event: HookEvent) -> None:
     """Fill in what most payloads tell under one of a few names."""
-    event.session = text_of(payload, *_SESSION_IDS)
+    event.session = text_of(payload, *SESSION_KEYS)
     if event.what == "prompt":
         event.text = text_of(payload, "prompt", "text")
         event.id = text_of(payload, *_PROMPT_IDS)
     elif event.what == "stop":
         event.text = text_of(payload, "last_assistant_message", "prompt_response", "text")
     elif event.what in ("before", "after"):
-        event.tool = text_of(payload, "tool_name", "toolName", "tool")
-        arguments = map(payload.get, _ARGUMENTS)
+        event.tool = text_of(payload, *TOOL_KEYS)
+        arguments = map(payload.get, ARGUMENT_KEYS)
         event.arguments = next((x for x in arguments if isinstance(x, (dict, str))), {})
         event.id = text_of(payload, "tool_use_id", "toolCallId", "callID")

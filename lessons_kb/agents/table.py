@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
 
-from lessons_kb import render
+from lessons_kb import hook_gates, render
 from lessons_kb.agents.payloads import Payload, read_common, text_of
 from lessons_kb.hook_client import SILENT
+from lessons_kb.hook_gates import EVENT_KEYS, NOBODY_ANSWERS, name_event
 from lessons_kb.preflight.block import footer
 from lessons_kb.session.state import AgentTraits, Answer, HookEvent
 from lessons_kb.text.sanitize import defang_line, visible
@@ -530,63 +531,23 @@ _ROWS = (
 AGENTS: Mapping[str, Agent] = {agent.name: agent for agent in _ROWS}
 
 
-_NOT_TO_BE_ASKED = ("bypassPermissions", "dontAsk")
-_COPILOTS = ("stop_reason", "custom_instructions")
-"""Keys beside a transcript's path that VS Code does not send."""
-_COPILOTS_OWN = "COPILOT_HOOK_DIR"
-"""Copilot CLI gives it to hooks alone; it reads the folders that VS Code reads."""
-_GROKS_OWN = "workspaceRoot"
-_CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")
-
-
 def event_name(payload: Payload, agent: str = "") -> str:
     """Return the event's name as the row of the agent spells it."""
-    name = text_of(payload, "hook_event_name", "hookEventName", "event")
-    if not agent or name in AGENTS[agent].events:
-        return name
-    if not name:
-        return next((one for key, one in AGENTS[agent].told_by.items() if key in payload), "")
-    other = name[:1].swapcase() + name[1:]
-    return other if other in AGENTS[agent].events else AGENTS[agent].renamed.get(name, name)
+    if not agent:
+        return text_of(payload, *EVENT_KEYS)
+    row = AGENTS[agent]
+    return name_event(payload, row.events, row.renamed, row.told_by)
 
 
 def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> str:
-    """Return the agent that fired the hook; ``agent`` is whom it was set up for.
-
-    What is in the payload decides: variables are inherited by an agent that another one starts.
-    """
-    name = event_name(payload)
-    if _GROKS_OWN in payload:  # it runs the hooks of Claude Code and Cursor, too
-        return "grok-cli"
-    if "cursor_version" in payload or ("conversation_id" in payload and "generation_id" in payload):
-        return "cursor"
-    for other in ("gemini-cli", "cursor", "opencode"):
-        own = AGENTS[other].events
-        if name in own and name not in AGENTS["claude-code"].events and other != agent:
-            return agent if name in AGENTS[agent].events else other
-    if agent not in _CLAUDE_LIKE:
-        return agent
-    if "turn_id" in payload:
-        return "codex"
-    if agent == "codex":
-        return agent
-    if "CURSOR_VERSION" in environment and "session_id" not in payload:
-        return "cursor"
-    if agent == "vscode" and _COPILOTS_OWN in environment and "session_id" in payload:
-        return "copilot-cli"
-    if "hookEventName" in payload:
-        return "vscode"
-    if "sessionId" in payload:
-        return agent if agent in ("vscode", "copilot-cli") else "vscode"
-    if agent == "claude-code" and "timestamp" in payload:
-        of_copilot = "transcript_path" not in payload or any(key in payload for key in _COPILOTS)
-        return "copilot-cli" if of_copilot else "vscode"
-    return agent
+    """Return the agent that fired the hook; ``agent`` is whom it was set up for."""
+    events = {name: row.events for name, row in AGENTS.items()}
+    return hook_gates.find_host(agent, payload, environment, events)
 
 
 def is_attended(agent: Agent, payload: Payload, environment: Mapping[str, str]) -> bool:
     """Return whether somebody is there, and willing, to answer a question about a call."""
-    if text_of(payload, "permission_mode") in _NOT_TO_BE_ASKED:
+    if text_of(payload, "permission_mode") in NOBODY_ANSWERS:
         return False
     return not any(environment.get(name) in values for name, values in agent.unattended.items())
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Self, Unpack
 
 from lessons_kb.brain.brain import Brain, Watching
-from lessons_kb.brain.discovery import discover, follow, name_roots
+from lessons_kb.brain.discovery import Discovery, discover, follow, name_roots
 from lessons_kb.brain.search_index import Refresh, Refreshing
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.process.programs import start_index
@@ -48,13 +48,19 @@ class Brains:
         return cls._of(aliases, directory, project)
 
     @classmethod
-    def discover(cls, directory: str | os.PathLike[str] | None = None) -> Self:
+    def discover(
+        cls,
+        directory: str | os.PathLike[str] | None = None,
+        *,
+        found: Discovery | None = None,
+    ) -> Self:
         """Open the trusted brains that hold for a working directory.
 
-        Raises Untrusted when all that was found waits for ``lessons trust``, BrainNotFound when
-        there is none at all.
+        ``found`` is what ``discovery.look`` returned for it, if the caller has looked. Raises
+        Untrusted when all that was found waits for ``lessons trust``, BrainNotFound when there is
+        none at all.
         """
-        found = discover(os.fspath(directory or os.getcwd()))
+        found = discover(os.fspath(directory or os.getcwd()), found)
         return cls._of(found.trusted, directory)
 
     @classmethod

@@ -13,7 +13,7 @@ import queue
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -279,7 +279,7 @@ def sync(
     gone = sorted(held.keys() - expected.keys())
     for start in range(0, len(todo) or int(bool(gone) or engine.is_changing()), BATCH):
         paths = [expected[number][0] for number in todo[start : start + BATCH]]
-        terms: dict[int, Mapping[str, Sequence[str]]] = {}
+        terms: dict[int, Mapping[str, str]] = {}
         labels: dict[int, dict[str, Any]] = {}
         for entry in digest_files(brain.root, paths, brain.settings):
             if (card := entry.card) is not None:

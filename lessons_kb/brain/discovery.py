@@ -11,11 +11,12 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from types import MappingProxyType
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.search_index import read_document
+from lessons_kb.cards.links import numbered_names
 from lessons_kb.cards.parse import is_note_name
 from lessons_kb.config import DEFAULTS, KNOWN_FOLDERS, MAX_CONFIG_BYTES, parse_settings
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
@@ -101,7 +102,7 @@ def look(
     named = {part: os.path.join(directory, part) for part in parts if part}
     missing = [full for full in named.values() if not os.path.isdir(full)]
     around, project = _find_project(directory)
-    set_by_project = bool(named) and _is_set_around(around[0], project)
+    set_by_project = cache(partial(_is_set_around, around[0], project))
     above = [follow(root) for root in filter(locate.is_brain, around)]
     is_trusted = cache(trust.trusted_key)  # one answer for each folder, whatever names it
     vouched = not (in_agent and _is_moved(locate.state_home(), (project, *above)))
@@ -111,13 +112,14 @@ def look(
         if full in missing:
             continue
         root = follow(full)
-        foreign = is_inside(root, project) or not os.path.isabs(name)
-        believed = not (set_by_project or (in_agent and foreign))
-        if not believed and vouched:
-            # The brain or repository around it has its cards among its own.
-            outer = next(filter(locate.is_border, locate.upwards(root)), root)
-            holders = [root, outer] if follow(outer) == outer else [root]
-            believed = any(map(is_trusted, holders))
+        # The brain or repository around it has its cards among its own.
+        outer = next(filter(locate.is_border, locate.upwards(root)), root)
+        holders = [root, outer] if follow(outer) == outer else [root]
+        believed = vouched and any(map(is_trusted, holders))
+        if not believed:
+            foreign = is_inside(root, project) or not os.path.isabs(name)
+            # The settings of agents are many files: they are read last, and once.
+            believed = not (in_agent and foreign) and not set_by_project()
         (trusted if believed else untrusted).append(root)
     doubted = tuple(untrusted)
     # What lies below a trusted brain is among its cards already.
@@ -187,13 +189,13 @@ def is_settings_moved(directory: str) -> bool:
     return _is_moved(os.path.dirname(locate.user_settings_path()), (project,))
 
 
-def discover(directory: str) -> Discovery:
-    """Return ``look(directory)`` if it holds a trusted brain.
+def discover(directory: str, found: Discovery | None = None) -> Discovery:
+    """Return ``look(directory)``, or what it has ``found``, if that holds a trusted brain.
 
     Raises Untrusted where brains were found but none is trusted, else BrainNotFound, and says
     where there is one that does not hold here.
     """
-    found = look(directory)
+    found = found or look(directory)
     if found.missing:
         raise BrainNotFound(found.missing)
     if not found.trusted and not found.untrusted and (hint := tell_unclaimed(directory)):
@@ -356,9 +358,8 @@ def name_roots(roots: Sequence[str]) -> dict[str, str]:
     """Give each root its folder's name, numbered where two share it."""
     aliases: dict[str, str] = {}
     for root in dict.fromkeys(roots):
-        name = os.path.basename(root) or "brain"
-        names = itertools.chain([name], (f"{name}-{n}" for n in itertools.count(2)))
-        aliases[root] = next(one for one in names if one not in aliases.values())
+        names = numbered_names(os.path.basename(root) or "brain", suffix="")
+        aliases[root] = next(name for name in names if name not in aliases.values())
     return aliases
 
 

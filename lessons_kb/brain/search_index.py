@@ -12,12 +12,15 @@ import hashlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from threading import RLock
 from typing import TypedDict, TypeVar, Unpack
 
+from lessons_kb.brain.gate_file import bring_into_step
 from lessons_kb.cards import read_header as origins
+from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.config import Settings, settings_from_dict
@@ -26,13 +29,8 @@ from lessons_kb.errors import ConfigError, IndexBroken, IndexBusy, InputError, S
 from lessons_kb.model import NOTE, Card, Document, Finding, as_data
 from lessons_kb.process.programs import map_batches
 from lessons_kb.relevance.background_prompts import measure_background
-from lessons_kb.search.engine_protocol import Engine, Overlay, Reader
-from lessons_kb.search.engine_registry import (
-    CLUSTER_ENGINE,
-    engine_format,
-    local_engine,
-    open_engine,
-)
+from lessons_kb.search.engine_protocol import Engine, Reader, read_terms
+from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import (
@@ -45,6 +43,7 @@ from lessons_kb.store.catalogue import (
     remove_any,
 )
 from lessons_kb.store.files import identify_file, list_folder, measure_folder, sqlite_error
+from lessons_kb.store.gate_files import has_gate_file
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.scan import (
     Scan,
@@ -54,14 +53,30 @@ from lessons_kb.store.scan import (
     scan_brain,
     settings_signature,
 )
-from lessons_kb.text.analyzer import ANALYZER_VERSION, analyze
+from lessons_kb.text.analyzer import ANALYZER_VERSION, analyze_joined
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.version import __version__
+
+_WORTH_NUMPY = 100
+"""Cards whose backgrounds take longer to measure one by one than to import numpy."""
 
 
 def digest_files(root: str, paths: list[str], settings: Settings) -> list[CatalogueEntry]:
     """Read, parse and analyse files; one that cannot be read yields an entry without a card."""
-    return [_digest_file(root, path, settings) for path in paths]
+    entries = [_digest_file(root, path, settings) for path in paths]
+    cards = [place for place, entry in enumerate(entries) if entry.card is not None]
+    bodies = [entries[place].terms.get("body", "").split() for place in cards]
+    for place, background in zip(cards, _measure_backgrounds(bodies), strict=True):
+        entries[place] = replace(entries[place], background=background)
+    return entries
+
+
+def _measure_backgrounds(bodies: list[list[str]]) -> list[float]:
+    if len(bodies) < _WORTH_NUMPY:
+        return [measure_background(terms) for terms in bodies]
+    from lessons_kb.relevance.background_batch import measure_backgrounds  # imports numpy
+
+    return measure_backgrounds(bodies)
 
 
 def read_document(
@@ -79,7 +94,7 @@ def check_globs(document: Document) -> list[Finding]:
         compile_globs(card.paths if card else ())
     except InputError as error:
         message, _, fix = str(error).partition("; ")
-        line = document.key_lines.get("paths", 0)
+        line = find_line_of("paths", document.key_lines)
         path = card.id if card else ""
         return [Finding(path=path, line=line, rule="bad-glob", message=message, fix=fix)]
     return []
@@ -95,7 +110,7 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     if card is None:
         return CatalogueEntry(path=path, digest=digest, findings=findings)
-    terms = {name: tuple(analyze(text)) for name, text in document.fields.items()}
+    terms = read_terms({name: analyze_joined(text) for name, text in document.fields.items()})
     return CatalogueEntry(
         path=path,
         digest=digest,
@@ -108,7 +123,6 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
             Detector(pattern=one, globs=compile_globs(one.files), size=measure(one))
             for one in (card.detect if card.status == "active" else ())
         ),
-        background=measure_background(terms.get("body", ())),
     )
 
 
@@ -172,6 +186,8 @@ class SearchIndex:
         self._backgrounds: dict[int, float] = {}
         self._edited: dict[int, CatalogueEntry] = {}
         """What files say that were edited since the commit, by their numbers."""
+        self._edited_reader: Reader | None = None
+        """The engine with these edits."""
 
     @property
     def settings(self) -> Settings:
@@ -261,10 +277,11 @@ class SearchIndex:
         if engine is None:
             return None
         if not self._edited:
-            elsewhere = self.search_elsewhere
-            clustered = elsewhere and self.settings.index.engine == CLUSTER_ENGINE
-            return elsewhere(engine) if elsewhere and clustered else engine
-        return Overlay(engine, {number: entry.terms for number, entry in self._edited.items()})
+            return self.search_elsewhere(engine) if self.search_elsewhere else engine
+        if self._edited_reader is None:
+            cards = {number: entry.terms for number, entry in self._edited.items()}
+            self._edited_reader = engine.with_edits(cards)
+        return self._edited_reader
 
     def show(self, entries: Iterable[CatalogueEntry]) -> None:
         """Let ``read`` see these files, and no others, as they are now: until the next commit.
@@ -278,7 +295,7 @@ class SearchIndex:
             if number and same_kind and digest != entry.digest:
                 edited[number] = entry
         if {n: id(e) for n, e in edited.items()} != {n: id(e) for n, e in self._edited.items()}:
-            self._edited, self._matcher = edited, None
+            self._edited, self._matcher, self._edited_reader = edited, None, None
 
     def engine_directory(self, state: State) -> str:
         """Return where the engine of this state's generation lives."""
@@ -375,6 +392,7 @@ class SearchIndex:
         self._matcher = None
         self._backgrounds = {}
         self._edited = {}
+        self._edited_reader = None
         self._state = state
         self._settings = None
         self.current = bool(state and state.versions == versions(state.settings["index"]["engine"]))
@@ -391,7 +409,10 @@ def _look_up(
 
 
 BATCH = 2_000
-"""Files a commit: a run killed half-way repeats at most these, and each commit costs 50 ms."""
+"""Files of the first commit: with them a search can answer while the others are read."""
+_FURTHER = 10_000
+"""Files of each further commit, which a run that is killed half-way repeats. Many small ones would
+leave an index in pieces."""
 _JOB = 125
 """Files handed to a worker at once: progress is told after each."""
 _PATIENCE = 10.0
@@ -448,6 +469,8 @@ def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
         index.silent = seen.silent
         found = seen.manifest, seen.silent, seen.beyond
         if found == (state.manifest, state.silent, state.beyond):
+            if state.gates and not has_gate_file(index.root):
+                bring_into_step(index.root, index.catalogue, state)
             return Refresh(files=len(seen.files))
     lock = os.path.join(index.cache, "writer.lock")
     patience, waiting = how.get("patience", _PATIENCE), how.get("waiting", lambda _why: None)
@@ -489,7 +512,10 @@ class _Run:
         self.index.silent = seen.silent
         if not seen.manifest.startswith(head):
             started = 0  # settings changed while we looked: vouch for nothing
-        return self._apply(state, seen, settings, started)
+        done = self._apply(state, seen, settings, started)
+        if (committed := self.index.state) is not None:
+            bring_into_step(self.index.root, self.index.catalogue, committed)
+        return done
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
         # Never one that was used before: other processes may still read the folder of that name.
@@ -535,53 +561,66 @@ class _Run:
                 return Refresh(files=len(known), stale=stale, left=waiting)
             todo = todo[:most]
         if todo or gone or before != (seen.manifest, seen.silent, seen.beyond):
-            next_number = catalogue.last_number() + 1
-            entries: Entries = []
-            replaced = list(gone.values())
-            uncommitted = 0
-            parts = (todo[start : start + _JOB] for start in range(0, len(todo), _JOB))
-            jobs = [(self.index.root, part, settings) for part in parts]
-            workers = self.workers if len(todo) >= WORTH_A_WORKER else 1
-            for batch in map_batches(digest_files, jobs, workers=workers):
-                for entry in batch:
-                    number, digest = numbers.get(entry.path, (0, ""))
-                    signature = seen.files[entry.path]
-                    done[entry.path] = mark_racy(signature, started_ns=started)
-                    if digest == entry.digest:
-                        continue
-                    if number == 0 or (number < 0) != is_note(entry):
-                        replaced += [number] if number else []
-                        number = -next_number if is_note(entry) else next_number
-                        next_number += 1
-                    entries.append((number, entry))
-                uncommitted += len(batch)
-                if uncommitted >= BATCH:
-                    state = replace(state, manifest=format_manifest(done, like=seen.manifest))
-                    state = self._commit(state, entries, replaced)
-                    entries, replaced, uncommitted = [], [], 0
-                self.progress(len(done), len(seen.files))
-            state = replace(state, manifest=format_manifest(done, like=seen.manifest))
-            state = self._commit(state, entries, replaced)
-            if self.limit is None:
-                with contextlib.closing(self._engine(state)) as engine:
-                    if engine.needs_compaction():
-                        engine.compact()
-                        state = catalogue.commit(replace(state, engine=engine.stamp()))
-                        self.index.accept(state)
+            reading = _Reading(
+                seen,
+                todo,
+                self._digest(todo, settings),
+                numbers=numbers,
+                done=done,
+                started=started,
+                progress=self.progress,
+            )
+            self._commit_all(state, reading, [*gone.values()])
         changed, removed = len(todo), len(gone)
         return Refresh(
             files=len(seen.files), changed=changed, removed=removed, stale=stale, left=waiting
         )
 
-    def _commit(self, state: State, entries: Entries, removed: list[int]) -> State:
-        """Store what was read and what is gone: the engine first, then the catalogue."""
-        if entries or removed:
+    def _digest(self, todo: list[str], settings: Settings) -> Iterator[list[CatalogueEntry]]:
+        """Yield what was read of the files, in order, by this process or several."""
+        parts = [todo[start : start + _JOB] for start in range(0, len(todo), _JOB)]
+        jobs = [(self.index.root, part, settings) for part in parts]
+        workers = self.workers if len(todo) >= WORTH_A_WORKER else 1
+        return map_batches(digest_files, jobs, workers=workers)
+
+    def _commit_all(self, state: State, reading: _Reading, gone: list[int]) -> None:
+        """Commit what is read, batch by batch, and what is gone with the first."""
+        state = self._commit(state, reading, BATCH, gone)
+        while reading.left:
+            state = self._commit(state, reading, _FURTHER, [])
+        if self.limit is None:
             with contextlib.closing(self._engine(state)) as engine:
-                engine.update(
-                    ((number, entry.terms) for number, entry in entries if entry.card),
-                    [*removed, *(number for number, entry in entries if not entry.card)],
-                )
+                if engine.needs_compaction():
+                    engine.compact()
+                    state = self.index.catalogue.commit(replace(state, engine=engine.stamp()))
+                    self.index.accept(state)
+
+    def _commit(self, state: State, reading: _Reading, most: int, gone: list[int]) -> State:
+        """Store what is read and what is gone: the engine first, then the catalogue.
+
+        The engine is written while further files are read.
+        """
+        entries: Entries = []
+        stream = reading.take(most)
+
+        def add(first: tuple[int, CatalogueEntry]) -> Iterator[tuple[int, Mapping[str, str]]]:
+            for number, entry in chain([first], stream):
+                # The terms are many, and the catalogue does not keep them.
+                entries.append((number, replace(entry, terms={})))
+                if entry.card is not None:
+                    yield number, entry.terms
+
+        first = next(stream, None)
+        if first is not None or gone:
+            with contextlib.closing(self._engine(state)) as engine:
+                engine.update(add(first) if first else (), gone)
+                replaced = reading.find_replaced(entries)
+                if replaced:
+                    engine.update((), replaced)
                 state = replace(state, engine=engine.stamp())
+        state = replace(state, manifest=reading.format_manifest())
+        stored = {number for number, _entry in entries}
+        removed = [n for n in (*gone, *reading.find_replaced(entries)) if n not in stored]
         state = self.index.catalogue.commit(state, entries=entries, removed=removed)
         self.index.accept(state)
         return state
@@ -589,6 +628,81 @@ class _Run:
     def _engine(self, state: State, *, create: bool = False) -> Engine:
         name = local_engine(state.settings["index"]["engine"])
         return open_engine(name, self.index.engine_directory(state), create=create)
+
+
+class _Reading:
+    """Changed files as they are read, with their numbers."""
+
+    def __init__(
+        self,
+        seen: Scan,
+        todo: Collection[str],
+        batches: Iterator[list[CatalogueEntry]],
+        *,
+        numbers: Mapping[str, tuple[int, str]],
+        done: dict[str, str],
+        started: int,
+        progress: Callable[[int, int], None],
+    ) -> None:
+        self.left = len(todo)
+        """Files that are still to be read."""
+        self._seen = seen
+        self._batches = batches
+        self._numbers = numbers
+        """Number and digest of each file at the last commit."""
+        self._taken = {abs(number) for number, _digest in numbers.values()}
+        self._done = done
+        """Files that are committed, or are to be with this batch, with their signatures."""
+        self._started = started
+        self._progress = progress
+
+    def take(self, most: int) -> Iterator[tuple[int, CatalogueEntry]]:
+        """Yield number and content of the next files, about ``most``, whose content changed."""
+        left = max(self.left - most, 0)
+        while self.left > left:
+            batch = next(self._batches)
+            for entry in batch:
+                signature = self._seen.files[entry.path]
+                self._done[entry.path] = mark_racy(signature, started_ns=self._started)
+                number, digest = self._numbers.get(entry.path, (0, ""))
+                if digest == entry.digest:
+                    continue
+                if number == 0 or (number < 0) != is_note(entry):
+                    self._taken.discard(abs(number))
+                    number = choose_number(entry.path, self._taken)
+                    self._taken.add(number)
+                    number = -number if is_note(entry) else number
+                yield number, entry
+            self.left -= len(batch)
+            self._progress(len(self._done), len(self._seen.files))
+
+    def find_replaced(self, entries: Entries) -> list[int]:
+        """Return the numbers under which the engine must hold these files no longer.
+
+        A file that became a note, or was one, has another number now.
+        """
+        replaced = []
+        for number, entry in entries:
+            before = self._numbers.get(entry.path, (0, ""))[0]
+            if before and (before != number or entry.card is None):
+                replaced.append(before)
+        return replaced
+
+    def format_manifest(self) -> str:
+        """Return the manifest that holds with this batch."""
+        return format_manifest(self._done, like=self._seen.manifest)
+
+
+def choose_number(path: str, taken: Collection[int]) -> int:
+    """Return the number of a file: a digest of its path, which is the same in every index.
+
+    Equal scores are ordered by it. A number that another file has is passed over, once in
+    10,000,000 brains of 10,000 files.
+    """
+    number = int.from_bytes(hashlib.blake2b(os.fsencode(path), digest_size=6).digest(), "big") or 1
+    while number in taken:
+        number += 1
+    return number
 
 
 def is_note(entry: CatalogueEntry) -> bool:

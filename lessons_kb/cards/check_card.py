@@ -13,6 +13,7 @@ from lessons_kb.cards.keys import (
     HeaderEntry,
     Span,
     canonical,
+    find_line_of,
     line_starts,
     nearest_key,
     split_header,
@@ -31,6 +32,7 @@ from lessons_kb.cards.sections import (
 )
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.text.paths import EXTENSIONS, is_absolute
 from lessons_kb.text.patterns import check_pattern
 from lessons_kb.text.sanitize import shorten
 
@@ -46,6 +48,7 @@ _VAGUE_KOREAN = re.compile(_PHRASES["vague in Korean"])
 _PLACEHOLDER = re.compile(_PHRASES["placeholder"], re.IGNORECASE)
 _SHOWN_BY = re.compile(r"<!--\s*shown[-_ ]?by\b", re.IGNORECASE)
 _ODD_PATH = re.compile(r"^~|\\|^[A-Za-z]:|(?:^|/)\.\.(?:/|$)")
+_BARE_EXTENSION = re.compile(r"(?:.*/)?\.([A-Za-z0-9]{1,12})")
 
 
 def check_card(document: Document) -> tuple[Finding, ...]:
@@ -75,8 +78,19 @@ _ADVICE = read_mapping("lint_advice.txt")
 _FIXES, _FILLS = _ADVICE["fixes"], _ADVICE["fills"]
 """Rule → the suggested fix, and that where the section or key exists already."""
 
-ADVICE = frozenset((*_FIXES, *EXAMPLE_RULES))
-"""Rules that say how a card could be better, where nothing is wrong with its file."""
+
+class Summary(NamedTuple):
+    """What cards that break a rule of advice have in common."""
+
+    one: str
+    """After "1 card"."""
+    many: str
+    """After "7 cards"."""
+
+
+SUMMARIES = {rule: Summary(*text.split(" | ")) for rule, text in _ADVICE["summaries"].items()}
+ADVICE = frozenset((*SUMMARIES, *EXAMPLE_RULES))
+"""Rules that say how a card could be better, where it means what its author meant."""
 
 
 def _advise(card: Card, rule: str, message: str, line: int = 0, level: str = "warning") -> Finding:
@@ -96,7 +110,7 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
         """
         tiers = (0, *range(len(HEADINGS[role]) - 1))
         own = (part for part in sections.parts if part.role == role and part.tier in tiers)
-        return next((document.body_line + part.line - 1 for part in own), 0)
+        return next((document.body_line + part.head for part in own), 0)
 
     in_body = document.body_line + sections.title_line if sections.title else 0
     title_line = keys.get("title") or in_body
@@ -107,8 +121,7 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
         message = f"the title is a placeholder: {card.title[:60]}"
         yield _advise(card, "placeholder", message, title_line)
     if origin != "prevention":
-        used = "the items of its fix are" if origin == "fix" else "one line of its text is"
-        message = f"the card has no checklist; {used} used instead"
+        message = f"the card has no checklist; {_name_substitute(card, origin)}"
         if card.template and origin != "fix":
             message = "the card is still the template, so it is not injected: it has no checklist"
         level = "info" if origin == "fix" else "warning"
@@ -119,9 +132,43 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
         message = "the card has no symptoms; only its own words find it"
         yield _advise(card, "no-symptoms", message, keys.get("symptoms", 0), "info")
     for path in card.paths:
-        if _ODD_PATH.search(path):
-            message = f"paths: {path!r} cannot match any file of a project"
-            yield _advise(card, "odd-path", message, keys.get("paths", 0))
+        if problem := find_path_problem(path):
+            message = f"paths: {path[:_MAX_SHOWN]!r} {problem}"
+            yield _advise(card, "odd-path", message, find_line_of("paths", keys))
+
+
+def find_path_problem(path: str) -> str:
+    """Return why a glob is unlikely to mean what its author meant, "" if it may well do."""
+    if _ODD_PATH.search(path) or is_absolute(path):
+        return "cannot match any file of a project"
+    extension = _BARE_EXTENSION.fullmatch(path)
+    if extension and extension[1].lower() in EXTENSIONS:
+        return f"names a file called .{extension[1]}; *.{extension[1]} names all of a kind"
+    if _has_lone_brace(path):
+        return "has a brace without its partner, which is an ordinary character there"
+    return ""
+
+
+def _has_lone_brace(path: str) -> bool:
+    depth = 0
+    for sign in re.sub(r"\\.", "", path):
+        depth += (sign == "{") - (sign == "}")
+        if depth < 0:
+            return True
+    return depth > 0
+
+
+def _name_substitute(card: Card, origin: str) -> str:
+    """Return what is given of a card instead of a checklist."""
+    if origin == "fix":
+        return "the items of its fix are used instead"
+    if origin == "text":
+        return "the items of its text are used instead"
+    if origin == "sentence":
+        return "one line of its text is used instead"
+    if card.why:
+        return "its cause is given alone"
+    return "it has no cause and no fix either, so only its title is offered"
 
 
 def _check_items(card: Card, document: Document) -> Iterator[Finding]:
@@ -131,7 +178,7 @@ def _check_items(card: Card, document: Document) -> Iterator[Finding]:
             yield _advise(card, "vague-item", f"cannot be checked: {shown}", line)
         elif _PLACEHOLDER.search(item):
             yield _advise(card, "placeholder", f"is still a placeholder: {shown}", line)
-        elif len(item) > MAX_ITEM and item != card.title:
+        elif len(item) > MAX_ITEM:
             message = f"the item has {len(item)} characters: {shown}"
             yield _advise(card, "long-item", message, line, "info")
     # `shown-by` comments that find nothing: no item's, misspelt, or not a usable pattern.
@@ -292,6 +339,7 @@ _QUICK_FIXES: Mapping[str, Callable[[_Text, Finding], Iterator[_Fix]]] = {
     "wrong-value": _correct_value,
     "unquoted-colon": _quote_item,
     "header-not-yaml": _quote_value,
+    "cut-value": _quote_value,
     "unclosed-header": _close_header,
     "no-checklist": _add_section("Prevention Checklist", "- [ ] TODO"),
     "no-cause": _add_section("Root Cause", "TODO"),

@@ -194,6 +194,8 @@ def _unlike(entry: HeaderEntry, value: Change) -> str:
             return f"is {said[:40]!r}; write {valid}"
     if entry.shape == "nested":
         return f"is nested; write {valid}"
+    if entry.is_alias:
+        return "names a list that stands elsewhere; write its items here"
     if entry.shape == "list" and isinstance(value, tuple):
         nested = "n" in entry.styles[: _dropped(entry, value)]
         return "begins with a nested item; write each item as one line of text" if nested else ""

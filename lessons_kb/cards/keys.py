@@ -31,6 +31,7 @@ from lessons_kb.model import (
     Finding,
     Pattern,
 )
+from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import counted
 
@@ -43,6 +44,21 @@ _EOL = re.compile(r"\r\n|\r|\n")
 KEY_FIRST = re.compile(
     r"(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n|\r|\n))*[ \t]*[{\"']?[^\W\d_][\w .-]*[\"']?[ \t]*:"
 )
+_TOML_OPEN = re.compile(r"\ufeff?\s{0,20}\+\+\+[ \t]*(?:\r\n|\r|\n)")
+_TOML_CLOSE = re.compile(r"^\+\+\+[ \t]*$", re.MULTILINE)
+_LONG_OPEN = re.compile(r"\ufeff?\s{0,20}-{4,}[ \t]*(?:\r\n|\r|\n)")
+_LONG_CLOSE = re.compile(r"^-{3,}[ \t]*$", re.MULTILINE)
+_KEY_BELOW = re.compile(r"[^\W\d_][\w-]*[ \t]*:(?:[ \t]|$)", re.MULTILINE)
+_KEY_LINE = re.compile(
+    r"""
+    ^[ \t]*[\[{"'<]            # a list or a mapping in brackets, a quoted key, a conflict marker
+    | ^[ \t]*[?-](?:[ \t]|$)   # an item of a list
+    | ^[^\s:=][^:=\r\n]{0,63}[:=](?:[ \t]|$)
+    | ^\W*:
+    """,
+    re.MULTILINE | re.VERBOSE,
+)
+"""A line that someone meant as `key: value`, or as another part of a header."""
 
 NestedMapping = tuple[tuple[str, "str | tuple[str, ...] | None"], ...]
 """The keys of a nested mapping with their texts; None is YAML's null, or deeper still."""
@@ -85,6 +101,8 @@ class HeaderEntry:
     """The whole value."""
     flow: bool = False
     """The value stands in brackets."""
+    is_alias: bool = False
+    """The list stands elsewhere in the header and is only named here (`*name`)."""
 
     @property
     def texts(self) -> tuple[str | None, ...]:
@@ -127,32 +145,59 @@ class Split:
     body_line: int
     """1-based number of the body's first line."""
     problem: str = ""
-    """``unclosed`` or ``too-large``: there is a header that cannot be taken apart."""
+    """Why a header cannot be taken apart: ``unclosed``, ``too-large``, ``toml`` (it stands between
+    ``+++``) or ``dashes`` (more than three of them)."""
 
 
 def split_header(text: str) -> Split:
     """Take a file apart at its ``---`` fences.
 
     A byte order mark and empty lines may stand before the first fence. A first line ``---`` after
-    which no key follows is a thematic break of the body.
+    which no key follows is a thematic break of the body, and so is one above plain prose.
     """
     plain = Split(header=None, body=text.removeprefix("\ufeff"), body_line=1)
     opening = _OPEN.match(text)
     if not opening:
-        return plain
+        return replace(plain, problem=_find_other_header(text))
     start = opening.end()
     closing = _CLOSE.search(text, start, start + MAX_HEADER)
     begins_with_key = KEY_FIRST.match(text, start) is not None
     if closing is None or closing.end() == start + MAX_HEADER < len(text):
         problem = "too-large" if _CLOSE.search(text, start) else "unclosed"
         return replace(plain, problem=problem if begins_with_key else "")
-    if opening[2] and not begins_with_key:
+    inside = text[start : closing.start()]
+    if inside.strip() and not begins_with_key and (opening[2] or not _KEY_LINE.search(inside)):
         return plain
     above = 1 + len(_EOL.findall(opening[0]))
-    inside = text[start : closing.start()]
     lines = tuple(_EOL.split(inside)[:-1]) if inside else ()
     header = Header(lines=lines, start=start, end=closing.start(), line=above, eol=opening[3])
     return Split(header=header, body=text[closing.end() :], body_line=above + len(lines) + 1)
+
+
+def _find_other_header(text: str) -> str:
+    """Return the problem of a header between other fences than ``---``, "" without one."""
+    toml = _TOML_OPEN.match(text)
+    if toml and _TOML_CLOSE.search(text, toml.end(), toml.end() + MAX_HEADER):
+        return "toml"
+    dashes = _LONG_OPEN.match(text)
+    is_header = dashes and _KEY_BELOW.match(text, dashes.end())
+    if dashes and is_header and _LONG_CLOSE.search(text, dashes.end(), dashes.end() + MAX_HEADER):
+        return "dashes"
+    return ""
+
+
+def find_second_header(split: Split) -> int | None:
+    """Return the line of the file where a second header block begins, below the first."""
+    if split.header is None:
+        return None
+    opening = _OPEN.match(split.body)
+    closing = (
+        _CLOSE.search(split.body, opening.end(), opening.end() + MAX_HEADER) if opening else None
+    )
+    if opening is None or closing is None or not KEY_FIRST.match(split.body, opening.end()):
+        return None
+    above = split.body[: opening.end()].rstrip("\r\n")
+    return split.body_line + len(_EOL.findall(above))
 
 
 def line_starts(text: str) -> list[int]:
@@ -245,7 +290,7 @@ def _read_pattern(mapping: NestedMapping) -> Pattern:
     files = values.get("files", ())
     if files is None:
         raise InputError('files is not a list of globs; write it as ["*.py"]')
-    globs = files.split(",") if isinstance(files, str) else files
+    globs = split_commas(files) if isinstance(files, str) else files
     lists = {}
     for name in (*RELATIONS, "bad", "good"):
         value = values.get(name, ())
@@ -317,12 +362,13 @@ KEYS: Mapping[str, CardKey] = {
 """Canonical key → what it fills. ``search`` is text that is indexed and nothing more. Where two
 keys fill one field, lists are joined in this order and of single values the first counts."""
 
-SYNONYMS: Mapping[str, Mapping[str, str]] = {"severity": {"critical": "high"}}
+_TABLE = read_mapping("card_keys.txt")
+SYNONYMS: Mapping[str, Mapping[str, str]] = {name: _TABLE[name] for name in ("severity", "status")}
 """Key → value of another system → ours."""
 
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
-_EXPECTED = read_mapping("card_keys.txt")["forms"]
+_EXPECTED = _TABLE["forms"]
 _ITEM_PROBLEMS = {
     "n": ("wrong-value", "is nested and ignored", "write each item as one line of text", "warning"),
     "m": (
@@ -364,7 +410,10 @@ def read_keys(
             is_patterns = key.form == "patterns"
             value, faults = read_patterns(found) if is_patterns else (read_value(found), ())
         except ValueError as error:
-            if not key.foreign:
+            if name == "status":
+                message = f"status is {error}, which is no status, so the card stays in use"
+                warn(found.line, "wrong-value", message, _suggest_status(found))
+            elif not key.foreign:
                 message = f"{name} is {error}, so its default is used"
                 fix = f"write {describe_form(key)}, or remove the line"
                 warn(found.line, "wrong-value", message, fix)
@@ -403,6 +452,8 @@ def read_value(entry: HeaderEntry) -> Read:
     key = KEYS[name]
     if key.form == "patterns":
         return read_patterns(entry)[0]
+    if key.form == "keywords":
+        return _read_keywords(entry)
     is_list = key.form in ("texts", "globs", "tags")
     if entry.shape != "scalar" and not (is_list and entry.shape == "list"):
         raise ValueError("a list" if entry.shape == "list" else "nested")
@@ -412,7 +463,7 @@ def read_value(entry: HeaderEntry) -> Read:
             texts = texts[0].split("\n")
         texts = [line for text in texts if (line := one_line(text))]
         if key.form != "texts" and entry.shape == "scalar":
-            texts = [piece.strip() for text in texts for piece in text.split(",")]
+            texts = [piece for text in texts for piece in _split_list(text, key.form)]
         if key.form == "tags":
             texts = [text.lstrip("#").strip() for text in texts]
         return tuple(filter(None, texts))
@@ -425,13 +476,58 @@ def read_value(entry: HeaderEntry) -> Read:
         if value in key.choices:
             return value
     elif key.form == "count":
-        number = int(text) if re.fullmatch(r"[0-9]{1,7}", text, re.ASCII) else 0
+        number = _read_number(text)
         if 1 <= number <= MAX_OCCURRENCES:
             return number
     elif re.match(r"\d{4}-\d{2}-\d{2}(?:$|[T ])", text, re.ASCII):
         with suppress(ValueError):
             return date.fromisoformat(text[:10]).isoformat()
     raise ValueError(repr(text[:40]))
+
+
+def _suggest_status(entry: HeaderEntry) -> str:
+    """Return a fix that names the known word nearest to a status."""
+    said = (entry.texts[0] or "").casefold() if entry.texts else ""
+    known = (*STATUSES, *SYNONYMS["status"])
+    near = get_close_matches(said, known, n=1)
+    return f"did you mean {near[0]}?" if near else f"write one of {', '.join(STATUSES)}"
+
+
+def _split_list(text: str, form: str) -> list[str]:
+    """Return the parts of a list that was written as one text."""
+    is_flow = form == "globs" and text.startswith("[") and text.endswith("]")
+    parts = split_commas(text[1:-1] if is_flow else text)
+    words = text.split()
+    # Obsidian's way of writing tags: `#style #bot`.
+    if form == "tags" and len(parts) == 1 and all(word.startswith("#") for word in words):
+        return words
+    return parts
+
+
+def _read_keywords(entry: HeaderEntry) -> tuple[str, ...]:
+    """Return the texts below ``keywords`` of a nested mapping, as gptme writes them."""
+    mapping = dict(entry.values[0].holds or ()) if entry.shape == "nested" else {}
+    keywords = mapping.get("keywords") or ()
+    texts = (keywords,) if isinstance(keywords, str) else keywords
+    return tuple(line for text in texts if (line := one_line(text)))
+
+
+def _read_number(text: str) -> int:
+    """Return a whole number as YAML 1.1 writes it (``1_000``), 0 for anything else."""
+    if re.fullmatch(r"[1-9][0-9]{0,6}", text, re.ASCII):
+        return int(text)
+    if not re.fullmatch(r"\+?[0-9][0-9a-fA-Fxob_]{0,15}", text, re.ASCII):
+        return 0
+    import yaml
+
+    value = yaml.safe_load(text)
+    return value if type(value) is int else 0
+
+
+def find_line_of(field: str, key_lines: Mapping[str, int]) -> int:
+    """Return the line of the first key that fills a field of a card, 0 without one."""
+    lines = (key_lines.get(name, 0) for name, key in KEYS.items() if key.field == field)
+    return next(filter(None, lines), 0)
 
 
 def describe_form(key: CardKey) -> str:

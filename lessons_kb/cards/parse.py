@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from lessons_kb.cards.check_header import check_header
 from lessons_kb.cards.keys import Split, canonical, find, read_keys, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import (
@@ -16,6 +17,7 @@ from lessons_kb.cards.sections import (
     normal_newlines,
     one_line,
     read_checklist,
+    read_paths,
     read_sections,
     read_topics,
     read_why,
@@ -60,6 +62,8 @@ def in_mapped_folder(path: str, folders: Mapping[str, str]) -> bool:
 
 _HEAD = 4_000
 """Characters in which the title of a note is looked for first."""
+_HEADERS_OF_CARDS = ("unreadable-header", "toml-header", "dashes-header")
+"""Rules about what looks like a header and may well be something else in a note."""
 _MARKERS = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
 _CONFLICT = (
     *("conflict-markers", "unresolved conflict markers from a merge"),
@@ -122,8 +126,9 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     if kind == NOTE:
         # Many notes begin with a thematic break; that is no header gone wrong.
         softened = [replace(problem, level="warning") for problem in reading.problems]
-        softened = [problem for problem in softened if problem.rule != "unreadable-header"]
+        softened = [problem for problem in softened if problem.rule not in _HEADERS_OF_CARDS]
         return replace(_note(path, split, values), findings=_place(softened, path, first))
+    problems += check_header(split, reading.entries)
     findings = _place([*reading.problems, *problems, *_find_conflict(split, first)], path, first)
     if reading.reader == "none":
         return Document(card=None, fields={}, findings=findings, body=split.body)
@@ -131,13 +136,10 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     sections = read_sections(normal_newlines(split.body))
     # A header may have a title that cannot be read.
     lost = lines.get("title") in [one.line for one in problems] and not sections.title
-    lost, title_line = lost and "title" not in values, 1
-    if "title" in values:
-        title_line = first + lines["title"]
-    elif sections.title:
-        title_line = split.body_line + sections.title_line
+    lost = lost and "title" not in values
     values.setdefault("title", sections.title or _stem(path))
     values["topics"] = values.get("topics") or read_topics(sections)
+    values["paths"] = values.get("paths") or read_paths(sections)
     checklist = read_checklist(sections)
     items = checklist.items
     patterns = tuple(item.shown_by for item in items)
@@ -145,7 +147,7 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         id=path,
         kind=kind,
         why=read_why(sections),
-        checklist=tuple(item.text for item in items) or (values["title"],),
+        checklist=tuple(item.text for item in items),
         shown_by=patterns if any(patterns) else (),
         conditional=checklist.conditional,
         template=not items and not values.get("detect") and (lost or is_unfilled(split.body)),
@@ -156,7 +158,7 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         fields=_fields(card, split.body, sections, search),
         findings=findings,
         body=split.body,
-        checklist_lines=tuple(split.body_line + item.line for item in items) or (title_line,),
+        checklist_lines=tuple(split.body_line + item.line for item in items),
         key_lines={name: first + line for name, line in lines.items()},
         body_line=split.body_line,
     )

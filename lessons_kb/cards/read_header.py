@@ -350,6 +350,7 @@ class _Tree:
             column=column,
             span=span,
             flow=kind.endswith("StartEvent") and bool(event.flow_style),
+            is_alias=kind == "AliasEvent" and items is not None,
         )
 
     def _read(self, event: Any, kind: str, depth: int = 0) -> Value:
@@ -363,8 +364,7 @@ class _Tree:
             self._aliases += 1
             if self._aliases > MAX_ALIASES:
                 raise RefusedError(f"more than {MAX_ALIASES} YAML aliases", line)
-            known = self._anchors[anchor]
-            return Value(known.text if known else None, "a" if known else "n", span)
+            return _name_again(self._anchors[anchor], span)
         if anchor and anchor in self._anchors:
             raise NotYamlError("second occurrence", line)
         if kind == "ScalarEvent":
@@ -383,12 +383,34 @@ class _Tree:
         last = items[-1].span[2:] if items and not event.flow_style else (mark.line, mark.column)
         span = (line, column, *last)
         if kind == "SequenceStartEvent":
-            return Value(None, "n", span, items=tuple(items))
+            value = Value(None, "n", span, items=tuple(items))
+            self._anchors[anchor] = value
+            return value
         pairs = zip(items[::2], items[1::2], strict=True)
         holds = tuple([(key.text or "", _held(value)) for key, value in pairs])
-        if event.flow_style or last[0] != line:
+        if event.flow_style or (last[0] != line and not _is_wrapped_text(items)):
             return Value(None, "n", span, holds)
-        return Value(read_scalar(self._lines[line], column)[0], "m", span, holds)
+        first = read_scalar(self._lines[line], column)[0]
+        below = [text.strip() for text in self._lines[line + 1 : last[0] + 1]]
+        rest = [read_scalar(text, 0)[0] for text in below]
+        return Value(" ".join(filter(None, (first, *rest))), "m", span, holds)
+
+
+def _is_wrapped_text(items: Sequence[Value]) -> bool:
+    """Return whether the keys and values of a mapping are one plain text over several lines."""
+    return len(items) == 2 and all(item.style == "p" for item in items)  # noqa: PLR2004
+
+
+def _name_again(named: Value | None, span: Span) -> Value:
+    """Return what an alias says; None is a value that cannot be named, or not yet."""
+    if named is None:
+        return Value(None, "n", span)
+    if named.items is None:
+        return Value(named.text, "a", span)
+    items = tuple(
+        item._replace(style="n" if item.style == "n" else "a", span=span) for item in named.items
+    )
+    return Value(None, "n", span, items=items)
 
 
 def _held(value: Value) -> str | tuple[str, ...] | None:
@@ -418,6 +440,8 @@ def read_header(split: Split) -> HeaderReading:
         message = "the header that starts with --- is not closed"
         fix = "close it with a line that contains only ---"
         return _useless(0, "unclosed-header", message, fix)
+    if split.problem in _FENCES:
+        return _useless(0, f"{split.problem}-header", *_FENCES[split.problem])
     if split.problem:
         message = "the header is longer than 64,000 characters"
         return _useless(0, "header-too-large", message, "move its text below the closing ---")
@@ -444,6 +468,19 @@ def read_header(split: Split) -> HeaderReading:
     message = f"the header is not valid YAML ({error}); its plain keys and lists are used"
     problem = find(line, "header-not-yaml", message, "put the value in double quotes")
     return HeaderReading(entries=entries, reader="lenient", problems=(problem,))
+
+
+_FENCES = {
+    "toml": (
+        "the header is TOML (+++), which is not read",
+        "write it as `key: value` lines between two lines that contain only ---",
+    ),
+    "dashes": (
+        "the header stands between more than three dashes, so it is read as text",
+        "make its first and its last line ---",
+    ),
+}
+"""Problem of a file's parts → message and fix."""
 
 
 def _useless(line: int, rule: str, message: str, fix: str) -> HeaderReading:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from lessons_kb.cards.foreign_yaml import Data, read_documents
 from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.data import read_mapping
 from lessons_kb.detect.matcher import build_rule, find_language, name_example
@@ -103,91 +104,176 @@ def _dump(data: Mapping[str, Any]) -> str:
     return text
 
 
-def parse_rules(text: str) -> Iterator[tuple[dict[str, Any], Pattern | None, str]]:
+def parse_rules(text: str) -> Iterator[tuple[dict[str, str], Pattern | None, str]]:
     """Yield each rule of a file, the pattern that says the same, or why none does.
 
     Of a rule these are given: ``id``, ``title``, ``why`` and ``severity``. Raises InputError for a
-    file that is not YAML.
+    file that is not YAML, or exceeds the limits of its reader.
     """
-    import yaml
-
-    try:
-        documents = [*yaml.safe_load_all(text)]
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise InputError(f"not YAML: {str(error).partition(chr(10))[0]}") from None
-    for data in documents:
-        rules = data.get("rules", [data]) if isinstance(data, dict) else []
-        for rule in rules if isinstance(rules, list) else []:
-            if isinstance(rule, dict) and ("rule" in rule or "languages" in rule):
-                told = {
-                    "id": str(rule.get("id", "")),
-                    "title": str(rule.get("message") or rule.get("id", "")),
-                    "why": str(rule.get("note") or ""),
-                    "severity": _ALSO.get(str(rule.get("severity", "")).lower(), "medium"),
-                }
-                try:
-                    yield told, parse_pattern(_read_rule(rule)), ""
-                except InputError as error:
-                    yield told, None, str(error)
+    for document in read_documents(text):
+        for rule in _find_rules(document):
+            name, message = _read_text(rule.get("id")), _read_text(rule.get("message"))
+            severity = _read_text(rule.get("severity")).lower()
+            about = {
+                "id": name,
+                "title": message or name,
+                "why": _read_text(rule.get("note")),
+                "severity": _ALSO.get(severity, "medium"),
+            }
+            try:
+                yield about, parse_pattern(_read_rule(rule)), ""
+            except InputError as error:
+                yield about, None, str(error)
 
 
-def _read_rule(rule: Mapping[str, Any]) -> dict[str, object]:
+def _find_rules(document: Data) -> list[dict[str, Data]]:
+    """Return the rules of a document: those in its list ``rules``, or itself."""
+    if not isinstance(document, dict):
+        return []
+    rules = document.get("rules", [document])
+    if not isinstance(rules, list):
+        return []
+    mappings = [rule for rule in rules if isinstance(rule, dict)]
+    return [rule for rule in mappings if "rule" in rule or "languages" in rule]
+
+
+def _read_text(value: Data) -> str:
+    return value.strip() if isinstance(value, str) else ""
+
+
+def _read_texts(value: Data, name: str) -> list[str]:
+    """Return a text or a list of texts as a list; InputError for anything else."""
+    texts = [] if value is None else value if isinstance(value, list) else [value]
+    found = [text for text in texts if isinstance(text, str)]
+    if len(found) != len(texts):
+        raise InputError(f"{name} is not a list of texts")
+    return found
+
+
+class _RuleParts:
+    """The parts of a rule, as the keys of a pattern."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, object] = {}
+        self._relations: dict[str, list[str]] = {}
+
+    def set(self, key: str, text: str) -> None:
+        """Note a part that a pattern has once; InputError for a second one."""
+        if key in self._keys:
+            raise InputError(f"it has more than one pattern ({key}); a pattern of a card has one")
+        self._keys[key] = text
+
+    def relate(self, relation: str, text: str) -> None:
+        """Note what the code stands in, or has."""
+        self._relations.setdefault(relation, []).append(text)
+
+    def build(self, *, language: str, files: Sequence[str]) -> dict[str, object]:
+        """Return the keys of the pattern; only code has a language."""
+        spoken = {"language": language} if "ast" in self._keys else {}
+        return {**self._keys, **spoken, **self._relations, "files": list(files)}
+
+
+def _read_rule(rule: Mapping[str, Data]) -> dict[str, object]:
     """Return a rule as the keys of a pattern; InputError for one that no flat pattern says."""
-    read: dict[str, object] = {}
-    related: dict[str, list[str]] = {}
-    if "rule" in rule:  # ast-grep
-        read["language"] = str(rule.get("language", "")).lower()
-        parts = rule["rule"].get("all", [rule["rule"]]) if isinstance(rule["rule"], dict) else []
-        pairs = [(k, v) for part in parts if isinstance(part, dict) for k, v in part.items()]
-        for name, value in pairs:
-            key, inner = name, value
-            if name == "not" and isinstance(value, dict) and len(value) == 1:
-                ((key, inner),) = value.items()
-                key = f"not-{key}"
-            elif name == "any" and isinstance(value, list):  # our own variants
-                key, inner = "pattern", next(iter(_patterns(value)), None)
-            if key == "pattern" and isinstance(inner, str):
-                read["ast"] = inner
-            elif key in RELATIONS and isinstance(inner, dict):
-                if inner.get("kind") == "decorated_definition":
-                    inner = inner.get("has", {})
-                exact = re.fullmatch(r"\^(.*)(?:\$|\\b)", str(inner.get("regex", "")))
-                word = re.sub(r"\\(\W)", r"\1", exact[1] if exact else "")
-                words = [word] if re.fullmatch(r"@[\w.]+|[\w-]+(?:=\w+)?", word) else []
-                found = [*_patterns([inner]), *words, *_patterns(inner.get("any"))]
-                if not found:
-                    raise InputError(f"{key} is more than a pattern or a word")
-                related.setdefault(key, []).append(found[0])
-            else:
-                raise InputError(f"{key} has no counterpart in a card")
-        return {**read, **related, "files": rule.get("files", [])}
-    names = rule["languages"] if isinstance(rule["languages"], list) else [rule["languages"]]
-    parts = rule.get("patterns") or [{k: v for k, v in rule.items() if k.startswith("pattern")}]
-    back = {value: name for name, value in _SEMGREP.items()}
-    for part in parts if isinstance(parts, list) else ():
+    return _read_ast_grep(rule) if "rule" in rule else _read_semgrep(rule)
+
+
+def _read_ast_grep(rule: Mapping[str, Data]) -> dict[str, object]:
+    parts = _RuleParts()
+    for name, value in _list_conditions(rule["rule"]):
+        key, inner = name, value
+        if name == "not" and isinstance(value, dict) and len(value) == 1:
+            ((negated, inner),) = value.items()
+            key = f"not-{negated}"
+        elif name == "any":  # our own variants
+            variants = _patterns(value)
+            key, inner = "pattern", variants[0] if variants else None
+        if key == "pattern" and isinstance(inner, str):
+            parts.set("ast", inner)
+        elif key in RELATIONS and isinstance(inner, dict):
+            parts.relate(key, _read_relation(key, inner))
+        else:
+            raise InputError(f"{key} has no counterpart in a card")
+    language = _read_text(rule.get("language")).lower()
+    return parts.build(language=language, files=_read_texts(rule.get("files"), "files"))
+
+
+def _list_conditions(rule: Data) -> list[tuple[str, Data]]:
+    """Return the conditions of a rule of ast-grep, those that it lists under ``all`` included."""
+    if not isinstance(rule, dict):
+        raise InputError("rule is not a mapping")
+    conditions = [(name, value) for name, value in rule.items() if name != "all"]
+    listed = rule.get("all", [])
+    for part in listed if isinstance(listed, list) else [listed]:
+        if not isinstance(part, dict):
+            raise InputError("all is not a list of rules")
+        conditions += part.items()
+    return conditions
+
+
+def _read_relation(name: str, rule: Mapping[str, Data]) -> str:
+    """Return the pattern or the word of a relation; InputError if it is more than that."""
+    inner: Data = dict(rule)
+    if rule.get("kind") == "decorated_definition":
+        inner = rule.get("has")
+    if not isinstance(inner, dict):
+        raise InputError(f"{name} is more than a pattern or a word")
+    exact = re.fullmatch(r"\^(.*)(?:\$|\\b)", _read_text(inner.get("regex")))
+    word = re.sub(r"\\(\W)", r"\1", exact[1] if exact else "")
+    words = [word] if re.fullmatch(r"@[\w.]+|[\w-]+(?:=\w+)?", word) else []
+    found = [*_patterns([inner]), *words, *_patterns(inner.get("any"))]
+    if not found:
+        raise InputError(f"{name} is more than a pattern or a word")
+    return found[0]
+
+
+_PLACES = {value: name for name, value in _SEMGREP.items()}
+
+
+def _read_semgrep(rule: Mapping[str, Data]) -> dict[str, object]:
+    languages = _read_texts(rule["languages"], "languages")
+    if not languages:
+        raise InputError("languages names no language")
+    parts = _RuleParts()
+    for name, value in _list_operators(rule):
+        if not isinstance(value, str):
+            raise InputError(f"{name} is not a text, or has no counterpart in a card")
+        text = value.strip()
+        word = re.fullmatch(r"\\b([\w-]+)\\b", text)
+        if name == "pattern":
+            parts.set("ast", text.replace("...", "$$$"))
+        elif name == "pattern-regex":
+            parts.set("regex", text)
+        elif name == "pattern-not-regex" and word:
+            parts.relate("not-has", word[1])
+        elif name == "pattern-not-regex":
+            parts.set("unless", text)
+        elif name in _PLACES and not text:
+            raise InputError(f"{name} is not a text")
+        elif name in _PLACES:
+            around = text.partition("\n")[0] if text[0] == "@" else text.replace("...", "$$$")
+            parts.relate(_PLACES[name], around)
+        else:
+            raise InputError(f"{name} has no counterpart in a card")
+    paths = rule.get("paths")
+    files = paths.get("include") if isinstance(paths, dict) else None
+    return parts.build(language=languages[0], files=_read_texts(files, "paths"))
+
+
+def _list_operators(rule: Mapping[str, Data]) -> list[tuple[str, Data]]:
+    """Return the operators of a rule of Semgrep, in order."""
+    parts = rule.get("patterns")
+    if not parts:
+        return [(name, value) for name, value in rule.items() if name.startswith("pattern")]
+    operators: list[tuple[str, Data]] = []
+    for part in parts if isinstance(parts, list) else [parts]:
         if not isinstance(part, dict):
             raise InputError("patterns is not a list of mappings")
-        for name, value in part.items():
-            text = str(value).strip()
-            if name == "pattern":
-                read |= {"ast": text.replace("...", "$$$"), "language": str(names[0])}
-            elif name == "pattern-regex":
-                read["regex"] = text
-            elif name == "pattern-not-regex" and (one := re.fullmatch(r"\\b([\w-]+)\\b", text)):
-                related.setdefault("not-has", []).append(one[1])
-            elif name == "pattern-not-regex":
-                read["unless"] = text
-            elif name in back:
-                around = text.partition("\n")[0] if text[0] == "@" else text.replace("...", "$$$")
-                related.setdefault(back[name], []).append(around)
-            else:
-                raise InputError(f"{name} has no counterpart in a card")
-    paths = rule.get("paths")
-    files = paths.get("include", []) if isinstance(paths, dict) else []
-    return {**read, **related, "files": files}
+        operators += part.items()
+    return operators
 
 
-def _patterns(rules: object) -> list[str]:
+def _patterns(rules: Data) -> list[str]:
     some = rules if isinstance(rules, list) else []
-    found = (one.get("pattern") for one in some if isinstance(one, dict))
-    return [one for one in found if isinstance(one, str)]
+    found = [rule.get("pattern") for rule in some if isinstance(rule, dict)]
+    return [pattern for pattern in found if isinstance(pattern, str)]

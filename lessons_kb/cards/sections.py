@@ -10,6 +10,8 @@ from html import unescape
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
 
+from lessons_kb.cards.lead_ins import find_lead_ins
+from lessons_kb.cards.plain_blocks import find_fenced, read_first_paragraph, read_plain_blocks
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.detect.matcher import (
     Matcher,
@@ -20,6 +22,7 @@ from lessons_kb.detect.matcher import (
     name_example,
 )
 from lessons_kb.model import Card, Document, Finding, Pattern
+from lessons_kb.text.paths import find_paths
 from lessons_kb.text.sanitize import clean_line, shorten, visible
 from lessons_kb.text.sentences import first_sentence
 
@@ -100,12 +103,12 @@ MAX_STRUCTURE = 100_000
 """Characters of a body whose structure is worth reading: the parser takes some microseconds each
 in the worst case, and no card is this long."""
 
-_MARK = re.compile(r"\n( {0,3})(?:#{1,2}(?=[ \t\n])|```|~~~|<|[=-]+(?=[ \t]*\n))[^\n]*")
+_MARK = re.compile(r"\n( {0,3})(?:#{1,3}(?=[ \t\n])|```|~~~|<|[=-]+(?=[ \t]*\n))[^\n]*")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Heading:
-    """A heading of level 1 or 2 that stands at the top level of a body."""
+    """A heading of level 1 to 3 that stands at the top level of a body."""
 
     level: int
     text: str
@@ -138,14 +141,16 @@ def split_lines(text: str) -> list[str]:
     return re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
 
 
-def find_headings(body: str) -> list[Heading]:
-    r"""Return the headings of level 1 and 2 at the top level, in order. Lines end at ``\n``.
+def find_headings(body: str, *, deepest: int = 2) -> list[Heading]:
+    r"""Return the headings at the top level, in order. Lines end at ``\n``.
+
+    ``deepest`` is the largest level that counts, 2 or 3.
 
     Where every heading and every fence stands at the left margin, and no HTML block and no
     underlined heading is in sight, nothing but these lines decides what is a heading: a line at
-    the margin ends every list and quote, and only a fence at the margin can swallow it. Of such
-    bodies, 19 of 20 real ones, markdown-it is shown these lines alone. A doubtful line is no
-    matter inside a fence; with one outside markdown-it reads the whole body.
+    the margin ends every list and quote, and only a fence at the margin can swallow it. Such are
+    19 of 20 real bodies. A doubtful line is no matter inside a fence; with one outside markdown-it
+    reads the whole body.
     """
     lines: list[str] = []
     numbers: list[int] = []
@@ -163,23 +168,24 @@ def find_headings(body: str) -> list[Heading]:
         seen = start
         lines.append(mark[0][1:])
         numbers.append(number)
-    if not doubtful and not any(line[0] in "`~" for line in lines):
-        return [_read_heading(*pair) for pair in zip(lines, numbers, strict=True)]
-    tokens = _parser(("fence", "heading")).parse("\n".join(lines))
-    fences = [token.map for token in tokens if token.type == "fence" and token.map]
-    if not {line for first, end in fences for line in range(first + 1, end)}.issuperset(doubtful):
-        tokens = _parser(_ALL).parse(body)
-        numbers = list(range(body.count("\n") + 1))
+    fenced = find_fenced(lines)
+    if fenced.issuperset(doubtful):
+        pairs = zip(lines, numbers, strict=True)
+        places = [(line, at) for place, (line, at) in enumerate(pairs) if place not in fenced]
+        headings = [_read_heading(line, at) for line, at in places if line.startswith("#")]
+        return [heading for heading in headings if heading.level <= deepest]
+    tokens = _parser(_ALL).parse(body)
     found = []
     for place, token in enumerate(tokens):
-        if token.type == "heading_open" and token.level == 0 and token.tag in ("h1", "h2"):
+        is_heading = token.type == "heading_open" and token.level == 0
+        if is_heading and int(token.tag[1]) <= deepest:
             first, last = token.map or [0, 1]
             found.append(
                 Heading(
                     level=int(token.tag[1]),
                     text=plain_text(tokens[place + 1].content),
-                    line=numbers[first],
-                    end=numbers[first] + last - first,
+                    line=first,
+                    end=last,
                 )
             )
     return found
@@ -282,6 +288,10 @@ def read_fragments(text: str) -> list[Fragment]:
 
 def find_items(part: str) -> list[Item]:
     """Return the list items of a part of a body, nested ones included, in order."""
+    blocks = read_plain_blocks(part)
+    if blocks is not None:
+        items = [_read_item(one.text, one.line) for one in blocks if one.is_item]
+        return [item for item in items if item.text]
     tokens = _parser(_ALL).parse(part)
     items = []
     for place, token in enumerate(tokens):
@@ -289,15 +299,21 @@ def find_items(part: str) -> list[Item]:
             # Its own first paragraph or heading, if it begins with one.
             inline = [one for one in tokens[place + 2 : place + 3] if one.type == "inline"]
             content = inline[0].content if inline else ""
-            if text := plain_text(_CHECKBOX.sub("", content)):
-                found = _SHOWN_BY.search(content)
-                pattern = found[1] if found else ""
-                items.append(Item(text=text, line=token.map[0], shown_by=pattern))
-    return items
+            items.append(_read_item(content, token.map[0]))
+    return [item for item in items if item.text]
+
+
+def _read_item(content: str, line: int) -> Item:
+    shown_by = _SHOWN_BY.search(content)
+    text = plain_text(_CHECKBOX.sub("", content))
+    return Item(text=text, line=line, shown_by=shown_by[1] if shown_by else "")
 
 
 def first_paragraph(part: str) -> str:
     """Return the first paragraph or list item of a part as plain text on one line, or ""."""
+    paragraph = read_first_paragraph(part)
+    if paragraph is not None and (text := plain_text(_CHECKBOX.sub("", paragraph))):
+        return text
     for above, token in pairwise(_parser(_ALL).parse(part)):
         is_text = above.type == "paragraph_open"
         if is_text and (text := plain_text(_CHECKBOX.sub("", token.content))):
@@ -311,7 +327,7 @@ _CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|\Z)")
 
 def _read_heading(line: str, number: int) -> Heading:
     """Return the heading that a line at the left margin is, as markdown-it reads it."""
-    level = 1 + line.startswith("##")
+    level = len(line) - len(line.lstrip("#"))
     rest = line[level:].rstrip(" \t")
     open_end = rest.rstrip("#")  # a row of # behind a space closes it
     text = open_end if open_end.endswith((" ", "\t")) else rest
@@ -337,15 +353,20 @@ CAUSE = "root cause"
 FIX = "fix"
 PREVENTION = "prevention checklist"
 APPLIES = "applies to"
+PROSE = "prose"
+"""The text of a body without headings and labels: its first sentence is the cause, and its list
+items are the checklist."""
 
-HEADINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    role: tuple(tuple(line.split(", ")) for line in lines)
-    for role, lines in read_patterns("headings.txt").items()
+_MEANINGS = (SITUATION, MISTAKE, CAUSE, FIX, PREVENTION, APPLIES)
+_TABLE = {
+    section: tuple(tuple(line.split(", ")) for line in lines)
+    for section, lines in read_patterns("headings.txt").items()
 }
+HEADINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {role: _TABLE[role] for role in _MEANINGS}
 """Meaning → headings in tiers. A lower tier speaks only where the tiers above it say nothing:
 "When to Apply" is no check while a "Prevention" section holds some."""
 
-CONDITIONS = (PREVENTION, 2)
+CONDITIONS = (PREVENTION, len(HEADINGS[PREVENTION]) - 1)
 """The tier of "When to Apply"."""
 
 _TIERS = {
@@ -354,6 +375,11 @@ _TIERS = {
     for tier, headings in enumerate(tiers)
     for heading in headings
 }
+_ASIDES = frozenset(heading for line in _TABLE["aside"] for heading in line)
+LABELS = {label: role for role in _MEANINGS for line in _TABLE[f"label: {role}"] for label in line}
+"""Bold label → meaning."""
+_LABEL_TIER = 1
+"""Headings of the first tier speak before labels."""
 MAX_TOPIC_WORDS = 5
 _LONGEST_TEMPLATE = 20_000
 """Characters; comments beyond them are no guidance for an author."""
@@ -362,13 +388,17 @@ _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Section:
-    """A part of a body under a level-2 heading that means something."""
+    """A part of a body under a heading, or behind a label, that means something."""
 
     role: str
     tier: int
+    head: int
+    """Line of the heading or of the label, from 0, in the body."""
     line: int
-    """First line of its text, from 0, in the body."""
+    """First line of its text."""
     text: str
+    is_lead_in: bool = False
+    """A label announces it."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -388,7 +418,7 @@ class Checklist:
     items: tuple[Item, ...]
     """Lines count from 0 in the body."""
     origin: str
-    """``prevention``, ``fix``, ``sentence``, or ``""`` where nothing was found."""
+    """``prevention``, ``fix``, ``text``, ``sentence``, or ``""`` where nothing was found."""
     conditional: bool = False
     """The items say when the card applies, not what to verify."""
 
@@ -399,24 +429,99 @@ def read_sections(body: str) -> Sections:
     What lies beyond MAX_STRUCTURE characters is text without structure.
     """
     body = body[:MAX_STRUCTURE]
-    headings = find_headings(body)
+    headings = find_headings(body, deepest=_DEEPEST_SECTION)
     lines = body.split("\n")
-    starts = [*(heading.line for heading in headings), len(lines)]
-    parts = []
-    for heading, end in zip(headings, starts[1:], strict=True):
-        name = " ".join(heading.text.casefold().replace("\u2019", "'").split())
-        role = _TIERS.get(re.sub(r"\s*/\s*", "/", _DECORATION.sub("", name)))
-        if role and heading.level == 2:  # noqa: PLR2004
-            text = "\n".join(lines[heading.end : end])
-            parts.append(Section(role=role[0], tier=role[1], line=heading.end, text=text))
+    parts: list[Section] = []
+    for part in _cut_at_headings(headings, lines):
+        if part.role:
+            parts.append(part)
+        parts += _read_lead_ins(part)
     titles = ((one.text, one.line) for one in headings if one.level == 1 and one.text)
     title, title_line = next(titles, ("", 0))
+    if not parts and all(heading.level == 1 for heading in headings):
+        first = headings[0].end if headings else 0
+        parts.append(_make_part((PROSE, 0), first, lines[first:], first))
     return Sections(title=title, title_line=title_line, parts=tuple(parts))
 
 
+_DEEPEST_SECTION = 3
+
+
+def _cut_at_headings(headings: Sequence[Heading], lines: Sequence[str]) -> Iterator[Section]:
+    """Yield the parts of a body between headings that mean something; "" is the role of others.
+
+    A heading of level 3 that means nothing is text of the section around it.
+    """
+    outer = role = ("", 0)
+    """What the last heading of level 2, and the last one of all, means."""
+    head = start = 0
+    for heading in headings:
+        if heading.level == _DEEPEST_SECTION:
+            own = _find_meaning(heading.text) or outer
+            if own == outer == role:
+                continue
+        else:
+            known = _find_meaning(heading.text) if heading.level > 1 else None
+            own = outer = known or ("", 0)
+        yield _make_part(role, head, lines[start : heading.line], start)
+        role, head, start = own, heading.end - 1, heading.end
+    yield _make_part(role, head, lines[start:], start)
+
+
+def _make_part(role: tuple[str, int], head: int, lines: Sequence[str], first: int) -> Section:
+    return Section(role=role[0], tier=role[1], head=head, line=first, text="\n".join(lines))
+
+
+def _find_meaning(heading: str) -> tuple[str, int] | None:
+    """Return the meaning and the tier of a heading, None where it is not known."""
+    for name in _names_of(heading):
+        if name in _ASIDES:
+            return "", 0
+        if name in _TIERS:
+            return _TIERS[name]
+    return None
+
+
+_SHORT_CODES = re.compile(r"^(?::[a-z0-9_+-]+:\s*)+")
+_REST = re.compile(r"\s*[(\[{&:\u2013\u2014]|\s+--?\s")
+
+
+def _names_of(text: str) -> tuple[str, ...]:
+    """Return what a heading or a label may be known by, the likeliest first.
+
+    Signs around it, and what follows a bracket, an ampersand, a colon or a dash, may be left out.
+    """
+    name = " ".join(text.casefold().replace("\u2019", "'").split())
+    name = re.sub(r"\s*/\s*", "/", _SHORT_CODES.sub("", name))
+    names = [name, _DECORATION.sub("", name)]
+    names += [_DECORATION.sub("", _REST.split(one, maxsplit=1)[0]) for one in names]
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def _read_lead_ins(part: Section) -> list[Section]:
+    """Return what labels announce in a part of a body."""
+    lead_ins = find_lead_ins(
+        part.text, LABELS, _names_of, _parser(_ALL).parse, in_section=bool(part.role)
+    )
+    return [
+        Section(
+            role=lead_in.role,
+            tier=_LABEL_TIER,
+            head=part.line + lead_in.first,
+            line=part.line + lead_in.first,
+            text=lead_in.text,
+            is_lead_in=True,
+        )
+        for lead_in in lead_ins
+    ]
+
+
 def read_checklist(sections: Sections) -> Checklist:
-    """Return the items of Prevention, else of Fix, else the first sentence of either."""
-    for role, origin in ((PREVENTION, "prevention"), (FIX, "fix")):
+    """Return the items of Prevention, else of Fix, else the first sentence of either.
+
+    Of a body without headings they are its list items.
+    """
+    for role, origin in ((PREVENTION, "prevention"), (FIX, "fix"), (PROSE, "text")):
         for tier, own in groupby(_in_order(sections, role), key=lambda section: section.tier):
             if items := tuple(item for section in own for item in _items(section)):
                 conditional = (role, tier) == CONDITIONS
@@ -432,9 +537,11 @@ def read_checklist(sections: Sections) -> Checklist:
 
 def read_why(sections: Sections) -> str:
     """Return the first sentence of Root Cause, else of Mistake / Risk, else ""."""
-    for role in (CAUSE, MISTAKE):
+    for role in (CAUSE, MISTAKE, PROSE):
         for section in _in_order(sections, role):
             paragraph = first_paragraph(section.text)
+            if role == PROSE and paragraph in [item.text for item in find_items(section.text)]:
+                continue
             sentence = first_sentence(paragraph)
             if sentence.endswith(":") and sentence == paragraph:
                 items = find_items(section.text)
@@ -446,12 +553,35 @@ def read_why(sections: Sections) -> str:
 
 def read_topics(sections: Sections) -> tuple[str, ...]:
     """Return the short list items under Applies To; prose there names no topics."""
+    own = [section for section in _in_order(sections, APPLIES) if not section.is_lead_in]
     return tuple(
         item.text
-        for section in _in_order(sections, APPLIES)
+        for section in own
         for item in _items(section)
         if len(item.text.split()) <= MAX_TOPIC_WORDS
     )
+
+
+_CODE_SPAN = re.compile(r"`([^`\s]+)`")
+_IN_PATHS = re.compile(r"[\w.*?{}\[\],()@+~/-]+")
+
+
+def read_paths(sections: Sections) -> tuple[str, ...]:
+    """Return the files and folders that stand in backticks behind an Applies-to label, as globs.
+
+    The name of a folder such as ``[id]`` is no class of characters there.
+    """
+    texts = [part.text for part in sections.parts if part.role == APPLIES and part.is_lead_in]
+    names = [name for text in texts for name in _CODE_SPAN.findall(text)]
+    paths = [re.sub(r"([\[\]])", r"\\\1", name) for name in names if _is_place(name)]
+    return tuple(dict.fromkeys(paths))
+
+
+def _is_place(name: str) -> bool:
+    """Return whether a name in backticks is one of a file, a folder or a glob."""
+    if not _IN_PATHS.fullmatch(name) or name.startswith(("/", "@", "~", "-")):
+        return False
+    return "/" in name or name.startswith("*.") or name in find_paths(name)
 
 
 def text_of(sections: Sections, roles: Iterable[str]) -> str:
@@ -469,7 +599,22 @@ def is_unfilled(body: str) -> bool:
 
 
 def _items(section: Section) -> list[Item]:
-    return [replace(item, line=section.line + item.line) for item in find_items(section.text)]
+    items = find_items(section.text)
+    if section.is_lead_in:
+        items = [*_find_first_item(section.text, has_items=bool(items)), *items]
+    return [replace(item, line=section.line + item.line) for item in items]
+
+
+def _find_first_item(text: str, *, has_items: bool) -> list[Item]:
+    """Return the paragraph with which a text begins as an item, unless it announces the others."""
+    tokens = _parser(_ALL).parse(text)
+    if not tokens or tokens[0].type != "paragraph_open":
+        return []
+    paragraph, first = plain_text(tokens[1].content), tokens[0].map
+    if not paragraph or first is None or (has_items and paragraph.endswith(":")):
+        return []
+    shown_by = _SHOWN_BY.search(tokens[1].content)
+    return [Item(text=paragraph, line=first[0], shown_by=shown_by[1] if shown_by else "")]
 
 
 def _in_order(sections: Sections, role: str) -> list[Section]:

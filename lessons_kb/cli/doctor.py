@@ -10,9 +10,10 @@ from collections.abc import Sequence
 import typer
 
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
+from lessons_kb.brain.discovery import look
 from lessons_kb.cli.options import FAIL_ON, FailOn, find_project, open_brain
 from lessons_kb.cli.output import print_answer
-from lessons_kb.collection.doctor import MARKS, Health, apply_fixes, check_health
+from lessons_kb.collection.doctor import MARKS, Health, apply_fixes, check_health, find_last_calls
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.model import as_data
 from lessons_kb.process.programs import upgrade_command
@@ -24,16 +25,20 @@ from lessons_kb.version import __version__
 def doctor(fix: bool = False, fail_on: FailOn = "error") -> None:
     """Check brain, index, agents and permissions; suggest fixes.
 
+    ✓ was seen to work, – is off or was not seen yet, ⚠ and ✗ come with a fix.
+
     Example: lessons doctor --fix
 
     --fix  Apply the safe fixes (caches, permissions, hooks); cards stay as they are.
     """
-    brains = None
-    with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
-        brains = open_brain()
     here, project = os.path.realpath(os.getcwd()), find_project()
+    found, brains = look(here), None
+    with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
+        brains = open_brain(found=found)
     lines = [*apply_fixes(brains), *fix_agents(project)] if fix else []
-    lines += [*check_health(brains, here), *check_agents(project), *check_daemon(os.environ)]
+    calls = find_last_calls(brains)
+    lines += check_health(brains, here, found=found, calls=calls)
+    lines += [*check_agents(project, calls), *check_daemon(os.environ)]
     _print_lines(lines)
     if any(line.level in FAIL_ON[fail_on] for line in lines):
         raise typer.Exit(1)
@@ -49,7 +54,7 @@ def upgrade() -> None:
     """
     project = find_project()
     found = (*fix_agents(project), *check_agents(project), *check_daemon(os.environ))
-    lines = [line for line in found if line.level != "ok"]
+    lines = [line for line in found if line.level in ("warning", "error", "fixed")]
     if not lines:
         detail = f"hooks, plugins and daemon are those of version {__version__}"
         lines = [Health("ok", "agents", detail)]

@@ -9,18 +9,27 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
 
 from lessons_kb import render
-from lessons_kb.cards.check_card import ADVICE
 from lessons_kb.cards.rule_files import TOOLS, format_rules
 from lessons_kb.cards.sections import find_failing_examples
 from lessons_kb.cli.declare import check_choice
+from lessons_kb.cli.lint_report import (
+    MAX_FAULTS,
+    is_listed_whole,
+    sort_by_file,
+    split_findings,
+    summarise_advice,
+    summarise_faults,
+)
 from lessons_kb.cli.options import (
     FAIL_ON,
+    FAULT,
+    LINT_FAIL_ON,
     FailOn,
     Format,
     Revision,
@@ -135,38 +144,81 @@ def _escape(text: str, more: str) -> str:
     return visible("".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text))
 
 
-def lint(folder: str | None = None, form: Format = "text", fail_on: FailOn = "error") -> None:
+def lint(
+    folder: str | None = None,
+    form: Format = "text",
+    rule: list[str] | None = None,
+    verbose: bool = False,
+    fail_on: Annotated[str, LINT_FAIL_ON] = "error",
+) -> None:
     """Report problems in cards, each with its line and a fix.
 
-    Example: lessons lint --fail-on warning
+    Faults come first: what changes the meaning of a card. Advice follows, one line for each rule.
+    Example: lessons lint --fail-on fault
 
-    DIR  Folder of a brain, trusted or not.
+    DIR              Folder of a brain, trusted or not.
+    --rule RULE      Report this rule alone; repeatable.
+    --verbose, -v    Print every finding.
+    --fail-on LEVEL  Exit 1 at this level: error, warning, info or never; fault: for all but
+                     advice.
     """
     form = "json" if options().json else form
     if folder:
         check_folder("lint", folder)
     brains = Library.open(folder) if folder else open_brain()
     findings = brains.lint()
-    levels = [finding.level for finding in findings]
-    root = brains.members[0].root
-    placed = ((relative_path(os.path.join(root, finding.path)), finding) for finding in findings)
-    annotations = (replace(finding, path=path) for path, finding in placed)
-    if form == "text" and sys.stdout.isatty():
-        for path, own in groupby(findings, key=attrgetter("path")):
-            print_bold(clean_line(path))
-            for one in own:
-                told = render.finding_line(one).removeprefix(clean_line(path)).lstrip(":")
-                print_wrapped(f"  {told.strip()}")
+    if rule:
+        findings = [finding for finding in findings if finding.rule in rule]
+    faults, advice = split_findings(findings)
+    if form != "text":
+        root = brains.members[0].root
+        paths = [relative_path(os.path.join(root, finding.path)) for finding in findings]
+        pairs = zip(findings, paths, strict=True)
+        annotations = [replace(finding, path=path) for finding, path in pairs]
+        _print_found(form, [as_data(finding) for finding in findings], (), annotations)
+    elif verbose:
+        _print_findings(findings)
     else:
-        lines = map(render.finding_line, findings)
-        _print_found(form, [as_data(finding) for finding in findings], lines, annotations)
+        _print_report(faults, advice)
     if form == "text":
+        levels = [finding.level for finding in findings]
         told = ", ".join(counted(levels.count(one), one) for one in ("error", "warning", "info"))
-        advice = sum(finding.rule in ADVICE for finding in findings)
-        of_them = f"; {advice} of them advice" if advice else ""
-        say(f"{told}{of_them}" if findings else "no problems")
-    if not set(levels).isdisjoint(FAIL_ON[fail_on]):
+        of_them = f"; {len(advice)} of them advice" if advice else ""
+        is_short = verbose or is_listed_whole(faults, advice)
+        hint = "" if is_short else "; -v prints each"
+        say(f"{told}{of_them}{hint}" if findings else "no problems")
+    failing = faults if fail_on == FAULT else findings
+    levels_to_fail = FAIL_ON["info" if fail_on == FAULT else fail_on]
+    if any(finding.level in levels_to_fail for finding in failing):
         raise typer.Exit(1)
+
+
+def _print_report(faults: Sequence[Finding], advice: Sequence[Finding]) -> None:
+    """Print faults one by one, or by rule where they are many, and advice by rule."""
+    if is_listed_whole(faults, advice):
+        _print_findings(sort_by_file([*faults, *advice]))
+        return
+    if len(faults) > MAX_FAULTS:
+        for line in summarise_faults(faults):
+            print_wrapped(line, hang=4)
+    else:
+        _print_findings(faults)
+    for line in summarise_advice(advice):
+        print_wrapped(line, hang=4)
+
+
+def _print_findings(findings: Sequence[Finding]) -> None:
+    """Print each finding in its line; on a terminal below the name of its file."""
+    if not sys.stdout.isatty():
+        for finding in findings:
+            print_wrapped(render.finding_line(finding), hang=4)
+        return
+    for path, group in groupby(findings, key=attrgetter("path")):
+        name = clean_line(path)
+        print_bold(name)
+        for finding in group:
+            place = render.finding_line(finding).removeprefix(name).lstrip(":")
+            print_wrapped(f"  {place.strip()}")
 
 
 FAILING = (DENIED, CONTRADICTED, OPEN)

@@ -41,9 +41,16 @@ from lessons_kb.find.shared_server import name_server
 from lessons_kb.model import as_data
 from lessons_kb.process.git import list_files
 from lessons_kb.process.programs import install_command
-from lessons_kb.store.foreign_settings import FileChange, read_settings_file, replace_settings_file
-from lessons_kb.store.locations import git_top, user_brain, user_settings_path
+from lessons_kb.service.daemon import stop_daemon
+from lessons_kb.store.foreign_settings import (
+    FileChange,
+    list_changed,
+    read_settings_file,
+    replace_settings_file,
+)
+from lessons_kb.store.locations import git_top, state_home, user_brain, user_settings_path
 from lessons_kb.store.private_files import write_private
+from lessons_kb.store.purge import purge_state
 from lessons_kb.store.secrets import read_key
 from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 from lessons_kb.text.sanitize import visible
@@ -316,7 +323,7 @@ NOBODY = (
 )
 
 
-def setup(yes: bool = False, undo: bool = False) -> None:
+def setup(yes: bool = False, undo: bool = False, purge: bool = False) -> None:
     """Connect the agents found here, and see a lesson arrive.
 
     Shows what it would change and asks once. Comments and other entries of the agents' settings
@@ -324,47 +331,115 @@ def setup(yes: bool = False, undo: bool = False) -> None:
 
     Example: lessons setup --yes
 
-    --yes   Do not ask.
-    --undo  Disconnect the agents, restore their former files, remove the first lesson.
+    --yes    Do not ask.
+    --undo   Disconnect the agents, restore their former files, remove the first lesson, and stop
+             the daemon.
+    --purge  With --undo: delete the state folder, too, with journal, drafts, trash and trust.
+             Cards stay.
     """
-    how: dict[str, Any] = {"undo": undo, "scope": "user", "shared": False}
+    if purge and not undo:
+        raise InputError("--purge deletes what was observed; run `lessons setup --undo --purge`")
+    if undo:
+        _disconnect_all(yes=yes, purge=purge)
+    else:
+        _connect_found(yes=yes)
+
+
+def _connect_found(*, yes: bool) -> None:
+    how: dict[str, Any] = {"undo": False, "scope": "user", "shared": False}
     present = list(filter(is_present, AGENTS))
     plan, refused = _connect_all(present, dry_run=True, **how)
-    if not plan and not undo:
+    if not plan:
         raise InputError("; ".join(refused) or NOBODY)
     if not options().json:
-        print("\n".join(_tell(plan, refused, undo=undo)))
-    changes = [one for _name, files, _notes in plan for one in files if one.diff]
-    if not (changes or refused or (not undo and not count_cards(user_brain()))):
-        gone = take_first_lesson() if undo else ""
-        print_answer([], f"Removed {_short(gone)}." if gone else "Nothing to change.")
+        print("\n".join(_tell(plan, refused)))
+    if not (_changed(plan) or refused or not count_cards(user_brain())):
+        print_answer([], "Nothing to change.")
         return
-    if not yes and not confirm("Disconnect them?" if undo else "Connect them?"):
-        again = "lessons setup --undo --yes" if undo else "lessons setup --yes"
-        raise InputError(f"nothing was changed; agree to it, or run `{again}`")
+    if not yes and not confirm("Connect them?"):
+        raise InputError("nothing was changed; agree to it, or run `lessons setup --yes`")
     done, refused = _connect_all(present, dry_run=False, **how)
-    first = take_first_lesson() if undo else write_first_lesson()
+    first = write_first_lesson()
     if options().json:
-        print_json([{"agent": name, "files": as_data(files)} for name, files, _notes in done])
-    elif undo:
-        print("Disconnected. What was observed stays; a running session gets no more lessons.")
+        _print_done(done)
     else:
         _tell_next(done, first)
     if refused:
         raise InputError("; ".join(refused))
 
 
-def _tell(plan: Sequence[Done], refused: list[str], *, undo: bool) -> Iterator[str]:
-    """Yield the screen that says what would be done."""
-    yield "Agents to disconnect:" if undo else "Agents found here, and what would be written:"
+def _disconnect_all(*, yes: bool, purge: bool) -> None:
+    how: dict[str, Any] = {"undo": True, "scope": "user", "shared": False}
+    present = list(filter(is_present, AGENTS))
+    plan, refused = _connect_all(present, dry_run=True, **how)
+    state = state_home() if purge and os.path.isdir(state_home()) else ""
+    if not options().json:
+        print("\n".join(_tell_undo(plan, refused, state)))
+    changes = _changed(plan)
+    if (changes or refused or state) and not yes:
+        question = "Disconnect them, and delete that folder?" if state else "Disconnect them?"
+        if not confirm(question):
+            again = "lessons setup --undo --purge --yes" if purge else "lessons setup --undo --yes"
+            raise InputError(f"nothing was changed; agree to it, or run `{again}`")
+    done, refused = _connect_all(present, dry_run=False, **how)
+    told = ["Disconnected; a running session gets no more lessons."] if changes else []
+    if gone := take_first_lesson():
+        told.append(f"Removed {_short(gone)}.")
+    if stop_daemon():
+        told.append("The daemon was stopped.")
+    if refused:
+        raise InputError("; ".join(refused))
+    if state:
+        _purge(state)
+        told.append(f"Deleted {_short(state)}.")
+    elif changes:
+        told.append("What was observed stays; `lessons setup --undo --purge` deletes it.")
+    if options().json:
+        _print_done(done)
+    else:
+        print("\n".join(told) or "Nothing to change.")
+
+
+def _purge(state: str) -> None:
+    """Delete the state folder, unless it is needed to restore the settings of a project."""
+    if connected := list_changed():
+        raise InputError(
+            f"{_short(connected[0])} still calls lessons-kb, and its former content is in "
+            f"{_short(state)}; run `lessons uninstall --all --scope project` in that project first"
+        )
+    purge_state()
+
+
+def _changed(plan: Sequence[Done]) -> list[FileChange]:
+    return [one for _name, files, _notes in plan for one in files if one.diff]
+
+
+def _print_done(done: Sequence[Done]) -> None:
+    print_json([{"agent": name, "files": as_data(files)} for name, files, _notes in done])
+
+
+def _tell_agents(plan: Sequence[Done], refused: list[str], *, state: str) -> Iterator[str]:
+    """Yield a line for each agent: its files that would change, else the ``state`` it is in."""
     for name, files, _notes in plan:
         paths = [_short(one.path) for one in files if one.diff]
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        state = "not connected" if undo else "connected already"
         yield f"  {name:<12} {paths[0]}{more}" if paths else f"  {name:<12} {state}"
     yield from (f"  {visible(line)}" for line in refused)
-    if undo:
-        return
+
+
+def _tell_undo(plan: Sequence[Done], refused: list[str], state: str) -> Iterator[str]:
+    """Yield the screen that says what would be taken back."""
+    if plan or refused:
+        yield "Agents to disconnect:"
+        yield from _tell_agents(plan, refused, state="not connected")
+    if state:
+        yield f"Folder to delete, with journal, drafts, trash and trust:\n  {_short(state)}"
+
+
+def _tell(plan: Sequence[Done], refused: list[str]) -> Iterator[str]:
+    """Yield the screen that says what would be done."""
+    yield "Agents found here, and what would be written:"
+    yield from _tell_agents(plan, refused, state="connected already")
     yield "Each former file is kept; `lessons setup --undo` restores it."
     root = user_brain()
     if not count_cards(root):

@@ -10,12 +10,13 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from lessons_kb.brain.discovery import count_cards, look, tell_unclaimed, tell_untrusted
+from lessons_kb.brain.discovery import Discovery, count_cards, look, tell_unclaimed, tell_untrusted
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.library import Library
 from lessons_kb.store.locations import find_brains, git_top, user_brain
+from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.sanitize import counted, shell_word
 
 FORMATS = ("text", "json", "sarif", "github")
@@ -47,6 +48,10 @@ FailOn = Annotated[
     str, choose("--fail-on", tuple(FAIL_ON), f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
 ]
 
+FAULT = "fault"
+"""Value of ``lint --fail-on`` for whatever is more than advice."""
+LINT_FAIL_ON = (*FAIL_ON, FAULT)
+
 
 def check_folder(option: str, name: str) -> None:
     """Raise InputError where a file stands in for the folder that a brain is."""
@@ -65,15 +70,16 @@ def find_project() -> str:
 
 def split_list(text: str) -> tuple[str, ...]:
     """Return the parts of a list that commas separate."""
-    return tuple(part.strip() for part in text.split(",") if part.strip())
+    return tuple(split_commas(text))
 
 
-def open_brain(*, own: bool = True) -> Library:
+def open_brain(*, own: bool = True, found: Discovery | None = None) -> Library:
     """Open the brains named by ``--brain``, else those that hold here.
 
     Brains that were found but are not trusted are left out, with one line on stderr; so is the
     ``own`` one of the user beside others where it is false, for others will read what is written.
-    They are closed when the command has ended; then what lies in them unread is named.
+    They are closed when the command has ended; then what lies in them unread is named. ``found`` is
+    what ``look`` returned for the working directory, if the command has looked.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -82,9 +88,9 @@ def open_brain(*, own: bool = True) -> Library:
         brains = Library.open(*options().brains)
     else:
         here = os.getcwd()
-        found = look(here)
+        found = found or look(here)
         untrusted = found.untrusted
-        brains = Library.discover(here)
+        brains = Library.discover(here, found=found)
         if untrusted:
             say(tell_untrusted(untrusted, found.named))
         elif list(found.trusted) == [os.path.realpath(user_brain())] and (

@@ -51,6 +51,7 @@ from lessons_kb.outcome.evaluation import evaluate as measure
 from lessons_kb.relevance.evaluation_measures import parse_labelled
 from lessons_kb.report.page import build_page, file_link
 from lessons_kb.store.card_files import read_template
+from lessons_kb.store.error_log import LATE_DAYS
 from lessons_kb.store.files import write_export
 from lessons_kb.text.sanitize import clean_line, counted, shorten
 
@@ -122,6 +123,8 @@ def _print_overview(overview: Overview) -> None:
         rows["injected"] = f"{_injected(overview)}, {counted(overview.tokens, 'token')}{weeks}"
         rows["addressed"] = _items(overview)
         rows["left"] = f"{overview.recurrences:,}×{back}"
+    if overview.late:
+        rows["late"] = f"{counted(overview.late, 'event')} in the last {LATE_DAYS} days"
     if told := tell_pooled(overview.pooled):
         rows["difference"] = told
     if added := tell_added(overview.effects):

@@ -71,7 +71,7 @@ def review(
     drafts = (brains := open_brain()).drafts
     if show_prompt or with_ is not None:
         drafts.collect()
-        open_ones = [one for one in drafts.all() if one.missing]
+        open_ones = [one for one in drafts.all() if one.missing and not one.trouble]
         if show_prompt:
             print_prompts(build_prompts(brains, open_ones))
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Annotated, Any
 
@@ -15,7 +15,7 @@ from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.discovery import discover
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.output import options, pick, print_answer, print_json, print_table, say
-from lessons_kb.collection.branch_review import BRANCH
+from lessons_kb.collection.branch_review import BRANCH, find_review_obstacle
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.process.git import check_name
 from lessons_kb.process.programs import install_command
@@ -172,6 +172,12 @@ def serve(
     told = f"serving {names} and pages at {scheme}://{host}:{port}/, press Ctrl-C to stop"
     if not read_tokens():
         told += "; there are no tokens: any user of this machine can ask"
+
+    def announce() -> None:
+        say(told)
+        if read_tokens():
+            _say_what_reviewers_cannot_do(roots, branch or BRANCH)
+
     serve_brains(
         roots,
         address,
@@ -179,8 +185,18 @@ def serve(
         workers=workers,
         max_body=max_body,
         branch=branch or BRANCH,
-        ready=lambda: say(told),
+        ready=announce,
     )
+
+
+def _say_what_reviewers_cannot_do(roots: Mapping[str, str], branch: str) -> None:
+    for name, root in roots.items():
+        obstacle = find_review_obstacle(root, branch)
+        if obstacle:
+            say(
+                f"{name}: a token with `review` can discard drafts, but not accept or merge "
+                f"them: {obstacle}"
+            )
 
 
 def _name_roots(words: Iterable[str]) -> dict[str, str]:

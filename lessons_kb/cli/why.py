@@ -25,7 +25,7 @@ from lessons_kb.outcome.why import (
     find_why,
 )
 from lessons_kb.preflight.block import OFFERED, footer
-from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten
+from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word, shorten
 
 _MAX_OFFERED, _MAX_PROMPT = 200, 300
 """Characters of a prompt in a question, and in an explanation."""
@@ -86,7 +86,7 @@ def why(
         return
     if told is None:
         where = f"for session {session!r}" if session else "yet"
-        say(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
+        print_wrapped(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
         return
     for line in _explain(told, brains.members[0].settings.language):
         print_wrapped(line)
@@ -97,13 +97,8 @@ def why(
 
 
 def _ago(at: float) -> str:
-    """Return how long ago, in the largest unit that is at least one."""
-    seconds = max(time.time() - at, 0)
-    when = f"{dt.datetime.fromtimestamp(at):%Y-%m-%d %H:%M}"
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= size:
-            return f"{when}, {int(seconds // size)} {unit} ago"
-    return f"{when}, now"
+    """Return a time, and how long ago it was."""
+    return f"{dt.datetime.fromtimestamp(at):%Y-%m-%d %H:%M}, {ago(time.time() - at)}"
 
 
 def _explain(why: Why, language: str) -> Iterator[str]:
@@ -137,6 +132,9 @@ def _explain(why: Why, language: str) -> Iterator[str]:
         if verdicts:
             yield title
             yield from _list_verdicts(verdicts, "✓", words)
+    if why.named:
+        yield "Named by title before a change:"
+        yield from _list_verdicts(why.named, "?", words)
     if why.withheld:
         yield "Withheld from this session, to compare with [effect.withhold]:"
         yield from (f"  ✗ {clean_line(card)}" for card in why.withheld)

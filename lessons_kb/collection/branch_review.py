@@ -13,7 +13,7 @@ from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.drafts import Draft, Drafts, tell_source
 from lessons_kb.collection.near_duplicates import Duplicates, NearDuplicate
-from lessons_kb.errors import DuplicateCard, EditRefused, InputError
+from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError
 from lessons_kb.model import NOTE, Card
 from lessons_kb.process.git import Author, Branch
 from lessons_kb.store import card_files
@@ -53,6 +53,10 @@ class BranchReview(Drafts):
         Raises InputError where another work tree shows it, and GitError outside a repository.
         """
         return self._branch.is_checked_out()
+
+    def check_writable(self) -> None:
+        """Raise GitError or InputError if nothing can be committed to the branch now."""
+        self._branch.check_writable()
 
     def find_waiting(self) -> list[Card]:
         """Return the cards that are on the branch and not in the folder's history yet."""
@@ -147,3 +151,12 @@ class BranchReview(Drafts):
 
     def _parse_card(self, path: str, data: bytes) -> Card | None:
         return parse_bytes(data, path=path, folders=self._brain.settings.folders).card
+
+
+def find_review_obstacle(root: str, branch: str) -> str:
+    """Return why nothing in the brain at ``root`` can be accepted onto a branch, "" if it can."""
+    try:
+        Branch(root, branch).check_writable()
+    except LessonsError as error:
+        return str(error)
+    return ""

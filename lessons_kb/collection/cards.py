@@ -29,11 +29,12 @@ from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import find_headings, normal_newlines, one_line, split_lines
 from lessons_kb.collection.git_merge import merges_cards
 from lessons_kb.collection.near_duplicates import (
+    CANDIDATES,
     NEAR,
     RELATED,
     SAME,
-    Duplicates,
     NearDuplicate,
+    find_alike,
     similarity,
 )
 from lessons_kb.detect.matcher import check_pattern
@@ -66,6 +67,7 @@ from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import BUMPED
 from lessons_kb.store.locks import hold_new
 from lessons_kb.store.user_settings import ServerSettings, read_user_settings
+from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, shell_word
 from lessons_kb.text.times import read_date
@@ -382,8 +384,17 @@ class Cards:
         are families of titles: those that fill one form differ in a word that carries little of
         the meaning (of 1,000 such lessons 988 would be proposed to others, 7 are).
         """
+        self._brains.refresh()
+        return self._find_near_duplicates(card)
+
+    def _find_near_duplicates(self, card: Card) -> list[NearDuplicate]:
         text = "\n".join((card.why, *card.checklist))
-        by_words = Duplicates(self.all()).find(card.title, text=text)
+        candidates: dict[str, Card] = {}
+        for brain in self._brains.members:
+            for other in brain.read(partial(_find_candidates, title=card.title, text=text)):
+                # A file that a brain inside another holds for both is the nearer one's.
+                candidates.setdefault(f"{brain.root}/{other.id}", other)
+        by_words = find_alike(card.title, candidates.values(), text=text)[:_MOST_PROPOSED]
         found = {one.card.id: one for one in by_words}
         for brain in self._brains.members:
             alike = brain.read(
@@ -526,7 +537,7 @@ class Cards:
         for brain in self._brains.members:
             for path in brain.read(lambda one: one.catalogue.paths_titled(key)):
                 return path, f"{path} already has this title"
-        for one in self.find_near_duplicates(card):
+        for one in self._find_near_duplicates(card):
             if one.level == SAME or (near and one.level == NEAR):
                 return one.card.id, one.reason
         return None
@@ -578,6 +589,31 @@ def tell_prompt(prompt: str) -> str:
 
 def _set_status(_card: Card, text: str, *, status: str) -> str:
     return edit_header(text, {"status": status})
+
+
+_CANDIDATE_WEIGHTS = {"title": 1.0, "symptoms": 1.0, "checklist": 1.0, "body": 1.0}
+_MOST_FETCHED = 1_000
+"""Hits among which candidates are sought; the others are notes."""
+
+
+def _find_candidates(brain: Brain, *, title: str, text: str) -> list[Card]:
+    """Return the cards with this title, and those that share most words with a lesson.
+
+    The index answers: to weigh every card here would take longer with each card of the brain.
+    """
+    numbers = [n for n in brain.catalogue.numbers_titled(normal_title(title)) if n > 0]
+    if brain.reader is not None:
+        terms = dict.fromkeys(analyze(f"{title}\n{text}"), 1.0)
+        limit = CANDIDATES
+        while True:
+            hits = brain.reader.search(terms, _CANDIDATE_WEIGHTS, limit)
+            cards = [number for number, _score in hits if number > 0][:CANDIDATES]
+            if len(cards) == CANDIDATES or len(hits) < limit or limit >= _MOST_FETCHED:
+                break
+            limit = _MOST_FETCHED  # notes have taken the first places
+        numbers += cards
+    found = brain.cards(dict.fromkeys(numbers))
+    return [card for card in found.values() if card.kind != NOTE]
 
 
 def _usable(document: Document, path: str) -> Card:

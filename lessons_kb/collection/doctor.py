@@ -8,18 +8,19 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.brain import Brain, format_census, take_census
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
-from lessons_kb.brain.discovery import is_settings_moved, look, tell_unclaimed
+from lessons_kb.brain.discovery import Discovery, is_settings_moved, look, tell_unclaimed
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
+from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.process.programs import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
@@ -27,7 +28,7 @@ from lessons_kb.search.engine_registry import CLUSTER_ENGINE
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.draft_files import DraftFolder
-from lessons_kb.store.error_log import LOG_NAME, Trouble, read_troubles
+from lessons_kb.store.error_log import LATE_DAYS, LOG_NAME, Trouble, find_late, read_troubles
 from lessons_kb.store.files import measure_folder
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, state_home
@@ -41,9 +42,9 @@ from lessons_kb.store.user_settings import (
     WithholdSettings,
     read_user_settings,
 )
-from lessons_kb.text.sanitize import clean_line, counted, shell_word
+from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word
 
-MARKS = {"ok": "✓", "warning": "⚠", "error": "✗", "fixed": "✓"}
+MARKS = {"ok": "✓", "off": "–", "warning": "⚠", "error": "✗", "fixed": "✓"}
 
 
 FIX = "`lessons doctor --fix`"
@@ -69,7 +70,8 @@ class Health:
     """One line of the doctor's report."""
 
     level: str
-    """``ok``, ``warning`` or ``error``; ``fixed`` for what was put right."""
+    """``ok`` for what was seen to work, ``off`` for what is off or was not seen yet, ``warning``,
+    ``error``, or ``fixed`` for what was put right."""
     what: str
     detail: str
     fix: str = ""
@@ -86,11 +88,11 @@ def size_of(count: float) -> str:
 
 
 def check_trust(brain: Brain) -> Iterator[Health]:
-    """Tell on what ground the brain is trusted."""
+    """Report why the brain is trusted."""
     record = read_record(brain.root) or {}
     if not is_trusted(brain.root):
         detail = "not trusted; hooks are silent here, and it is read only because you named it"
-        yield Health("ok", "trust", detail, f"`lessons trust {brain.root}` allows it in agents")
+        yield Health("off", "trust", detail, f"`lessons trust {brain.root}` allows it in agents")
     elif record.get("made") is True:
         yield Health("ok", "trust", "created by you")
     else:
@@ -156,7 +158,7 @@ def check_semantic(brain: Brain) -> Iterator[Health]:
     if meaning is None:
         absent = ", ".join(find_absent_libraries())
         why = f", {absent} not installed ({install_command(EXTRA)})" if absent else ""
-        yield Health("ok", "semantic", f"off{why}: cards are found by words only")
+        yield Health("off", "semantic", f"off{why}: cards are found by words only")
     elif meaning.trouble:
         detail, _, fix = meaning.trouble.partition("; ")
         yield Health("warning", "semantic", f"off: {detail}", fix)
@@ -253,7 +255,7 @@ def check_git(brain: Brain) -> Iterator[Health]:
             yield Health("warning", "git", detail, "`lessons install git`")
         case (False, _):
             fix = "run `lessons install git`, so that counts add up instead of conflicting"
-            yield Health("ok", "git", "merges cards as plain text", fix)
+            yield Health("off", "git", "merges cards as plain text", fix)
 
 
 BRAIN_CHECKS = (
@@ -271,9 +273,8 @@ BRAIN_CHECKS = (
 )
 
 
-def check_found_brains(directory: str) -> Iterator[Health]:
+def check_found_brains(found: Discovery) -> Iterator[Health]:
     """Name the brains that were found and are silent."""
-    found = look(directory)
     if found.missing:
         detail, _, fix = found.missing.partition("; ")
         yield Health("error", "trust", detail, fix)
@@ -282,15 +283,31 @@ def check_found_brains(directory: str) -> Iterator[Health]:
         yield Health("warning", "trust", f"{root} is not trusted", fix)
 
 
-def check_hooks(_directory: str) -> Iterator[Health]:
+def find_last_calls(brains: Brains | None) -> dict[str, float]:
+    """Return each agent whose hooks called for one of the brains, and when it last did so."""
+    calls: dict[str, float] = {}
+    for brain in brains.members if brains is not None else ():
+        with contextlib.suppress(LessonsError, sqlite3.Error):  # `check_journal` reports it
+            for agent, at in brain.journal.events.last_calls().items():
+                calls[agent] = max(at, calls.get(agent, 0.0))
+    return calls
+
+
+def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
     """Tell the last errors of hooks in words, alike ones together, the newest first."""
     found: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in read_troubles(1_000):
+        if trouble.message.startswith(LATE_MARK):
+            continue
         where = f"{trouble.agent} {trouble.hook_event}".strip()
         key = where, _OUR_ERRORS.sub("", trouble.message)[:_MAX_CHARS]
         found.setdefault(key, []).append(trouble)
     if not found:
-        yield Health("ok", "hooks", "no errors logged")
+        if calls:
+            detail = f"last called {ago(time.time() - max(calls.values()))}; no errors logged"
+            yield Health("ok", "hooks", detail)
+        else:
+            yield Health("off", "hooks", "no call from an agent seen yet; no errors logged")
         return
     newest = sorted(found.items(), key=lambda item: item[1][-1].at, reverse=True)
     log = os.path.join(state_home(), LOG_NAME)
@@ -306,7 +323,18 @@ def check_hooks(_directory: str) -> Iterator[Health]:
     if more := sum(len(troubles) for _key, troubles in newest[len(recent) :]):
         errors = counted(more, "further error" if recent else "error")
         old = "" if recent else ", none in the last week"
-        yield Health("ok", "hooks", f"{errors}{old}, in {log}")
+        yield Health("off", "hooks", f"{errors}{old}, in {log}")
+
+
+def check_late(_directory: str) -> Iterator[Health]:
+    """Count the events that the deadline cut off; none of them is an error of ours."""
+    late = find_late()
+    if not late:
+        return
+    last = late[-1].at.replace("T", " ")
+    detail = f"{counted(len(late), 'event')} in the last {LATE_DAYS} days, last {last}"
+    fix = "the machine was busy; the lessons came with the session's next event"
+    yield Health("warning", "late", detail, fix)
 
 
 def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
@@ -320,8 +348,10 @@ def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
     elif os.path.isdir(home) and not os.access(home, os.W_OK | os.X_OK):
         advice = "grant yourself write access; journal, drafts and trash are stored there"
         yield Health("error", "state", f"{home} cannot be written", advice)
-    else:
+    elif os.path.isdir(home):
         yield Health("ok", "state", home)
+    else:
+        yield Health("off", "state", f"{home} does not exist yet")
 
 
 def check_extras(_directory: str) -> Iterator[Health]:
@@ -330,8 +360,9 @@ def check_extras(_directory: str) -> Iterator[Health]:
     for package in ("lessons-kb", "tantivy", "mcp", "onnxruntime"):
         with contextlib.suppress(PackageNotFoundError):
             parts[package] = f"{package} {version(package)}"
-    absent = "" if "mcp" in parts else f"; no MCP server (`{install_command('mcp')}`)"
-    yield Health("ok", "versions", ", ".join(parts.values()) + absent)
+    yield Health("ok", "versions", ", ".join(parts.values()))
+    if "mcp" not in parts:
+        yield Health("off", "MCP server", "not installed", f"`{install_command('mcp')}` adds it")
 
 
 def check_user_settings(_directory: str) -> Iterator[Health]:
@@ -369,8 +400,7 @@ def check_server(directory: str) -> Iterator[Health]:
 
 
 ENVIRONMENT_CHECKS = (
-    check_found_brains,
-    check_hooks,
+    check_late,
     check_state,
     check_extras,
     check_user_settings,
@@ -382,15 +412,32 @@ FIXING = (check_write_access, check_index, check_journal)
 """Checks that put right, if asked to, what they find."""
 
 
-def check_health(brains: Brains | None, directory: str) -> list[Health]:
+def check_health(
+    brains: Brains | None,
+    directory: str,
+    *,
+    found: Discovery | None = None,
+    calls: Mapping[str, float] | None = None,
+) -> list[Health]:
     """Examine the brains that are open and those that wait at ``directory``; nothing is raised.
 
-    Indexes are brought up to date on the way, as any search does.
+    ``found`` is what ``look`` returned for it, ``calls`` what `find_last_calls` returned. Indexes
+    are brought up to date on the way, as any search does. A line that is the same for all of
+    several brains stands once, before them.
     """
-    lines = collect(ENVIRONMENT_CHECKS, directory)
-    for brain in brains.members if brains else ():
+    lines = collect((check_found_brains,), found or look(directory))
+    lines += collect((check_hooks,), find_last_calls(brains) if calls is None else calls)
+    lines += collect(ENVIRONMENT_CHECKS, directory)
+    members = brains.members if brains is not None else ()
+    reports = [collect(BRAIN_CHECKS, brain) for brain in members]
+    shared: list[Health] = []
+    if len(reports) > 1:
+        first, *others = reports
+        shared = [line for line in first if all(line in report for report in others)]
+    lines += shared
+    for brain, report in zip(members, reports, strict=True):
         lines.append(Health("ok", "brain", f"{brain.root} ({brain.alias})"))
-        lines += collect(BRAIN_CHECKS, brain)
+        lines += [line for line in report if line not in shared]
     lines = _drop_repeated_errors(lines)
     if brains is None:
         if any(line.what == "trust" for line in lines):  # which has been named, with its fix

@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Unpack
@@ -30,6 +30,7 @@ from lessons_kb.errors import (
     GitError,
     InputError,
     LessonsError,
+    StorageError,
 )
 from lessons_kb.find.detection import propose_pattern, read_text
 from lessons_kb.mining.candidates import Candidate
@@ -50,7 +51,7 @@ from lessons_kb.mining.triggers import RED_GREEN, Trigger, find_triggers, pick_t
 from lessons_kb.model import EVENTS, Card, Document, Event, Pattern
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.card_files import read_template
-from lessons_kb.store.draft_files import DraftFacts, DraftFolder
+from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts, DraftFolder, check_draft_size
 from lessons_kb.store.files import relative
 from lessons_kb.store.journal import day_of
 from lessons_kb.store.locations import CONFIG_NAME, git_top
@@ -133,7 +134,8 @@ WINDOW_SECONDS = 7 * 86_400
 """A mistake and what fixed it lie no further apart."""
 
 
-MAX_DRAFT_BYTES = 200_000
+_MAX_HEADER_BYTES = 50_000
+"""Of what a proposal puts into the header, which a reader accepts up to 64,000 characters."""
 
 
 _MAX_EVENTS = 5_000
@@ -171,6 +173,8 @@ class Draft:
     """The diff that put the mistake right when it came back, "" if none is known."""
     by: str = ""
     """Which user of a server proposed it, "" if none did."""
+    trouble: str = ""
+    """Why it can only be discarded, "" if it can be accepted or merged once it is complete."""
 
     @property
     def digest(self) -> str:
@@ -227,8 +231,9 @@ class Drafts:
         first writer was killed.
 
         ``prevention`` are checklist items, ``detect`` patterns as a header has them. Raises
-        InputError for one that is unusable.
+        InputError for one that is unusable, or for a proposal that is too large.
         """
+        _check_proposal_size(title, example, [*detect], prevention, parts)
         title = redact(title)  # its key is in lower case, where a secret is not seen
         sketch = Sketch(
             title=title, example=example, detect=[parse_pattern(one) for one in detect], **parts
@@ -261,11 +266,14 @@ class Drafts:
 
     def learnt_from(self) -> dict[str, str]:
         """Return commit → the card that a draft of it became."""
-        mined = (one for one in self._folder.facts().values() if one["kind"] == MINED)
+        mined = (one for one in self._folder.facts().values() if one.get("kind") == MINED)
         return {commit: one["card"] for one in mined if one.get("card") for commit in one["ids"]}
 
     def all(self) -> list[Draft]:
-        """Return the open drafts, newest first, then those of the past, likeliest first."""
+        """Return the drafts that wait, newest first, then those of the past, likeliest first.
+
+        Each file in the folder of drafts is among them, also one that cannot be read.
+        """
         drafts = [draft for name in self.ids() if (draft := self._read(name)) is not None]
         return sorted(drafts, key=lambda one: (one.kind == MINED, one.place, -one.at, one.id))
 
@@ -280,10 +288,13 @@ class Drafts:
     def get(self, name: str) -> Draft:
         """Return a draft by its id or an unambiguous prefix of it."""
         ids = self.ids()
-        fitting = [i for i in ids if i == name] or [i for i in ids if i.startswith(name)]
-        if name and len(fitting) == 1 and (draft := self._read(fitting[0])) is not None:
+        fitting = [known for known in ids if name and known.startswith(name)]
+        if name in ids:
+            fitting = [name]
+        draft = self._read(fitting[0]) if len(fitting) == 1 else None
+        if draft is not None:
             return draft
-        if name and len(fitting) > 1:
+        if len(fitting) > 1:
             raise AmbiguousCard(f"{name!r} matches {', '.join(fitting)}; write more of the id")
         raise CardNotFound(f"no draft named {name!r}; see `lessons review --list`")
 
@@ -312,8 +323,7 @@ class Drafts:
 
     def rewrite(self, name: str, text: str, *, digest: str) -> Draft:
         """Write the text of a draft anew; ``digest`` is as in ``accept``."""
-        if len(text.encode("utf-8", "replace")) > MAX_DRAFT_BYTES:
-            raise InputError(f"a draft has at most {MAX_DRAFT_BYTES:,} bytes; shorten it")
+        check_draft_size(text)
         with self._folder.locked():
             draft = self._get_unchanged(name, digest)
             facts = self._folder.facts_of(draft.id) or {}
@@ -338,6 +348,8 @@ class Drafts:
         with hold_new(self._brain.root):
             draft = self._get_unchanged(name, digest)
             card = self._parse(draft.id, draft.text).card
+            if draft.trouble:
+                raise InputError(f"{draft.id} cannot become a card: {draft.trouble}")
             if draft.missing:
                 missing = "; ".join(draft.missing)
                 raise InputError(f"{draft.id} is incomplete; add {missing} in {draft.path}")
@@ -370,6 +382,8 @@ class Drafts:
         """
         with hold_new(self._brain.root):
             draft = self._get_unchanged(name, digest)
+            if draft.trouble:
+                raise EditRefused(f"{draft.id} cannot be merged: {draft.trouble}")
             known = self._parse(draft.id, draft.text).card
             task = known.examples[-1] if known and known.examples else None
             merged = self._count(draft, card, task=task, at=at)
@@ -522,19 +536,36 @@ class Drafts:
         return event.scope if here else self._brains.directory
 
     def _read(self, name: str) -> Draft | None:
-        facts, text = self._folder.facts_of(name), self._folder.read(name)
-        if facts is None or text is None or facts.get("state") != _OPEN:
-            return None
+        """Return a draft with what is noted of it; None if its file is not there any more."""
+        facts = self._folder.facts_of(name) or {}
+        text, trouble = "", ""
+        try:
+            text = self._folder.read_text(name)
+        except (OSError, StorageError) as error:
+            if not os.path.lexists(self._folder.path(name)):
+                return None
+            message = error.strerror if isinstance(error, OSError) else str(error)
+            reason = (message or "").partition(";")[0]
+            trouble = f"its file cannot be read ({reason}); discard it"
         document = self._parse(name, text)
-        noted: dict[str, Any] = {**facts}
-        told = ("kind", "at", "seen", "card", "place", "fix", "by")
+        state, card = facts.get("state", _OPEN), facts.get("card", "")
+        if state != _OPEN and not trouble:
+            place = f" as {card}" if card else ""
+            trouble = f"it was already {state}{place}; discard it"
         return Draft(
             id=name,
             path=self._folder.path(name),
             title=document.card.title if document.card else name,
+            kind=facts.get("kind") or PROPOSED,
+            at=facts.get("at") or self._folder.written_at(name),
+            seen=max(facts.get("seen", 1), 1),
+            missing=(trouble,) if trouble else find_lacks(document),
+            card=card,
             text=text,
-            missing=find_lacks(document),
-            **{key: noted[key] for key in told if key in noted},
+            place=facts.get("place", 0),
+            fix=facts.get("fix", ""),
+            by=facts.get("by", ""),
+            trouble=trouble,
         )
 
     def _parse(self, name: str, text: str) -> Document:
@@ -557,8 +588,34 @@ class Drafts:
             facts = self._folder.facts_of(draft.id) or {}
             if over is None and draft.digest == facts.get("digest"):
                 over = draft.text
-            facts |= {"state": state, "card": card}
+            if facts.get("state", _OPEN) == _OPEN:  # else the first decision stands
+                facts |= {"state": state, "card": card}
             self._folder.settle(draft.id, facts, now=time.time(), over=over)
+
+
+def _check_proposal_size(
+    title: str,
+    example: str,
+    detect: Sequence[Mapping[str, object]],
+    prevention: Sequence[str],
+    parts: NewCard,
+) -> None:
+    """Raise InputError if what is proposed is too large for a draft, or for its header."""
+    header = [title, example, *(str(pattern) for pattern in detect)]
+    header += [*parts.get("topics", ()), *parts.get("paths", ()), *parts.get("symptoms", ())]
+    header_bytes = _count_bytes(header)
+    body_bytes = _count_bytes([*prevention, *parts.get("sections", {}).values()])
+    if header_bytes + body_bytes > MAX_DRAFT_BYTES:
+        raise InputError(f"a draft has at most {MAX_DRAFT_BYTES:,} bytes; shorten it")
+    if header_bytes > _MAX_HEADER_BYTES:
+        raise InputError(
+            "title, symptoms, topics, paths, patterns and example of a draft have at most "
+            f"{_MAX_HEADER_BYTES:,} bytes together; shorten them"
+        )
+
+
+def _count_bytes(texts: Iterable[str]) -> int:
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
 
 
 def _facts(kind: str, key: str, text: str, at: float) -> DraftFacts:

@@ -29,7 +29,7 @@ from lessons_kb.importers.jsonl import FORMAT, read_lines
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.rules_file import holds_lessons, read_notes
 from lessons_kb.mining.draft_text import Sketch
-from lessons_kb.model import NOTE, Card, as_data
+from lessons_kb.model import NOTE, Card, Pattern, as_data
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
 from lessons_kb.store.files import list_folder
@@ -52,7 +52,9 @@ NAMES = {
 """Source → what it is called in a message."""
 
 _RULES = (
-    *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"),
+    *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
+    *(".cursorrules", ".clinerules/**/*.md", ".kilo/rules/*.md", ".kilocode/rules/*.md"),
+    *(".factory/AGENTS.md", ".agents/AGENTS.md"),
     *(".claude/CLAUDE.md", ".claude/rules/**/*.md", ".cursor/rules/**/*.mdc"),
     *(".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"),
 )
@@ -65,7 +67,10 @@ _HEAD = 1 << 20
 
 def find_rules_files(root: str) -> list[str]:
     """Return the rules files that a project keeps for its agents."""
-    found = (glob.glob(os.path.join(glob.escape(root), name), recursive=True) for name in _RULES)
+    found = (
+        glob.glob(os.path.join(glob.escape(root), name), recursive=True, include_hidden=True)
+        for name in _RULES
+    )
     return [path for some in found for path in sorted(some) if os.path.isfile(path)]
 
 
@@ -377,27 +382,42 @@ def read_lessons(source: str, path: str) -> Imported:
 
 
 def _read_rules(text: str, name: str) -> Imported:
-    lessons, passed = [], []
-    for told, pattern, why in parse_rules(text):
-        where = f"{name} {told['id']}"
-        if pattern is None:
-            passed.append(PassedOver(title=told["title"], where=where, reason=why))
-            continue
-        sections = {CAUSE: told["why"]} if told["why"] else {}
-        sketch = Sketch(
-            title=told["title"], severity=told["severity"], sections=sections, detect=(pattern,)
-        )
-        origin = make_origin(RULES, name, told["id"], pattern.text)
-        made = compose(sketch, created=today(), whole=True)
-        lessons.append(
-            Incoming(
-                title=told["title"],
-                where=where,
-                origin=origin,
-                text=edit_header(made, {ORIGIN_KEY: origin}),
-            )
-        )
+    """Return the rules of a file as lessons; one that becomes no card says why."""
+    lessons: list[Incoming] = []
+    passed: list[PassedOver] = []
+    try:
+        rules = list(parse_rules(text))
+    except InputError as error:
+        raise InputError(f"{name}: {error}") from None
+    for about, pattern, reason in rules:
+        where = f"{name} {about['id']}"
+        problem = reason
+        if pattern is not None:
+            try:
+                lessons.append(_compose_rule(about, pattern, name))
+            except LessonsError as error:
+                problem = str(error)
+        if problem:
+            passed.append(PassedOver(title=about["title"], where=where, reason=problem))
     return Imported(lessons=tuple(lessons), passed_over=tuple(passed))
+
+
+def _compose_rule(about: Mapping[str, str], pattern: Pattern, name: str) -> Incoming:
+    """Return the lesson that a rule makes; InputError or EditRefused where it makes none."""
+    sketch = Sketch(
+        title=about["title"],
+        severity=about["severity"],
+        sections={CAUSE: about["why"]} if about["why"] else {},
+        detect=(pattern,),
+    )
+    origin = make_origin(RULES, name, about["id"], pattern.text)
+    composed = compose(sketch, created=today(), whole=True)
+    return Incoming(
+        title=about["title"],
+        where=f"{name} {about['id']}",
+        origin=origin,
+        text=edit_header(composed, {ORIGIN_KEY: origin}),
+    )
 
 
 _SAFE_PART = re.compile(

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.copies import CardFile, Copy, find_copies
+from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.sections import FOUND_OFTEN, advise
 from lessons_kb.detect.matcher import EXTRA as AST_EXTRA
 from lessons_kb.detect.matcher import (
@@ -19,14 +21,14 @@ from lessons_kb.detect.matcher import (
     language_of,
 )
 from lessons_kb.detect.propose import MANY_PLACES
-from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.find.detection import find_in_tree
+from lessons_kb.errors import ConfigError, InputError, StorageError
+from lessons_kb.find.detection import find_in_tree, list_tree
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.programs import install_command
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.locations import CONFIG_NAME, git_top
 from lessons_kb.store.scan import scan_brain
-from lessons_kb.text.patterns import compile_globs
+from lessons_kb.text.patterns import compile_globs, match_globs
 
 _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 
@@ -50,6 +52,7 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
     findings = list(seen.findings)
     limit = settings.index.max_file_bytes
     detecting: list[tuple[Card, Document]] = []
+    documents: list[Document] = []
     card_files: list[CardFile] = []
     for path in seen.files:
         try:
@@ -58,6 +61,7 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
             findings.append(report_unreadable(path, error))
             continue
         findings += check_document(document)
+        documents.append(document)
         if document.card is not None and document.card.kind != NOTE:
             card_files.append(CardFile(path=path, data=data, title=document.card.title))
         if document.card is not None and document.card.detect:
@@ -65,6 +69,7 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
     findings += map(_report_copy, find_copies(card_files))
     findings += check_syntax_of(detecting)
     findings += check_places(detecting, brain.root, directory) if directory else []
+    findings += check_paths(documents, directory) if directory else []
     return sorted(findings, key=by_place)
 
 
@@ -88,6 +93,32 @@ def check_document(document: Document) -> list[Finding]:
     is_note = document.card is not None and document.card.kind == NOTE
     found = document.findings if is_note else check_card(document)
     return [*found, *check_globs(document)]
+
+
+def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
+    """Return which globs are words with blanks that name no file of a project, if it is in git."""
+    if not git_top(directory):
+        return []
+    worded = [
+        (document, path)
+        for document in documents
+        for path in (document.card.paths if document.card else ())
+        if " " in path
+    ]
+    if not worded:
+        return []
+    files = list_tree(directory)
+    findings = []
+    for document, path in worded:
+        card = document.card
+        with contextlib.suppress(InputError):
+            globs = compile_globs([path])
+            if card and not any(match_globs(globs, file) for file in files):
+                line = find_line_of("paths", document.key_lines)
+                message = f"paths: {path[:60]!r} matches no file of the project"
+                fix = "write globs, separated by commas, such as src/**/*.py"
+                findings.append(_finding(card.id, line, "odd-path", message, fix))
+    return findings
 
 
 def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:

@@ -29,7 +29,8 @@ RELATED = "related"
 
 PROPOSED = 0.55
 """Similarity from which a card is proposed: recall .59 at precision .96 on pairs/ko_question."""
-_CANDIDATES = 20
+CANDIDATES = 20
+"""Cards that are compared word by word."""
 _DENSE = "\u1100-\u11ff\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3"
 _TURNING = frozenset(
     """
@@ -84,21 +85,29 @@ class Duplicates:
         ``text`` is what else it says (cause, checklist), ``kind`` limits the search to cards of
         one kind. The order is by level, score and id.
         """
-        likely = {c.id: _same_title(c) for c in self._titles.get(normal_title(title), ())}
-        for card in self._find_candidates(f"{title}\n{text}"):
-            if card.id not in likely and (one := compare(title, card, text=text)):
-                likely[card.id] = one
-        found = [one for one in likely.values() if kind in (None, one.card.kind)]
-        found.sort(key=lambda one: (_ORDER[one.level], -one.score, one.card.id))
-        return found[:limit]
+        titled = self._titles.get(normal_title(title), ())
+        candidates = [*titled, *self._find_candidates(f"{title}\n{text}")]
+        if kind is not None:
+            candidates = [card for card in candidates if card.kind == kind]
+        return find_alike(title, candidates, text=text)[:limit]
 
     def _find_candidates(self, text: str) -> list[Card]:
         terms = dict.fromkeys(analyze(text)) if self._cards else ()
         if not (known := [term for term in terms if term in self._bm25.idf]):
             return []
         scores = self._bm25.get_scores(known)
-        best = sorted(range(len(self._cards)), key=lambda n: (-scores[n], n))[:_CANDIDATES]
+        best = sorted(range(len(self._cards)), key=lambda n: (-scores[n], n))[:CANDIDATES]
         return [self._cards[n] for n in best if scores[n] > 0]
+
+
+def find_alike(title: str, candidates: Iterable[Card], *, text: str = "") -> list[NearDuplicate]:
+    """Return which of some cards are near-duplicates of a card with this title, best first."""
+    likely = {}
+    for card in candidates:
+        if card.id not in likely:
+            likely[card.id] = compare(title, card, text=text)
+    found = [duplicate for duplicate in likely.values() if duplicate is not None]
+    return sorted(found, key=lambda one: (_ORDER[one.level], -one.score, one.card.id))
 
 
 _ORDER = {SAME: 0, NEAR: 1, RELATED: 2}
@@ -157,8 +166,7 @@ def _same_title(card: Card) -> NearDuplicate:
 
 
 def _said(card: Card) -> str:
-    items = card.checklist if card.checklist != (card.title,) else ()
-    return "\n".join((card.why, *items)).strip()
+    return "\n".join((card.why, *card.checklist)).strip()
 
 
 def _words(text: str) -> list[str]:

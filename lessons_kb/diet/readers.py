@@ -215,6 +215,8 @@ def _find_read(diet: Diet, agent: str) -> Iterator[RulesFile]:
     if row.otherwise and not plain:
         names = [name for name in files if _is_named(diet, name, row.otherwise)] + names
     pending = [*dict.fromkeys(names)]
+    if agent == "kilo":
+        pending = _drop_hidden(pending)
     seen = set(pending)
     for name in pending:  # grows by what is imported
         yield files[name]
@@ -224,6 +226,16 @@ def _find_read(diet: Diet, agent: str) -> Iterator[RulesFile]:
             if inner in files and inner not in seen:
                 seen.add(inner)
                 pending.append(inner)
+
+
+def _drop_hidden(names: Sequence[str]) -> list[str]:
+    """Leave out the rules of Kilo's older folder whose names the newer one has."""
+    newer = {os.path.basename(name) for name in names if name.startswith(".kilo/")}
+    return [
+        name
+        for name in names
+        if not (name.startswith(".kilocode/") and os.path.basename(name) in newer)
+    ]
 
 
 def _is_named(diet: Diet, name: str, patterns: Sequence[str]) -> bool:

@@ -1,16 +1,16 @@
-"""The block for a prompt: find the lessons, decide, pack, and note what was given."""
+"""The block for a prompt: find candidates, pack them, and note what was given."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TypedDict, Unpack
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
-from lessons_kb.find.search import HIT_LIMIT, complete_query, find_hits
+from lessons_kb.config import PreflightSettings, Settings
+from lessons_kb.find.search import HIT_LIMIT, Found, complete_query, find_hits
 from lessons_kb.ledger.given import (
     Homes,
     find_held,
@@ -27,131 +27,204 @@ from lessons_kb.preflight.block import NO_OFFERS, Offers, pack, shown_name
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 
-class PreflightOptions(TypedDict, total=False):
-    """What may be said of a prompt besides its text."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RetrievalOptions:
+    """What a caller can ask of one retrieval besides the text of the prompt."""
 
-    stage: str | None
-    paths: Sequence[str]
+    stage: str | None = None
+    paths: tuple[str, ...] = ()
     """Files at hand, relative to the project root; those named in the prompt are added."""
-    session: str | None
+    session: str | None = None
     """In which a lesson is given again once it changed, or after ``reinject_after`` prompts."""
-    budget: int | None
-    """Tokens, as ``counter`` counts, in place of those of ``lessons.toml``."""
-    context: bool | None
-    """Excerpts of notes, in place of what ``lessons.toml`` says."""
-    alone: bool | None
-    """Whether notes stand without a lesson; by default only where ``context`` asks for them."""
-    counter: TokenCounter
-    max_chars: int | None
-    served: Callable[[], Sequence[Hit]] | None
-    """Gives the lessons of a server, which are merged with those found here; called last."""
-    place: Callable[[Brain, Hit], str]
-    """Returns what an agent can open to read a card whose title is offered, "" where it cannot."""
-    titled: bool
-    """The titles of all cards are in the agent's view already."""
-    lasting: bool
-    """What it is told stays in its view: a title is offered once in a session."""
-    asked_by: str
+    asked_by: str = ""
     """The session whose withheld lessons are left out, by default ``session``."""
+    occasion: str = "prompt"
+    """What the ledger notes withheld lessons for; "" notes nothing."""
+
+    budget: int | None = None
+    """Tokens, as ``counter`` counts, in place of those of ``lessons.toml``."""
+    max_chars: int | None = None
+    counter: TokenCounter = estimate_tokens
+    context: bool | None = None
+    """Excerpts of notes, in place of what ``lessons.toml`` says."""
+    alone: bool | None = None
+    """Whether notes stand without a lesson; by default only where ``context`` asks for them."""
+
+    served: Callable[[], Sequence[Hit]] | None = None
+    """Gives the lessons of a server, which are merged with those found here; called last."""
+    place: Callable[[Brain, Hit], str] | None = None
+    """Returns what an agent can open to read a card whose title is offered, "" where it cannot."""
+    titled: bool = False
+    """The titles of all cards are in the agent's view already."""
+    lasting: bool = True
+    """What the agent reads stays in its view: a title is offered once in a session."""
 
 
 def preflight(
-    brains: Brains,
-    prompt: str,
-    *,
-    fresh: bool = True,
-    remember: bool = True,
-    **how: Unpack[PreflightOptions],
+    brains: Brains, prompt: str, options: RetrievalOptions, *, fresh: bool, remember: bool
 ) -> Preflight:
-    """Return the block for ``prompt``; its text is "" when nothing is worth saying.
+    """Return the block for ``prompt``; its text is "" if no lesson applies.
 
     Without ``fresh`` the last commit is searched as it is, without ``remember`` nothing is
-    journalled; the rest is in ``PreflightOptions``.
+    journalled.
     """
     if fresh:
         brains.refresh_for_search()
-    block, homes = find_block(brains, prompt, occasion="prompt" if remember else "", **how)
-    session = how.get("session")
+    options = replace(options, occasion="prompt" if remember else "")
+    block, homes = find_block(brains, prompt, options)
     if remember:
-        for brain in brains.members if session else ():
-            brain.hook_journal.next_turn(session or "")
-        note_offered(homes, block, session or "", at=time.time())
-        note_given(homes, block, session or "", at=time.time())
-        if session is not None:
-            note_preflight(brains.members[0], session, prompt, block, brains.directory)
+        _note_block(brains, prompt, block, homes, options.session)
     return block
 
 
-def find_block(
-    brains: Brains, prompt: str, *, occasion: str, **how: Unpack[PreflightOptions]
-) -> tuple[Preflight, Homes]:
+def find_block(brains: Brains, prompt: str, options: RetrievalOptions) -> tuple[Preflight, Homes]:
     """Return the block for ``prompt``, and the brain of each of its lessons and offers.
 
     The last commit is searched as it is, and nothing is journalled but what is withheld from
-    the session at an ``occasion``.
+    the session at ``options.occasion``.
     """
-    of_each = {brain: brain.settings for brain in brains.members}
-    nearest = of_each[brains.members[0]]
-    settings = nearest.preflight
-    if (budget := how.get("budget")) is not None:
-        settings = replace(settings, budget=max(budget, 0))
-    if (context := how.get("context")) is not None:
-        settings = replace(settings, context=context)
-    asked = Query(text=prompt, stage=how.get("stage"), paths=tuple(how.get("paths", ())))
-    query = complete_query(brains, replace(asked, limit=HIT_LIMIT))
-    hits, frequencies, size = find_hits(brains, query, how.get("served"))
-    notes: list[tuple[Brain, Hit]] = []
-    if settings.context:
-        notes = find_hits(brains, replace(query, kinds=(NOTE,))).hits
-    session = how.get("session")
-    after = {brain: one.preflight.reinject_after for brain, one in of_each.items()}
-    known = find_known(after if session else {}, session or "", coming=1)
-    homes = {(hit.brain, hit.card.id): brain for brain, hit in hits}
-    offers, heard = NO_OFFERS, session if how.get("lasting", True) else None
-    if nearest.hooks.offers:
-        least, place = nearest.gate.offer_confidence, how.get("place")
-        offers = Offers(
-            least=least,
-            place=lambda h: place(homes[h.brain, h.card.id], h) if place else shown_name(h),
-            titled=how.get("titled", False),
-            held=lambda hit: find_held(homes[hit.brain, hit.card.id], heard, hit, least),
-        )
-    whose = how.get("asked_by") or session or (session_of()[0] if occasion else "")
-    alone = how.get("alone")
+    candidates = _find_candidates(brains, prompt, options)
+    session = options.asked_by or options.session or ""
+    if not session and options.occasion:
+        session = session_of()[0]
     while True:
-        block = pack(
-            [hit for _brain, hit in hits],
-            [(hit, brain.read_body(hit.card.id) if hit.passed else "") for brain, hit in notes],
-            query=prompt,
-            frequencies=frequencies,
-            size=size,
-            settings=settings,
-            counter=how.get("counter", estimate_tokens),
-            max_chars=how.get("max_chars"),
-            in_context={
-                shown_name(hit)
-                for brain, hit in hits
-                if hit.passed and is_in_context(known, brain, hit.card)
-            },
-            closings=REQUEST if nearest.hooks.close else "",
-            alone=bool(context) if alone is None else alone,
-            sources=lambda hit: homes[hit.brain, hit.card.id].read_sources(hit.card.id),
-            offers=offers,
-        )
-        shown: dict[Brain, list[Card]] = {}
-        for hit in (*block.lessons, *block.offered):
-            shown.setdefault(homes[hit.brain, hit.card.id], []).append(hit.card)
-        held = {
-            brain: find_withheld(brain, cards, whose, occasion=occasion)
-            for brain, cards in shown.items()
-        }
-        if not any(held.values()):
-            return block, homes
-        hits = [(brain, hit) for brain, hit in hits if hit.card.id not in held.get(brain, ())]
-        told = {
-            name
-            for brain, ids in held.items()
-            for card_id in ids
-            for name in brain.read_sources(card_id)
-        }
-        notes = [pair for pair in notes if pair[1].card.id.rpartition("/")[2] not in told]
+        block = _pack(brains, prompt, candidates, options)
+        withheld = _find_withheld(block, candidates.homes, session, options.occasion)
+        if not withheld:
+            return block, candidates.homes
+        candidates = candidates.without(withheld)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Candidates:
+    """The judged hits for a prompt, before a block is packed of them."""
+
+    found: Found
+    notes: list[tuple[Brain, Hit]]
+    homes: Homes
+    settings: Mapping[Brain, Settings]
+    """The settings of each brain, read once: each reading looks at the files."""
+    preflight: PreflightSettings
+    """Those of the nearest brain, as the options change them."""
+
+    def without(self, withheld: Mapping[Brain, set[str]]) -> _Candidates:
+        """Return the candidates without withheld cards, and without the notes they come from."""
+        hits = []
+        for brain, hit in self.found.hits:
+            if hit.card.id not in withheld.get(brain, ()):
+                hits.append((brain, hit))
+        sources: set[str] = set()
+        for brain, ids in withheld.items():
+            for card_id in ids:
+                sources.update(brain.read_sources(card_id))
+        notes = []
+        for brain, hit in self.notes:
+            file_name = hit.card.id.rpartition("/")[2]
+            if file_name not in sources:
+                notes.append((brain, hit))
+        return replace(self, found=self.found._replace(hits=hits), notes=notes)
+
+
+def _find_candidates(brains: Brains, prompt: str, options: RetrievalOptions) -> _Candidates:
+    settings = {brain: brain.settings for brain in brains.members}
+    preflight = settings[brains.members[0]].preflight
+    if options.budget is not None:
+        preflight = replace(preflight, budget=max(options.budget, 0))
+    if options.context is not None:
+        preflight = replace(preflight, context=options.context)
+    asked = Query(text=prompt, stage=options.stage, paths=options.paths, limit=HIT_LIMIT)
+    query = complete_query(brains, asked)
+    found = find_hits(brains, query, options.served)
+    notes: list[tuple[Brain, Hit]] = []
+    if preflight.context:
+        notes = find_hits(brains, replace(query, kinds=(NOTE,))).hits
+    homes = {(hit.brain, hit.card.id): brain for brain, hit in found.hits}
+    return _Candidates(
+        found=found, notes=notes, homes=homes, settings=settings, preflight=preflight
+    )
+
+
+def _pack(
+    brains: Brains, prompt: str, candidates: _Candidates, options: RetrievalOptions
+) -> Preflight:
+    homes, found = candidates.homes, candidates.found
+    notes = []
+    for brain, hit in candidates.notes:
+        notes.append((hit, brain.read_body(hit.card.id) if hit.passed else ""))
+    nearest = candidates.settings[brains.members[0]]
+    alone = bool(options.context) if options.alone is None else options.alone
+    return pack(
+        [hit for _brain, hit in found.hits],
+        notes,
+        query=prompt,
+        frequencies=found.frequencies,
+        size=found.size,
+        settings=candidates.preflight,
+        counter=options.counter,
+        max_chars=options.max_chars,
+        in_context=_find_in_context(candidates, options.session),
+        closings=REQUEST if nearest.hooks.close else "",
+        alone=alone,
+        sources=lambda hit: homes[hit.brain, hit.card.id].read_sources(hit.card.id),
+        offers=_make_offers(nearest, homes, options),
+    )
+
+
+def _find_in_context(candidates: _Candidates, session: str | None) -> set[str]:
+    """Return the names of the hits that the session still has in its context."""
+    if not session:
+        return set()
+    prompts = {
+        brain: settings.preflight.reinject_after for brain, settings in candidates.settings.items()
+    }
+    known = find_known(prompts, session, coming=1)
+    names = set()
+    for brain, hit in candidates.found.hits:
+        if hit.passed and is_in_context(known, brain, hit.card):
+            names.add(shown_name(hit))
+    return names
+
+
+def _make_offers(nearest: Settings, homes: Homes, options: RetrievalOptions) -> Offers:
+    """Return which titles may be offered, and how the agent opens them."""
+    if not nearest.hooks.offers:
+        return NO_OFFERS
+    least = nearest.gate.offer_confidence
+    session = options.session if options.lasting else None
+    place = options.place
+
+    def find_place(hit: Hit) -> str:
+        return place(homes[hit.brain, hit.card.id], hit) if place else shown_name(hit)
+
+    def find_reason(hit: Hit) -> str:
+        return find_held(homes[hit.brain, hit.card.id], session, hit, least)
+
+    return Offers(least=least, place=find_place, titled=options.titled, held=find_reason)
+
+
+def _find_withheld(
+    block: Preflight, homes: Homes, session: str, occasion: str
+) -> dict[Brain, set[str]]:
+    """Return the cards of a block that are kept from the session, by brain."""
+    shown: dict[Brain, list[Card]] = {}
+    for hit in (*block.lessons, *block.offered):
+        shown.setdefault(homes[hit.brain, hit.card.id], []).append(hit.card)
+    withheld = {}
+    for brain, cards in shown.items():
+        if ids := find_withheld(brain, cards, session, occasion=occasion):
+            withheld[brain] = ids
+    return withheld
+
+
+def _note_block(
+    brains: Brains, prompt: str, block: Preflight, homes: Homes, session: str | None
+) -> None:
+    """Journal what a block gave and offered, and what came of the prompt."""
+    now = time.time()
+    if session:
+        for brain in brains.members:
+            brain.hook_journal.next_turn(session)
+    note_offered(homes, block, session or "", at=now)
+    note_given(homes, block, session or "", at=now)
+    if session is not None:
+        note_preflight(brains.members[0], session, prompt, block, brains.directory)

@@ -89,12 +89,7 @@ def find(brain: Brain, query: Query) -> Retrieved:
     at_once = max(-(-len(sentences) // _MOST_PARTS), 1)
     guessed = guess_shares(query.text, dict.fromkeys(terms))
     held = {numbers[hit.card.id]: hit.card for hit in hits}
-    # Neighbouring words tell something where no function word is among them. Those of the language
-    # that the analyzer knows are gone; of others, one is known by its share.
-    functional = {word for word, share in guessed.items() if share >= _FUNCTION_WORD}
-    pairs = [
-        pair for pair in find_neighbours(query.text)[:_MOST_PAIRS] if functional.isdisjoint(pair)
-    ]
+    pairs = _find_pairs(query.text, guessed, frequencies)
     found, lengths, phrases = _read_documents(engine, held, in_cards, pairs)
     backgrounds = brain.backgrounds(held)
     evidence = GateEvidence(
@@ -125,11 +120,26 @@ def find(brain: Brain, query: Query) -> Retrieved:
     likely = [hit.card for hit in judged if hit.confidence >= least]
     reasons = find_harmful(brain, likely)
     reasons |= {card.id: STILL_TEMPLATE for card in likely if card.template}
-    left = [
-        replace(hit, passed=False, reason=reasons[hit.card.id]) if hit.card.id in reasons else hit
-        for hit in judged
-    ]
-    return Retrieved(hits=tuple(left), frequencies=frequencies, size=size)
+    for place, hit in enumerate(judged):
+        if hit.card.id in reasons:
+            judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
+    return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
+
+
+def _find_pairs(
+    text: str, guessed: Mapping[str, float], frequencies: Mapping[str, int]
+) -> list[tuple[str, str]]:
+    """Return the pairs of neighbouring words of a query that may tell something about a card.
+
+    A pair with a function word tells nothing. The analyzer has removed those of the language that
+    it knows; of others, a function word is known by its share. A word that stands in no card
+    stands beside none.
+    """
+    functional = {word for word, share in guessed.items() if share >= _FUNCTION_WORD}
+    nowhere = {term for term, frequency in frequencies.items() if not frequency}
+    useless = functional | nowhere
+    pairs = find_neighbours(text)[:_MOST_PAIRS]
+    return [pair for pair in pairs if useless.isdisjoint(pair)]
 
 
 def _read_documents(
@@ -138,18 +148,21 @@ def _read_documents(
     terms: Iterable[str],
     pairs: Sequence[tuple[str, str]],
 ) -> tuple[dict[str, dict[str, tuple[str, ...]]], dict[str, dict[str, int]], dict[str, int]]:
-    """Return id → the terms found by field, the lengths of fields, how many pairs stand there."""
+    """Return id → the terms found by field, the length of its body, how many pairs stand there."""
     documents = engine.documents(cards)
-    spaced = [(term, f" {term} ") for term in terms]  # the analyzer leaves no white space in them
+    asked = list(terms)  # the analyzer leaves no white space in them
     found, lengths, phrases = {}, {}, {}
     for number, document in documents.items():
         body, card = document.get("body", ""), cards[number]
-        here = tuple([term for term, word in spaced if word in body])
+        words = set(body.split())
+        here = tuple([term for term in asked if term in words])
         found[card.id] = {"body": here}
         if card.symptoms:  # of others it does not matter in what part of them a term stands
-            found[card.id] = find_terms(document, zip(here, here, strict=True))
-        lengths[card.id] = count_terms(document)
-        phrases[card.id] = count_phrases(document, pairs)
+            parts = {field: text for field, text in document.items() if field != "body"}
+            found[card.id] |= find_terms(parts, zip(here, here, strict=True))
+        lengths[card.id] = count_terms({"body": body}) if body else {}
+        likely = [(one, other) for one, other in pairs if one in words and other in words]
+        phrases[card.id] = count_phrases(document, likely)
     return found, lengths, phrases
 
 

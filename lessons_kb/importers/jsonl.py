@@ -20,6 +20,7 @@ from lessons_kb.importers.incoming import (
     shorten,
     unmarked,
 )
+from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.times import read_date
 
@@ -144,7 +145,7 @@ def _section(name: str, value: object, where: str) -> str:
 
 def _value(name: str, value: object, where: str) -> Any:
     if name in _LISTS:
-        items = value.split(",") if isinstance(value, str) and name in _TAGS else value
+        items = split_commas(value) if isinstance(value, str) and name in _TAGS else value
         items = [items] if isinstance(items, str) else items
         if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
             raise InputError(f"{where}: {name} must be a list of texts")

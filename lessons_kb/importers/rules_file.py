@@ -28,6 +28,8 @@ from lessons_kb.importers.incoming import (
     split_lead,
     unmarked,
 )
+from lessons_kb.importers.labelled_lessons import LabelledLesson, read_labelled_lessons
+from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
 
 ALWAYS, WHEN = "always", "when"
@@ -48,7 +50,9 @@ _LABELS = read_mapping(_DATA)["labels"]
 _LABEL = re.compile(r"\W*([^\W\d_][^:*_\n]{0,28}?)[*_]*:")
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+[A-Z\w]*(?:\.\w+)?|\b[a-z]+[A-Z]\w+")
-_IMPORT = re.compile(r"(?<![\w`@])@(~?[\w.-]*/?[\w./-]*\.(?:md|mdc|txt))\b")
+_IMPORT = re.compile(r"(?<![\w`@(])@(~?[\w.-]*/?[\w./-]*\w)(?=[\s,;:!?]|\Z)")
+"""As in Claude Code: nearly any ending or none, but not behind a bracket or before a dot."""
+_NOT_IMPORTED = (".mdc", ".mdx")
 _LEAD = re.compile(r".*[:\uff1a][*_]{0,2}", re.DOTALL)
 _CLAUSE = re.compile(r"(?:[^,:.;(\u2014]|\.(?=\w))+")
 _GLOB_KEYS = ("globs", "applyto", "apply-to", "paths")
@@ -194,8 +198,8 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     globs: tuple[str, ...] = (f"{folder}/**",) if folder else ()
     if split.header:
         keyed = (e.texts for e in read_header(split).entries if canonical(e.key) in _GLOB_KEYS)
-        parts = (part.strip(" \"'") for one in next(keyed, ()) if one for part in one.split(","))
-        globs = tuple(part for part in parts if part and part not in _EVERYWHERE) or globs
+        parts = [part for text in next(keyed, ()) if text for part in split_commas(text)]
+        globs = tuple(part for part in parts if part not in _EVERYWHERE) or globs
     nodes = list(_find_nodes(normal_newlines(split.body), split.body_line - 1))
     names = {node.line: find_names(node.text) for node in nodes if node.text}
     common = Counter(one for some in names.values() for one in some)
@@ -223,7 +227,8 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
         if is_of_lessons:
             kind, reason = WHEN, _OF_LESSONS
         rules.append(replace(rule, kind=kind, reason=reason))
-    imports = (one for node in nodes for one in _IMPORT.findall(_CODE.sub("", node.text)))
+    found = (one for node in nodes for one in _IMPORT.findall(_CODE.sub("", node.text)))
+    imports = (one for one in found if not one.endswith(_NOT_IMPORTED))
     return RulesFile(
         name=name,
         rules=tuple(rules),
@@ -367,14 +372,25 @@ def read_notes(text: str, *, name: str) -> Imported:
             return Imported(lessons=(), passed_over=(passed,))
         made = build_cards(file, {rule.line for rule in file.rules}, set())
         return Imported(lessons=tuple(replace(one, title=shorten(title)) for one, _ in made))
-    lines = {rule.line for rule in file.rules if rule.kind == WHEN}
+    labelled = read_labelled_lessons(text, name=name)
+    told = {line for one in labelled for line in range(one.first, one.end)}
+    others = [rule for rule in file.rules if rule.line not in told]
+    lines = {rule.line for rule in others if rule.kind == WHEN}
     always = [
         PassedOver(title=title_of(one), where=f"{name}:{one.line}", reason=f"always: {one.reason}")
-        for one in file.rules
+        for one in others
         if one.kind == ALWAYS
     ]
-    lessons = tuple(lesson for lesson, _rules in build_cards(file, lines, set()))
+    cards = (lesson for lesson, _rules in build_cards(file, lines, set()))
+    lessons = (*(_add_situations(one, file.rules) for one in labelled), *cards)
     return Imported(lessons=lessons, passed_over=tuple(always))
+
+
+def _add_situations(labelled: LabelledLesson, rules: Sequence[AgentRule]) -> Incoming:
+    """Return a lesson with the situations in which its rules hold as symptoms."""
+    own = [rule for rule in rules if labelled.first <= rule.line < labelled.end]
+    symptoms = tuple(_find_situations(own))[:_MAX_SYMPTOMS]
+    return replace(labelled.lesson, symptoms=symptoms)
 
 
 def build_cards(
@@ -456,7 +472,7 @@ def _find_situations(rules: Sequence[AgentRule]) -> Iterator[str]:
     """Yield in what situations rules hold, as they say it, each once."""
     seen = set[str]()
     for rule in rules:
-        for said in (rule.lead, _MARK.sub("", unmarked(rule.text))):
+        for said in (_MARK.sub("", unmarked(one)) for one in (rule.lead, rule.text)):
             found = _CONDITION.match(said) and _CLAUSE.match(said)
             words = found[0].strip() if found else ""
             if words and len(words.split()) <= _TOPIC_WORDS:  # the first of several, by commas

@@ -6,10 +6,22 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.errors import StorageError
-from lessons_kb.model import ACT_TOLD, BLOCK_TOLD, NOTE, OFFER_TOLD, Card, Event, Hit, Preflight
+from lessons_kb.ledger.session_memory import GivenCard
+from lessons_kb.model import (
+    ACT_TOLD,
+    BLOCK_TOLD,
+    NOTE,
+    OFFER_TOLD,
+    Card,
+    Event,
+    Hit,
+    Preflight,
+    as_data,
+)
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
 from lessons_kb.store.journal import ASKED, OFFER
 
@@ -47,11 +59,7 @@ def _find_since_asked(brains: Sequence[Brain], session: str | None) -> dict[Brai
             continue
         if session is None if newest[0] != asked.session else not newest[0]:
             return None
-    names = {
-        str(one.get("id", ""))
-        for one in noted
-        if one.get("given") is True or str(one.get("reason", "")).startswith(IN_CONTEXT)
-    }
+    names = {card.id for card in noted if card.given or card.reason.startswith(IN_CONTEXT)}
     chosen = {}
     for brain in brains:
         ids = {name.removeprefix(f"{brain.alias}:") for name in names}
@@ -148,8 +156,7 @@ def find_known(after: Mapping[Brain, int], session: str, *, coming: int = 0) -> 
 
 def is_in_context(known: Known, brain: Brain, card: Card) -> bool:
     """Tell whether a session still has a lesson, as it is now."""
-    cards = known.get(brain, ())
-    return len(cards) > 0 and (card.id, card_digest(card)) in cards
+    return (card.id, card_digest(card)) in known.get(brain, ())
 
 
 def note_given(
@@ -160,8 +167,8 @@ def note_given(
     at: float,
     occasion: str = "prompt",
     counted: bool = True,
-) -> list[list[str]]:
-    """Journal the lessons of a block; return [root, card id] of each.
+) -> list[GivenCard]:
+    """Journal the lessons of a block, and return them.
 
     Its tokens are shared out evenly; unless it is ``counted``, it costs nothing.
     """
@@ -182,7 +189,7 @@ def note_given(
         )
         for card, *_rest in cards.values():
             note_taken(brain, session, card, at=at)
-    return [[homes[hit.brain, hit.card.id].root, hit.card.id] for hit in block.lessons]
+    return [GivenCard(homes[hit.brain, hit.card.id].root, hit.card.id) for hit in block.lessons]
 
 
 def note_preflight(brain: Brain, session: str, prompt: str, block: Preflight, scope: str) -> None:
@@ -198,25 +205,52 @@ def note_preflight(brain: Brain, session: str, prompt: str, block: Preflight, sc
     brain.hook_journal.events.append(event)
 
 
-def outcome(block: Preflight) -> list[dict[str, object]]:
-    """Return what a block gave, offered and held back, eight at most, for an event's record."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CardOutcome:
+    """What became of one card at a prompt, as the record of an event tells it."""
+
+    id: str
+    given: bool
+    confidence: float | None
+    reason: str
+
+
+def list_outcomes(block: Preflight) -> list[CardOutcome]:
+    """Return what a block gave, offered and held back, eight cards at most."""
     hits = (*block.lessons, *block.notes, *block.offered, *block.withheld)[:MAX_OUTCOME]
     given = len(block.lessons) + len(block.notes)
     return [
-        {
-            "id": shown_name(hit),
-            "given": place < given,
-            "confidence": round(hit.confidence, 4),
-            "reason": hit.reason,
-        }
+        CardOutcome(
+            id=shown_name(hit),
+            given=place < given,
+            confidence=round(hit.confidence, 4),
+            reason=hit.reason,
+        )
         for place, hit in enumerate(hits)
     ]
 
 
-def read_outcome(event: Event) -> list[dict[str, object]] | None:
+def outcome(block: Preflight) -> list[dict[str, object]]:
+    """Return `list_outcomes` as data for the record of an event; `read_outcome` reads it."""
+    return [as_data(one) for one in list_outcomes(block)]
+
+
+def read_outcome(event: Event) -> list[CardOutcome] | None:
     """Return what ``outcome`` told of an event, None where nobody noted it."""
-    noted = event.record.get(OUTCOME)
-    return [one for one in noted if isinstance(one, dict)] if isinstance(noted, list) else None
+    stored = event.record.get(OUTCOME)
+    if not isinstance(stored, list):
+        return None
+    return [_read_card_outcome(data) for data in stored if isinstance(data, dict)]
+
+
+def _read_card_outcome(data: Mapping[str, object]) -> CardOutcome:
+    confidence = data.get("confidence")
+    return CardOutcome(
+        id=str(data.get("id", "")),
+        given=data.get("given") is True,
+        confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
+        reason=str(data.get("reason", "")),
+    )
 
 
 def card_digest(card: Card) -> str:

@@ -161,6 +161,8 @@ class Overview:
     """Of every card that is not archived, the most injected first."""
     pooled: Pooled = field(default_factory=Pooled)
     """What its cards prevent together."""
+    late: int = 0
+    """Events of the last seven days, on this machine, whose lessons came late."""
 
 
 def top(overview: Overview, limit: int = _TOP) -> tuple[Effect, ...]:

@@ -16,7 +16,7 @@ from lessons_kb.brain.search_index import BATCH, Refresh, digest_files
 from lessons_kb.collection.cards import Cards
 from lessons_kb.config import CHOICES
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.find.block import preflight
+from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.search import HIT_LIMIT, search
 from lessons_kb.find.titles import Access, find_card, find_listed
 from lessons_kb.model import KINDS, NOTE, Card
@@ -124,7 +124,9 @@ class _Names:
         """Return what a brain gives for a prompt, and what is wrong with that."""
         query = prompt.query
         began = time.perf_counter()
-        block = preflight(brains, query, context=False, fresh=False, remember=False)
+        block = preflight(
+            brains, query, RetrievalOptions(context=False), fresh=False, remember=False
+        )
         seconds = time.perf_counter() - began
         depth = max(HIT_LIMIT, NDCG_DEPTH)
         ranked = search(brains, query, kinds=KINDS, limit=depth, fresh=False)

@@ -35,6 +35,7 @@ from lessons_kb.ledger.lesson_effect import (
 from lessons_kb.ledger.statistics import Pooled, RiskDifference, pool
 from lessons_kb.model import FACTS, FAILED, NOTE, WITHHELD, Card, Occasion
 from lessons_kb.outcome.post_check import read_facts
+from lessons_kb.store.error_log import find_late
 from lessons_kb.store.journal import ALL, BUMPED, Outcomes, day_of
 from lessons_kb.text.times import read_date
 
@@ -103,6 +104,7 @@ class Stats:
             periods=_weekly([*(row for one in counted for row in one.days()), *failed]),
             effects=tuple(effects),
             pooled=pooled,
+            late=len(find_late()),
         )
 
     def effect(self, name: str, *, look: bool = True) -> Effect:

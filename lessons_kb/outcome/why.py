@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
-from lessons_kb.find.block import preflight
+from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.retrieve import STILL_TEMPLATE
 from lessons_kb.find.search import find_lessons
-from lessons_kb.ledger.given import card_digest, find_cards, outcome, read_outcome
+from lessons_kb.ledger.given import (
+    CardOutcome,
+    card_digest,
+    find_cards,
+    list_outcomes,
+    read_outcome,
+)
+from lessons_kb.ledger.session_memory import read_memory
 from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
-from lessons_kb.store.journal import ASKED, SESSION_STATE, Injection
+from lessons_kb.store.journal import ASKED, TITLE, Injection
 from lessons_kb.text.sanitize import shell_word
 
 _MAX_FILES = 3
@@ -84,6 +89,8 @@ class Why:
     """For the prompt: what was given, then what was held back."""
     later: tuple[Verdict, ...] = ()
     """Given since, in order: before a call that touches a guarded file, or after a compaction."""
+    named: tuple[Verdict, ...] = ()
+    """Named by title before a change: their files have better guards."""
     earlier: tuple[Verdict, ...] = ()
     """Given before this prompt and still in the session's context."""
     withheld: tuple[str, ...] = ()
@@ -102,12 +109,11 @@ def explain_prompt(
 
     With a ``session`` what that session has in its context is held back.
     """
-    block = preflight(
-        brains, prompt, session=session, paths=paths, stage=stage, context=False, remember=False
-    )
+    options = RetrievalOptions(session=session, paths=tuple(paths), stage=stage, context=False)
+    block = preflight(brains, prompt, options, fresh=True, remember=False)
     hits = (*block.lessons, *block.offered, *block.withheld)
     titles = {shown_name(hit): hit.card.title for hit in hits}
-    noted = map(_read_verdict, outcome(block))
+    noted = map(_make_verdict, list_outcomes(block))
     told = [replace(one, title=titles[one.id]) for one in noted]
     query = Query(text=prompt, stage=stage, paths=tuple(paths), inactive=True)
     for brain, hit in find_lessons(brains, query):
@@ -147,7 +153,7 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
     compactions = events.find(session=session, kinds=("compaction",), since=since)
     moments = {int(event.at) for event in compactions}
     told = read_outcome(asked) if asked else None
-    noted = [*map(_read_verdict, told or ())]
+    noted = [*map(_make_verdict, told or ())]
     ids = {verdict.id.rpartition(":")[2] for verdict in noted}
     ids |= {row.card for _brain, row in rows}
     cards = {brain: {card.id: card for card in find_cards(brain, ids)} for brain in members}
@@ -175,11 +181,9 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
     if told is None:
         verdicts = [tell(*one) for one in now]
     waiting = {verdict.id for verdict in verdicts if verdict.given}
-    tokens, later, shown = 0, list[Verdict](), list[str]()
-    with suppress(ValueError, TypeError, KeyError):
-        state = json.loads(members[0].journal.guard_state(session, SESSION_STATE) or "{}")
-        # ``brain:card:file`` of every guarded file that the session was about to touch.
-        shown = [str(one[1]) for one in state["shown"] if len(one) > 1]
+    tokens, later = 0, list[Verdict]()
+    # ``brain:card:file`` of every guarded file that the session was about to touch.
+    shown = [remark.key for remark in read_memory(members[0].journal, session).shown]
     for brain, row in now:
         prefix = f"{brain.alias}:{row.card}:"
         files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
@@ -201,9 +205,21 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
         tokens=tokens,
         verdicts=tuple(verdicts),
         later=tuple(later),
+        named=tuple(_find_named(members, shown)),
         earlier=tuple(tell(brain, row) for brain, row in before),
         withheld=_find_withheld(members, session),
     )
+
+
+def _find_named(brains: Sequence[Brain], shown: Sequence[str]) -> Iterator[Verdict]:
+    """Yield the cards of which a change of their file brought the title alone."""
+    for brain in brains:
+        prefix = f"{TITLE} {brain.alias}:"
+        for key in shown:
+            if key.startswith(prefix):
+                card, _, file = key.removeprefix(prefix).partition(":")
+                reason = f"guards {file}, which other lessons guard better: named by its title"
+                yield Verdict(id=card, given=False, how="file", reason=reason)
 
 
 def find_withheld_before(brains: Sequence[Brain], since: float) -> tuple[str, tuple[str, ...]]:
@@ -230,16 +246,14 @@ def find_rule(reason: str) -> str:
     return next((key for begin, key in _RULES if reason.startswith(begin)), "")
 
 
-def _read_verdict(noted: Mapping[str, object]) -> Verdict:
-    """Return what an event's record says of a card; see ``injected.outcome``."""
-    given, confidence = noted.get("given") is True, noted.get("confidence")
-    reason = str(noted.get("reason", ""))
+def _make_verdict(card: CardOutcome) -> Verdict:
+    """Return what an event's record says of a card."""
     return Verdict(
-        id=str(noted.get("id", "")),
-        given=given,
-        reason=reason,
-        rule="" if given else find_rule(reason),
-        confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
+        id=card.id,
+        given=card.given,
+        reason=card.reason,
+        rule="" if card.given else find_rule(card.reason),
+        confidence=card.confidence,
     )
 
 
@@ -250,7 +264,7 @@ def find_prompt(brains: Brains, card: Card) -> str:
     given = (
         event
         for event in reversed(asked)
-        for one in map(_read_verdict, read_outcome(event) or ())
+        for one in map(_make_verdict, read_outcome(event) or ())
         if one.given and one.id in names
     )
     return next((event.text for event in given), "")

@@ -37,6 +37,7 @@ AGENT_FILES = frozenset(
 """Names of files that agents read by themselves."""
 READ_BY_AGENT = "agents read it by themselves"
 NEVER_ALONE = "no lesson is given; --context asks for notes alone"
+TITLE_ONLY = "the card says nothing beyond its title"
 OFFERED = "offered: "
 """How the reason of a hit begins whose title is offered."""
 
@@ -172,6 +173,9 @@ class _Block:
         for hit in hits:
             if not hit.passed:
                 self.withheld.append(hit)
+                continue
+            if hit.card.is_title_only:
+                self.withhold(hit, TITLE_ONLY)
                 continue
             best = max(best, hit.confidence)
             far = _odds(hit.confidence) < self.settings.weakest * _odds(best)

@@ -463,6 +463,16 @@ class Branch(Repository):
                 raise InputError(f"another work tree shows the branch {self.name}; choose another")
         return False
 
+    def check_writable(self) -> None:
+        """Raise GitError or InputError if no commit can be made on the branch now."""
+        self.is_checked_out()
+        self.start()
+        common = os.fsdecode(self.ask("rev-parse", "--git-common-dir").rstrip(b"\n"))
+        for name in ("objects", "refs/heads"):
+            folder = os.path.join(self.top, common, name)
+            if not os.access(folder, os.W_OK):
+                raise GitError(f"{folder} is read-only; grant the server write access to it")
+
     def is_clean(self, path: str) -> bool:
         """Tell whether a file is neither changed nor staged in the work tree."""
         form = ("status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching")

@@ -13,10 +13,12 @@ import threading
 import time
 import zlib
 from _thread import start_new_thread
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
+from itertools import islice
 from typing import Any, TypeVar, TypeVarTuple
 from urllib.parse import unquote, urlsplit
 
@@ -233,7 +235,7 @@ def map_batches(
 
     With one worker everything happens in this process. Else ``function`` must be importable,
     and the caller's main module must be safe to import (processes are spawned, for forking a
-    process with threads may deadlock it).
+    process with threads may deadlock it). Results that nobody has taken yet are bounded.
     """
     if workers <= 1 or len(jobs) <= 1:
         for job in jobs:
@@ -246,10 +248,12 @@ def map_batches(
     context, ended = multiprocessing.get_context("spawn"), partial(os._exit, 1)
     begin = partial(watch_parent, ended)  # one that was killed tells nobody to stop
     with ProcessPoolExecutor(min(workers, len(jobs)), context, begin) as pool:
-        pending = [pool.submit(function, *job) for job in jobs]
+        waiting = iter(jobs)
+        pending = deque(pool.submit(function, *job) for job in islice(waiting, 4 * workers))
         try:
-            for future in pending:
-                yield future.result()
+            while pending:
+                yield pending.popleft().result()
+                pending.extend(pool.submit(function, *job) for job in islice(waiting, 1))
         finally:
             for future in pending:
                 future.cancel()

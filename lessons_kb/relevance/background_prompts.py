@@ -58,15 +58,15 @@ _PROMPTS = "background_prompts.txt"
 UNKNOWN = 2.5
 """For a card that was not measured: a figure that one in twenty of a large brain exceeds."""
 
-_LEAST = 4.0
+LEAST = 4.0
 """Nats that a prompt and a card have to share to count at all."""
 # The gate's form without what a brain adds to it (its size, its own document frequencies).
-_ANSWERED = 2.5
-_HALF = 0.5
-_SURPRISE = 0.45
-_ENOUGH = 8.0
-_LACKING = -0.5
-_NONE = 0.01
+ANSWERED = 2.5
+HALF = 0.5
+SURPRISE = 0.45
+ENOUGH = 8.0
+LACKING = -0.5
+NONE = 0.01
 """Prompts drawn by a card that draws none: one in a hundred times as many."""
 
 
@@ -75,7 +75,7 @@ def measure_background(terms: Sequence[str]) -> float:
 
     From about -4.6 (none) to 3 (twenty of 1,200).
     """
-    by_term, information = _background()
+    by_term, information = read_background()
     passages = (max(len(terms), 1) / PASSAGE) ** SPREAD
     shared, told = [0.0] * len(information), [0.0] * len(information)
     # The commonest term first: `fade` counts each less than the next rarer one.
@@ -84,14 +84,14 @@ def measure_background(terms: Sequence[str]) -> float:
         for prompt in held.prompts:
             shared[prompt] = shared[prompt] * FADING + nats
             told[prompt] += anywhere
-    drawn = _NONE
+    drawn = NONE
     for prompt, nats in enumerate(told):
-        if nats >= _LEAST:
+        if nats >= LEAST:
             answered = nats / information[prompt]
             odds = (
-                _ANSWERED * log(answered / (_HALF + answered))
-                + _SURPRISE * shared[prompt]
-                + (_LACKING * (_ENOUGH - nats) if nats < _ENOUGH else 0)
+                ANSWERED * log(answered / (HALF + answered))
+                + SURPRISE * shared[prompt]
+                + (LACKING * (ENOUGH - nats) if nats < ENOUGH else 0)
             )
             drawn += 1 / (1 + exp(-odds))
     return round(log(drawn), 3)
@@ -126,7 +126,7 @@ def _background_text() -> tuple[str, int]:
     return f" {'  '.join(lines)} ", len(lines)
 
 
-class _Held(NamedTuple):
+class HeldTerm(NamedTuple):
     """One term of the background, ordered from the rarest to the commonest."""
 
     share: float
@@ -137,7 +137,7 @@ class _Held(NamedTuple):
 
 
 @cache
-def _background() -> tuple[dict[str, _Held], list[float]]:
+def read_background() -> tuple[dict[str, HeldTerm], list[float]]:
     """Return each term of the prompts, and the nats of each prompt's terms."""
     by_term: dict[str, list[int]] = defaultdict(list)
     prompts = [line.split() for line in read_lines(_PROMPTS)]
@@ -147,7 +147,7 @@ def _background() -> tuple[dict[str, _Held], list[float]]:
     held = {}
     for term, numbers in by_term.items():
         share = share_of(term)
-        held[term] = _Held(share=share, nats=-log(share), prompts=tuple(numbers))
+        held[term] = HeldTerm(share=share, nats=-log(share), prompts=tuple(numbers))
     return held, [sum(held[term].nats for term in terms) or 1.0 for terms in prompts]
 
 
@@ -173,9 +173,9 @@ _SHORT = 3
 language: *el*, *de*, *con* are rare in English."""
 _STEEPNESS = 0.6
 _LEAST_SHARE = 0.012
-"""exp(-_STEEPNESS · (letters - 1)), at least _LEAST: the geometric mean of the shares of words of
-so many letters in the recorded English prompts, function words included. Half or a quarter of
-_LEAST changes next to nothing."""
+"""exp(-_STEEPNESS · (letters - 1)), at least _LEAST_SHARE: the geometric mean of the shares of
+words of so many letters in the recorded English prompts, function words included. Half or a quarter
+of _LEAST_SHARE changes next to nothing."""
 _LEAST_PAIR = 0.01
 """Of a pair of characters that no background prompt holds. With 0.005 a third more of the prompts
 in Chinese about other things draw a card, with 0.02 a fifth of the right cards is lost."""

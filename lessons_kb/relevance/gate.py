@@ -5,11 +5,9 @@ answers (a long prompt shares words with every card), and how surprising the sha
 short prompt, "run the tests", is answered in full by any card that holds two common words). Against
 them stands what chance brings: the more terms a prompt has and the more cards a brain, the better
 the best match of a prompt about something else (as in the E-value of a sequence search: Karlin and
-Altschul, PNAS 87, 1990). The constants are those that keep the most right cards of retrieval sets
-in English and Korean (rules, weaknesses, bug reports, lessons; brains of 3 to 12,000 cards) while
-no brain of real lessons speaks at more than 2.1 % of the prompts that people typed about something
-else. What is common is judged against the world and against the brain: the words that its cards
-share tell that a prompt is about this brain at all, the others which card of it.
+Altschul, PNAS 87, 1990). What is common is judged against the world and against the brain: the
+words that its cards share show that a prompt is about this brain at all, the others which card of
+it. The numbers, with their units and reasons, are in `relevance.gate_weights`.
 """
 
 from __future__ import annotations
@@ -31,29 +29,13 @@ from lessons_kb.relevance.background_prompts import (
     measure_rarity,
     share_of,
 )
+from lessons_kb.relevance.gate_weights import AFTER_PROMPT, SHAPE, WEIGHTS, WORDING
 from lessons_kb.search.engine_protocol import K1, idf
 from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
 
-# Set on the changes of two repositories with lessons of their own (compound, kitcn); held against
-# others, and against 720 changes of recorded sessions about something else.
-_LEAST_NAMES = 6.0
-"""Nats of the names that a change and a card share from which the names tell it from others: in a
-brain about one repository the words of any change are like some card's."""
-_FIRST, _FURTHER = 12.0, 19.0
-"""Log odds and nats together from which a change brings the card that ranks first, and others."""
-_ERROR = 0.95
-"""Confidence by the error alone from which a card is given, …"""
-_TOGETHER = 0.9
-"""… and with some at the prompt."""
-_EARLIER = 0.5
-"""Part of the log odds at the prompt that counts, from those of `NEAR` on."""
-NEAR = 0.02
+NEAR = AFTER_PROMPT.near
 """Confidence at the prompt from which a card is remembered for the turn."""
-_SUREST = 0.9999
-_LEAST_SAID = 0.3
-"""Part of the information of a card's title that a change says, or it is about something else.
-Set on seven repositories, where readers call two thirds of such lessons worth it, else half."""
 
 
 def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
@@ -62,11 +44,11 @@ def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
     ``confidence`` is the gate's for the text of the error, ``at_prompt`` the one for the prompt;
     0 = the prompt did not draw the card.
     """
-    if confidence >= _ERROR:
+    if confidence >= AFTER_PROMPT.error:
         return True
     if at_prompt < NEAR or confidence <= 0:
         return False
-    return _log_odds(confidence) + _earlier(at_prompt) >= _log_odds(_TOGETHER)
+    return _log_odds(confidence) + _earlier(at_prompt) >= _log_odds(AFTER_PROMPT.together)
 
 
 def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.0) -> bool:
@@ -76,88 +58,28 @@ def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.
     that it shares with the card and few others; ``first``: no card ranks above it.
     """
     told = nats + _earlier(at_prompt)
-    if told < _LEAST_NAMES or confidence <= 0:
+    if told < AFTER_PROMPT.least_names or confidence <= 0:
         return False
-    return _log_odds(confidence) + told >= (_FIRST if first else _FURTHER)
+    return _log_odds(confidence) + told >= (AFTER_PROMPT.first if first else AFTER_PROMPT.further)
 
 
 def is_named(card: Card, terms: Collection[str]) -> bool:
     """Tell whether a text says what a card's title does; of other languages nothing is known."""
     texts = (card.title, card.why, *card.symptoms, *card.checklist)
     said = sum(nats for term, nats in _weigh_title(card.title).items() if term in terms)
-    return said >= _LEAST_SAID or not is_known_language(texts)
+    return said >= AFTER_PROMPT.least_said or not is_known_language(texts)
 
 
 def _earlier(at_prompt: float) -> float:
-    return _EARLIER * max(_log_odds(max(at_prompt, NEAR)) - _log_odds(NEAR), 0)
+    return AFTER_PROMPT.earlier * max(_log_odds(max(at_prompt, NEAR)) - _log_odds(NEAR), 0)
 
 
 def _log_odds(confidence: float) -> float:
-    bounded = min(confidence, _SUREST)
+    bounded = min(confidence, AFTER_PROMPT.surest)
     return log(bounded / (1 - bounded))
 
 
-# The log odds of a card are the sum of these times what each names.
-_BIAS = -6.5
-_LIMIT = 9.0
-"""Log odds go no further: nothing here is surer than 1 in 8,000."""
-_ANSWERED = 2.5
-_HALF = 0.5
-"""ln(r / (_HALF + r)), r being BM25 over what it would be, were every term of the prompt there."""
-_RIVALS = -1.6
-_MANY = 100
-_FEW = 3
-"""ln(r / (_MANY + r)), r being the cards that share a word with the query, at least _FEW: the best
-of many shares more, by chance alone. Beyond some, further ones share no more than the commonest
-words; and the only card that shares a word may do so by chance, too."""
-_LENGTH = -1.85
-_FEWEST = 4
-"""ln(terms of the query), at least so many: the longer it is, the more it shares with any card, and
-too short a one says nothing."""
-_SURPRISE = 0.57
-"""Nats it takes to find the shared words in a card of this length by chance."""
-_ENOUGH = 8.0
-_LACKING = -0.5
-"""Nats that the shared words lack in any text: common ones convince little in a short card too."""
-_DOMAIN = 0.2
-_BELIEF = 2.0
-"""Nats by which the terms of the prompt are commoner in other cards of the brain than in the texts
-and prompts of the world, faded: the prompt is about what the brain is about. A brain is believed to
-be like the world until it has more than _BELIEF cards; from one to six it makes no difference."""
-_SHARED = 0.35
-"""Part of these nats that says nothing of one card: others have the term, too."""
-_PHRASES = 2.2
-"""ln(1 + pairs of neighbouring words that are neighbours in the card too)."""
-_RARITY = 0.35
-"""Nats of the shared words by how rare they are in prompts about other things, faded: a word that
-manuals seldom hold and prompts often do says little about a card."""
-_SUBJECT = 5.5
-_LEAST_TITLE = 12.0
-"""Part of the information of the title that the shared words make up: a prompt about all of a
-card's subject rather than about one word of it. A title of fewer nats tells no subject."""
-_BACKGROUND = -0.2
-"""Log of how many prompts about other things would draw the card."""
-_PROTECTED = 1.5
-"""For a card whose globs match a file of the prompt. Not fitted: the sets name no files."""
-
 _TELLING_FIELDS = ("title", "tags", "symptoms", "checklist")
-_IN_PROSE = 0.7
-"""Weight of a shared word that stands in none of these, for a card with symptoms. Of 200 everyday
-prompts 17 % draw a card of ``brain-example`` with it, 24 % without, and 3.0 instead of 5.5 % one of
-433 real lessons; of 126 tasks told about those, 45 instead of 47 get a right one."""
-
-_EVERYDAY = 2.2
-"""Nats of words that stand in one of nine texts: a card that shares no other is not about it."""
-_TELLING = 4.0
-"""Nats from which a word is called rare when a verdict is put into words (one text in 55)."""
-_OWN = 2.0
-"""Nats from which a word is called the brain's own: seven times as common in its cards."""
-_ONLY_FILES = 0.75
-"""Least confidence in a card that guards a file at hand: its author named the file."""
-_ALIKE = 0.75
-"""Part of the information of a prompt and a kept one that both hold, where they are alike."""
-_EXAMPLE = 0.95
-_SHOWN = 3
 _NONE: Mapping[str, float] = {}
 
 
@@ -206,11 +128,11 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
         found = set().union(*evidence.found.get(card.id, {}).values())
         shared = query.surprises.keys() & found
         matched = tuple(sorted(sorted(shared), key=query.surprises.__getitem__, reverse=True))
-        confidence = _ONLY_FILES if protects else 0.0
-        if hit.bm25 > 0 and matched and query.surprises[matched[0]] >= _EVERYDAY:
+        confidence = SHAPE.only_files if protects else 0.0
+        if hit.bm25 > 0 and matched and query.surprises[matched[0]] >= SHAPE.everyday:
             confidence = max(confidence, _weigh(hit, matched, query, protects=protects))
         if meant := any(map(listed.is_like, card.examples)):
-            confidence = max(confidence, _EXAMPLE)
+            confidence = max(confidence, SHAPE.example)
         unlike = any(map(listed.is_like, card.not_for))
         passed = confidence >= gate.min_confidence and not unlike
         reason = _put_into_words(matched, query, passed=passed)
@@ -251,14 +173,14 @@ class _Query:
             sharing += frequency
             if frequency > 1:
                 world = exp(-min(self.surprises[term], measure_rarity(term)))
-                here = (frequency - 1 + _BELIEF * world) / (evidence.size - 1 + _BELIEF)
+                here = (frequency - 1 + SHAPE.belief * world) / (evidence.size - 1 + SHAPE.belief)
                 self.domain[term] = max(log(here / world), 0.0)
         self.belonging = fade(self.domain.values())
         self.asked = sum(self.information.values()) or 1.0
         # A card that shares no word, for it is in another language, is no rival.
-        rivals = max(min(evidence.rivals or evidence.size, sharing), _FEW)
-        self.rivals = log(rivals / (_MANY + rivals))
-        self.length = log(max(len(evidence.terms), _FEWEST))
+        rivals = max(min(evidence.rivals or evidence.size, sharing), SHAPE.fewest_rivals)
+        self.rivals = log(rivals / (SHAPE.many_rivals + rivals))
+        self.length = log(max(len(evidence.terms), SHAPE.fewest_terms))
         parts = [self.weights.keys() & part for part in evidence.parts]
         windows: list[Collection[str]] = [evidence.terms.keys()]
         if parts != [self.weights.keys()]:  # else the one part is all of it
@@ -272,7 +194,7 @@ class _Query:
         asked = {term: self.surprises.get(term) or -log(share_of(term)) for term in terms}
         both = {**self.surprises, **asked}
         shared = sum([nats for term, nats in asked.items() if term in self.surprises])
-        return shared > _ALIKE * sum(both.values())
+        return shared > SHAPE.alike * sum(both.values())
 
 
 def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool) -> float:
@@ -289,11 +211,11 @@ def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool) -
     passages = (max(length, 1) / PASSAGE) ** SPREAD
     terms = []
     for term in matched:
-        count = 1.0 if term in told else _IN_PROSE
+        count = 1.0 if term in told else SHAPE.in_prose
         # A term that stands in the share p of passages of PASSAGE terms stands in this card with
         # probability 1 - (1 - p) ** passages, were words strewn evenly.
         chance = -log(-expm1(query.absences[term] * passages))
-        chance -= _SHARED * min(query.domain.get(term, 0.0), chance)
+        chance -= SHAPE.shared_part * min(query.domain.get(term, 0.0), chance)
         rarity = measure_rarity(term)
         # Few background prompts are in another language than English: of their words the share
         # tells more.
@@ -303,10 +225,10 @@ def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool) -
         nats = query.surprises[term] * count, chance * count, rarity * count
         terms.append((term, query.weights[term], *nats, subject.get(term, 0.0)))
     found = sum(map(query.weights.__getitem__, matched)) or 1.0
-    best = -_LIMIT
+    best = -SHAPE.limit
     for window, whole in query.windows:
         here = [one for one in terms if one[0] in window]
-        if not here or whole <= 0 or query.surprises[here[0][0]] < _EVERYDAY:
+        if not here or whole <= 0 or query.surprises[here[0][0]] < SHAPE.everyday:
             continue
         _terms, weights, anywhere, chances, rarities, subjects = zip(*here, strict=True)
         # What a term adds to the score is taken to be in proportion to its weight.
@@ -314,44 +236,44 @@ def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool) -
         if not answered:  # terms of no weight
             continue
         odds = (
-            _ANSWERED * log(answered / (_HALF + answered))
-            + _SURPRISE * fade(chances)
-            + _LACKING * max(_ENOUGH - sum(anywhere), 0)
-            + _RARITY * fade(rarities)
-            + _SUBJECT * sum(subjects)
+            WEIGHTS.answered * log(answered / (SHAPE.half_answered + answered))
+            + WEIGHTS.surprise * fade(chances)
+            + WEIGHTS.lacking * max(SHAPE.enough - sum(anywhere), 0)
+            + WEIGHTS.rarity * fade(rarities)
+            + WEIGHTS.subject * sum(subjects)
         )
         best = max(best, odds)
     odds = (
-        _BIAS
+        WEIGHTS.bias
         + best
-        + _RIVALS * query.rivals
-        + _DOMAIN * query.belonging
-        + _PHRASES * log1p(evidence.phrases.get(card, 0))
-        + _BACKGROUND * evidence.background.get(card, UNKNOWN)
-        + _LENGTH * query.length
-        + (_PROTECTED if protects else 0)
+        + WEIGHTS.rivals * query.rivals
+        + WEIGHTS.domain * query.belonging
+        + WEIGHTS.phrases * log1p(evidence.phrases.get(card, 0))
+        + WEIGHTS.background * evidence.background.get(card, UNKNOWN)
+        + WEIGHTS.length * query.length
+        + (WEIGHTS.protected if protects else 0)
     )
-    return round(1 / (1 + exp(-max(min(odds, _LIMIT), -_LIMIT))), 4)
+    return round(1 / (1 + exp(-max(min(odds, SHAPE.limit), -SHAPE.limit))), 4)
 
 
 @lru_cache(maxsize=10_000)
 def _weigh_title(title: str) -> Mapping[str, float]:
     """Return the terms of a title, each with its part of the title's information."""
     nats = {term: -log(share_of(term)) for term in analyze(title)}
-    whole = max(sum(nats.values()), _LEAST_TITLE)
+    whole = max(sum(nats.values()), SHAPE.least_title)
     return {term: value / whole for term, value in nats.items()}
 
 
 def _put_into_words(matched: Sequence[str], query: _Query, *, passed: bool) -> str:
     if not matched:
         return "shares no word with the prompt"
-    names = ", ".join(matched[:_SHOWN])
-    rare = [term for term in matched[:_SHOWN] if query.surprises[term] >= _TELLING]
+    names = ", ".join(matched[: WORDING.shown])
+    rare = [term for term in matched[: WORDING.shown] if query.surprises[term] >= WORDING.telling]
     if not rare and not passed:
         return f"only common words matched ({names})"
     covered = sum(map(query.information.__getitem__, matched)) / query.asked
-    own = sorted(query.domain, key=query.domain.__getitem__, reverse=True)[:_SHOWN]
-    own = [term for term in own if query.domain[term] >= _OWN]
+    own = sorted(query.domain, key=query.domain.__getitem__, reverse=True)[: WORDING.shown]
+    own = [term for term in own if query.domain[term] >= WORDING.own]
     domain = f"; this brain's own terms: {', '.join(own)}" if own else ""
     share = f"{'' if passed else 'only '}{covered:.0%} of the prompt's information"
     telling = f"rare terms: {', '.join(rare)}" if rare else f"terms: {names}"

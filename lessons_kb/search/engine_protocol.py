@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import log
 from typing import Any, Protocol
 
@@ -17,12 +18,16 @@ K1 = 1.2
 B = 0.75
 """How much a long field is held against a card."""
 
-DIGITS = ".5g"
-"""How a score counts for order: sums of floats differ in their last digits."""
+TIE = 5e-6
+"""Relative difference up to which two neighbouring scores are equal: the same sum, added in another
+order or in single precision, differs by less."""
 
 CardTerms = Mapping[str, str]
 """Field → its terms in order, each between two blanks: to look for a few of them in such a text
 takes a tenth of the time of a set made of it. Empty fields are left out."""
+
+Terms = Sequence[str] | str
+"""The terms of a field in order: one by one, or in one text as in `CardTerms`."""
 
 
 def idf(n: int, size: int) -> float:
@@ -68,7 +73,7 @@ class Engine(Reader, Protocol):
 
     def update(
         self,
-        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
+        added: Iterable[tuple[int, Mapping[str, Terms]]],
         removed: Iterable[int] = (),
     ) -> None:
         """Commit these changes at once or not at all; a number that exists is replaced."""
@@ -94,6 +99,12 @@ class Engine(Reader, Protocol):
 
     def reload(self) -> None:
         """See what other processes have committed since."""
+
+    def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:
+        """Return this index as it will be once these cards, which it holds, are replaced.
+
+        A search need not wait for the disk: it answers exactly as after the commit.
+        """
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
@@ -137,12 +148,19 @@ def plain_term(term: str) -> str:
     return "_".join(term.split())
 
 
-def join_terms(terms: Sequence[str]) -> str:
+def join_terms(terms: Terms) -> str:
     """Return the terms parted by single spaces, one piece for each term."""
+    if isinstance(terms, str):
+        return terms.strip(" ")
     joined = " ".join(terms)
     if len(joined.split()) == len(terms):
         return joined
     return " ".join(filter(None, map(plain_term, terms)))
+
+
+def make_card_terms(fields: Mapping[str, Terms]) -> CardTerms:
+    """Return the terms of a card, by field and in order, as `Reader.documents` does."""
+    return read_terms({field: join_terms(fields.get(field, ())) for field in FIELDS})
 
 
 def read_terms(texts: Mapping[str, str]) -> CardTerms:
@@ -184,15 +202,42 @@ def find_best(
         found = fetch(most)
         if len(found) < most:
             return found
-        if float(format(found[-1][1], DIGITS)) < float(format(found[limit - 1][1], DIGITS)):
+        if is_clearly_less(found[-1][1], found[limit - 1][1]):
             return found
         most *= 4
 
 
+def is_clearly_less(score: float, other: float) -> bool:
+    """Return whether the worst candidate is so bad that what follows it cannot reach ``other``."""
+    return score < other * (1 - _SLACK)
+
+
+_SLACK = 0.002
+"""Share by which the last hit that was fetched has to be worse than the last one that is wanted.
+It covers rounding, and blocks that tantivy skips by the mean length they were written with."""
+
+
+def number_ties(scores: Sequence[float]) -> list[int]:
+    """Return a place for each of some scores in falling order; equal ones share a place.
+
+    Rounding would part two equal scores wherever a step of the rounding lies between them.
+    """
+    places: list[int] = []
+    place = 0
+    for higher, score in pairwise([*scores[:1], *scores]):
+        if score < higher - abs(higher) * TIE:
+            place += 1
+        places.append(place)
+    return places
+
+
 def order_hits(hits: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
     """Return the best hits first, those of equal score by number."""
-    ordered = sorted([(-float(format(score, DIGITS)), n, score) for n, score in hits])
-    return [(n, score) for _key, n, score in ordered[:limit]]
+    falling = sorted(hits, key=lambda hit: -hit[1])
+    places = number_ties([score for _number, score in falling])
+    placed = zip(places, falling, strict=True)
+    ordered = sorted(placed, key=lambda pair: (pair[0], pair[1][0]))
+    return [hit for _place, hit in ordered[:limit]]
 
 
 def check_stamp(found: str, expected: str) -> None:
@@ -245,67 +290,3 @@ def sum_up(hashes: Mapping[int, str]) -> int:
         int.from_bytes(hashlib.blake2b(f"{n} {text}".encode(), digest_size=16).digest(), "big")
         for n, text in hashes.items()
     )
-
-
-_NEIGHBOURS = 20
-
-
-class Overlay(Reader):
-    """An engine with cards edited since its last commit: a search need not wait for the disk.
-
-    ``edited`` maps numbers that the engine holds to their new terms, by field and in order.
-
-    An edited card scores about what it will after the commit: in how many cards a term stands is
-    still what the last one says, and the mean length is that of the best of the others.
-    """
-
-    def __init__(self, engine: Engine, edited: Mapping[int, Mapping[str, Sequence[str]]]) -> None:
-        self._engine = engine
-        self._edited = {
-            number: read_terms({field: join_terms(terms.get(field, ())) for field in FIELDS})
-            for number, terms in edited.items()
-        }
-
-    def search(
-        self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
-    ) -> list[tuple[int, float]]:
-        """Return the best ``limit`` numbers with scores, as ``Engine.search`` does."""
-        found = self._engine.search(terms, weights, limit + len(self._edited) if limit > 0 else 0)
-        hits = [hit for hit in found if hit[0] not in self._edited]
-        asked = {plain_term(term): count for term, count in terms.items() if count > 0}
-        near = self._engine.documents(n for n, _ in found[:_NEIGHBOURS]).values()
-        size = max(self._engine.size(), 1)
-        for number, card in self._edited.items():
-            score = 0.0
-            for field, text in card.items():
-                lengths = sum(one.get(field, " ").count(" ") - 1 for one in near)
-                gains = saturate(text.split(), lengths / max(len(near), 1))
-                gains = {term: gain for term, gain in gains.items() if term in asked}
-                known = self._engine.document_frequencies(gains, field)
-                for term, gain in gains.items():
-                    rarity = idf(min(max(known[term], 1), size), size)
-                    score += weights.get(field, 0.0) * asked[term] * rarity * gain
-            hits += [(number, score)] if score > 0 else []
-        return order_hits(hits, max(limit, 0))
-
-    def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return in how many cards' ``field`` each term stood at the last commit.
-
-        1 for one that stands in edited cards alone: a search asks for no word that is nowhere.
-        """
-        found = self._engine.document_frequencies(terms, field)
-        edited = [card.get(field, "") for card in self._edited.values()]
-        return {
-            term: count or int(any(f" {plain_term(term)} " in text for text in edited))
-            for term, count in found.items()
-        }
-
-    def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
-        """Return the terms of each number that exists."""
-        here = set(numbers)
-        found = self._engine.documents(here - self._edited.keys())
-        return found | {number: self._edited[number] for number in here & self._edited.keys()}
-
-    def size(self) -> int:
-        """Return the number of live documents."""
-        return self._engine.size()

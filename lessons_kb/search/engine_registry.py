@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 CLUSTER_ENGINE = "qdrant"
 CLUSTER_EXTRA = "cluster"
 """What `qdrant` needs beyond the package."""
-_FORMATS = {"tantivy": 4, "rank-bm25": 1, "qdrant": 2}
+_FORMATS = {"tantivy": 5, "rank-bm25": 1, "qdrant": 2}
 
 
 def open_engine(name: str, directory: str, *, create: bool) -> Engine:

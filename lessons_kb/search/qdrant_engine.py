@@ -29,6 +29,8 @@ from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     CardTerms,
     Engine,
+    Reader,
+    Terms,
     build_vector,
     check_stamp,
     find_best,
@@ -208,7 +210,7 @@ class QdrantEngine(Engine):
 
     def update(
         self,
-        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
+        added: Iterable[tuple[int, Mapping[str, Terms]]],
         removed: Iterable[int] = (),
         *,
         labels: Mapping[int, Mapping[str, Any]] | None = None,
@@ -320,6 +322,10 @@ class QdrantEngine(Engine):
             # Its statistics say that it is ours: they go last; after a kill it is dropped again.
             for name in (collection, collection + _BESIDE):
                 store.client.delete_collection(name)
+
+    def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:  # noqa: ARG002
+        """Return the index as it is: a cluster is no place for what is not committed."""
+        return self
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""

@@ -20,6 +20,8 @@ from lessons_kb.search.engine_protocol import (
     B,
     CardTerms,
     Engine,
+    Reader,
+    Terms,
     check_stamp,
     idf,
     join_terms,
@@ -46,51 +48,18 @@ class LuceneBM25(BM25Okapi):  # type: ignore[misc]
         self.idf = {term: idf(n, self.corpus_size) for term, n in nd.items()}
 
 
-class RankBM25Engine(Engine):
-    """An index in a directory of its own; see ``Engine`` for the contract."""
+class RankBM25Reader(Reader):
+    """BM25 over some documents in memory."""
 
-    def __init__(self, directory: str, *, create: bool) -> None:
-        self._directory = directory
-        make_folder(directory, _FILE, create=create)
-        path = os.path.join(directory, _FILE)
-        self._connection = sqlite3.connect(
-            path, timeout=0, isolation_level=None, check_same_thread=False
-        )
-        self._stamp = ""
-        self._numbers: list[int] = []
+    def __init__(self, documents: Mapping[int, CardTerms]) -> None:
+        self._documents = dict(sorted(documents.items()))
+        self._numbers = list(self._documents)
         self._models: dict[str, LuceneBM25] = {}
-        self._documents: dict[int, CardTerms] = {}
-        with ExitStack() as on_failure:
-            on_failure.callback(self._connection.close)
-            with self._translating():
-                run = self._connection.execute
-                if not (create or run("SELECT 1 FROM sqlite_master").fetchone()):
-                    raise sqlite3.DatabaseError("it is empty")
-                run(
-                    "CREATE TABLE IF NOT EXISTS documents"
-                    " (number INTEGER PRIMARY KEY, fields TEXT NOT NULL)"
-                )
-            self.reload()
-            on_failure.pop_all()
-
-    def update(
-        self,
-        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
-        removed: Iterable[int] = (),
-    ) -> None:
-        """Commit these changes at once or not at all; a number that exists is replaced."""
-        rows = (
-            (number, json.dumps({f: join_terms(fields.get(f, ())) for f in FIELDS}))
-            for number, fields in added
-        )
-        gone = ((number,) for number in removed)
-        with self._translating(), self._connection as connection:  # commits, or rolls back
-            connection.execute("BEGIN IMMEDIATE")
-            connection.executemany("DELETE FROM documents WHERE number = ?", gone)
-            connection.executemany("INSERT OR REPLACE INTO documents VALUES (?, ?)", rows)
-            (number,) = connection.execute("PRAGMA user_version").fetchone()
-            connection.execute(f"PRAGMA user_version = {number + 1}")
-        self.reload()
+        for field in FIELDS:
+            corpus = [card.get(field, "").split() for card in self._documents.values()]
+            # The library divides by the mean length: a field that is empty everywhere has no model.
+            if any(corpus):
+                self._models[field] = LuceneBM25(corpus)
 
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
@@ -123,6 +92,50 @@ class RankBM25Engine(Engine):
         """Return the number of live cards."""
         return len(self._numbers)
 
+
+class RankBM25Engine(RankBM25Reader, Engine):
+    """An index in a directory of its own; see ``Engine`` for the contract."""
+
+    def __init__(self, directory: str, *, create: bool) -> None:
+        self._directory = directory
+        make_folder(directory, _FILE, create=create)
+        path = os.path.join(directory, _FILE)
+        self._connection = sqlite3.connect(
+            path, timeout=0, isolation_level=None, check_same_thread=False
+        )
+        self._stamp = ""
+        with ExitStack() as on_failure:
+            on_failure.callback(self._connection.close)
+            with self._translating():
+                run = self._connection.execute
+                if not (create or run("SELECT 1 FROM sqlite_master").fetchone()):
+                    raise sqlite3.DatabaseError("it is empty")
+                run(
+                    "CREATE TABLE IF NOT EXISTS documents"
+                    " (number INTEGER PRIMARY KEY, fields TEXT NOT NULL)"
+                )
+            self.reload()
+            on_failure.pop_all()
+
+    def update(
+        self,
+        added: Iterable[tuple[int, Mapping[str, Terms]]],
+        removed: Iterable[int] = (),
+    ) -> None:
+        """Commit these changes at once or not at all; a number that exists is replaced."""
+        rows = (
+            (number, json.dumps({f: join_terms(fields.get(f, ())) for f in FIELDS}))
+            for number, fields in added
+        )
+        gone = ((number,) for number in removed)
+        with self._translating(), self._connection as connection:  # commits, or rolls back
+            connection.execute("BEGIN IMMEDIATE")
+            connection.executemany("DELETE FROM documents WHERE number = ?", gone)
+            connection.executemany("INSERT OR REPLACE INTO documents VALUES (?, ?)", rows)
+            (number,) = connection.execute("PRAGMA user_version").fetchone()
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+        self.reload()
+
     def compact(self) -> None:
         """Do nothing: nothing that is deleted stays."""
 
@@ -146,13 +159,13 @@ class RankBM25Engine(Engine):
                 (commit,) = connection.execute("PRAGMA user_version").fetchone()
                 found = connection.execute("SELECT number, fields FROM documents ORDER BY number")
                 rows = found.fetchall()
-            fields = [json.loads(text) for _, text in rows]
-            corpora = {name: [document[name].split() for document in fields] for name in FIELDS}
+            cards = {number: read_terms(json.loads(text)) for number, text in rows}
         self._stamp = f"{commit} {zlib.crc32(repr(rows).encode())}"
-        self._numbers = [number for number, _ in rows]
-        self._documents = dict(zip(self._numbers, map(read_terms, fields), strict=True))
-        # The library divides by the mean length: a field that is empty everywhere has no model.
-        self._models = {name: LuceneBM25(c) for name, c in corpora.items() if any(c)}
+        super().__init__(cards)
+
+    def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:
+        """Return this index as it will be once these cards, which it holds, are replaced."""
+        return RankBM25Reader({**self._documents, **edited})
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""

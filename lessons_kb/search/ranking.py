@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from math import log, log2, prod
-from operator import itemgetter
+from operator import attrgetter
+from typing import NamedTuple
 
 from lessons_kb.config import Ranking
 from lessons_kb.model import Card, Hit, Query
-from lessons_kb.search.engine_protocol import DIGITS, idf
+from lessons_kb.search.engine_protocol import idf, number_ties
 
 _FACTORS = ("occurrence", "severity", "source", "evidence", "scope", "path")
 """In the order of multiplication."""
@@ -57,20 +58,32 @@ def rank(
             ranking.path_match if card.id in path_matches else 1.0,
         )
         score = bm25 * prod(factors)
-        order = -float(format(score, DIGITS)), -card.occurrences
-        scored.append((order, card.last_seen or "", card.id, card, bm25, score, factors))
-    scored.sort(key=itemgetter(2))
-    scored.sort(key=itemgetter(1), reverse=True)
-    scored.sort(key=itemgetter(0))
+        scored.append(_Scored(card=card, bm25=bm25, score=score, factors=factors))
+    scored.sort(key=attrgetter("score"), reverse=True)
+    places = number_ties([one.score for one in scored])
+    ordered = list(zip(places, scored, strict=True))
+    ordered.sort(key=lambda pair: pair[1].card.id)
+    ordered.sort(key=lambda pair: pair[1].card.last_seen or "", reverse=True)
+    ordered.sort(key=lambda pair: (pair[0], -pair[1].card.occurrences))
+    best = [one for _place, one in ordered[: max(query.limit, 0)]]
     return [
-        Hit(
-            card=card,
-            score=score,
-            bm25=bm25,
-            factors=tuple([one for one in zip(_FACTORS, factors, strict=True) if one[1] != 1]),
-        )
-        for _order, _seen, _id, card, bm25, score, factors in scored[: max(query.limit, 0)]
+        Hit(card=one.card, score=one.score, bm25=one.bm25, factors=_name_factors(one.factors))
+        for one in best
     ]
+
+
+class _Scored(NamedTuple):
+    card: Card
+    bm25: float
+    score: float
+    factors: tuple[float, ...]
+    """In the order of ``_FACTORS``."""
+
+
+def _name_factors(factors: Sequence[float]) -> tuple[tuple[str, float], ...]:
+    """Return the names and values of those factors that change a score."""
+    named = zip(_FACTORS, factors, strict=True)
+    return tuple([(name, factor) for name, factor in named if factor != 1])
 
 
 def protects_file(hit: Hit) -> bool:

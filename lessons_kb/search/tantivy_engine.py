@@ -7,10 +7,12 @@ import json
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import tantivy
 from tantivy import Query
@@ -20,8 +22,12 @@ from lessons_kb.model import FIELDS
 from lessons_kb.search.engine_protocol import (
     CardTerms,
     Engine,
+    Reader,
+    Terms,
     check_stamp,
     find_best,
+    idf,
+    is_clearly_less,
     join_terms,
     make_folder,
     order_hits,
@@ -30,8 +36,11 @@ from lessons_kb.search.engine_protocol import (
     tell_broken,
     tell_busy,
 )
+from lessons_kb.search.live_statistics import FieldCounts, LiveStatistics, add_terms, score_card
 
 _KEY = "key"
+_LENGTH = "length_"
+"""What the names of columns with the lengths of fields begin with."""
 _FREQUENCY = "freq"  # postings without positions: half the disk; phrases are asked of a few hits
 
 _DOCUMENTS_KEPT = 5_000
@@ -47,24 +56,48 @@ _REFUSALS = (
     *(errno.EPERM, errno.EIO, errno.ENOMEM, errno.ENOLCK, errno.ENOSYS),
 )
 """Errors that no rebuild would fix; tantivy tells them in words alone."""
-_COMPACT_ABOVE = 0.1
-"""Share of deleted documents above which the idf is off enough to compact."""
+_COMPACT_ABOVE = 0.02
+"""Share of deleted documents above which compacting pays: a search in a fresh process reads each
+of them."""
+_COMPACT_FROM = 15
+"""Deleted documents that are always read faster than the index is rewritten."""
 _IN_ONE_PIECE = range(2_000, 20_000)
 """Cards of an index that is fastest in one segment: 10,000 in five take a search twice as long.
 More than these are not written at once."""
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
+_SPARE = 8
+"""Candidates beyond those that are wanted."""
+_MEAN_LENGTH = re.compile(r'"value": ([0-9.e+-]+),\s*"description": "avgdl')
+_DRIFT = 1e-6
+"""Relative difference of two mean lengths that single precision explains."""
+
+
+class _Address(NamedTuple):
+    """Where a document lies, in terms that outlive a commit."""
+
+    segment: str
+    number: int
+    """In its segment."""
 
 
 class TantivyEngine(Engine):
     """An index in a directory of its own; see ``Engine`` for the contract.
 
-    What was deleted counts in N and n until tantivy merges by itself or ``compact`` is called.
-    Safe to share between threads.
+    tantivy counts what was deleted in N, n and mean lengths until it merges segments. So its scores
+    choose candidates, and where its figures differ from those of the live cards the candidates are
+    scored anew by `live_statistics`. Safe to share between threads.
     """
 
     # Of the commit that is seen; `reload` begins them anew.
     _size: int
+    _indexed: int
+    """Documents that tantivy counts, deleted ones included."""
+    _deleted: tuple[tuple[int, _Address], ...]
+    """The place of its segment, and its address, of each deleted document."""
     _documents: dict[int, CardTerms]
+    _means: dict[str, float]
+    """Field → mean length as tantivy uses it, of those that were asked for."""
+    _live: LiveStatistics | None
     _frequency: Callable[[str, str], int]
     _clause: Callable[[str, str, float], tuple[tantivy.Occur, Query] | None]
 
@@ -78,6 +111,8 @@ class TantivyEngine(Engine):
             )
         # An unsigned field that is given a Python int panics the writer.
         builder.add_integer_field(_KEY, indexed=True, fast=True)
+        for field in FIELDS:
+            builder.add_integer_field(_LENGTH + field, fast=True)
         self._schema = builder.build()
         with self._translating():
             if os.path.isdir(directory):
@@ -89,11 +124,13 @@ class TantivyEngine(Engine):
         with self._translating():
             self._index = tantivy.Index(self._schema, path=directory)
             self._index.config_reader("manual")
+        self._deleted_terms: dict[_Address, CardTerms] = {}
+        """Those of deleted documents, kept over commits while they are not merged away."""
         self.reload()
 
     def update(
         self,
-        added: Iterable[tuple[int, Mapping[str, Sequence[str]]]],
+        added: Iterable[tuple[int, Mapping[str, Terms]]],
         removed: Iterable[int] = (),
     ) -> None:
         """Commit these changes at once or not at all; a number that exists is replaced."""
@@ -108,33 +145,134 @@ class TantivyEngine(Engine):
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
     ) -> list[tuple[int, float]]:
-        """Return the best ``limit`` numbers with scores, best first, ties by number.
+        """Return the best ``limit`` numbers with scores, best first, ties by number."""
+        return self.search_live(self.statistics(), terms, weights, limit)
+
+    def search_live(
+        self,
+        statistics: LiveStatistics,
+        terms: Mapping[str, float],
+        weights: Mapping[str, float],
+        limit: int,
+        edited: Mapping[int, CardTerms] = MappingProxyType({}),
+    ) -> list[tuple[int, float]]:
+        """Search by the statistics of the live cards, of which some are ``edited``.
 
         One flat union of term queries lets tantivy skip blocks that cannot reach the best
         (measured: 0.85 ms for 25 terms over six fields of 12,000 cards; nested by field 1.2).
         """
         if limit < 1:
             return []
+        asked = [(plain_term(term), count) for term, count in terms.items() if count > 0]
+        asked = [(term, count) for term, count in asked if term]
         with self._translating():
-            searcher, clause = self._index.searcher(), self._clause
-            asked = [(plain_term(term), count) for term, count in terms.items()]
-            found = [
-                clause(field, term, weight * count)
-                for field, weight in weights.items()
-                for term, count in asked
-            ]
-            if not (union := [one for one in found if one]):
-                return []
-            query = Query.boolean_query(union)
+            is_exact = not statistics.changes and self._is_drift_free(asked, weights)
+            if is_exact:
+                return self._search_as_counted(asked, weights, limit)
+            return self._search_anew(statistics, asked, weights, limit, edited)
 
-            def fetch(most: int) -> list[tuple[Any, float]]:
-                hits = searcher.search(query, most, count=False).hits
-                return [(address, score) for score, address in hits]
+    def _search_as_counted(
+        self, asked: list[tuple[str, float]], weights: Mapping[str, float], limit: int
+    ) -> list[tuple[int, float]]:
+        """Search where tantivy's own figures are those of the live cards."""
+        searcher, clause = self._index.searcher(), self._clause
+        clauses = [
+            clause(field, term, weight * count)
+            for field, weight in weights.items()
+            for term, count in asked
+        ]
+        union = [one for one in clauses if one]
+        if not union:
+            return []
+        query = Query.boolean_query(union)
 
-            best = find_best(fetch, limit)
-            keys = searcher.fast_field_values(_KEY, [address for address, _ in best])
+        def fetch(most: int) -> list[tuple[Any, float]]:
+            hits = searcher.search(query, most, count=False).hits
+            return [(address, score) for score, address in hits]
+
+        best = find_best(fetch, limit)
+        keys = searcher.fast_field_values(_KEY, [address for address, _ in best])
         scored = zip(keys, best, strict=True)
         return order_hits([(int(key or 0), score) for key, (_, score) in scored], limit)
+
+    def _search_anew(
+        self,
+        statistics: LiveStatistics,
+        asked: list[tuple[str, float]],
+        weights: Mapping[str, float],
+        limit: int,
+        edited: Mapping[int, CardTerms],
+    ) -> list[tuple[int, float]]:
+        """Let tantivy choose candidates by the right idf, and score them by the right lengths.
+
+        A mean length that is off by a factor changes no score by more than that factor. So no card
+        is missed once the last candidate, its score multiplied by the factor, is worse than the
+        last card that is wanted.
+        """
+        searcher = self._index.searcher()
+        gains: dict[str, dict[str, float]] = {}
+        union = []
+        highest = 1.0
+        for field, weight in weights.items():
+            by_term = gains.setdefault(field, {})
+            for term, count in asked:
+                indexed = searcher.doc_freq(field, term) if weight > 0 else 0
+                cards = statistics.count_cards(field, term, indexed) if weight > 0 else 0
+                if cards == 0:
+                    continue
+                by_term[term] = weight * count * idf(cards, statistics.size)
+                clause = self._clause(field, term, by_term[term] / idf(indexed, self._indexed))
+                if clause:
+                    union.append(clause)
+                    drift = statistics.mean_length(field) / self._measure_mean(field, term)
+                    highest = max(highest, drift)
+        if not union and not edited:
+            return []
+        query = Query.boolean_query(union)
+        most = limit + len(edited) + _SPARE
+        while True:
+            hits = searcher.search(query, most, count=False).hits if union else []
+            candidates = self._read_documents([address for _score, address in hits])
+            candidates |= edited
+            scored = []
+            for number, card in candidates.items():
+                score = score_card(card, gains, statistics)
+                if score > 0:
+                    scored.append((number, score))
+            best = order_hits(scored, limit)
+            if len(hits) < most:
+                return best
+            if len(best) == limit and is_clearly_less(hits[-1][0] * highest, best[-1][1]):
+                return best
+            most *= 4
+
+    def _is_drift_free(self, asked: list[tuple[str, float]], weights: Mapping[str, float]) -> bool:
+        """Return whether tantivy's mean lengths are those of the live cards."""
+        for field, weight in weights.items():
+            for term, _count in asked if weight > 0 and field not in self._means else ():
+                if self._index.searcher().doc_freq(field, term):
+                    self._measure_mean(field, term)
+                    break
+        means = ((field, self._means.get(field)) for field in weights)
+        return all(
+            mean is None or abs(self.statistics().mean_length(field) / mean - 1) < _DRIFT
+            for field, mean in means
+        )
+
+    def _measure_mean(self, field: str, term: str) -> float:
+        """Return the mean length of a field as tantivy uses it; a live card's field has the term.
+
+        It tells the figure in the explanation of a score, and nowhere else.
+        """
+        if field not in self._means:
+            searcher = self._index.searcher()
+            query = Query.term_query(self._schema, field, term, _FREQUENCY)
+            ((_score, address),) = searcher.search(query, 1, count=False).hits
+            explained = _MEAN_LENGTH.search(query.explain(searcher, address).to_json())
+            if explained is None:
+                raise ValueError("a score is explained without its mean length")
+            self._means[field] = float(explained[1])
+        return self._means[field]
 
     def _build_clause(
         self, field: str, term: str, boost: float
@@ -150,24 +288,67 @@ class TantivyEngine(Engine):
         with self._translating():
             return {term: self._frequency(field, term) for term in terms}
 
+    def count_indexed(self, field: str, terms: Iterable[str]) -> dict[str, int]:
+        """Return in how many documents each term stands, deleted ones included."""
+        with self._translating():
+            searcher = self._index.searcher()
+            return {term: searcher.doc_freq(field, plain_term(term)) for term in terms}
+
     def _count_cards(self, field: str, term: str) -> int:
-        return min(self._index.searcher().doc_freq(field, plain_term(term)), self._size)
+        indexed = self._index.searcher().doc_freq(field, plain_term(term))
+        return self.statistics().count_cards(field, plain_term(term), indexed)
+
+    def statistics(self) -> LiveStatistics:
+        """Return those of the live cards."""
+        if self._live is None:
+            everything = {field: {"sum": {"field": _LENGTH + field}} for field in FIELDS}
+            sums = self._index.searcher().aggregate(Query.all_query(), everything)
+            lengths = {field: int(sums[field]["value"] or 0) for field in FIELDS}
+            self._live = LiveStatistics(
+                size=self._size, lengths=lengths, changes=self._count_deleted()
+            )
+        return self._live
+
+    def _count_deleted(self) -> tuple[FieldCounts, ...]:
+        """Return what deleted cards add to tantivy's document frequencies."""
+        if not self._deleted:
+            return ()
+        searcher = self._index.searcher()
+        known = self._deleted_terms
+        self._deleted_terms = {}
+        counts: FieldCounts = {field: Counter() for field in FIELDS}
+        for segment, address in self._deleted:
+            card = known.get(address)
+            if card is None:
+                place = tantivy.DocAddress(segment, address.number)
+                card = read_terms(_read_texts(searcher.doc(place)))
+            self._deleted_terms[address] = card
+            for field, text in card.items():
+                add_terms(counts[field], text.split(), -1)
+        return (counts,)
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
         """Return the terms of each number that exists."""
         if len(self._documents) > _DOCUMENTS_KEPT:
             self._documents = {}  # not cleared: another thread may be reading it
         known, distinct = self._documents, list(dict.fromkeys(numbers))
-        if missing := [number for number in distinct if number not in known]:
+        missing = [number for number in distinct if number not in known]
+        if missing:
             wanted = [Query.term_query(self._schema, _KEY, number, "basic") for number in missing]
             query = Query.boolean_query([(tantivy.Occur.Should, one) for one in wanted])
             with self._translating():
-                searcher = self._index.searcher()
-                found = searcher.search(query, len(missing), count=False).hits
-                keys = searcher.fast_field_values(_KEY, [address for _, address in found])
-                for key, (_, address) in zip(keys, found, strict=True):
-                    known[int(key or 0)] = read_terms(_read_texts(searcher.doc(address)))
+                hits = self._index.searcher().search(query, len(missing), count=False).hits
+                self._read_documents([address for _score, address in hits])
         return {number: known[number] for number in distinct if number in known}
+
+    def _read_documents(self, addresses: list[tantivy.DocAddress]) -> dict[int, CardTerms]:
+        """Return the terms of the documents at some addresses by their numbers."""
+        searcher, known = self._index.searcher(), self._documents
+        keys = [int(key or 0) for key in searcher.fast_field_values(_KEY, addresses)]
+        for key, address in zip(keys, addresses, strict=True):
+            if key not in known:
+                known[key] = read_terms(_read_texts(searcher.doc(address)))
+        return {key: known[key] for key in keys}
 
     def size(self) -> int:
         """Return the number of live cards."""
@@ -183,7 +364,7 @@ class TantivyEngine(Engine):
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise tell_broken(self._directory, error) from None
         in_pieces = stored in _IN_ONE_PIECE and max(sizes) < stored / 2
-        return in_pieces or bool(deleted > _COMPACT_ABOVE * stored)
+        return in_pieces or bool(deleted > max(_COMPACT_ABOVE * stored, _COMPACT_FROM))
 
     def stamp(self) -> str:
         """Return what names the last commit and what is stored with it."""
@@ -239,11 +420,54 @@ class TantivyEngine(Engine):
     def reload(self) -> None:
         """See what other processes have committed since."""
         with self._translating():
-            self._index.reload()
+            self._reload_index()
             self._size = int(self._index.searcher().num_docs)
         self._documents = {}
+        self._means = {}
+        self._live = None
         self._frequency = lru_cache(_KEPT)(self._count_cards)
         self._clause = lru_cache(_KEPT)(self._build_clause)
+
+    def _reload_index(self) -> None:
+        """See the last commit, and which of its documents are deleted.
+
+        The list of segments is read before and after: another process may commit in between.
+        """
+        while True:
+            meta = self._read_meta()
+            self._index.reload()
+            try:
+                self._deleted = tuple(self._find_deleted(meta["segments"]))
+            except FileNotFoundError:
+                continue  # a commit has just replaced it
+            if self._read_meta() == meta:
+                break
+        self._indexed = sum(segment["max_doc"] for segment in meta["segments"])
+
+    def _find_deleted(self, segments: list[dict[str, Any]]) -> Iterator[tuple[int, _Address]]:
+        """Yield the place of its segment, and the address, of each deleted document.
+
+        tantivy keeps a bit for each document, 1 while it is live, behind their number.
+        https://github.com/quickwit-oss/tantivy/blob/main/common/src/bitset.rs
+        """
+        for place, segment in enumerate(segments):
+            if segment["deletes"] is None:
+                continue
+            name = segment["segment_id"].replace("-", "")
+            path = f"{name}.{segment['deletes']['opstamp']}.del"
+            with open(os.path.join(self._directory, path), "rb") as file:
+                data = file.read()
+            size = segment["max_doc"]
+            live = int.from_bytes(data[4 : 4 + -(-size // 64) * 8], "little")
+            dead = ~live & ((1 << size) - 1)
+            while dead:
+                lowest = dead & -dead
+                yield place, _Address(name, lowest.bit_length() - 1)
+                dead ^= lowest
+
+    def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:
+        """Return this index as it will be once these cards, which it holds, are replaced."""
+        return _EditedIndex(self, edited)
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
@@ -286,7 +510,41 @@ def _document(number: int, texts: Mapping[str, str]) -> tantivy.Document:
     for field, text in texts.items():
         if text:
             document.add_text(field, text)
+            document.add_integer(_LENGTH + field, text.count(" ") + 1)
     return document
+
+
+class _EditedIndex(Reader):
+    """An index with cards edited since its last commit."""
+
+    def __init__(self, engine: TantivyEngine, edited: Mapping[int, CardTerms]) -> None:
+        self._engine = engine
+        self._edited = dict(edited)
+        before = engine.documents(edited)
+        self._statistics = engine.statistics().replace_cards(before.values(), edited.values())
+
+    def search(
+        self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
+    ) -> list[tuple[int, float]]:
+        """Return the best ``limit`` numbers with scores, as ``Engine.search`` does."""
+        return self._engine.search_live(self._statistics, terms, weights, limit, self._edited)
+
+    def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
+        """Return in how many cards' ``field`` each term stands, 0 included."""
+        indexed = self._engine.count_indexed(field, terms)
+        return {
+            term: self._statistics.count_cards(field, plain_term(term), count)
+            for term, count in indexed.items()
+        }
+
+    def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
+        """Return the terms of each number that exists."""
+        found = self._engine.documents(numbers)
+        return {number: self._edited.get(number, card) for number, card in found.items()}
+
+    def size(self) -> int:
+        """Return the number of live documents."""
+        return self._statistics.size
 
 
 def _check_sum(name: str, data: bytes) -> None:

@@ -94,13 +94,7 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
     sys.setswitchinterval(SWITCH_SECONDS)
     who = hook_client.identity(dict(os.environb))
     try:
-        try:
-            path = hook_client.socket_path(who)
-        except OSError:
-            # Made here, checked there: whoever made it first, only a folder of our own is used.
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
-            path = hook_client.socket_path(who)
+        path = _make_place(who)
         flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         lock = os.open(f"{path}.lock", flags, 0o600)
         try:
@@ -109,6 +103,7 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
         except BlockingIOError:
             pass  # another daemon holds the lock
         finally:
+            end_start()
             os.close(lock)
     except (OSError, LessonsError) as error:
         if not find_obstacle():
@@ -116,6 +111,24 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
         log_trouble("daemon", "start", str(error))
         return 1
     return 0
+
+
+def _make_place(who: bytes) -> str:
+    """Return where the socket belongs, in a folder that is made if need be. Raises OSError."""
+    try:
+        return hook_client.socket_path(who)
+    except OSError:
+        # Made here, checked there: whoever made it first, only a folder of our own is used.
+        with contextlib.suppress(FileExistsError):
+            os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
+        return hook_client.socket_path(who)
+
+
+def end_start() -> None:
+    """Let hooks wait no longer for a daemon that was about to start."""
+    with contextlib.suppress(OSError):
+        who = hook_client.identity(dict(os.environb))
+        os.unlink(hook_client.starting_path(hook_client.socket_path(who)))
 
 
 _SAMPLE = 'fix the lesson\'s "token" key'
@@ -148,6 +161,7 @@ class _Daemon:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self._path)
             listener.listen(MAX_WAITING)
+            end_start()
             inode = os.stat(self._path).st_ino
             for number in (signal.SIGTERM, signal.SIGINT):
                 signal.signal(number, lambda *_: self._leave())
@@ -355,6 +369,8 @@ _KEPT_VARIABLES = (
     *("HF_HOME", "HF_HUB_CACHE"),
 )
 _TRIES = 10
+_STOP_SECONDS = 20.0
+"""How long the answers under way may take before whoever stops the daemon goes on."""
 """How often a daemon that is busy is asked anew."""
 FIRST_ASKED = "LESSONS_DAEMON_FIRST_ASKED"
 """Tells a daemon in which directory its first events will come, and the brain named there."""
@@ -390,11 +406,16 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
     record = read_record()
     pause = PAUSE_SECONDS if record.get("failures", 0) >= MOST_FAILURES else AGAIN_SECONDS
     if abs(time.time() - record.get("tried", 0.0)) < pause:
+        if pause == PAUSE_SECONDS:
+            end_start()
         return False
     try:
         _write({**record, "tried": time.time()})
         kept = {n: environment[n] for n in _KEPT_VARIABLES if n in environment}
         asked = json.dumps([directory, environment.get("LESSONS_BRAIN", "")])
+        with contextlib.suppress(OSError):
+            _make_place(hook_client.identity(dict(os.environb)))
+        hook_client.begin_start(hook_client.identity(dict(os.environb)))
         process = start_detached(
             *("-I", "-m", "lessons_kb.service.daemon"),
             cwd=os.sep,
@@ -419,6 +440,16 @@ def ask_daemon(request: bytes) -> dict[str, Any] | None:
             return None
         return found
     return None
+
+
+def stop_daemon() -> bool:
+    """Stop the running daemon and wait until it has ended; return whether there was one."""
+    if ask_daemon(STOP) is None:
+        return False
+    until = time.monotonic() + _STOP_SECONDS
+    while (ask_daemon(STATUS) is not None or _find_holder()) and time.monotonic() < until:
+        time.sleep(0.02)
+    return True
 
 
 def find_obstacle() -> str:
@@ -448,9 +479,9 @@ def check_daemon(environment: Mapping[str, str]) -> list[Health]:
 
 def find_daemon() -> Health:
     """Return in one line how the daemon does, or why there is none."""
-    fix = ""
+    level, fix = "off", ""
     if (status := ask_daemon(STATUS)) is not None:
-        detail = describe(status)
+        level, detail = "ok", describe(status)
         if status["version"] != __version__:
             fix = f"it ends by itself, and the next hook starts version {__version__}"
     elif os.environ.get("LESSONS_DAEMON") == "0":
@@ -466,7 +497,7 @@ def find_daemon() -> Health:
         fix = "hooks answer without it; run `lessons daemon` in the foreground to see the error"
     else:
         detail = "not running; the next hook starts it"
-    return Health(level="warning" if fix else "ok", what="daemon", detail=detail, fix=fix)
+    return Health(level="warning" if fix else level, what="daemon", detail=detail, fix=fix)
 
 
 def _find_holder() -> int:

@@ -1,6 +1,8 @@
 """``lessons-hook AGENT`` where no daemon answers: one event on standard input, one answer out.
 
-Whatever goes wrong, the exit code is 0 and the output is valid, within the deadline.
+A client that waits for it (``PACKED``) keeps the deadline: the answer goes to the client, and where
+the client has left by then, it is kept for the session's next event. Without a client, the exit
+code is 0 and the output is valid within the deadline, whatever goes wrong.
 """
 
 from __future__ import annotations
@@ -12,18 +14,29 @@ import os
 import sys
 import time
 
-from lessons_kb.hook_client import DEADLINE_VARIABLE, MAX_EVENT_BYTES, SILENT, read_deadline
+from lessons_kb.hook_client import (
+    DEADLINE_SECONDS,
+    DEADLINE_VARIABLE,
+    HEARD,
+    LATE,
+    MAX_EVENT_BYTES,
+    PACKED,
+    SILENT,
+    pack,
+    read_deadline,
+)
 
 _LOG_SECONDS = 0.3
+_LATEST_SECONDS = 120.0
+"""After which a process ends whose client has left: something holds it up."""
 _USAGE = "usage: lessons-hook AGENT  (run by agents; `lessons install AGENT` sets it up)"
 
 
 def main() -> None:
     """Answer the event on standard input and leave; never returns, never fails."""
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
-    once = _thread.allocate_lock()
-    silence = "" if agent in SILENT else "{}"
-    output, line, received = silence, "", list[bytes]()
+    speaker = _Client() if PACKED in sys.argv[2:] else _Agent(agent)
+    received = list[bytes]()
     gc.disable()  # a process of 50 ms leaves nothing to collect
     try:
         for number in (0, 1, 2):  # a file that is opened would get the number of a closed one
@@ -31,30 +44,109 @@ def main() -> None:
                 os.fstat(number)
             except OSError:
                 os.open(os.devnull, os.O_RDWR)
-        _thread.start_new_thread(_watch, (once, agent, silence, received))
+        _thread.start_new_thread(_watch, (speaker, agent, received))
         # While the watch runs: on a busy machine this alone may take longer than there is time.
         from lessons_kb.agents.table import AGENTS, SILENCED
         from lessons_kb.service.hook_event import answer_event
 
         if agent not in AGENTS:
-            _print(once, "", _USAGE)
+            speaker.say("", _USAGE)
             os._exit(0)
         if os.environ.get(SILENCED) == "0":
-            _print(once, silence, "")
+            speaker.say(speaker.silence, "")
             os._exit(0)
         received.append(_read_input())
         output, line = answer_event(
-            agent, received[0], os.environ, cwd=_current_directory(), leave_open=True
+            agent,
+            received[0],
+            os.environ,
+            cwd=_current_directory(),
+            leave_open=True,
+            say=speaker.say,
         )
     except BaseException as error:  # an agent is never held up by our mistakes
         from lessons_kb.service.hook_event import log_failure
 
         log_failure(agent, "input", error)
-    _print(once, output, line)
+        output, line = speaker.silence, ""
+    if not speaker.has_said:
+        speaker.say(output, line)
     for file in (0, 1, 2):  # the agent has its answer and need not wait for this
         os.close(file)
     _start_daemon(received)
     os._exit(0)
+
+
+class _Client:
+    """The client that waits for an answer, and tells how it ended itself."""
+
+    def __init__(self) -> None:
+        self.silence = ""
+        self.has_said = False
+
+    def say(self, output: str, line: str) -> str:
+        """Send an answer; return "" where it is heard, else how the client ended before."""
+        self.has_said = True
+        texts = (f"{text}\n".encode("utf-8", "replace") if text else b"" for text in (output, line))
+        try:
+            data = pack(*texts, b"whole")
+            while data:
+                data = data[os.write(1, data) :]
+        except OSError:  # it has left
+            pass
+        try:
+            how = os.read(1, 1) or LATE
+        except OSError:
+            how = LATE
+        return "" if how == HEARD else how.decode()
+
+    def end(self, agent: str, deadline: float) -> None:
+        """Wait until nobody can want the answer any more."""
+        time.sleep(max(_LATEST_SECONDS - deadline, 0.0))
+        from lessons_kb.service.hook_event import log_failure
+
+        log_failure(agent, "deadline", f"no answer within {_LATEST_SECONDS:g} s; it is lost")
+        os._exit(0)
+
+
+class _Agent:
+    """The agent itself, which reads standard output."""
+
+    def __init__(self, agent: str) -> None:
+        self.silence = "" if agent in SILENT else "{}"
+        self.has_said = False
+        self._once = _thread.allocate_lock()
+
+    def say(self, output: str, line: str) -> str:
+        """Print an answer, unless the time is up: then this never returns."""
+        self.has_said = True
+        if not self._once.acquire(blocking=False):
+            self._once.acquire()  # the watch is leaving
+        _write(1, output)
+        _write(2, line)
+        return ""
+
+    def end(self, agent: str, deadline: float) -> None:
+        """Leave in silence, unless the answer has just been printed."""
+        if not self._once.acquire(blocking=False):
+            return
+        logged = _thread.allocate_lock()
+
+        def log() -> None:
+            from lessons_kb.service.hook_event import log_failure
+
+            message = f"no answer within {deadline:g} s; nothing was injected"
+            log_failure(agent, "deadline", message)
+            logged.release()
+
+        try:
+            _write(1, self.silence)
+            logged.acquire()
+            # What holds the answer up, such as a home that hangs, may hold the log up as well.
+            _thread.start_new_thread(log, ())
+            logged.acquire(timeout=_LOG_SECONDS)
+        finally:
+            os._exit(0)
 
 
 def _start_daemon(received: list[bytes]) -> None:
@@ -68,12 +160,14 @@ def _start_daemon(received: list[bytes]) -> None:
         directory = json.loads((received or [b"{}"])[0]).get("cwd") or _current_directory()
         # None of this is needed for the answer.
         from lessons_kb.brain.discovery import look
-        from lessons_kb.service.daemon import start_daemon
+        from lessons_kb.service.daemon import end_start, start_daemon
         from lessons_kb.store.brain_settings import read_settings
 
         roots = look(directory, os.environ, in_agent=True).trusted
         if all(read_settings(root)[0].hooks.daemon for root in list(roots)[:1]):
             start_daemon(os.environ, directory=directory)
+        else:
+            end_start()
     except Exception:  # told by the answer already
         return
 
@@ -98,42 +192,18 @@ def _read_input() -> bytes:
     return b"".join(parts)
 
 
-def _watch(once: _thread.LockType, agent: str, silence: str, received: list[bytes]) -> None:
-    """Leave in silence when the time is up, whatever the main thread waits for.
+def _watch(speaker: _Client | _Agent, agent: str, received: list[bytes]) -> None:
+    """End what waits for an answer when the time is up, whatever the main thread waits for.
 
     Before that, start the daemon: where the machine is too busy for a fresh process, the next event
     shall find one that runs.
     """
     deadline = read_deadline(os.environ.get(DEADLINE_VARIABLE.decode(), ""))
-    time.sleep(deadline / 2)
+    pause = min(deadline, DEADLINE_SECONDS) / 2
+    time.sleep(pause)
     _thread.start_new_thread(_start_daemon, (received,))  # which may hang
-    time.sleep(deadline / 2)
-    if not once.acquire(blocking=False):
-        return
-    logged = _thread.allocate_lock()
-
-    def log() -> None:
-        from lessons_kb.service.hook_event import log_failure
-
-        log_failure(agent, "deadline", f"no answer within {deadline:g} s; nothing was injected")
-        logged.release()
-
-    try:
-        _write(1, silence)
-        logged.acquire()
-        # What holds the answer up, such as a home that hangs, may hold the log up as well.
-        _thread.start_new_thread(log, ())
-        logged.acquire(timeout=_LOG_SECONDS)
-    finally:
-        os._exit(0)
-
-
-def _print(once: _thread.LockType, output: str, line: str) -> None:
-    """Print the answer, unless the time is up."""
-    if not once.acquire(blocking=False):
-        once.acquire()  # the watch is leaving
-    _write(1, output)
-    _write(2, line)
+    time.sleep(deadline - pause)
+    speaker.end(agent, deadline)
 
 
 def _write(file: int, text: str) -> None:

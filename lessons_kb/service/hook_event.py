@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import partial
 
 from lessons_kb.agents.payloads import Payload, replaced_by, text_of
-from lessons_kb.agents.table import AGENTS, Agent, event_name, find_host, is_attended
+from lessons_kb.agents.table import (
+    AGENTS,
+    Agent,
+    event_name,
+    find_host,
+    format_message,
+    is_attended,
+)
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import posted_session
 from lessons_kb.brain.discovery import Discovery, look_in_agent
@@ -22,10 +30,12 @@ from lessons_kb.hook_client import (
     DEADLINE_SECONDS,
     DEADLINE_VARIABLE,
     LONGER_SECONDS,
+    TOKEN_VARIABLE,
     read_deadline,
 )
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import NOTHING, AgentTraits, Capabilities, HookEvent
+from lessons_kb.session.late import Unheard
+from lessons_kb.session.state import NOTHING, AgentTraits, Answer, Capabilities, HookEvent
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.session_notes import is_silenced, pin_directory
@@ -44,6 +54,7 @@ def answer_event(
     find: Callable[[str], Brains] | None = None,
     leave_open: bool = False,
     posted_by: str = "",
+    say: Callable[[str, str], str] | None = None,
 ) -> tuple[str, str]:
     """Return what to print for one event of ``agent``, and a line for its log or "".
 
@@ -51,8 +62,10 @@ def answer_event(
     that names no directory. A process that keeps brains open gives ``find``, which returns the one
     for a directory, and ``look``, which tells what lies around it. Where another machine sent the
     event, ``posted_by`` names its user: no path in it is looked for here, nobody is asked, and its
-    sessions are that user's alone. Whatever goes wrong is logged; then the output is the valid
-    one that says nothing.
+    sessions are that user's alone. A process that may be late gives ``say``: it prints, and returns
+    "" where that was heard, else one of ``hook_client``'s words for how the client ended. Then what
+    was not heard is kept for the session's next event. Whatever goes wrong is logged; then the
+    output is the valid one that says nothing.
     """
     row, name = AGENTS[agent], "?"
     try:
@@ -90,12 +103,21 @@ def answer_event(
             review=row.call.format("lessons-review"),
         )
         look = look or partial(look_in_agent, environment=environment)
-        answer = respond(event, can, look=look, find=find, leave_open=leave_open)
-        if answer is NOTHING:
-            return row.silence, ""
+
+        def show(answer: Answer) -> tuple[str, str]:
+            return (
+                (row.silence, "") if answer is NOTHING else row.show(name, answer, lines=can.lines)
+            )
+
+        def deliver(answer: Answer) -> Unheard | None:
+            if say is None or not (how := say(*show(answer))):
+                return None
+            return Unheard(how=how, lines=tuple(format_message(answer).splitlines()))
+
+        answer = respond(event, can, look=look, find=find, leave_open=leave_open, deliver=deliver)
         if answer.trouble:
             log_failure(row.name, name, answer.trouble)
-        return row.show(name, answer, lines=can.lines)
+        return show(answer)
     except Exception as error:  # an agent is never held up by our mistakes
         log_failure(agent, name, error)
         return row.silence, ""
@@ -130,6 +152,7 @@ def _read_event(
         what=row.events[name],
         agent=row.name,
         again=again,
+        token=environment.get(TOKEN_VARIABLE.decode(), "") or f"{os.getpid()}-{time.time_ns()}",
         posted=bool(user),
         within=max(row.within, _LATE_SECONDS) if again else row.within,
     )

@@ -8,9 +8,10 @@ from dataclasses import replace
 from lessons_kb.calls.failure_signs import error_excerpt
 from lessons_kb.calls.parse_call import parse_call
 from lessons_kb.find.detection import Detected, find_detected, find_in_files
+from lessons_kb.ledger.session_memory import BLOCK, GUARD, MATCH, SessionMemory, StopOrder
 from lessons_kb.model import ACT_TOLD, DONE, Event
 from lessons_kb.session.record_event import Missed, as_seen, journal_events, outcome_of, read_missed
-from lessons_kb.session.state import BLOCK, GUARD, MATCH, NOTHING, Answer, Hook, SessionMemory
+from lessons_kb.session.state import NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import (
     Found,
     find_for_error,
@@ -51,9 +52,9 @@ def answer(hook: Hook) -> Answer:
         signals = journal_events(hook, state, events)
         loud = [signal for signal in signals if signal.level == "escalate"]
         if is_done:
-            state.stopping = []
+            state.stopping = None
         elif loud:  # failures went on: the next call ends the turn
-            state.stopping = [ended.step, loud[-1].user_line]
+            state.stopping = StopOrder(ended.step, loud[-1].user_line)
         note_opened(state, event.context_id, opened, at=hook.now)
         made = _take_made(hook, state, wrote, done=is_done)
         texts = [(GUARD, signal.message) for signal in signals]
@@ -91,7 +92,7 @@ def _read_ended(hook: Hook, missed: Missed) -> Event:
 def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
     """Return the mistakes that stand in the files of a command, and did not before it ran."""
     written = [path for one in calls if one.kind == "edit" and not one.tool for path in one.targets]
-    before = {mark for call, mark in hook.state.stood_before if call == hook.event.call}
+    before = {one.mark for one in hook.state.stood_before if one.call == hook.event.call}
     if not (written and before):
         return []
     found = find_in_files(hook.brains, written, hook.scope, without=before)
@@ -119,8 +120,8 @@ def _take_made(
 ) -> list[str]:
     """Return what is told of mistakes found before the call or in the files that it wrote."""
     call = hook.event.call
-    state.stood_before = [pair for pair in state.stood_before if pair[0] != call]
-    known = {card for one, _brain, card, _text in state.matched if one == call}
+    state.stood_before = [one for one in state.stood_before if one.call != call]
+    known = {expected.card for expected in state.matched if expected.call == call}
     for one in wrote:
         if one.card.id not in known:
             text = tell_after(one, hook.event.directory)

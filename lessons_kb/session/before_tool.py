@@ -48,7 +48,22 @@ from lessons_kb.find.detection import (
 )
 from lessons_kb.find.retrieve import find_usable
 from lessons_kb.find.shared_server import find_in_call, read_card
+from lessons_kb.hook_gates import ASKED_NEXT, PASSES, PERMISSION, REFUSED
 from lessons_kb.ledger.given import Known, find_known, is_in_context
+from lessons_kb.ledger.session_memory import (
+    BLOCK,
+    GUARD,
+    MATCH,
+    AboutCall,
+    BroughtCard,
+    GivenCard,
+    QuestionText,
+    Remark,
+    SessionMemory,
+    SpawnedAgent,
+    StandingMistake,
+    lend_memory,
+)
 from lessons_kb.model import (
     ASK_GATE,
     COMMAND,
@@ -62,17 +77,7 @@ from lessons_kb.model import (
 )
 from lessons_kb.outcome.post_check import find_session_evidence
 from lessons_kb.postcheck.item_states import check_items
-from lessons_kb.session.state import (
-    BLOCK,
-    GUARD,
-    MATCH,
-    NOTHING,
-    Answer,
-    Capabilities,
-    Hook,
-    SessionMemory,
-    lend_memory,
-)
+from lessons_kb.session.state import NOTHING, Answer, Capabilities, Held, Hook
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,
@@ -87,6 +92,8 @@ from lessons_kb.session.turn_lessons import (
     tell_after,
     tell_before,
 )
+from lessons_kb.store.journal import TITLE, TITLES
+from lessons_kb.store.refusals import Refusals
 from lessons_kb.store.scan import signature
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.patterns import compile_globs, find_line, match_globs
@@ -105,11 +112,7 @@ _MAX_ASKED = 4_000
 _MAX_NAMED = 3
 _AGAIN_AFTER = 4
 """Prompts after which what was said at a change has worn off, and is said there once more."""
-_PERMISSION = "A lesson asks for your permission"
 _PROCEED = "Approve to go on, or decline to leave {} as {}."
-_REFUSED = "A lesson holds this back once,"
-_PASSES = "It will pass when you propose it again, changed or as it is."
-_ASKED_NEXT = "The user is asked when you propose it again, changed or as it is."
 _NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"
 
 
@@ -137,15 +140,16 @@ class _Concern:
 def answer(hook: Hook) -> Answer:
     """Refuse a call, have the user asked, or give the cards about it: see the table above.
 
-    Those are the cards whose ``paths`` match (see ``_drop_vague``), those whose mistake the call is
-    about to make, with its lines, and those that its text is surely about; in short where the
-    session has them. A call that the model makes after it was told to stop ends the turn.
+    Those are the best of the cards whose ``paths`` match (see ``_choose_guards``), those whose
+    mistake the call is about to make, with its lines, and those that its text is surely about; in
+    short where the session has them. A call that the model makes after it was told to stop ends
+    the turn.
     """
     brains, event = hook.open_brains(), hook.event
     if line := _take_stop(hook):
         return Answer(stop_line=line)
     if event.spawns is not None:  # the event with which a subagent begins does not tell its prompt
-        spawned = [event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED)]
+        spawned = SpawnedAgent(event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED))
         with lend_memory(hook.journal, event.session) as state:
             state.spawned.append(spawned)
     call = _read_call(hook)
@@ -165,8 +169,9 @@ def answer(hook: Hook) -> Answer:
     told_from = brains.members[0].root if event.posted else event.directory
     limits = read_limits(brains)
     known = find_known(limits.reinject_after, event.context_id)
-    concerns = _drop_vague(concerns, known, hook.scope if call.place else "")
+    concerns, others = _choose_guards(concerns, known, hook.scope if call.place else "")
     concerns = [one for one in concerns if not is_kept_back(hook, one.brain, one.card)]
+    others = [one for one in others if not is_kept_back(hook, one.brain, one.card)]
     more = [one for one in late if not is_in_context(known, *one)][MOST - hook.state.late :]
     late = [one for one in late if one not in more and not is_kept_back(hook, *one)]
     gates = [one for one in concerns if one.mistake or not _is_heeded(one.card, call)]
@@ -177,18 +182,20 @@ def answer(hook: Hook) -> Answer:
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for brain in brains.members:  # what another process noted and did not get to say is new
                 brain.hook_journal.forget_context(event.context_id, unsaid)
-        ruling = _decide(state, event.id, can, gates, told_from)
+        ruling = _decide(hook, state, can, gates, told_from)
         if ruling.refusal:  # the call is not made: nothing is expected of it
             afters, can = [], replace(can, inject=True)
         elif before is not None:
-            state.stood_before += [[event.call, mark] for mark in ("", *mark_matches(before))]
+            marks = ("", *mark_matches(before))
+            state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
         block, texts = _tell(hook, state, limits, concerns, late, told_from, done)
-        texts = [(GUARD, ruling.refusal), *texts, (GUARD, ruling.context)]
+        named = _name_others(hook, state, others, told_from)
+        texts = [(GUARD, ruling.refusal), *texts, (GUARD, named), (GUARD, ruling.context)]
         message = state.deliver(texts, can)  # the reason of a refusal, or context
         if message and ruling.question and event.id:
-            state.question_texts.append([event.id, message])
+            state.question_texts.append(QuestionText(event.id, message))
         # What a human decides, or is told with the result anyway, is not told once more.
-        told = ruling.question or any(about == MATCH for about, _text in state.waiting)
+        told = ruling.question or any(text.about == MATCH for text in state.waiting)
         for one, text in afters:
             state.expect(event.call, one.brain.alias, one.card.id, "" if told else text)
     if ruling.refusal:
@@ -197,27 +204,29 @@ def answer(hook: Hook) -> Answer:
 
 
 def _decide(
-    state: SessionMemory, call: str, can: Capabilities, gates: Sequence[_Concern], directory: str
+    hook: Hook,
+    state: SessionMemory,
+    can: Capabilities,
+    gates: Sequence[_Concern],
+    directory: str,
 ) -> Answer:
     """Note and return what becomes of a call: it is refused, or the user is asked, or it passes.
 
     No card and file is refused, or asked about, twice in a session. Where nobody can be asked,
     that is ``context``.
     """
-    refused, held = {key for _call, key in state.refused}, list[_Concern]()
+    call, held = hook.event.id, list[_Concern]()
     for one in gates if can.refuse else ():
         unexplained = can.ask and not can.explains and one.asks
-        new = set(one.files.values()) - refused
-        if new and (one.card.gate == ONCE_GATE or unexplained):
-            state.refused += [[call, key] for key in new]
+        if (one.card.gate == ONCE_GATE or unexplained) and _claim(hook, state, one):
             held.append(one)
     reason = _name_reason(held, directory)
     if any(one.asks for one in held):
-        line = f"{_PERMISSION} {reason}"
-        return Answer(refusal=f"{line} {_ASKED_NEXT}", lines=(line,))
+        line = f"{PERMISSION} {reason}"
+        return Answer(refusal=f"{line} {ASKED_NEXT}", lines=(line,))
     if reason:
-        return Answer(refusal=f"{_REFUSED} {reason} {_PASSES}")
-    asked = {key for _call, key in state.asked}
+        return Answer(refusal=f"{REFUSED} {reason} {PASSES}")
+    asked = {question.key for question in state.asked}
     for one in gates:
         new_files = {file: key for file, key in one.files.items() if key not in asked}
         if one.asks and (not asked.issuperset(one.marks) if one.mistake else new_files):
@@ -227,38 +236,75 @@ def _decide(
     named = _files(held)[:_MAX_NAMED]
     for one in held:
         keys = one.marks or [key for file, key in one.files.items() if file in named]
-        state.asked += [[call if can.ask else "", key] for key in keys]
+        state.asked += [AboutCall(call if can.ask else "", key) for key in keys]
     reason = _name_reason(held, directory)
     if not reason:
         return NOTHING
     if not can.ask:
         return Answer(context=f"{_NOBODY} {reason}" if can.inject else "")
     proceed = _PROCEED.format(*(("the file", "it is") if named else ("things", "they are")))
-    return Answer(question=f"{_PERMISSION} {reason} {proceed}")
+    return Answer(question=f"{PERMISSION} {reason} {proceed}")
 
 
-def _drop_vague(concerns: Sequence[_Concern], known: Known, scope: str) -> list[_Concern]:
-    """Leave out the cards of which nothing but a glob speaks that says little of one of them.
+def _claim(hook: Hook, state: SessionMemory, concern: _Concern) -> bool:
+    """Record that a card refuses this call for its files; False where it did so before.
 
-    A rule says itself for which files it holds. A lesson says enough where it names a few files,
-    and few cards guard one so. Without ``scope`` the files that a wildcard stands for are not
-    looked at: many.
+    The record is a file that the hook's second stage reads and makes, too. Where none can be made
+    the session's memory decides alone.
     """
-    narrow = [
-        one
-        for one in concerns
-        if any(_names_few(pattern, scope) for pattern in one.card.paths)
-        and one.card.checklist != (one.card.title,)
-    ]
-    return [
+    refused = {one.key for one in state.refused}
+    refusals = Refusals(context=hook.event.context_id, token=hook.event.token)
+    root, card = concern.brain.root, concern.card.id
+    is_new = False
+    for file, key in concern.files.items():
+        claimed = refusals.claim(root, card, file)
+        if claimed is False or (claimed is None and key in refused):
+            continue
+        hook.refused.append(Held(root, card, file))
+        is_new = True
+    if is_new:
+        keys = [key for key in concern.files.values() if key not in refused]
+        state.refused += [AboutCall(hook.event.id, key) for key in keys]
+    return is_new
+
+
+def _choose_guards(
+    concerns: Sequence[_Concern], known: Known, scope: str
+) -> tuple[list[_Concern], list[_Concern]]:
+    """Return the cards that a call brings, and those of which the title is enough.
+
+    Of the cards whose globs name a few files the best MOST are brought, and the others named: the
+    file with most lessons must not be the one that is guarded least. A glob that stands for many
+    files is no reason by itself, but for a rule, which says itself for which files it holds. Without
+    ``scope`` the files that a wildcard stands for are not looked at: many.
+    """
+    lessons = [one for one in concerns if one.card.source != RULE]
+    narrow = [one for one in lessons if not one.card.is_title_only and _is_narrow(one, scope)]
+    narrow.sort(key=_rank_guard)
+    best = narrow[:MOST]
+    brought = [
         one
         for one in concerns
         if one.mistake
         or one.card.gate != NO_GATE
         or one.card.source == RULE
         or is_in_context(known, one.brain, one.card)
-        or (one in narrow and len(narrow) <= MOST)
+        or one in best
     ]
+    return brought, [one for one in narrow if one not in brought]
+
+
+def _is_narrow(concern: _Concern, scope: str) -> bool:
+    """Return whether a glob of a card names a file of the call, or stands for a few."""
+    return any(_names_few(pattern, scope) for pattern in concern.card.paths)
+
+
+def _rank_guard(concern: _Concern) -> tuple[object, ...]:
+    """Return what puts the cards of one file in order, the best first."""
+    card = concern.card
+    plain = {pattern.removeprefix("./").lstrip("/") for pattern in card.paths}
+    names_it = any(file in plain for file in concern.files)
+    return -SEVERITIES.index(card.severity), -card.occurrences, not names_it, card.id
 
 
 def _names_few(pattern: str, scope: str) -> bool:
@@ -286,10 +332,10 @@ def _take_stop(hook: Hook) -> str:
         return ""
     with hook.transaction() as state:
         step = event.step or state.steps.get(event.id, "")
-        if not state.stopping or (step and step == state.stopping[0]):
+        if not state.stopping or (step and step == state.stopping.step):
             return ""
-        line = state.stopping[1]
-        state.stopping = []
+        line = state.stopping.line
+        state.stopping = None
     return line
 
 
@@ -327,7 +373,10 @@ def _tell(
     """
     event = hook.event
     prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
-    shown = {key for _call, key, *at in state.shown if not at or at[0] > prompt - _AGAIN_AFTER}
+    shown = set()
+    for remark in state.shown:
+        if remark.prompt is None or remark.prompt > prompt - _AGAIN_AFTER:
+            shown.add(remark.key)
     keys: dict[str, None] = {}
     cards: dict[Found, bool] = {}  # whether it is worth saying again
     mistakes: list[Detected] = []
@@ -343,7 +392,7 @@ def _tell(
             found = one.brain, one.card
             cards[found] = cards.get(found, False) or not was_shown
             keys |= dict.fromkeys(one.files.values())
-    state.shown += [[event.id, key, prompt] for key in keys if key not in shown]
+    state.shown += [Remark(event.id, key, prompt) for key in keys if key not in shown]
     known = find_known(limits.reinject_after, event.context_id)
     late = state.note_late(event.id, late)
     state.late += sum(not is_in_context(known, *one) for one in late)
@@ -352,13 +401,35 @@ def _tell(
     told = {card.id: remind(brain, card, directory, done=done) for brain, card in again}
     reminders = {card: text for card, text in told.items() if text}
     block, given = give(hook, limits, cards)
-    state.note_given([*given, *([brain.root, card.id] for brain, card in again)])
-    state.brought += [[event.id, card] for _root, card in given]
+    state.note_given([*given, *(GivenCard(brain.root, card.id) for brain, card in again)])
+    state.brought += [BroughtCard(event.id, one.card) for one in given]
     if not hook.can.lines:
         state.named += [hit.card.title for hit in block.lessons]
     named = {hit.card.id for hit in block.lessons} | set(reminders)
     texts = [(MATCH, tell_before(mistakes, directory, given=named))] if mistakes else []
     return block, [*texts, (BLOCK, block.text), *((GUARD, text) for text in reminders.values())]
+
+
+def _name_others(
+    hook: Hook, state: SessionMemory, others: Sequence[_Concern], directory: str
+) -> str:
+    """Return the titles of further cards that guard the files, once per file and session."""
+    said = {remark.key for remark in state.shown}
+    new = [one for one in others if any(f"{TITLES} {file}" not in said for file in one.files)]
+    if not new:
+        return ""
+    event = hook.event
+    prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
+    files = dict.fromkeys(file for one in new for file in one.files)
+    keys = [f"{TITLES} {file}" for file in files]
+    keys += [f"{TITLE} {key}" for one in new for key in one.files.values()]
+    state.shown += [Remark(event.id, key, prompt) for key in keys]
+    cards = [name_card(one.brain, one.card, directory) for one in new[:_MAX_NAMED]]
+    more = f"; and {len(new) - _MAX_NAMED} more" if len(new) > _MAX_NAMED else ""
+    names = ", ".join(map(show_path, [*files][:_MAX_NAMED]))
+    return (
+        f"More lessons about {names}; open those that concern the change: {'; '.join(cards)}{more}"
+    )
 
 
 def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[str]:

@@ -6,12 +6,13 @@ import contextlib
 import os
 from dataclasses import replace
 
-from lessons_kb.find.titles import TITLES_OPEN
+from lessons_kb.find.titles import TITLES_OPEN, is_whole
 from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards, find_known
+from lessons_kb.ledger.session_memory import AGAIN, FILES
 from lessons_kb.model import SEVERITIES
 from lessons_kb.session.record_event import as_seen, journal_events
-from lessons_kb.session.state import AGAIN, FILES, NOTHING, Answer, Hook
+from lessons_kb.session.state import NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import Found, LessonLimits, find_titles, give, read_limits
 from lessons_kb.store.files import read_tail
 
@@ -42,9 +43,9 @@ def answer(hook: Hook) -> Answer:
         block, given = give(hook, limits, found, counted=False)
         state.note_given(given)
         if block.text:  # what waits of the compaction before is in it
-            state.waiting = [pair for pair in state.waiting if pair[0] != AGAIN]
+            state.waiting = [text for text in state.waiting if text.about != AGAIN]
         texts = [(AGAIN, block.text), *((FILES, signal.message) for signal in signals)]
-        texts += state.take_titles(titles)
+        texts += state.take_titles(titles, whole=is_whole(titles))
         context = state.deliver(texts, can)
     return Answer(context=context, block=block)
 

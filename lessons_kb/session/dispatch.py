@@ -12,6 +12,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, look_in_agent, tell_below, tell_untrusted
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
 from lessons_kb.session.compact import catch_up
+from lessons_kb.session.late import Unheard, add_late, keep_late
 from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook, HookEvent
 from lessons_kb.store.locations import state_home, user_brain
 from lessons_kb.store.session_notes import note_first
@@ -40,12 +41,15 @@ def respond(
     look: Callable[[str], Discovery] = look_in_agent,
     find: Callable[[str], Brains] | None = None,
     leave_open: bool = False,
+    deliver: Callable[[Answer], Unheard | None] | None = None,
 ) -> Answer:
     """Return the answer to an event, an empty one where no trusted brain holds.
 
     ``look`` finds the brains around a directory, ``find`` is for a process that keeps them open;
-    ``leave_open`` for one that ends at once, for closing a journal costs time. Raises
-    LessonsError, or anything that a damaged file may cause: the caller decides what to do then.
+    ``leave_open`` for one that ends at once, for closing a journal costs time. ``deliver`` hands
+    the answer over and returns how it went unheard, if it did: then it is kept for the session's
+    next event. Raises LessonsError, or anything that a damaged file may cause: the caller decides
+    what to do then.
     """
     hook = Hook(event=hook_event, can=capabilities, look=look, find=find)
     if len(hook_event.text) > MAX_TEXT_CHARS:
@@ -53,19 +57,22 @@ def respond(
         text = f"{hook_event.text[:half]}\n{hook_event.text[-half:]}"
         hook.event = replace(hook_event, text=text)
     try:
-        answer = _add_troubles(_answer(hook), hook)
-        if not answer.language and (answer.block or answer.named or answer.check):
-            with contextlib.suppress(ConfigError):  # a server's lessons come without settings
-                settings = hook.brains.members[0].settings
-                language, footer = settings.language, settings.hooks.footer
-                answer = replace(answer, language=language, footer=footer)
-    except (BrainNotFound, Untrusted):
-        answer = Answer(trouble=hook.found.missing)  # unless the user has named one, no trouble
+        try:
+            answer = add_late(hook, _add_troubles(_answer(hook), hook))
+            if not answer.language and (answer.block or answer.named or answer.check):
+                with contextlib.suppress(ConfigError):  # a server's lessons come without settings
+                    settings = hook.brains.members[0].settings
+                    language, footer = settings.language, settings.hooks.footer
+                    answer = replace(answer, language=language, footer=footer)
+        except (BrainNotFound, Untrusted):
+            answer = Answer(trouble=hook.found.missing)  # unless the user has named one, no trouble
+        if capabilities.lines and (line := _name_silent(hook)):
+            answer = replace(answer, lines=(line, *answer.lines))
+        if deliver is not None and (unheard := deliver(answer)) is not None:
+            keep_late(hook, answer, unheard)
     finally:
         if not leave_open:
             hook.close()
-    if capabilities.lines and (line := _name_silent(hook)):
-        return replace(answer, lines=(line, *answer.lines))
     return answer
 
 

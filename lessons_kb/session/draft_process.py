@@ -16,8 +16,9 @@ import os
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.drafts import Drafts
+from lessons_kb.ledger.session_memory import lend_memory
 from lessons_kb.process.programs import start_draft_process
-from lessons_kb.session.state import Hook, lend_memory
+from lessons_kb.session.state import Hook
 from lessons_kb.store.error_log import log_trouble
 
 

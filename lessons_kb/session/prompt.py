@@ -11,23 +11,24 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import refresh_in_hook
 from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.find.block import find_block
+from lessons_kb.find.block import RetrievalOptions, find_block
 from lessons_kb.find.shared_server import Asking, ask_server
-from lessons_kb.find.titles import find_place
+from lessons_kb.find.titles import find_place, is_whole
 from lessons_kb.ledger.given import OUTCOME, note_given, note_offered, outcome
+from lessons_kb.ledger.session_memory import (
+    BLOCK,
+    DRAFT,
+    OUTLIVE_A_PROMPT,
+    GivenCard,
+    NearHit,
+    RepeatedAnswer,
+    SessionMemory,
+)
 from lessons_kb.model import SERVED, Event, Hit, Preflight
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.record_event import Missed, journal_events, read_missed
-from lessons_kb.session.state import (
-    BLOCK,
-    DRAFT,
-    NOTHING,
-    OUTLIVE_A_PROMPT,
-    Answer,
-    Hook,
-    SessionMemory,
-)
+from lessons_kb.session.state import NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles, is_kept_back
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import redact_event, redact_record
@@ -49,8 +50,9 @@ def answer(hook: Hook) -> Answer:
     """
     brains, event, can = hook.open_brains(), hook.event, hook.can
     session = event.context_id
-    if event.repeats and hook.state.told[:1] == [event.id]:
-        return Answer(context=hook.state.told[1])
+    last = hook.state.told
+    if event.repeats and last is not None and last.prompt == event.id:
+        return Answer(context=last.context)
     missed = read_missed(hook)
     prompt = redact_event(hook.as_event("prompt", text=event.text))
     _forget_unheard(hook, prompt)
@@ -67,10 +69,7 @@ def answer(hook: Hook) -> Answer:
             return ""
         return show_path(find_place(brains, brain, hit.card.id, hook.access))
 
-    block, homes = find_block(
-        brains,
-        event.text,
-        occasion="prompt",
+    options = RetrievalOptions(
         session=session or None,
         budget=min(settings.preflight.budget, can.tokens),
         context=settings.hooks.context,
@@ -82,6 +81,7 @@ def answer(hook: Hook) -> Answer:
         titled=hook.state.all_titles,
         lasting=can.lasting and not event.again,
     )
+    block, homes = find_block(brains, event.text, options)
     # Due where the session has none yet, or the lost answer to this very prompt had carried them.
     due = hook.state.titles_from in ("", event.id if event.again else "")
     titles = find_titles(hook, brains) if due and can.lasting else ""
@@ -95,15 +95,19 @@ def answer(hook: Hook) -> Answer:
         state.cards = note_given(homes, block, session, at=hook.now)
         note_offered(homes, block, session, at=hook.now)
         state.near = [
-            [shown_name(hit), f"{hit.confidence:.4f}"]
+            NearHit(shown_name(hit), f"{hit.confidence:.4f}")
             for hit in (*block.offered, *block.withheld)
             if hit.confidence >= NEAR
         ]
         _remember_served(state, asking, block)
-        texts = [(BLOCK, block.text), *state.take_titles(titles, event.id), (DRAFT, evidence)]
+        texts = [
+            (BLOCK, block.text),
+            *state.take_titles(titles, event.id, whole=is_whole(titles)),
+            (DRAFT, evidence),
+        ]
         state.drafts = state.drafts if event.part else []
         context = state.deliver(texts, can)
-        state.told = [event.id, context] if event.repeats else []
+        state.told = RepeatedAnswer(event.id, context) if event.repeats else None
         lines = state.tell_drafted(can)
     line = asking.tell() if asking is not None else ""
     if line and can.lines:
@@ -142,11 +146,11 @@ def _new_turn(hook: Hook, prompt: Event, missed: Missed) -> Iterator[SessionMemo
             yield None
             return
         state.prompt_unseen, state.late = True, 0
-        state.stopping, state.near, state.cards = [], [], []
+        state.stopping, state.near, state.cards = None, [], []
         if not event.part:
             state.spawned = []  # of calls that the user declined
         state.after = hook.journal.events.last_number()
-        state.waiting = [pair for pair in state.waiting if pair[0] in OUTLIVE_A_PROMPT]
+        state.waiting = [text for text in state.waiting if text.about in OUTLIVE_A_PROMPT]
         yield state
 
 
@@ -163,7 +167,7 @@ def _forget_unheard(hook: Hook, prompt: Event) -> None:
     A subagent's prompt is not journalled: ``prompt_unseen`` says that it was noted.
     """
     event, state = hook.event, hook.state
-    waits = any(about == BLOCK for about, _text in state.waiting)
+    waits = any(text.about == BLOCK for text in state.waiting)
     if not (waits or event.again) and hook.can.lasting:
         return
     noted = event.part and state.prompt_unseen
@@ -172,7 +176,7 @@ def _forget_unheard(hook: Hook, prompt: Event) -> None:
         noted = noted or (is_same and bool(one.id or abs(one.at - prompt.at) <= event.within))
     if noted and not event.again:
         return
-    unheard = {card for _root, card in state.cards} if waits or noted else set()
+    unheard = {given.card for given in state.cards} if waits or noted else set()
     for brain in hook.brains.members:
         cards = unheard if hook.can.lasting else None
         brain.hook_journal.forget_context(event.context_id, cards, opened=False)
@@ -207,7 +211,7 @@ def _answer_alone(
         if state is None:
             return NOTHING
         if hits:
-            state.cards = [["", hit.card.id] for hit in block.lessons]
+            state.cards = [GivenCard("", hit.card.id) for hit in block.lessons]
             _remember_served(state, asking, block)
             context = state.deliver([(BLOCK, block.text)], hook.can)
     if not hits:

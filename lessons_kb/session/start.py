@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.find.titles import is_whole
+from lessons_kb.ledger.session_memory import START
 from lessons_kb.ledger.withheld import read_withholding
 from lessons_kb.outcome.why import find_withheld_before
 from lessons_kb.session import prompt
 from lessons_kb.session.record_event import Missed, skip_record
-from lessons_kb.session.state import START, Answer, Hook
+from lessons_kb.session.state import Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.locations import state_home
@@ -35,7 +37,7 @@ def answer(hook: Hook) -> Answer:
     with hook.transaction() as state:
         record.note(state)
         state.unattended = event.unattended
-        context = state.deliver(state.take_titles(titles), hook.can)
+        context = state.deliver(state.take_titles(titles, whole=is_whole(titles)), hook.can)
         if not event.takes_context:  # the chat has them
             state.titles_from = state.titles_from or START
         if count and not state.offered:

@@ -9,6 +9,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.find.shared_server import read_card
 from lessons_kb.ledger.given import find_cards
+from lessons_kb.ledger.session_memory import BLOCK
 from lessons_kb.model import CONTRADICTED, DENIED, Card
 from lessons_kb.outcome.post_check import (
     check_answer,
@@ -21,7 +22,7 @@ from lessons_kb.outcome.post_check import (
 )
 from lessons_kb.session.draft_process import start_drafting
 from lessons_kb.session.record_event import find_answer, journal_events, read_missed
-from lessons_kb.session.state import BLOCK, NOTHING, Answer, Hook
+from lessons_kb.session.state import NOTHING, Answer, Hook
 from lessons_kb.store.journal import redact_event
 
 _JUDGE_SECONDS = 1.2
@@ -54,7 +55,7 @@ def _end_turn(hook: Hook) -> Answer:
             return NOTHING
         lines = state.tell_drafted(hook.can)
         # Lessons that still wait for an event were never before the model.
-        waits = any(about == BLOCK for about, _text in state.waiting)
+        waits = any(text.about == BLOCK for text in state.waiting)
         cards = [] if waits else state.cards
     look = "" if event.posted else hook.scope
     settle(brains, journal, event.session, folder=look)

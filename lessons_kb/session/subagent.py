@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from lessons_kb.find.titles import is_whole
+from lessons_kb.ledger.session_memory import lend_memory
 from lessons_kb.session import prompt
-from lessons_kb.session.state import NOTHING, Answer, Hook, lend_memory
+from lessons_kb.session.state import NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles
 
 
@@ -21,7 +23,7 @@ def answer(hook: Hook) -> Answer:
     if not event.part:
         return NOTHING
     with lend_memory(hook.journal, event.session) as state:
-        asked = next((pair for pair in state.spawned if pair[0] == event.tool), None)
+        asked = next((spawned for spawned in state.spawned if spawned.kind == event.tool), None)
         if asked is not None:
             state.spawned.remove(asked)
     if asked is not None and asked[1]:
@@ -31,4 +33,6 @@ def answer(hook: Hook) -> Answer:
     if not titles:
         return NOTHING
     with hook.transaction() as state:
-        return Answer(context=state.deliver(state.take_titles(titles), hook.can))
+        return Answer(
+            context=state.deliver(state.take_titles(titles, whole=is_whole(titles)), hook.can)
+        )

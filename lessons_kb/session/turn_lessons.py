@@ -26,11 +26,12 @@ from lessons_kb.ledger.given import (
     note_given,
     note_taken,
 )
+from lessons_kb.ledger.session_memory import GivenCard, SessionMemory, lend_memory
 from lessons_kb.ledger.withheld import is_withheld, read_withholding
 from lessons_kb.model import DONE, OPENED, RULE, SERVED, Card, Event, Hit, Preflight, Query
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
-from lessons_kb.session.state import Hook, SessionMemory, lend_memory
+from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_inside
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.analyzer import analyze, find_names, get_share
@@ -72,7 +73,7 @@ def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> li
     found: list[Found] = []
     for place, (brain, hit, at_prompt) in enumerate(_search(brains, text, hook.state)):
         card, first = hit.card, place == 0
-        if card.checklist != (card.title,) or card.why:
+        if not card.is_title_only:
             own = names & find_names(_read(brain, card))
             nats = _weigh_names(brain, own)
             # The text is looked at once more only for what is about to be given.
@@ -106,7 +107,7 @@ def _search(brains: Brains, text: str, state: SessionMemory) -> Iterator[tuple[B
         return
     if not all(brain.ensure_indexed() for brain in brains.members):
         return  # a hook does not wait for a whole index
-    near = {name: float(confidence) for name, confidence in state.near}
+    near = {hit.name: float(hit.confidence) for hit in state.near}
     for brain, hit in find_lessons(brains, Query(text=text, limit=_LOOKED_AT + len(state.cards))):
         if hit.passed:
             yield brain, hit, near.get(shown_name(hit), 0.0)
@@ -151,7 +152,7 @@ def read_limits(brains: Brains) -> LessonLimits:
 
 def give(
     hook: Hook, limits: LessonLimits, found: Collection[Found], *, counted: bool = True
-) -> tuple[Preflight, list[list[str]]]:
+) -> tuple[Preflight, list[GivenCard]]:
     """Return the block of some cards, and [root, card id] of each; the journal notes them.
 
     Those that the session has in its context are left out. Unless it is ``counted``, the block
@@ -221,7 +222,7 @@ def remind(brain: Brain, card: Card, directory: str, *, done: Container[str] = (
         title = f"{title[:-5]}…"
     text = head = f"Before this, once more: “{title}” ({place})"
     for item in card.checklist:
-        if item in done or item == card.title:
+        if item in done:
             continue
         line = f"\n- [ ] {defang_line(item)}"
         while text is head and estimate_tokens(text + line) > _MAX_TOKENS and len(line) > _LEAST:
@@ -312,7 +313,7 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
             )
         journal.outcomes.note(session, card.id, OPENED, at=at)
         note_taken(brain, session, card.id, at=at)
-        state.note_given([[brain.root, card.id]])
+        state.note_given([GivenCard(brain.root, card.id)])
 
 
 def open_for(session: str, brains: Brains, found: Found, *, asked_by: str) -> None:

@@ -17,12 +17,12 @@ from typing import Any
 from urllib.parse import quote
 
 from lessons_kb.errors import IndexBroken, StorageError
-from lessons_kb.model import RULE, Card, Finding, Pattern, as_data
+from lessons_kb.model import NO_GATE, RULE, Card, Finding, Pattern, as_data
 from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, get_hints, match_globs
 
-FORMAT = 17
+FORMAT = 19
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
@@ -42,6 +42,7 @@ CREATE TABLE titles (
 );
 CREATE INDEX titles_by_use ON titles (occurrences DESC, seen DESC, path);
 CREATE INDEX titles_by_project ON titles (project);
+CREATE TABLE gates (number INTEGER PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE detectors (
   number INTEGER NOT NULL, place INTEGER NOT NULL, size INTEGER NOT NULL, pattern TEXT NOT NULL,
   globs TEXT NOT NULL,
@@ -85,8 +86,9 @@ class CatalogueEntry:
     """``card.paths`` compiled."""
     detectors: tuple[Detector, ...] = ()
     """Those of ``card.detect``; none of a card that is not active."""
-    terms: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Field → its terms in order, for the engine; the catalogue does not keep them."""
+    terms: Mapping[str, str] = field(default_factory=dict)
+    """Field → its terms in order, each between two blanks, for the engine; the catalogue does not
+    keep them."""
     findings: tuple[Finding, ...] = ()
     background: float | None = None
     """How readily prompts about other things draw the card; None for a file that is none."""
@@ -116,6 +118,8 @@ class State:
     """How many usable files of each sort there are; ``Catalogue.commit`` counts."""
     detectors: int = 0
     """How many patterns there are, counted likewise."""
+    gates: int = 0
+    """How many cards have a gate that may hold a call, counted likewise."""
 
 
 class Catalogue:
@@ -200,11 +204,12 @@ class Catalogue:
                     marks = ", ".join("?" * len(rows[0]))
                     insert = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"  # noqa: S608
                     self._db.executemany(insert, rows)
-            (cards, notes, detectors) = self._db.execute(
+            (cards, notes, detectors, gates) = self._db.execute(
                 "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0),"
-                " (SELECT count(*) FROM detectors) FROM docs WHERE card IS NOT NULL"
+                " (SELECT count(*) FROM detectors), (SELECT count(*) FROM gates)"
+                " FROM docs WHERE card IS NOT NULL"
             ).fetchone()
-            state = replace(state, cards=cards, notes=notes, detectors=detectors)
+            state = replace(state, cards=cards, notes=notes, detectors=detectors, gates=gates)
             names = [one.name for one in fields(State) if one.name != "manifest"]
             head = {name: getattr(state, name) for name in names}
             text = f"{json.dumps(head)}\n{_text(state.manifest)}"
@@ -234,11 +239,6 @@ class Catalogue:
         rows = self._db.execute("SELECT number, path, digest FROM docs WHERE card IS NOT NULL")
         return list(rows)
 
-    def last_number(self) -> int:
-        """Return the number furthest from 0 without its sign; 0 where nothing is catalogued."""
-        sql = "SELECT max(number), min(number) FROM docs"
-        return max(abs(int(number or 0)) for number in self._db.execute(sql).fetchone())
-
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
         """Return the cards of these numbers; unknown numbers and unusable files are left out."""
         return {
@@ -258,7 +258,10 @@ class Catalogue:
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return the numbers of files that guard any of ``paths``, each with those it guards."""
-        sql = "SELECT number, globs FROM card_globs WHERE instr(?, hint)"
+        sql = (
+            "SELECT number, globs FROM card_globs JOIN docs USING (number) WHERE instr(?, hint)"
+            " ORDER BY path"
+        )
         found = {}
         for number, text in self._db.execute(sql, (_text("\n".join(paths)),)):
             globs = json.loads(text)
@@ -267,8 +270,11 @@ class Catalogue:
         return found
 
     def detectors(self, *, most: int) -> list[tuple[int, Detector]]:
-        """Return (number of the file, pattern) of the oldest patterns, up to ``most`` in size."""
-        sql = "SELECT number, size, pattern, globs FROM detectors ORDER BY number, place"
+        """Return (number of the file, pattern), first by path, up to ``most`` in size."""
+        sql = (
+            "SELECT number, size, pattern, globs FROM detectors JOIN docs USING (number)"
+            " ORDER BY path, place"
+        )
         found, left = [], most
         for number, size, pattern, globs in self._db.execute(sql):
             left -= size
@@ -278,6 +284,13 @@ class Catalogue:
             one = Detector(pattern=_pattern_from(json.loads(pattern)), globs=compiled, size=size)
             found.append((number, one))
         return found
+
+    def gated_cards(self) -> list[Card]:
+        """Return the cards that have a gate, by path."""
+        rows = self._db.execute(
+            "SELECT * FROM docs WHERE number IN (SELECT number FROM gates) ORDER BY path"
+        )
+        return [card_from_json(row[1], row[4]) for row in rows]
 
     def all_cards(self) -> list[Card]:
         """Return every usable file, notes included, by path."""
@@ -312,6 +325,14 @@ class Catalogue:
         rows = self._db.execute("SELECT * FROM docs WHERE findings != '[]' ORDER BY path")
         return [Finding(**data) for row in rows for data in json.loads(row[5])]
 
+    def numbers_titled(self, title_key: str) -> list[int]:
+        """Return the numbers of cards with this normalised title, by path."""
+        rows = self._db.execute(
+            "SELECT number FROM docs WHERE title_key = ? AND title_key != '' ORDER BY path",
+            (title_key,),
+        )
+        return [number for (number,) in rows]
+
     def paths_titled(self, title_key: str) -> list[str]:
         """Return the paths of cards with this normalised title, sorted."""
         rows = self._db.execute(
@@ -321,7 +342,7 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
-_OF_FILES = ("docs", "titles", "card_globs", "detectors")
+_OF_FILES = ("docs", "titles", "card_globs", "detectors", "gates")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
 
@@ -389,6 +410,8 @@ def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tu
         if card and number > 0 and card.is_injectable and card.source != RULE:
             use = card.occurrences, card.last_seen or card.created or ""
             rows["titles"].append((number, one.path, card.title, card.project or "", *use))
+        if card and card.is_injectable and card.gate != NO_GATE:
+            rows["gates"].append((number,))
         globs = json.dumps(one.globs)
         rows["card_globs"] += [(number, _text(hint), globs) for hint in get_hints(one.globs)]
         for place, d in enumerate(one.detectors):

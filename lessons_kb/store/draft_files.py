@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import TypedDict, cast
 
-from lessons_kb.errors import StorageError
+from lessons_kb.errors import InputError, StorageError
 from lessons_kb.store.files import (
     TEMP_PREFIX,
     exchange,
@@ -28,11 +29,14 @@ from lessons_kb.store.locks import locked
 from lessons_kb.store.private_files import make_private, write_private
 from lessons_kb.store.scan import signature
 from lessons_kb.store.state_folder import state_dir
-from lessons_kb.store.trash import put_aside
+from lessons_kb.store.trash import adopt_leftovers, put_aside
 from lessons_kb.text.redact import redact_data
+from lessons_kb.text.times import read_time
 
 _FOLDER = "drafts"
 _TEXT, _FACTS = ".md", ".json"
+MAX_DRAFT_BYTES = 200_000
+"""Of a text that is written; what another program left there may be larger and is read."""
 _MAX_BYTES = 1_000_000
 _KEPT_SECONDS = 400 * 86_400
 """How long a settled draft is remembered: longer than the journal keeps its events."""
@@ -73,9 +77,27 @@ class DraftFacts(TypedDict, total=False):
     """When it stopped being open; missing until then."""
 
 
+_NUMBER = (int, float)
+_FACT_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    "kind": str,
+    "key": str,
+    "ids": list,
+    "at": _NUMBER,
+    "seen": int,
+    "state": str,
+    "digest": str,
+    "card": str,
+    "fix": str,
+    "place": int,
+    "by": str,
+    "settled": _NUMBER,
+}
+
+
 class DraftFolder:
-    """The drafts of the brain at ``root``; writing raises StorageError, and what cannot be read is
-    None.
+    """The drafts of the brain at ``root``.
+
+    Writing raises StorageError, and InputError for a text larger than MAX_DRAFT_BYTES.
     """
 
     def __init__(self, root: str) -> None:
@@ -89,12 +111,24 @@ class DraftFolder:
         return locked(self._folder)
 
     def path(self, name: str) -> str:
-        """Return the path of a draft's Markdown file."""
-        return os.path.join(self._folder, name + _TEXT)
+        """Return the path of a draft's Markdown file.
+
+        A file with another ending that somebody put into the folder is a draft of its full name.
+        """
+        markdown = os.path.join(self._folder, name + _TEXT)
+        other = os.path.join(self._folder, name)
+        is_other = bool(name) and not os.path.lexists(markdown) and os.path.lexists(other)
+        return other if is_other else markdown
 
     def ids(self) -> list[str]:
-        """Return the ids of the drafts that have a text, in order, without reading any."""
-        return sorted(self._list(_TEXT))
+        """Return the id of each file in the folder that is a draft, in order, without reading any.
+
+        All are, but for our facts and for the temporary files of a write that is under way.
+        """
+        names = list_folder(self._folder)
+        texts = [name for name in names if not name.startswith(TEMP_PREFIX)]
+        texts = [name for name in texts if not name.endswith(_FACTS)]
+        return sorted({name.removesuffix(_TEXT) for name in texts})
 
     def facts(self) -> dict[str, DraftFacts]:
         """Return what is known of each draft, settled ones included, by id in order.
@@ -111,17 +145,45 @@ class DraftFolder:
         return {name: facts for name, (_stamp, facts) in known.items() if facts is not None}
 
     def facts_of(self, name: str) -> DraftFacts | None:
-        """Return what is known of one draft, None when nothing is."""
-        path = os.path.join(self._folder, name + _FACTS)
-        return cast(DraftFacts | None, read_json(path, limit=_MAX_BYTES) or None)
+        """Return what is known of one draft, None when nothing is.
+
+        A field of another type than it should have is left out, as if it were missing.
+        """
+        noted = read_json(os.path.join(self._folder, name + _FACTS), limit=_MAX_BYTES)
+        if not noted:
+            return None
+        usual: DraftFacts = {"kind": "", "key": "", "ids": [], "at": 0.0, "seen": 1}
+        facts: dict[str, object] = {**usual}
+        for field, kinds in _FACT_TYPES.items():
+            value = noted.get(field)
+            if isinstance(value, kinds):
+                facts[field] = read_time(value) if kinds == _NUMBER else value
+        facts["ids"] = [one for one in cast(list[object], facts["ids"]) if isinstance(one, str)]
+        return cast(DraftFacts, facts)
 
     def read(self, name: str) -> str | None:
-        """Return the text of a draft, None when there is no such file."""
-        data = self._read(name + _TEXT)
-        return None if data is None else data.decode("utf-8", "replace")
+        """Return the text of a draft, None when there is no such file or it cannot be read."""
+        try:
+            return self.read_text(name)
+        except (OSError, StorageError):
+            return None
+
+    def read_text(self, name: str) -> str:
+        """Return the text of a draft; OSError or StorageError says why it cannot be read."""
+        path = self.path(name)
+        data = read_regular(path, limit=_MAX_BYTES, name=os.path.basename(path))
+        return data.decode("utf-8", "replace")
+
+    def written_at(self, name: str) -> float:
+        """Return when a draft's file was last written; 0 if it is not there."""
+        try:
+            return os.lstat(self.path(name)).st_mtime
+        except OSError:
+            return 0.0
 
     def write(self, name: str, text: str, facts: DraftFacts, *, over: str | None = None) -> None:
         """Write a draft, new or anew: what stands there goes to the trash unless it is ``over``."""
+        check_draft_size(text)
         make_private(self._folder)
         full = self.path(name)
         with storage_errors(full):
@@ -142,14 +204,17 @@ class DraftFolder:
     def settle(self, name: str, facts: DraftFacts, *, now: float, over: str | None = None) -> None:
         """Remove the text of a draft and remember what became of it; forget what is very old.
 
-        A text that is not ``over``, and one that is saved late, goes to the trash.
+        A text that is not ``over``, and one that is saved late, goes to the trash. So does what a
+        killed process left in the folder.
         """
         self.note(name, {**facts, "settled": now})
         temp = os.path.join(self._folder, TEMP_PREFIX + os.urandom(8).hex())
-        with storage_errors(self.path(name)), contextlib.suppress(FileNotFoundError):
-            os.rename(self.path(name), temp)
+        path = self.path(name)
+        with storage_errors(path), contextlib.suppress(FileNotFoundError):
+            os.rename(path, temp)
             why = f"its draft was {facts.get('state', 'reviewed')}"
             self._put_aside(name, temp, over, why=why)
+        adopt_leftovers(self._root, self._folder, called="lessons")
         for old in set(self._list(_FACTS)) - set(self.ids()):
             path = os.path.join(self._folder, old + _FACTS)
             with contextlib.suppress(OSError):
@@ -171,3 +236,9 @@ class DraftFolder:
             return read_regular(os.path.join(self._folder, name), limit=_MAX_BYTES, name=name)
         except (OSError, StorageError):
             return None
+
+
+def check_draft_size(text: str) -> None:
+    """Raise InputError if a text is too large for a draft."""
+    if len(text.encode("utf-8", "replace")) > MAX_DRAFT_BYTES:
+        raise InputError(f"a draft has at most {MAX_DRAFT_BYTES:,} bytes; shorten it")

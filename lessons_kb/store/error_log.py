@@ -8,6 +8,7 @@ import time
 from dataclasses import dataclass
 
 from lessons_kb.errors import LessonsError, StorageError
+from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.store.files import open_regular, write_unsynced
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.private_files import make_private, write_private
@@ -62,3 +63,16 @@ def read_troubles(limit: int = 20) -> list[Trouble]:
     except (OSError, StorageError):
         return []
     return [Trouble(*line.split("\t", 3)) for line in lines if line.count("\t") > 2][-limit:]  # noqa: PLR2004
+
+
+LATE_DAYS = 7
+
+
+def find_late() -> list[Trouble]:
+    """Return the events of the last seven days whose answers came late, oldest first.
+
+    The hook client counts them in the log, of which only the newest lines are kept.
+    """
+    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - LATE_DAYS * 86_400))
+    troubles = read_troubles(MAX_LOG_BYTES)
+    return [one for one in troubles if one.message.startswith(LATE_MARK) and one.at >= since]

@@ -12,7 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.errors import StorageError
-from lessons_kb.store.files import read_json, read_regular, replace_whole, shown, storage_errors
+from lessons_kb.store.files import (
+    list_folder,
+    read_json,
+    read_regular,
+    replace_whole,
+    shown,
+    storage_errors,
+)
 from lessons_kb.store.identity import brain_key
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.locks import locked
@@ -33,6 +40,10 @@ _ORIGINAL = "original"
 
 
 _BACKUP = "backup-"
+
+
+_INSTALLS = "installs"
+"""In the state folder: a folder for each file of another program that we changed."""
 
 
 def read_settings_file(path: str) -> bytes | None:
@@ -169,5 +180,16 @@ def forget_change(path: str) -> None:
             os.unlink(os.path.join(_folder(path), name))
 
 
+def list_changed() -> list[str]:
+    """Return the files that we changed and that are still there, by path."""
+    installs = os.path.join(state_home(), _INSTALLS)
+    records = [
+        read_json(os.path.join(installs, name, _RECORD), limit=MAX_BYTES)
+        for name in list_folder(installs)
+    ]
+    paths = [str(record.get("path", "")) for record in records]
+    return sorted(path for path in paths if os.path.exists(path))
+
+
 def _folder(path: str) -> str:
-    return os.path.join(state_home(), "installs", brain_key(path))
+    return os.path.join(state_home(), _INSTALLS, brain_key(path))

@@ -152,6 +152,12 @@ class Events(_Table):
             found.append((int(number), Event(**row)))
         return found
 
+    def last_calls(self) -> dict[str, float]:
+        """Return each agent that sent events, and the time of its last one."""
+        return dict(
+            self._db.run("SELECT agent, max(at) FROM events WHERE agent != '' GROUP BY agent")
+        )
+
     def last_number(self) -> int:
         """Return the number of the event written last, 0 when there is none."""
         return int(self._db.value("SELECT max(number) FROM events") or 0)
@@ -402,6 +408,9 @@ OFFER = "offer"
 GIVEN = "given"
 """How a session came by a card, unless it has it OPENED: in a block."""
 SESSION_STATE = "hook"
+TITLE, TITLES = "title", "titles"
+"""How what a session was shown begins of a card of which the title was given before a change, with
+brain, card and file behind it, and of a file whose cards were named, with the file."""
 """The ``part`` under which the table of guards' states keeps a session's memory, as JSON."""
 _DAY_SECONDS = 86_400
 _PRUNED_AT_ONCE = 5_000

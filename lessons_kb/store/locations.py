@@ -168,6 +168,11 @@ def state_home() -> str:
     return state
 
 
+def is_state_home_named() -> bool:
+    """Return whether a variable of ours names the state folder."""
+    return bool(os.environ.get(STATE_HOME_VARIABLE))
+
+
 def user_settings_path() -> str:
     """Return the path of the user's own settings, which need not exist."""
     return os.path.join(_user_dir("config"), USER_SETTINGS_NAME)

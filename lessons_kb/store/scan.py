@@ -25,6 +25,8 @@ SUFFIXES = (".md", ".markdown")
 IGNORE_NAME = ".lessonsignore"
 _SETTINGS_FILES = (CONFIG_NAME, IGNORE_NAME)
 _BY_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_DIRECTORY")
+_WRITTEN_NS = re.compile(r"[0-9]{1,20}")
+"""What a signature begins with."""
 _HEADER_BYTES = 4_096
 _OCCURRENCES = re.compile(rb"^occurrences:[ \t]*[\"']?([0-9]{1,6})", re.MULTILINE)
 _DATES = re.compile(rb"^(?:created|last-seen|date):[ \t]*[\"']?([0-9-]{10})", re.MULTILINE)
@@ -91,6 +93,20 @@ def parse_manifest(manifest: str) -> dict[str, str]:
 def count_files(manifest: str) -> int:
     """Return how many files a manifest names."""
     return (manifest.count("\n") + 1 - len(_SETTINGS_FILES)) // 2
+
+
+@lru_cache(maxsize=8)
+def find_newest(manifest: str) -> tuple[str, float]:
+    """Return the file of a manifest that changed last, and when, in seconds since the epoch.
+
+    ("", 0.0) for a manifest without files.
+    """
+    newest, changed_ns = "", 0
+    for path, signed in parse_manifest(manifest).items():
+        written = _WRITTEN_NS.match(signed)
+        if written and int(written[0]) > changed_ns:
+            newest, changed_ns = path, int(written[0])
+    return newest, changed_ns / 1e9
 
 
 def format_manifest(files: dict[str, str], *, like: str) -> str:

@@ -8,6 +8,7 @@ import time
 import zlib
 
 from lessons_kb.errors import StorageError
+from lessons_kb.hook_gates import silence_path
 from lessons_kb.store.files import open_regular, write_unsynced
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.private_files import make_private, write_private
@@ -50,27 +51,26 @@ def silence_sessions(agent: str, project: str) -> None:
 
     An agent goes on with the hooks that it read when it started.
     """
-    path = _session_file(f"silenced {agent}")
-    write_private(path, os.fsencode(project))
+    write_private(silence_path(state_home(), agent), os.fsencode(project))
 
 
 def end_silence(agent: str) -> None:
     """Let the sessions of an agent that was set up again be heard."""
     with contextlib.suppress(OSError):
-        os.unlink(_session_file(f"silenced {agent}"))
+        os.unlink(silence_path(state_home(), agent))
 
 
 def is_taken_out(agent: str) -> bool:
     """Tell whether an agent's hooks were taken out of all projects, and not set up again."""
     with contextlib.suppress(OSError):
-        return os.stat(_session_file(f"silenced {agent}")).st_size == 0
+        return os.stat(silence_path(state_home(), agent)).st_size == 0
     return False
 
 
 def is_silenced(agent: str, session: str, directory: str) -> bool:
     """Tell whether an agent's hooks were taken out since the session's first event."""
     try:
-        with open_regular(_session_file(f"silenced {agent}")) as file:
+        with open_regular(silence_path(state_home(), agent)) as file:
             since, project = os.fstat(file.fileno()).st_mtime_ns, os.fsdecode(file.read())
         begun = os.stat(_session_file(session)).st_mtime_ns
     except (OSError, StorageError):

@@ -212,11 +212,13 @@ def sweep(root: str) -> bool:
     return not names or names[-1] < f"{young:020d}"
 
 
-def adopt_leftovers(root: str, folder: str) -> None:
+def adopt_leftovers(root: str, folder: str, *, called: str | None = None) -> None:
     """Move temporary files that a killed process left in ``folder`` to the trash.
 
-    Only those older than a day; one of them may hold what another program saved.
+    Only those older than a day; one of them may hold what another program saved. ``called`` is the
+    folder of the brain into which they can be restored, if ``folder`` is not in the brain.
     """
+    place = relative(root, folder) if called is None else called
     limit = time.time() - _LEFTOVER_SECONDS
     for name in list_folder(folder):
         if not name.startswith(TEMP_PREFIX):
@@ -230,7 +232,7 @@ def adopt_leftovers(root: str, folder: str) -> None:
                 os.unlink(full)  # the same file has its proper name as well
             else:
                 left = name.removeprefix(TEMP_PREFIX)
-                path = relative(root, os.path.join(folder, f"recovered-{left}.md"))
+                path = os.path.normpath(os.path.join(place, f"recovered-{left}.md"))
                 put_aside(root, path, full, expected=None, why="left by an interrupted save")
 
 

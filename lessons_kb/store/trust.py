@@ -17,6 +17,7 @@ from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.store.catalogue import FORMAT
 from lessons_kb.store.files import read_regular
+from lessons_kb.store.gate_files import remove_gate_files
 from lessons_kb.store.identity import (
     Identity,
     brain_key,
@@ -30,7 +31,12 @@ from lessons_kb.store.identity import (
     write_mark,
     write_record_of,
 )
-from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, cache_home, user_brain
+from lessons_kb.store.locations import (
+    CACHE_NAME,
+    CONFIG_NAME,
+    cache_home,
+    user_brain,
+)
 from lessons_kb.store.locks import locked
 from lessons_kb.store.private_files import make_private
 
@@ -161,6 +167,7 @@ def revoke(root: str) -> None:
     real = os.path.realpath(root)
     record = read_record(real) or _new_record(real)
     write_record_of(identify(real).key, {**record, "trusted": False, "made": False, "config": None})
+    remove_gate_files()  # those of brains that are still trusted come back with their next refresh
 
 
 def cache_dir(root: str) -> str:

@@ -71,11 +71,28 @@ def analyze(text: str) -> list[str]:
     South-East Asia: character bigrams of each run, a run of one character as it is; a Hangul
     run also its first character, where a noun of one syllable stands before its particle.
     """
+    return analyze_joined(text).split()
+
+
+def analyze_joined(text: str) -> str:
+    """Return the index terms of a text as `analyze` does, in one text with blanks between them."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         for mark in _MARKS:
             text = text.replace(mark, " ")
-    return list(chain.from_iterable(map(_TERMS.__getitem__, re.findall(_COMPOUND, text))))
+    return " ".join(filter(None, map(_CHUNKS.__getitem__, _split_at_spaces(text))))
+
+
+def _split_at_spaces(text: str) -> list[str]:
+    """Return the chunks of a text between ASCII white space, across which no compound reaches.
+
+    Other white space is a letter to the pattern of compounds.
+    """
+    if text.isascii():
+        return text.split()
+    for space in "\n\t\r":
+        text = text.replace(space, " ")
+    return text.split(" ")
 
 
 def find_neighbours(text: str) -> list[tuple[str, str]]:
@@ -121,6 +138,27 @@ class _Terms(dict[str, tuple[str, ...]]):
 
 
 _TERMS = _Terms()
+
+
+class _Chunks(dict[str, str]):
+    """Chunk of a text without white space → its terms with blanks between them.
+
+    To look a chunk up, its comma included, takes a tenth of the time of finding its compounds.
+    """
+
+    _SIZE = 50_000
+
+    def __missing__(self, chunk: str) -> str:
+        compounds = re.findall(_COMPOUND, chunk)
+        terms = " ".join(chain.from_iterable(map(_TERMS.__getitem__, compounds)))
+        if len(chunk) <= MAX_WORD:
+            if len(self) >= self._SIZE:
+                self.clear()
+            self[chunk] = terms
+        return terms
+
+
+_CHUNKS = _Chunks()
 
 
 def _terms_of(piece: str) -> list[str]:

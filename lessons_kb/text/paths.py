@@ -127,6 +127,12 @@ def has_drive(name: str) -> bool:
     return name[1:2] == ":" and name[2:3] in ("/", "\\") and name[0].isascii() and name[0].isalpha()
 
 
+def is_absolute(name: str) -> bool:
+    """Return whether a path begins with a folder of the system, such as ``/home``."""
+    first = name[1:].partition("/")[0]
+    return name.startswith("/") and "/" in name[1:] and first in _SYSTEM_ROOTS
+
+
 def _is_path(name: str) -> bool:
     if any(map(name.count, _NEVER_IN_PATHS)) or not any(map(str.isalpha, name)):
         return False

@@ -1,4 +1,4 @@
-"""Regular expressions in linear time: RE2's, and gitignore globs as pathspec writes them for it."""
+"""Regular expressions in linear time: RE2's, and gitignore globs written for it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any, cast
 import re2
 
 from lessons_kb.errors import InputError
+from lessons_kb.text.gitignore import translate, trim_line
 
 _SYNTAX = "https://github.com/google/re2/wiki/Syntax"
 
@@ -130,8 +131,6 @@ MAX_PATH = 4096
 
 _LONE = {code: 0xF0000 + code for code in range(0xD800, 0xE000)}
 """Bytes of a path that are no UTF-8, which RE2 would refuse, as characters that nobody uses."""
-_BELOW = "ps_d"
-"""Name of pathspec's group that is set where a path lies below what the glob names."""
 
 
 Globs = tuple[tuple[str, bool], ...]
@@ -145,27 +144,27 @@ def compile_globs(patterns: Iterable[str]) -> Globs:
     leading ``./`` for nothing, as card authors expect. A source may begin with a comment group
     that holds a text every matching path contains. Raises InputError naming a bad glob.
     """
-    from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
-
     compiled: list[tuple[str, bool]] = []
-    for pattern in patterns:
+    for line in patterns:
+        pattern = trim_line(line)
         if not pattern.strip() or pattern.startswith("#") or pattern.strip() == "/":
             continue
         fix = f"{pattern[:80]!r} is not a gitignore glob; write one such as src/**/*.py"
         if len(pattern) > MAX_GLOB:
             raise InputError(fix)
-        for alternative in _expand_braces(pattern, fix):
-            try:
-                regex, include = GitIgnoreSpecPattern.pattern_to_regex(alternative)
-                # git: no class holds a slash; pathspec: [!a] does. A hyphen there is still itself.
-                source = _hint(alternative) + re.sub(
-                    r"\[\^(?!/\])(-?)", lambda one: "[^/\\-" if one[1] else "[^/", regex or ""
-                )
-                _compile_glob(source)
-            except (ValueError, InputError):
-                include = None
-            if include is None:
+        include = not pattern.startswith("!")
+        plain = pattern.removeprefix("!").removeprefix("./")
+        for alternative in expand_braces(plain, fix):
+            if not alternative.strip("/"):
                 raise InputError(fix)
+            try:
+                regex = translate(alternative)
+                # Below a folder that a glob names everything matches.
+                end = "/" if regex.folders_only else "(?:/|$)"
+                source = f"{_hint(alternative)}^{regex.source}{end}"
+                _compile_glob(source)
+            except InputError:
+                raise InputError(fix) from None
             compiled.append((source, include))
     return tuple(compiled)
 
@@ -173,20 +172,34 @@ def compile_globs(patterns: Iterable[str]) -> Globs:
 def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
     """Return whether a relative POSIX path matches; a folder's path ends with a slash.
 
-    The last glob that names the path itself decides, else the last that names a folder above.
+    As in git, the last glob that names a path decides, and nothing below a folder that matches
+    can be taken back.
     """
     if len(path) > MAX_PATH:
         return False
     path = path.removeprefix("./")
     plain = path.translate(_LONE)
-    above: bool | None = None
+    near = [(source, include) for source, include in compiled if _hint_of(source) in path]
+    if all(include for _source, include in near):
+        return any(_compile_glob(source).search(plain) for source, _include in near)
+    return any(_decide(near, part) for part in _folders_and_path(plain))
+
+
+def _folders_and_path(path: str) -> Iterator[str]:
+    """Yield each folder above a path, the outermost first, and then the path."""
+    end = path.find("/") + 1
+    while end and end < len(path):
+        yield path[:end]
+        end = path.find("/", end) + 1
+    yield path
+
+
+def _decide(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
+    """Return whether the last glob that names this very path includes it."""
     for source, include in reversed(compiled):
-        found = _compile_glob(source).search(plain) if _hint_of(source) in path else None
-        place = found.re.groupindex.get(_BELOW) if found else None
-        if found and (place is None or not 0 < found.end(place) < len(path)):
+        if _compile_glob(source).fullmatch(path):
             return include
-        above = include if found and above is None else above
-    return bool(above)
+    return False
 
 
 def get_hints(compiled: Iterable[tuple[str, bool]]) -> tuple[str, ...]:
@@ -207,27 +220,33 @@ def _compile_glob(source: str) -> Any:
     return compile_regex(source[start:].translate(_LONE), max_memory=_MAX_MEMORY)
 
 
-def _expand_braces(pattern: str, fix: str) -> Iterator[str]:
-    sign = "!" if pattern.startswith("!") else ""
-    waiting = [sign + pattern.removeprefix("!").removeprefix("./")]
+_BRACES = re.compile(r"(?<!\\)\{([^{}]*,[^{}]*)\}")
+
+
+def expand_braces(pattern: str, fix: str = "") -> Iterator[str]:
+    """Yield the patterns that one with ``{a,b}`` stands for, the first choice first.
+
+    Raises InputError with ``fix`` where there are more than MAX_ALTERNATIVES.
+    """
+    waiting = [pattern]
     for _ in range(MAX_ALTERNATIVES):
         if not waiting:
             return
         first = waiting.pop()
-        found = re.search(r"(?<!\\)\{([^{}]*,[^{}]*)\}", first)
-        if found is None:
+        braces = _BRACES.search(first)
+        if braces is None:
             yield first
             continue
-        head, tail = first[: found.start()], first[found.end() :]
-        waiting += [f"{head}{choice}{tail}" for choice in reversed(found[1].split(","))]
+        head, tail = first[: braces.start()], first[braces.end() :]
+        waiting += [f"{head}{choice}{tail}" for choice in reversed(braces[1].split(","))]
     if waiting:
         raise InputError(fix)
 
 
 def _hint(pattern: str) -> str:
     """Return the longest text between wildcards as a comment: compiling it is what costs time."""
-    segments = pattern.removeprefix("!").rstrip().split("/")
-    plain = [segment for segment in segments if not set(segment) & set("[]\\()")]
+    before_class = pattern.partition("[")[0]
+    plain = [part for part in before_class.rstrip().split("/") if not set(part) & set("]\\()")]
     texts = [text for segment in plain for text in re.split(r"[*?]+", segment)]
     longest = max(reversed(texts), key=len, default="")
     return f"(?#{longest})" if longest else ""

@@ -287,6 +287,14 @@ def counted(number: int, noun: str, plural: str = "") -> str:
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
+def ago(seconds: float) -> str:
+    """Return such as ``3 min ago``: the largest unit that is at least one, or ``now``."""
+    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= size:
+            return f"{int(seconds // size)} {unit} ago"
+    return "now"
+
+
 _UNSEEN = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 
 

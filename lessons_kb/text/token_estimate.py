@@ -49,8 +49,8 @@ def estimate_tokens(text: str) -> int:
         for line in _RULED:
             text = text.replace(line * 4, line)
         wide = Counter("".join(re.findall(r"[^\x00-\x7f]+", text)))
-        weights = [_WEIGHTS[bisect_left(_LASTS, ord(char))][1] * n for char, n in wide.items()]
-        count += round(sum(weights) + 0.5)
+        weight = sum(_WEIGHTS[bisect_left(_LASTS, ord(char))][1] * n for char, n in wide.items())
+        count += round(weight + 0.5)
     return max(count, 1) if text else 0
 
 

@@ -288,7 +288,7 @@ def find_end(budget: tuple[str, float], done: Sequence[Result]) -> str:
     if not any(one.hooks for one in worked):
         return (
             "the agent called no hook of ours, so no arm differs; connect it with "
-            "`lessons install AGENT --user`, or have the command load our hooks"
+            "`lessons install AGENT --scope user`, or have the command load our hooks"
         )
     what, limit = budget
     known = [spent for one in done if (spent := getattr(one, what)) is not None]

@@ -20,7 +20,7 @@ from lessons_kb.collection.drafts import Draft, Drafts
 from lessons_kb.data import read_lines
 from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.find.block import preflight
+from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.detection import find_in_tree, list_tree
 from lessons_kb.mining.draft_text import (
     EVIDENCE,
@@ -376,7 +376,7 @@ def _find_reached(brains: Brains, texts: Mapping[str, str]) -> dict[str, set[str
 
 
 def _find_given(brains: Brains, prompt: str, *, sure: bool = False) -> set[str]:
-    block = preflight(brains, prompt, context=False, fresh=False, remember=False)
+    block = preflight(brains, prompt, RetrievalOptions(context=False), fresh=False, remember=False)
     return {hit.card.id for hit in (*block.lessons, *(() if sure else block.offered))}
 
 

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from lessons_kb import Brain
-from tests.agents.conftest import record_failure
 from tests.kit import read_troubles
+from tests.sessions import record_failure
 
 PROMPT = "Add a telegram command that restarts the service"
 ITEM = "Reject every chat id"

@@ -2,8 +2,8 @@ import sys
 
 import pytest
 
-from benchmarks import clock
-from benchmarks.clock import Command
+from benchmarks.speed import clock
+from benchmarks.speed.clock import Command
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="posix_spawn and wait4")
 

@@ -2,10 +2,18 @@
 
 import pytest
 
-from benchmarks import __main__, detect, linter_fixes
+from benchmarks import __main__
 from benchmarks.data import DataError
-from benchmarks.documented_pairs import read_documented
-from benchmarks.linter_fixes import File, Project, apply_edits, find_data, part_of, pick_sites
+from benchmarks.judgement import detect, linter_fixes
+from benchmarks.judgement.documented_pairs import read_documented
+from benchmarks.judgement.linter_fixes import (
+    File,
+    Project,
+    apply_edits,
+    find_data,
+    part_of,
+    pick_sites,
+)
 from tests.kit import write
 
 BAD = "def f(x):\n    return run(\n        x,\n        shell=True,\n    )\n"

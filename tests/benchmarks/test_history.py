@@ -2,7 +2,16 @@
 
 import pytest
 
-from benchmarks.history import CORRECTS, MEANT, NATURES, SUBJECTS, WITHOUT, judge, play, play_sixty
+from benchmarks.judgement.history import (
+    CORRECTS,
+    MEANT,
+    NATURES,
+    SUBJECTS,
+    WITHOUT,
+    judge,
+    play,
+    play_sixty,
+)
 
 pytestmark = pytest.mark.slow
 

@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks import gate, quality
 from benchmarks.data import Doc, Prompt, RetrievalSet
-from benchmarks.gate import Tally
-from benchmarks.references import LEXICAL
+from benchmarks.retrieval import gate, quality
+from benchmarks.retrieval.gate import Tally
+from benchmarks.retrieval.references import LEXICAL
 
 
 def outcome(*same):

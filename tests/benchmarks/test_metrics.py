@@ -4,15 +4,21 @@ import math
 
 import pytest
 
-from benchmarks import gate, house, metrics, quality
+from benchmarks import metrics
 from benchmarks.data import Doc, Prompt, RetrievalSet
-from benchmarks.dedup import Pair, compute_auc, make_templated, measure_pairs, measure_templated
-from benchmarks.mine import Lesson, link, measure
-from benchmarks.ours import open_ours, private_state
+from benchmarks.drafting.mine import Lesson, link, measure
+from benchmarks.ours import open_ours
+from benchmarks.retrieval import gate, quality
+from benchmarks.retrieval.dedup import (
+    Pair,
+    compute_auc,
+    make_templated,
+    measure_pairs,
+    measure_templated,
+)
 from lessons_kb.mining.candidates import CommitFacts
 from lessons_kb.outcome.evaluation import evaluate
 from lessons_kb.relevance.evaluation_measures import Labelled
-from lessons_kb.text.sanitize import counted
 
 
 def test_ndcg_by_hand():
@@ -75,21 +81,6 @@ def test_templated_lessons_are_a_thousand_and_none_is_merged():
     titles = make_templated()
     assert len(set(titles)) == len(titles) == 1000
     assert measure_templated(titles[:80])["merged"] == 0
-
-
-def test_calls_files_and_moves_of_the_package_are_counted():
-    output, calls, moves = house.trace(lambda: counted(2, "card") + str(sorted([2, 1])))
-    assert output == "2 cards[1, 2]"
-    names = ("calls", "functions", "files", "rooms", "moves between files")
-    assert house.count(calls, moves) == dict.fromkeys(names, 1)
-    assert [house.name_of(code) for code in calls] == ["text/sanitize.py counted"]
-
-
-@pytest.mark.slow
-def test_a_warm_prompt_is_traced_to_its_lesson(tmp_path):
-    with private_state(tmp_path):
-        figures = house.count(*house.trace_prompt(tmp_path / "brain"))
-    assert 1 < figures["rooms"] < figures["files"] < figures["functions"] < figures["calls"]
 
 
 DAY = 86_400.0

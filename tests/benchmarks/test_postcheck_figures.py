@@ -5,7 +5,15 @@ from dataclasses import replace
 
 import pytest
 
-from benchmarks.postcheck import BY_STATE, SPLITS, count, judge, read_cases, read_outputs, surround
+from benchmarks.judgement.postcheck import (
+    BY_STATE,
+    SPLITS,
+    count,
+    judge,
+    read_cases,
+    read_outputs,
+    surround,
+)
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN, SHOWN, STATES
 from lessons_kb.outcome.post_check import find_evidence
 

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from benchmarks import judgement
 from benchmarks.__main__ import main
 from benchmarks.data import EXAMPLE
+from benchmarks.judgement import judgement
 
 FOREIGN = [f"rename the variable {n} in the shader" for n in range(30)]
 

@@ -7,10 +7,11 @@ import subprocess
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.brain.discovery import PROJECT_SETTINGS, look, look_in_agent
 from lessons_kb.errors import BrainNotFound, Untrusted
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.trust import trust
-from tests.kit import Claude, make_brain, trust_brain
+from tests.kit import Claude, make_brain, trust_brain, watched
 
 CARD = "# Mind the zebra\n\n## Fix\n\n- Look at the zebra\n"
 
@@ -62,6 +63,59 @@ def test_naming_a_brain_is_trusting_it(repo, tmp_path, monkeypatch):
     monkeypatch.setenv("LESSONS_BRAIN", str(tmp_path / "nowhere"))
     with pytest.raises(BrainNotFound, match="LESSONS_BRAIN"):
         Brain.discover(tmp_path)
+
+
+@pytest.fixture
+def settings(tmp_path):
+    """Write settings files of agents; return a function that calls another and lists those it read."""
+    paths = {str(tmp_path / "project" / name) for name in PROJECT_SETTINGS}
+    for path in paths:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        pathlib.Path(path).write_text("{}")
+
+    def read_by(call, *arguments, **options):
+        with watched() as seen:
+            found = call(*arguments, **options)
+        return found, [path for event, path in seen if event == "open" and path in paths]
+
+    return read_by
+
+
+def test_a_trusted_brain_that_the_variable_names_needs_no_look_at_agents_settings(
+    tmp_path, settings
+):
+    project, brain = tmp_path / "project", tmp_path / "brain"
+    make_brain(str(brain))
+    make_brain(str(project / "cards"))
+    for named in (str(brain), str(project / "cards"), str(tmp_path / "nowhere"), ""):
+        for search in (look, look_in_agent):
+            _found, read = settings(search, str(project), {"LESSONS_BRAIN": named})
+            assert read == [], (named, search.__name__)
+
+
+def test_a_brain_that_an_agent_may_not_believe_anyway_needs_no_look_at_its_settings(
+    tmp_path, settings
+):
+    project = tmp_path / "project"
+    (project / "cards").mkdir()
+    for named in ("cards", f"{project}/cards"):
+        found, read = settings(look_in_agent, str(project), {"LESSONS_BRAIN": named})
+        assert (found.named, read) == ((f"{project}/cards",), [])
+
+
+def test_settings_are_read_where_they_decide_and_once_per_command(tmp_path, settings, monkeypatch):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        folder.mkdir()
+    project = str(tmp_path / "project")
+    monkeypatch.setenv("LESSONS_BRAIN", os.pathsep.join([str(first), str(second)]))
+    found, read = settings(look, project)
+    assert list(found.trusted) == [str(first), str(second)]
+    assert sorted(read) == sorted(set(read))
+    assert read
+    brain, read = settings(Brain.discover, project, found=found)
+    assert [layer.root for layer in brain.members] == [str(first), str(second)]
+    assert read == []
 
 
 def test_every_brain_above_holds_and_the_users_own_comes_last(tmp_path):

@@ -124,10 +124,20 @@ def test_several_workers_index_the_same_as_one(root, write):
     brain.refresh(workers=2, progress=lambda done, total: seen.append((done, total)))
     assert seen[-1] == (450, 450)
     assert [done for done, _total in seen] == sorted(done for done, _total in seen)
-    two = ids(brain, "zebra3")
+    two, catalogued = ids(brain, "zebra3"), read_all(brain)
     brain.refresh(rebuild=True)
     assert ids(brain, "zebra3") == two
+    assert read_all(brain) == catalogued
     assert len(two) == 10
+
+
+def read_all(brain):
+    """Return every file's number, digest, card, background and terms."""
+    (one,) = brain.members
+    numbers = one.catalogue.numbers()
+    every = [number for number, _digest in numbers.values()]
+    documents = one.read(lambda opened: opened.engine.documents(every))
+    return numbers, one.catalogue.cards(every), one.catalogue.backgrounds(every), documents
 
 
 def test_while_another_process_writes_the_last_commit_is_searched(root, write, settle):

@@ -78,7 +78,7 @@ QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
     ("detect:\n- error: '...'", "error names no error", "copy the line of the output that does"),
     ("detect:\n- regex: foo\n  language: go", "language is for ast patterns only",
      "remove it, or use files"),
-    ("detect:\n- regex: foo\n  files: 'a/[z-a]'", "'a/[z-a]' is not a gitignore glob",
+    ("detect:\n- regex: foo\n  files: 'a/[[:odd:]]'", "'a/[[:odd:]]' is not a gitignore glob",
      "write one such as src/**/*.py"),
     ("detect:\n- regex: foo\n  files: {a: b}", "files is not a list of globs",
      'write it as ["*.py"]'),

@@ -178,7 +178,7 @@ TASK = {**BUMP, "examples": ("one", "two")}
 @pytest.mark.parametrize("title", [PLAIN, LENIENT])
 @pytest.mark.parametrize(("below", "changes", "message"), [
     *((f"occurrences: {odd}", BUMP, (f"line 3: occurrences is {odd.strip(chr(34))!r}; "
-     "write a whole number from 1 to 1,000,000")) for odd in ("1_000", "0x10", "+4", "0",
+     "write a whole number from 1 to 1,000,000")) for odd in ("1_0 0", "0x1g", "4.0", "0",
      "12x", '"3 times"', "2000000", "٣")),
     ("occurrences: 5\n  and in May", BUMP,
      "line 3: occurrences is '5 and in May'; write a whole number from 1 to 1,000,000"),
@@ -197,9 +197,9 @@ TASK = {**BUMP, "examples": ("one", "two")}
     ("status: active\n  until May", ARCHIVE,
      "line 3: status continues on the next line; write it on one line"),
     ("status: [active, known]", ARCHIVE,
-     "line 3: status is a list; write one of active, ignored, archived"),
+     "line 3: status is a list; write one of active, ignored, archived, draft"),
     ("status: {now: active}", ARCHIVE,
-     "line 3: status is nested; write one of active, ignored, archived"),
+     "line 3: status is nested; write one of active, ignored, archived, draft"),
     ("examples: one\n  or so", TASK,
      "line 3: examples continues on the next line; write one item a line, each behind a hyphen"),
     ("examples:\n  a: b\n  c: d", TASK, "line 3: examples is nested; write a list of texts"),
@@ -211,7 +211,7 @@ TASK = {**BUMP, "examples": ("one", "two")}
         ("last-seen: '2026-01-01 by Kim'", "2026-01-01 by Kim"),
         ("last_seen: before the outage", "before the outage"))),
     ("status: active; ask Kim", ARCHIVE,
-     "line 3: status is 'active; ask Kim'; write one of active, ignored, archived"),
+     "line 3: status is 'active; ask Kim'; write one of active, ignored, archived, draft"),
     ("status: active # for now", {"status": None},
      "the comment '# for now' at status would be lost; move it above the key, then try again"),
 ])  # fmt: skip

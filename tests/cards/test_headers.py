@@ -19,11 +19,14 @@ from lessons_kb.cards.read_header import NotYamlError, RefusedError, read_lenien
      eol="\n"), "---\n", 7),
     ("---\n---\nBody", Header(lines=(), start=4, end=4, line=2, eol="\n"), "Body", 3),
     ("---\na: 1\n---", Header(lines=("a: 1",), start=4, end=9, line=2, eol="\n"), "", 4),
-    ("---\nno key\n---\nBody", Header(lines=("no key",), start=4, end=11, line=2, eol="\n"),
+    ("---\n- a list\n---\nBody", Header(lines=("- a list",), start=4, end=13, line=2, eol="\n"),
      "Body", 4),
     # no header
     # a thematic break, or two
     ("---\nBody\n", None, "---\nBody\n", 1),
+    ("---\nno key\n---\nBody", None, "---\nno key\n---\nBody", 1),
+    ("---\nSome prose, as people\nwrite it.\n---\nBody", None,
+     "---\nSome prose, as people\nwrite it.\n---\nBody", 1),
     ("\n---\nBody\n\n---\nMore\n", None, "\n---\nBody\n\n---\nMore\n", 1),
     ("\n" * 21 + "---\na: 1\n---\n", None, "\n" * 21 + "---\na: 1\n---\n", 1),
 ])  # fmt: skip
@@ -91,6 +94,7 @@ def test_a_header_may_be_indented_as_a_whole(indent):
     ("- |\n  a\n  b\n- >\n  c", "|>", ("a\nb\n", "c\n"), ("|\n  a\n  b", ">\n  c")),
     ("- &x a\n- *x\n- b", "pap", ("a", "a", "b"), ("&x a", "*x", "b")),
     ("- &x [a]\n- *x", "nn", (None, None), ("&x [a]", "*x")),
+    ("- a: b\n    on # c\n- e", "mp", ("a: b on", "e"), ("a: b\n    on", "e")),
     ("- [&x a]\n- *x", "na", (None, "a"), ("[&x a]", "*x")),
 ])  # fmt: skip
 def test_items_that_yaml_reads_as_more_than_text(written, styles, texts, pieces):

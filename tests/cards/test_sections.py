@@ -21,16 +21,20 @@ def card_of(body):
     "## Prevention Checklist", "## prevention checklist", "##   PREVENTION   ", "## Prevention ##",
     "## **Prevention**", "## Prevention:", "## 5. Prevention", "## ✅ Prevention", "Prevention\n---",
     "## Reusable rule", "## Takeaways", "## Gotchas", "## When to Apply", "## 재발 방지",
+    "### Prevention", "## Prevention (next time)", "## Prevention & Testing", "## Prevention: tests",
+    "## Prevention - next time", "## Prevention — next time", "## Prevention – tests",
+    "## 3. Prevention: tests", "## :eye: Prevention", "## Rule", "## Rules", "## Action Items",
+    "## Follow-ups", "## Lessons Learned", "## Prevention Guidance", "## Case 1\n\n### Prevention",
 ])  # fmt: skip
 def test_headings_of_the_checklist(heading):
     assert card_of(f"Intro\n\n{heading}\n\n- Set a timeout\n").checklist == ("Set a timeout",)
 
 
 @pytest.mark.parametrize(
-    "heading", ["# Prevention", "### Prevention", "## Prevention of fire", "    ## Prevention"]
+    "heading", ["# Prevention", "#### Prevention", "## Prevention of fire", "    ## Prevention"]
 )
 def test_other_headings_mean_nothing(heading):
-    assert card_of(f"Intro\n\n{heading}\n\n- Set a timeout\n").checklist == ("T",)
+    assert card_of(f"## Intro\n\n{heading}\n\n- Set a timeout\n").checklist == ()
 
 
 def test_kinds_of_items():
@@ -120,8 +124,8 @@ def test_when_to_apply_speaks_only_where_no_prevention_does():
     ("## Prevention\n\n## Fix\n\nProse.\n", ("Prose.",)),
     ("## Rule\n\nDo so. Why not.\n\n## When this applies\n\n- Here\n", ("Here",)),
     ("## Rule\n\nDo so. Why not.\n\n## When this applies\n\nHere.\n", ("Do so.",)),
-    ("Nothing at all.\n", ("T",)),
-    ("", ("T",)),
+    ("## Notes\n\nNothing at all.\n", ()),
+    ("", ()),
 ])  # fmt: skip
 def test_fallbacks_of_the_checklist(body, checklist):
     assert card_of(body).checklist == checklist
@@ -129,11 +133,8 @@ def test_fallbacks_of_the_checklist(body, checklist):
 
 def test_lines_of_the_fallbacks():
     assert parse("## Prevention\n\n\nProse. More.\n").checklist_lines == (7,)
-    assert parse("Prose\n").checklist_lines == (2,)
-    untitled = reading.parse("x\n\n# H\n\ny\n")
-    assert untitled.checklist_lines == (3,)
-    bare = reading.parse("x\n")
-    assert (bare.card.checklist, bare.checklist_lines) == (("a",), (1,))
+    bare = reading.parse("## x\n")
+    assert (bare.card.checklist, bare.checklist_lines, bare.card.is_title_only) == ((), (), True)
 
 
 @pytest.mark.parametrize(("markdown", "text"), [
@@ -200,7 +201,7 @@ def whole_headings(body):
         for token in _COMMONMARK.parse(body)
         if token.type == "heading_open"
         and token.level == 0
-        and token.tag in ("h1", "h2")
+        and token.tag in ("h1", "h2", "h3")
         and token.map
     ]
 
@@ -213,8 +214,10 @@ def whole_headings(body):
 @example("text\n---\n## b")
 @example("---\n## a\n---")
 def test_headings_are_those_of_the_whole_body(body):
-    found = [(f"h{h.level}", h.line, h.end) for h in find_headings(body)]
+    found = [(f"h{h.level}", h.line, h.end) for h in find_headings(body, deepest=3)]
     assert found == whole_headings(body)
+    outer = [(f"h{h.level}", h.line, h.end) for h in find_headings(body)]
+    assert outer == [one for one in found if one[0] != "h3"]
 
 
 FRAGMENTS = """\

@@ -100,10 +100,10 @@ def test_the_doctor_sees_which_agents_are_set_up(lessons, brain, home, health):
     assert agents() == []
     (home / ".gemini").mkdir()
     known = "gemini-cli is installed but not connected (`lessons install gemini-cli`)"
-    assert agents() == [("ok", known)]
+    assert agents() == [("off", known)]
     lessons("install", "gemini-cli")
     path = home / ".gemini" / "settings.json"
-    assert agents() == [("ok", f"gemini-cli: hooks by command, user: {path}")]
+    assert agents() == [("off", f"gemini-cli: hooks by command, user: {path}; no call seen yet")]
     path.write_text(re.sub(r'"[^"]*/(lessons-hook)', r'"/gone/bin/\1', path.read_text()))
     ((level, detail),) = agents()
     assert level == "error"

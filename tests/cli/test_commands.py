@@ -182,6 +182,7 @@ def test_lint_names_file_line_and_fix(lessons, brain, at_terminal):
     assert lessons("lint").code == 0
     (brain / "lessons/bad.md").write_text("---\nseverity: huge\ntype: lesson\n---\n# Bad thing\n")
     lines = lessons("lint").out.splitlines()
+    assert lines[0].startswith("lessons/bad.md:2: warning wrong-value: ")
     assert any(line.startswith("lessons/bad.md:2: ") and "→" in line for line in lines)
     assert sum(line.startswith("lessons/bad.md:") for line in lines) > 2
     shown = at_terminal("lint")  # which names a file once

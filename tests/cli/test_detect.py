@@ -389,6 +389,25 @@ def test_a_rule_that_no_pattern_says_is_passed_over(shop, lessons):
     assert "not YAML" in done.err
 
 
+def test_one_rule_that_makes_no_card_does_not_keep_the_others_back(shop, lessons):
+    (shop / "rules.yml").write_text(
+        "rules:\n"
+        "  - {id: a, message: '', languages: [python], pattern: 'eval(x)'}\n"
+        "  - {id: '', message: '', languages: [python], pattern: 'eval(x)'}\n"
+        "  - {id: c, message: No languages, languages: [], pattern: 'eval(x)'}\n"
+        f"  - {{id: d, message: Too long, languages: [python], pattern: 'f({'x, ' * 30_000})'}}\n"
+        "  - {id: e, message: The good one, languages: [python], pattern: 'exec(x)'}\n"
+    )
+    done = lessons("import", "rules.yml", "--yes")
+    assert done.code == 0, done.err
+    assert "No languages" in done.out
+    assert (shop / "lessons" / "the-good-one.md").exists()
+    lines = ["a0: &a0 [x, x]", *(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]" for n in range(1, 40))]
+    (shop / "rules.yml").write_text("\n".join([*lines, "rules: [{id: *a39, languages: x}]"]))
+    done = lessons("import", "rules.yml")
+    assert (done.code, "rules.yml: line" in done.err) == (2, True), done.err
+
+
 def test_a_plain_text_is_a_pattern_and_one_that_is_none_is_told_of(shop, lessons, health):
     write(shop, "lessons/old.md", "---\ntitle: Old call\ndetect: os.system\n---\n")
     assert "“Old call”" in lessons("detect", "src").out

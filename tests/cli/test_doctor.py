@@ -4,12 +4,16 @@ import json
 import os
 import pathlib
 import re
+import sqlite3
 import subprocess
 
 import pytest
 
 from lessons_kb import __version__
+from lessons_kb.service.hook_event import answer_event
+from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.locations import state_home
+from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import trust
 
 
@@ -57,7 +61,7 @@ def test_route_and_scope_stay(lessons, brain, home, via):
         pytest.importorskip("mcp")
     lessons("install", "claude-code", "--scope", "project", "--via", via)
     path = brain / ".claude" / "settings.local.json"
-    assert f"✓ agent: claude-code: hooks by {via}, project: {path}" in lessons("doctor").out
+    assert f"– agent: claude-code: hooks by {via}, project: {path}" in lessons("doctor").out
     before = move_away(path)
     lessons("doctor", "--fix")
     assert path.read_text() == before
@@ -96,7 +100,46 @@ def test_fixes_are_data_too(lessons, brain):
     data = json.loads(lessons("doctor", "--fix", "--json").out)
     private = f"{home} is private again"
     assert data[0] == {"level": "fixed", "what": "state", "detail": private, "fix": ""}
-    assert {line["level"] for line in data[1:]} == {"ok"}
+    assert {line["level"] for line in data[1:]} == {"ok", "off"}
+
+
+@pytest.mark.slow
+def test_hooks_are_seen_to_work_once_they_were_called(lessons, brain, home, health):
+    (home / ".gemini").mkdir()
+    lessons("install", "gemini-cli")
+    agent = lambda: [(line.level, line.detail) for line in health("agent")]  # noqa: E731
+    path = home / ".gemini" / "settings.json"
+    assert agent() == [("off", f"gemini-cli: hooks by command, user: {path}; no call seen yet")]
+    assert [line.level for line in health("hooks")] == ["off"]
+    event = {"session_id": "s", "hook_event_name": "BeforeAgent", "cwd": str(brain), "prompt": "x"}
+    answer_event("gemini-cli", json.dumps(event), {})
+    seen = f"gemini-cli: hooks by command, user: {path}; last called now"
+    assert agent() == [("ok", seen)]
+    (hooks,) = health("hooks")
+    assert (hooks.level, hooks.detail) == ("ok", "last called now; no errors logged")
+    assert "✓ hooks: last called now" in lessons("doctor").out
+    with sqlite3.connect(pathlib.Path(state_dir(str(brain)), JOURNAL_NAME)) as db:
+        db.execute("UPDATE events SET at = at - 190")
+    assert health("hooks")[0].detail == "last called 3 min ago; no errors logged"
+
+
+def test_what_is_off_is_not_ticked(lessons, brain):
+    marks = {}
+    for line in lessons("doctor").out.splitlines():
+        mark, _, rest = line.partition(" ")
+        marks[rest.partition(":")[0]] = mark
+    assert (marks["hooks"], marks["semantic"]) == ("–", "–")
+    assert (marks["index"], marks["journal"], marks["trust"]) == ("✓", "✓", "✓")
+
+
+def test_lines_that_are_the_same_for_two_brains_are_printed_once(lessons, brain, tmp_path):
+    lessons("init", str(tmp_path / "other"))
+    told = lessons("--brain", str(brain), "--brain", str(tmp_path / "other"), "doctor")
+    lines = told.out.splitlines()
+    assert sorted(lines) == sorted(set(lines))
+    start = lines.index(f"✓ brain: {brain} ({brain.name})")
+    assert "✓ files: all files are readable" in lines[:start]
+    assert [line for line in lines[start:] if line.startswith("✓ index: ")]
 
 
 def test_where_no_brain_is_trusted_it_names_the_fix_alone(lessons, brain, tmp_path, monkeypatch):
@@ -126,6 +169,6 @@ def test_an_error_of_the_settings_is_told_once(lessons, brain):
 @pytest.mark.slow
 def test_in_a_repository_it_tells_how_cards_are_merged(lessons, brain):
     subprocess.run(["git", "init", "-q"], cwd=brain, check=True)
-    assert "✓ git: merges cards as plain text → run `lessons install git`" in lessons("doctor").out
+    assert "– git: merges cards as plain text → run `lessons install git`" in lessons("doctor").out
     lessons("install", "git")
     assert "✓ git: merges cards key by key" in lessons("doctor").out

@@ -291,7 +291,7 @@ def test_a_brain_whose_settings_cannot_be_used_is_not_trusted(tmp_path, run):
         ("lessons.toml", '[check]\ncommand = "x"\n'),
         ("lessons.toml", "[hooks\n"),
         ("lessons.toml", "[hooks]\ndaemon = 7\n"),
-        (".lessonsignore", "[z-a]\n"),
+        (".lessonsignore", "[a\n"),
     ):
         (folder / name).write_text(text)
         said = run(folder, "trust")

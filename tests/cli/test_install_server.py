@@ -8,8 +8,8 @@ import tomllib
 import pytest
 
 from lessons_kb.store.locations import user_brain, user_settings_path
-from tests.agents.shared_server import FakeServer, send
 from tests.kit import git, write
+from tests.session.shared_server import FakeServer, send
 
 URL = "https://lessons.example.com/v1/brains/shop"
 

@@ -1,8 +1,14 @@
 """One command connects what is on this machine, and takes it back byte for byte."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
+
+from lessons_kb.service.daemon import STATUS, ask_daemon
+from tests.kit import wait_until
 
 
 @pytest.fixture
@@ -38,6 +44,72 @@ def test_undo_takes_the_first_lesson_of_agents_that_were_uninstalled(lessons, ma
     assert "nothing of ours in it" in lessons("uninstall", "cursor").out
     assert "Removed " in lessons("setup", "--undo").out
     assert kept(machine) == before
+
+
+@pytest.fixture
+def daemon(machine):
+    """A daemon that serves this home; its process."""
+    command = [sys.executable, "-m", "lessons_kb.service.daemon"]
+    with subprocess.Popen(command, env={**os.environ, "LESSONS_DAEMON": "1"}) as process:
+        wait_until(lambda: ask_daemon(STATUS))
+        yield process
+        process.kill()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no daemon")
+@pytest.mark.parametrize("connected", [True, False])
+def test_undo_stops_the_daemon(lessons, daemon, connected):
+    if connected:
+        lessons("setup", "--yes")
+    done = lessons("setup", "--undo", "--yes")
+    assert (done.code, daemon.wait(30)) == (0, 0)
+    assert "daemon was stopped" in done.out
+    assert "daemon" not in lessons("setup", "--undo", "--yes").out
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no daemon")
+def test_purge_removes_the_state_folder_and_nothing_else(lessons, machine, daemon):
+    before = kept(machine)
+    lessons("init", "--user")
+    brain = machine / ".local" / "share" / "lessons-kb"
+    lessons("--brain", str(brain), "create", "Mine")
+    mine = kept(brain)
+    lessons("setup", "--yes")
+    assert (machine / ".local" / "state" / "lessons-kb").is_dir()
+    told = lessons("setup", "--undo", "--purge")
+    assert (told.code, "~/.local/state/lessons-kb" in told.out) == (2, True)
+    assert (machine / ".local" / "state" / "lessons-kb").is_dir()
+    done = lessons("setup", "--undo", "--purge", "--yes")
+    assert (done.code, daemon.wait(30)) == (0, 0)
+    assert not (machine / ".local" / "state" / "lessons-kb").exists()
+    assert kept(machine) == before | mine
+    again = lessons("setup", "--undo", "--purge", "--yes")
+    assert (again.code, again.out.splitlines()[-1]) == (0, "Nothing to change.")
+
+
+def test_purge_waits_until_every_project_is_disconnected(lessons, machine, brain):
+    lessons("install", "gemini-cli", "--scope", "project")
+    settings = brain / ".gemini" / "settings.json"
+    done = lessons("setup", "--undo", "--purge", "--yes")
+    assert (done.code, str(settings.parent) in done.err) == (2, True)
+    assert "lessons uninstall" in done.err
+    assert (machine / ".local" / "state" / "lessons-kb").is_dir()
+    lessons("uninstall", "gemini-cli", "--scope", "project")
+    assert lessons("setup", "--undo", "--purge", "--yes").code == 0
+    assert not (machine / ".local" / "state" / "lessons-kb").exists()
+
+
+def test_purge_leaves_a_folder_that_a_variable_names(lessons, machine, tmp_path, monkeypatch):
+    monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "elsewhere"))
+    lessons("setup", "--yes")
+    done = lessons("setup", "--undo", "--purge", "--yes")
+    assert (done.code, "LESSONS_STATE_HOME" in done.err) == (2, True)
+    assert (tmp_path / "elsewhere").is_dir()
+
+
+def test_purge_goes_with_undo_alone(lessons, machine):
+    done = lessons("setup", "--purge")
+    assert (done.code, "--undo --purge" in done.err) == (2, True)
 
 
 def test_install_all_connects_those_found_and_uninstall_all_restores_them(lessons, machine):

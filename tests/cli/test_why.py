@@ -32,10 +32,9 @@ def test_the_whole_text(lessons, brain, request):
 
 def test_nothing_known_is_one_line(lessons, brain):
     told = lessons("why")
-    assert (told.code, told.out) == (0, "")
-    said = "no prompts recorded yet; `lessons why PROMPT` explains a prompt"
-    assert told.err == f"lessons: {said}\n"
-    assert "for session 'x'" in lessons("why", "--session", "x").err
+    said = "no prompts recorded yet; `lessons why PROMPT` explains a prompt\n"
+    assert (told.code, told.out, told.err) == (0, said, "")
+    assert "for session 'x'" in lessons("why", "--session", "x").out
     assert json.loads(lessons("why", "--json").out) is None
     told = lessons("why", "zzzyx")
     assert told.out == "Prompt: zzzyx\n\nInjected:\n  nothing\nSuppressed:\n  nothing\n"

@@ -14,6 +14,8 @@ from lessons_kb.collection.near_duplicates import (
     is_same_wording,
     similarity,
 )
+from lessons_kb.errors import DuplicateCard
+from lessons_kb.library import Library
 from lessons_kb.model import Card
 
 
@@ -195,3 +197,17 @@ def test_similarity_is_a_symmetric_share(one, other):
 def test_any_title_is_answered(title, titles):
     found = Duplicates(card(text, number) for number, text in enumerate(titles)).find(title)
     assert len(found) <= 3
+
+
+def test_a_near_duplicate_is_found_behind_many_notes_with_the_same_words(tmp_path):
+    """The index answers with notes, too; only cards are candidates."""
+    folder = tmp_path / "lessons"
+    folder.mkdir()
+    title = "Rotate the signing key before the certificate expires"
+    (folder / "key.md").write_text(f"# {title}\n\n## Prevention Checklist\n\n- Rotate it\n")
+    for number in range(60):
+        (tmp_path / f"note-{number}.md").write_text(f"# {title}\n\n{title}. {title}.\n")
+    library = Library.open(tmp_path, directory=tmp_path)
+    with library, pytest.raises(DuplicateCard) as caught:
+        library.create("Rotate signing keys before a certificate expires")
+    assert caught.value.existing == "lessons/key.md"

@@ -133,10 +133,29 @@ def test_what_is_labelled_stands_in_its_section(plan):
     assert card.title == "Wrapper selectors must not hover"
     assert dict(card.sections) == {
         "Situation": "From lessons.md under “Lessons > Wrapper selectors must not hover”.",
-        "Mistake / Risk": "- **What failed:** The section moved.",
-        "Root Cause": "- **Root cause:** The selector fits all of it.",
-        "Prevention Checklist": "- **Rule:** Hover inner widgets.",
+        "Mistake / Risk": "The section moved.",
+        "Root Cause": "The selector fits all of it.",
+        "Prevention Checklist": "- Hover inner widgets.",
     }
+
+
+def test_a_lesson_told_with_labels_loses_no_word(plan):
+    text = (
+        "# Lessons\n\nIntro.\n\n## Flush before a sync\n\nSeen twice.\n\n**Context**: The sync reads.\n\n"
+        "**Problem**: It read old rows.\n\n```\nsync()\n```\n\n**Rule**: When a command syncs:\n\n- flush it\n\n"
+        "**Rule**: Test it\nwith two rows.\n\n**Applies to**: `src/sync/*.py`, any command.\n\n"
+        "## Never sell sandals in winter\n\n- Ask first\n"
+    )
+    first, *others = plan("memory", "lessons.md", text).lessons
+    assert (first.title, first.paths) == ("Flush before a sync", ("src/sync/*.py",))
+    assert dict(first.sections) == {
+        "Situation": "From lessons.md under “Lessons > Flush before a sync”.\n\nSeen twice.\n\n"
+        "The sync reads.\n\nApplies to `src/sync/*.py`, any command.",
+        "Mistake / Risk": "It read old rows.\n\n```\nsync()\n```",
+        "Prevention Checklist": "- When a command syncs:\n\n  - flush it\n\n- Test it\n  with two rows.",
+    }
+    assert first.symptoms == ("When a command syncs",)
+    assert "Ask first" in dict(others[-1].sections)["Prevention Checklist"]
 
 
 @pytest.mark.parametrize(("kind", "lessons", "reason"), [

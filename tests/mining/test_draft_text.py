@@ -227,6 +227,8 @@ def find_missing(title, cause, items, symptoms):
 
 @pytest.mark.parametrize(("changes", "words"), [
     ({}, []), (GOOD_KOREAN, []),
+    ({"title": "TODO comments in a workflow hide a failing ${{ job.status }}"}, []),
+    ({"items": ["Quote `{{ value }}` in each Helm template"], "symptoms": ["a {{ b }}", "c"]}, []),
     ({"title": "TODO name the mistake (tests/test_cart.py failed)"}, ["title"]),
     *(({"title": title}, ["title"]) for title in
       ("Fix bug", "it broke again", "또 안 돼요", "Payments")),

@@ -2,15 +2,18 @@
 
 import json
 import pathlib
+import random
 
 import pytest
 
+from lessons_kb.relevance.background_batch import measure_backgrounds
 from lessons_kb.relevance.background_prompts import (
     UNKNOWN,
     guess_shares,
     is_known_language,
     measure_background,
     measure_rarity,
+    read_background,
 )
 from lessons_kb.text.analyzer import analyze, get_share
 from tests.kit import read_lines
@@ -130,3 +133,13 @@ def test_the_language_of_a_card():
     assert not is_known_language(("索引文件在保存时丢失", ""))
     for heading in ("US-012: Confirmación de Logout", "Checklist Avant Commit", ""):
         assert not is_known_language((heading, "", heading))
+
+
+def test_many_cards_measured_at_once_have_the_figures_of_each():
+    source = random.Random(4)
+    vocabulary = [*read_background()[0], "zanzibar", "xylophone"]
+    cards = [source.choices(vocabulary, k=source.randint(1, 600)) for _ in range(60)]
+    cards += [[], ["zanzibar"], ["file"], ["test"] * 9]
+    alone = [measure_background(card) for card in cards]
+    assert measure_backgrounds(cards) == alone
+    assert len(set(alone)) > 30

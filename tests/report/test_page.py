@@ -251,7 +251,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 @pytest.mark.slow
 def test_the_page_tells_who_helps_and_who_harms(tmp_path, monkeypatch, page):
     monkeypatch.syspath_prepend(str(ROOT))
-    from benchmarks.history import judge, play
+    from benchmarks.judgement.history import judge, play
 
     truth = play(tmp_path / "brain", seed=1)
     table, overview = judge(tmp_path / "brain", truth)

@@ -42,9 +42,10 @@ class Installation:
         self.project.mkdir()
         copy_example(self.brain)
 
-    def hook(self, event, **variables):
+    def hook(self, event, client=None, **variables):
+        client = client or self.package / "hook_client.py"
         done = subprocess.run(
-            [self.python, "-I", "-S", self.package / "hook_client.py", "claude-code"],
+            [self.python, "-I", "-S", client, "claude-code"],
             input=json.dumps(event),
             capture_output=True,
             text=True,
@@ -87,6 +88,12 @@ class Installation:
             text=True,
         )
         return [int(line) for line in found.stdout.split()]
+
+    def settle(self):
+        """Wait until no process answers an event any more: a client leaves before it ends."""
+        pattern = f"^{self.python} .*lessons_kb.service.fallback"
+        command = ["pgrep", "-f", pattern]
+        wait_until(lambda: not subprocess.run(command, capture_output=True).stdout)
 
     def start(self):
         self.prompt("the first")

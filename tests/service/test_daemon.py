@@ -13,8 +13,8 @@ import time
 import pytest
 
 from lessons_kb import hook_client
-from tests.agents.conftest import MIGRATION
 from tests.kit import commit, git, wait_until
+from tests.sessions import MIGRATION
 
 LESSON = "Telegram remote execution must require an allowlist"
 
@@ -30,10 +30,10 @@ def test_the_first_hook_starts_it_with_its_brain_and_the_second_asks_it(installa
     settings = installation.brain / "lessons.toml"
     settings.write_text("[hooks]\ndaemon = false\n")
     assert LESSON in installation.prompt("before the first")
-    time.sleep(0.5)
+    installation.settle()
     assert installation.pids() == [], "the variable turns it off, and so does a brain"
     settings.write_text("")
-    assert "✓ daemon: not running" in installation.lessons("doctor")
+    assert "– daemon: not running" in installation.lessons("doctor")
     assert LESSON in installation.prompt("first")
     brains = [str(installation.brain)]
     wait_until(lambda: (installation.status() or {}).get("brains") == brains)

@@ -1,5 +1,6 @@
 """What a text is found by."""
 
+import re
 import string
 import time
 import unicodedata
@@ -199,3 +200,13 @@ def test_most_letters_decide(text, script):
 
 def test_a_word_of_two_scripts_is_of_the_later_one():
     assert (find_script_of_word("api"), find_script_of_word("api修复")) == (LATIN, HAN)
+
+
+@given(WILD)
+def test_chunks_between_spaces_have_the_terms_of_the_whole_text(text):
+    """No compound reaches across white space, so that chunks can be looked up."""
+    plain = unicodedata.normalize("NFKC", text)
+    for mark in analyzer._MARKS:
+        plain = plain.replace(mark, " ")
+    compounds = re.findall(analyzer._COMPOUND, plain)
+    assert analyze(text) == [term for one in compounds for term in analyzer._TERMS[one]]

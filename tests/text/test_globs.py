@@ -1,12 +1,9 @@
-"""Globs mean what git and pathspec mean by them."""
+"""Globs mean what git means by them, with braces expanded before."""
 
 import re
 import time
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
-from pathspec import GitIgnoreSpec
 
 from lessons_kb.errors import InputError
 from lessons_kb.text.patterns import MAX_GLOB, MAX_PATH, compile_globs, get_hints, match_globs
@@ -39,8 +36,21 @@ MATCHING = [
     ("\\[a[[]", "[a["),
     ("[!-a]x", "bx"),
     # later ones take back
-    ("src/** !src/legacy/** src/legacy/keep.py", "src/a.py"),
-    ("src/** !src/legacy/** src/legacy/keep.py", "src/legacy/keep.py"),
+    ("src/** !src/legacy/ !src/legacy/** src/legacy/keep.py", "src/a.py"),
+    ("src/** !src/legacy/ !src/legacy/** src/legacy/keep.py", "src/legacy/keep.py"),
+    # nothing below a folder that matches can be taken back
+    ("src/** !src/legacy/**", "src/legacy/a.py"),
+    ("build/ !build/keep.txt", "build/keep.txt"),
+    ("v[[:digit:]].py", "v1.py"),
+    ("a[[:space:]]b", "a b"),
+    ("[!]a]x.py", "bx.py"),
+    (r"x[\]]y", "x]y"),
+    ("***/a", "deep/down/a"),
+    ("a/***/b", "a/x/y/b"),
+    ("a/***/b", "a/b"),
+    ("src/**/", "src/deep/a.py"),
+    ("src/[a/b]", "src/a"),
+    ("[z-a]", "z"),
     ("* !lessons/ !lessons/a.md", "notes/"),
     ("* !lessons/ !lessons/a.md", "lessons/b.md"),
     ("* !lessons/ !lessons/a.md", "lessons/deep/"),
@@ -58,7 +68,10 @@ NOT_MATCHING = [
     ("x[!a]y", "x/y"),
     ("[!-a]x", "ax"),
     ("[!-a]x", "-x"),
-    ("src/** !src/legacy/** src/legacy/keep.py", "src/legacy/a.py"),
+    ("src/** !src/legacy/ !src/legacy/** src/legacy/keep.py", "src/legacy/a.py"),
+    ("src/**/", "src/top.py"),
+    ("[!]a]x.py", "]x.py"),
+    ("v[[:digit:]].py", "va.py"),
     ("* !lessons/ !lessons/a.md", "lessons/"),
     ("* !lessons/ !lessons/a.md", "lessons/a.md"),
     ("*", "a" * (MAX_PATH + 1)),
@@ -81,47 +94,11 @@ def test_most_globs_are_ruled_out_without_matching():
 
 
 @pytest.mark.parametrize(
-    "glob", ["!", "\\", "a[", "[z-a]", "a" * (MAX_GLOB + 1), "{a,b}" * 7, "src/[a/b]", "./"]
+    "glob", ["!", "\\", "a[", "[[:word:]]", "[/]", "a" * (MAX_GLOB + 1), "{a,b}" * 7, "./"]
 )
 def test_bad_glob_is_named(glob):
     with pytest.raises(InputError, match=re.escape(repr(glob[:80]))):
         compile_globs(["fine/*.py", glob])
-
-
-SEGMENT = st.one_of(
-    st.sampled_from(["a", "b", "ab", "a.py", "*.py", "*", "**", "a*", "*b", "a*b*c", "?", "[ab]"]),
-    st.sampled_from(["*a*", "a**b", "***", ".hidden", "a?b", "[a-c]*", "한*", "a b", "*.*"]),
-    st.text("ab.*?", min_size=1, max_size=6),
-)
-GLOB = st.builds(
-    "{}{}{}{}".format,
-    st.sampled_from(["", "", "!"]),
-    st.sampled_from(["", "", "/"]),
-    st.lists(SEGMENT, min_size=1, max_size=5).map("/".join),
-    st.sampled_from(["", "", "/"]),
-).filter(lambda glob: not glob.removeprefix("!").startswith("./"))  # where we differ on purpose
-NAME = st.one_of(
-    st.sampled_from(["a", "b", "ab", "a.py", "abc", "axbyc", ".hidden", "한글", "a b", "a.b.py"]),
-    st.text("ab.c", min_size=1, max_size=6).filter(lambda name: name.strip(".")),
-)
-PATH = st.builds(
-    "{}{}".format, st.lists(NAME, min_size=1, max_size=6).map("/".join), st.sampled_from(["", "/"])
-)
-
-
-@pytest.mark.slow
-@given(st.lists(GLOB, max_size=4), st.lists(PATH, max_size=8))
-@example(["!a/b", "a/"], ["a/b"])
-@example(["a/**/b/**/b/c"], ["a/b/b/c", "a/b/c", "a/b/x/b/c", "a/b/b/b/c"])
-@example(["**/a/**/a/**/b"], ["a/a/b", "x/a/a/a/b", "a/b"])
-@example(["*ab*ab*ab"], ["abab", "ababab", "xabxabxababx", "abababab"])
-def test_agrees_with_pathspec(globs, paths):
-    spec = GitIgnoreSpec.from_lines(globs)
-    compiled = compile_globs(globs)
-    for path in paths:
-        assert match_globs(compiled, path) == spec.match_file(path), path
-    if any(spec.match_file(path) for path in paths):
-        assert any(hint in "\n".join(paths) for hint in get_hints(compiled))
 
 
 @pytest.mark.parametrize(("glob", "path"), [

@@ -7,8 +7,8 @@ import pathlib
 import shlex
 import sqlite3
 
-from tests.agents.conftest import Session
 from tests.kit import commit, git, write
+from tests.sessions import Session
 
 SECRET = "the-secret-that-no-command-may-show"
 ESCAPES = "\x1b]0;owned\x07\x1b[31m\u202e\u200b\x9b2J"

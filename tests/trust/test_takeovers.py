@@ -15,8 +15,8 @@ from lessons_kb.store.identity import brain_key
 from lessons_kb.store.locations import state_home, user_brain
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import is_trusted, trust
-from tests.agents.conftest import SHOW_LINES, Session
 from tests.kit import START, Claude, OpenBrains, commit, git, make_brain, trust_brain, write
+from tests.sessions import SHOW_LINES, Session
 
 pytestmark = pytest.mark.slow
 

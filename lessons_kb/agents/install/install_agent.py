@@ -11,9 +11,11 @@ import re
 import shutil
 import sys
 import sysconfig
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
+from types import MappingProxyType
 from typing import Any
 
 from lessons_kb.agents.install.launcher import launcher_path, refresh_launcher, write_launcher
@@ -42,7 +44,7 @@ from lessons_kb.store import foreign_settings as agent_settings
 from lessons_kb.store.files import shown
 from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.session_notes import end_silence, silence_sessions
-from lessons_kb.text.sanitize import visible
+from lessons_kb.text.sanitize import ago, visible
 from lessons_kb.version import __version__
 
 NAMES = {"hook": "lessons-hook", "server": "lessons"}
@@ -235,17 +237,20 @@ def _hash(data: bytes | None) -> str:
 _PROGRAM = re.compile(r"[\"'](?P<path>[^\"'\r\n]*[\\/]lessons(?:-hook)?(?:\.exe)?)[\"' ]")
 
 
-def check_agents(project: str) -> list[Health]:
-    """Return a line for each agent that is set up or found here; nothing is raised."""
+def check_agents(project: str, calls: Mapping[str, float] = MappingProxyType({})) -> list[Health]:
+    """Return a line for each agent that is set up or found here; nothing is raised.
+
+    ``calls`` has the time of each agent's last call: settings alone do not show that hooks work.
+    """
     lines = []
     for agent in AGENTS:
         requests = list(_find_requests(agent, project))
-        lines += [line for request, paths in requests for line in _check(request, paths)]
-        plugin = list(_check_plugin(agent, connected=bool(requests)))
+        lines += [line for request, paths in requests for line in _check(request, paths, calls)]
+        plugin = list(_check_plugin(agent, calls, connected=bool(requests)))
         lines += plugin
         if not (requests or plugin) and is_present(agent):
             detail = f"{agent} is installed but not connected (`lessons install {agent}`)"
-            lines.append(Health("ok", "agent", detail))
+            lines.append(Health("off", "agent", detail))
     return lines
 
 
@@ -258,10 +263,10 @@ def has_hooks(agent: str, project: str) -> bool:
             with contextlib.suppress(StorageError):
                 if _find_route(_read(target.path)):
                     return True
-    return any(_check_plugin(agent, connected=False))
+    return any(_check_plugin(agent, {}, connected=False))
 
 
-def _check_plugin(agent: str, *, connected: bool) -> Iterator[Health]:
+def _check_plugin(agent: str, calls: Mapping[str, float], *, connected: bool) -> Iterator[Health]:
     """Yield a line for our plugin, if the agent has installed it."""
     row = AGENTS[agent]
     found = glob.glob(os.path.join(expand(row.folder), row.plugin)) if row.plugin else []
@@ -271,13 +276,16 @@ def _check_plugin(agent: str, *, connected: bool) -> Iterator[Health]:
         version = json.loads(_read(max(found, key=os.path.getmtime)))["version"]
     except (LessonsError, OSError, ValueError, LookupError, TypeError):
         version = "unknown"
-    level, detail, fix = "ok", f"plugin {visible(str(version))}", ""
+    detail, fix = f"plugin {visible(str(version))}", ""
     if version != __version__:
         level, fix = "warning", f"`{row.update}` updates it; `{upgrade_command()}` this package"
         detail += f" beside lessons-kb {__version__}"
     elif connected:
         level, fix = "warning", f"run `lessons uninstall {agent}`, or remove the plugin"
         detail += ": it and the settings both call lessons-hook"
+    else:
+        level, seen = _tell_last_call(agent, calls)
+        detail += f"; {seen}"
     yield Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
 
 
@@ -313,7 +321,14 @@ def _find_route(text: str) -> str:
     return "command" if HOOK in text else ""
 
 
-def _check(request: Request, paths: Sequence[str]) -> Iterator[Health]:
+def _tell_last_call(agent: str, calls: Mapping[str, float]) -> tuple[str, str]:
+    """Return the level of hooks that are set up, and when they were last called."""
+    if agent in calls:
+        return "ok", f"last called {ago(time.time() - calls[agent])}"
+    return "off", "no call seen yet"
+
+
+def _check(request: Request, paths: Sequence[str], calls: Mapping[str, float]) -> Iterator[Health]:
     """Yield a line for each file of an installation; none for a command that is as it should be."""
     agent = request.agent
     options = "" if request.scope == "user" else " --scope project"
@@ -344,8 +359,11 @@ def _check(request: Request, paths: Sequence[str]) -> Iterator[Health]:
             if outdated and (writer := _find_writer(path)):
                 detail += f", written by version {writer}"
                 fix = f"run `lessons upgrade` to bring it to {__version__}"
-            else:
-                level, fix = "ok", ""
+            elif route:
+                level, seen = _tell_last_call(agent, calls)
+                detail, fix = f"{detail}; {seen}", ""
+            else:  # calls of the MCP server are not recorded
+                level, fix = "off", ""
         yield Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
 
 

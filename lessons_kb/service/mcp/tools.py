@@ -371,7 +371,7 @@ class Tools:
         how: Data = {"stage": stage, "session": session, "budget": budget, "context": context}
         how["asked_by"] = session or self._asked_by(brains)
         found = brains.preflight(prompt, paths=paths or (), **how)
-        data = render.preflight_data(found, brains.members[0].settings.language)
+        data = render.block_data(found, brains.members[0].settings.language)
         return _add_skipped(show_block(data), brains)
 
     @_tool_errors()

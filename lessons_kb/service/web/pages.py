@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
@@ -80,7 +80,7 @@ class View:
         frame = {
             "login": self.login,
             "brain": self.served.name,
-            "served_brains": self.request.state.served_brains,
+            "brains": self.request.state.brains,
             "stale": "; ".join(self.login.stale),
             "may_review": REVIEW in self.login.may,
             "address": self.address,
@@ -89,7 +89,9 @@ class View:
 
     def address(self, *parts: str, **query: object) -> str:
         """Return the address of a page of the brain."""
-        path = "/".join(quote(part) for part in ("/served_brains", self.served.name, *parts))
+        # A draft's file may have a name that is not UTF-8.
+        quoted = [quote(part, errors="replace") for part in parts]
+        path = "/".join(("/brains", quote(self.served.name), *quoted))
         given = {name: value for name, value in query.items() if value not in ("", None)}
         return f"{path}?{urlencode(given)}" if given else path
 
@@ -276,7 +278,7 @@ def show_inbox(view: View) -> Response:
             "id": draft.id,
             "title": clean_line(draft.title) or draft.id,
             "about": _describe_draft(draft),
-            "lacks": draft.missing and f"lacks {counted(len(draft.missing), 'thing')}",
+            "lacks": _describe_lacks(draft),
         }
         for draft in leaf.pop("items")
     ]
@@ -357,7 +359,7 @@ def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None
         if card not in {one.id for one in cards}:
             raise CardNotFound(f"no card has the id {clean_line(card)}; copy it from its page")
         review.merge(draft.id, card, digest=digest)
-    elif draft.missing:
+    elif draft.missing and not draft.trouble:
         raise InputError(f"the draft is incomplete; add {'; '.join(draft.missing)}")
     else:
         anyway = "new" if form.get("anyway") else "fail"
@@ -370,10 +372,17 @@ def _describe_draft(draft: Draft) -> str:
     return f"{tell_source(draft)} on {when}{often}"
 
 
+def _describe_lacks(draft: Draft) -> str:
+    if draft.trouble:
+        return "can only be discarded"
+    return f"lacks {counted(len(draft.missing), 'thing')}" if draft.missing else ""
+
+
 def _describe_branch(view: View, review: BranchReview) -> dict[str, Any]:
     """Return what becomes of what is accepted here, and why nothing can be if that is so."""
     told: dict[str, Any] = {"branch": view.branch, "here": False, "waiting": [], "trouble": ""}
     try:
+        review.check_writable()
         told["here"] = review.is_checked_out()
         told["waiting"] = [] if told["here"] else review.find_waiting()
     except LessonsError as error:
@@ -405,23 +414,70 @@ def route_pages(served_brains: Mapping[str, ServedBrain], *, branch: str, run: A
             )
             return await run(partial(_work, page, scope, view))
 
-        return Route(f"/served_brains/{{brains}}{path}", answer, methods=methods.split())
+        return Route(f"/brains/{{brain}}{path}", answer, methods=methods.split())
+
+    async def answer_home(request: Request) -> Any:
+        return await run(partial(show_home, request, served_brains))
 
     headers = {**_HEADERS, "cache-control": "max-age=300"}
     style = Response(read_template("pages/style.css"), media_type="text/css", headers=headers)
     return [
-        Route("/", show_home),
+        Route("/", answer_home),
         Route("/style.css", style, methods=["GET"]),
         *(route(path, *row) for path, row in PAGES.items()),
     ]
 
 
-async def show_home(request: Request) -> Response:
-    """Show the served_brains that may be seen, or the only one."""
-    names = request.state.served_brains
-    if len(names) == 1:
-        return send_to(f"/served_brains/{quote(names[0])}")
-    return show("home.html", login=request.state.login, served_brains=names)
+def show_home(request: Request, served_brains: Mapping[str, ServedBrain]) -> Response:
+    """Show what this server is, and what each brain holds that may be seen."""
+    login = request.state.login
+    rows = [_describe_brain(served_brains[name], login) for name in request.state.brains]
+    return show("home.html", login=login, brains=rows)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BrainRow:
+    """What the start page shows of a brain."""
+
+    name: str
+    address: str
+    is_readable: bool = True
+    """Whether the caller may read it."""
+    may_review: bool = False
+    trouble: str = ""
+    cards: int = 0
+    drafts: int = 0
+    changed: str = ""
+    """ISO date on which a file was last written."""
+    changed_title: str = ""
+    changed_address: str = ""
+
+
+def _describe_brain(served: ServedBrain, login: Caller) -> BrainRow:
+    row = BrainRow(
+        name=served.name,
+        address=f"/brains/{quote(served.name)}",
+        is_readable=READ in login.may,
+        may_review=REVIEW in login.may,
+    )
+    if not row.is_readable:
+        return row
+    try:
+        summary = served.summarise()
+    except LessonsError as error:
+        served.note_stale(error)
+        return replace(row, trouble=f"No answer now: {explain(error)}.")
+    row = replace(row, cards=summary.cards, drafts=summary.drafts)
+    card = summary.changed
+    if card is None:
+        return row
+    changed = dt.datetime.fromtimestamp(summary.changed_at, tz=dt.UTC)
+    return replace(
+        row,
+        changed=changed.date().isoformat(),
+        changed_title=clean_line(card.title) or clean_line(card.id),
+        changed_address=f"{row.address}/cards/{quote(card.id, errors='replace')}",
+    )
 
 
 def _work(page: Page, scope: str, view: View) -> Response:

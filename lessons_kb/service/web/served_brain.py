@@ -6,7 +6,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from lessons_kb.brain.brain import Brain
@@ -24,9 +24,11 @@ from lessons_kb.errors import (
     StorageError,
 )
 from lessons_kb.library import Library
+from lessons_kb.model import Card
 from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.service.web.authentication import CALLER
 from lessons_kb.store.error_log import log_trouble
+from lessons_kb.store.scan import find_newest
 
 T = TypeVar("T")
 MAX_INBOX = 2_000
@@ -37,6 +39,18 @@ LOOK_SECONDS = 0.05
 and a watcher tells of changes no sooner."""
 UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
 """What is the server's trouble, and not what was asked."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Summary:
+    """What a brain holds, as the start page shows it."""
+
+    cards: int
+    drafts: int
+    changed_at: float
+    """When a file was last written; seconds since the epoch, 0 for a brain without files."""
+    changed: Card | None
+    """That file; None if it cannot be used."""
 
 
 class ServedBrain:
@@ -109,6 +123,15 @@ class ServedBrain:
         if why and why not in reasons:
             reasons.append(why)
 
+    def summarise(self) -> Summary:
+        """Return what the brain holds as of the last commit of its index."""
+        brains = self.find()
+        brain = brains.members[0]
+        cards, changed_at, changed = brain.read(_find_last_change)
+        return Summary(
+            cards=cards, drafts=brains.drafts.count(), changed_at=changed_at, changed=changed
+        )
+
     def is_ready(self) -> bool:
         """Tell whether something is indexed, so that it can be searched; starts that if not."""
         try:
@@ -120,6 +143,17 @@ class ServedBrain:
     def close(self) -> None:
         """Release the files and end the watch."""
         self._workspace.close()
+
+
+def _find_last_change(brain: Brain) -> tuple[int, float, Card | None]:
+    """Return the number of cards, when a file was last written, and that file."""
+    state = brain.state
+    if state is None:
+        return 0, 0.0, None
+    path, written_at = find_newest(state.manifest)
+    numbers = [number for number, _digest in brain.catalogue.numbers(path).values()]
+    files = brain.catalogue.cards(numbers)
+    return state.cards, written_at, next(iter(files.values()), None)
 
 
 def _find_trouble(brains: Sequence[Brain]) -> str:

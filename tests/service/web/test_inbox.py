@@ -1,5 +1,6 @@
 """From a proposal to a commit on the pages: accept, edit, merge, discard."""
 
+import os
 import pathlib
 import re
 
@@ -90,6 +91,28 @@ def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose):
     refused = rita.post(f"{INBOX}/{name}", data=decided, headers=OWN)
     assert (refused.status_code, "changed after you opened it" in refused.text) == (422, True)
     assert "The first one to save" in rita.get(f"{INBOX}/{name}").text
+
+
+def test_a_file_that_is_no_draft_of_ours_is_shown_and_can_be_discarded(rita, propose, shop):
+    with Brain.open(shop) as brain:
+        path = pathlib.Path(brain.drafts.get(propose()).path)
+    path.write_text("x" * 1_600_000)
+    path.with_name("My own (1).md").write_text("# Mine\n")
+    path.with_name(os.fsdecode(b"\xff.md")).write_text("# Not UTF-8\n")
+    listed = rita.get(INBOX)
+    assert listed.status_code == 200
+    assert "3 drafts wait for a decision" in listed.text
+    assert "can only be discarded" in listed.text
+    page = rita.get(f"{INBOX}/{path.stem}").text
+    assert "It can only be discarded: its file cannot be read" in page
+    assert 'value="accept"' not in page
+    assert 'value="merge"' not in page
+    for decision in ({"do": "accept"}, {"do": "merge", "other": CARD}):
+        refused = send(rita, f"{INBOX}/{path.stem}", **decision)
+        assert (refused.status_code, "more than 1,000,000 bytes" in refused.text) == (422, True)
+    for name in (path.stem, "My%20own%20%281%29"):
+        assert send(rita, f"{INBOX}/{name}", do="discard").url.path == INBOX
+    assert "1 draft waits for a decision" in rita.get(INBOX).text
 
 
 def test_a_near_duplicate_is_shown_and_merged(rita, propose, shop):

@@ -1,8 +1,10 @@
 """The pages for people: who gets in, what is shown, what a form may do."""
 
+import datetime as dt
 import html
 import pathlib
 import re
+import shutil
 import time
 
 import pytest
@@ -39,9 +41,67 @@ def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens)
     assert (done.status_code, done.headers["location"]) == (303, "/")
     assert tokens["shop"] not in cookie
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(cookie.split("; "))
-    page = client.get("/")
-    assert page.url.path == "/brains/shop", "there is only one"
+    page = client.get("/brains/shop")
     assert "Telegram remote execution must require an allowlist" in page.text
+
+
+def test_the_start_page_says_what_this_is_and_what_each_brain_holds(
+    connect, roots, reviewer, propose
+):
+    propose()
+    propose("Sent the newsletter twice")
+    card = pathlib.Path(roots["shop"]) / "lessons" / "newest.md"
+    card.write_text("---\ntype: lesson\ntitle: The newest lesson of all\n---\n")
+    client = connect()
+    assert "lessons from mistakes" in client.get("/login").text
+    assert "shop" not in client.get("/login").text
+    log_in(client, reviewer)
+    page = wait_for(client, "/", "The newest lesson of all")
+    assert client.get("/").url.path == "/", "also where there is only one brain"
+    assert "lessons from mistakes" in page
+    with Brain.open(roots["shop"]) as brain:
+        cards = len(brain.cards.all())
+    told = html.unescape(re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", page)))
+    assert f"{cards} cards" in told
+    assert "2 drafts wait for review" in told
+    assert f"Last change {dt.datetime.now(tz=dt.UTC).date().isoformat()}" in told
+    assert 'href="/brains/shop/cards/lessons/newest.md"' in page
+    assert 'href="/brains/shop/inbox"' in page
+    assert re.search(r'<form action="/brains/shop"[^>]*>(?s:.*?)name="q"', page)
+    found = client.get("/brains/shop", params={"q": "telegram allowlist"}).text
+    assert "Telegram remote execution" in found
+
+
+def test_the_start_page_tells_each_caller_only_what_the_token_allows(connect, tokens, propose):
+    propose()
+    client = connect(add_token("p", brains=["shop"], may=["propose"]))
+    log_in(client, add_token("q", brains=["shop"], may=["propose"]))
+    page = client.get("/").text
+    assert ("shop" in page, "Last change" in page, "vault" in page) == (True, False, False)
+    reader = connect()
+    log_in(reader, tokens["shop"])
+    page = reader.get("/").text
+    assert ("1 draft waits" in page, "/inbox" in page, "vault" in page) == (True, False, False)
+    log_in(reader, add_token("r", brains=["nowhere"], may=["read"]))
+    assert "opens none of the brains" in reader.get("/").text
+
+
+def test_the_start_page_shows_a_brain_without_cards(connect, roots, tmp_path):
+    (tmp_path / "empty").mkdir()
+    roots["empty"] = str(tmp_path / "empty")
+    page = connect().get("/")
+    assert page.status_code == 200
+    assert "0 cards" in page.text
+
+
+def test_the_start_page_names_a_brain_that_cannot_be_read(connect, roots):
+    client = connect()
+    shutil.rmtree(roots["vault"])
+    time.sleep(0.1)
+    page = client.get("/").text
+    assert "the brain cannot be found" in page
+    assert "cards" in page
+    assert str(pathlib.Path(roots["vault"]).parent) not in page
 
 
 def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens):

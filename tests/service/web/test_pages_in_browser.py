@@ -97,7 +97,7 @@ def open_page(chromium, url):
             if token:
                 page.get_by_label("Token").fill(token)
                 page.get_by_role("button", name="Log in").click()
-                page.wait_for_url(re.compile("/brains/"))
+                page.wait_for_url(f"{url}/")
             wait_until(lambda: page.request.get(f"{url}/ready").status == 200)
             return page
 
@@ -123,6 +123,8 @@ def test_a_review_from_draft_to_commit_with_the_keyboard_alone(open_page, review
     page.get_by_label("Token").focus()
     page.keyboard.type(reviewer)
     page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Brains").wait_for()
+    press(page, "shop", "link")
     page.wait_for_url("**/brains/shop")
     press(page, "Inbox", "link")
     page.wait_for_url("**/inbox")
@@ -148,7 +150,7 @@ def test_a_review_from_draft_to_commit_with_the_keyboard_alone(open_page, review
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize("width", [320, 390, 1280])
 def test_every_page_is_accessible_and_fits(open_page, url, reviewer, propose, width, scheme):
     found = {}
     page = open_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
@@ -169,6 +171,8 @@ def test_every_page_is_accessible_and_fits(open_page, url, reviewer, propose, wi
     look("login-wrong")
     page.get_by_label("Token").fill(reviewer)
     page.get_by_role("button", name="Log in").click()
+    page.get_by_role("heading", name="Brains").wait_for()
+    look("start")
     for name, path in {
         "cards": "",
         "search": "?q=telegram+allowlist",

@@ -77,6 +77,21 @@ def test_a_proposal_is_one_draft_of_its_caller_until_the_inbox_is_full(
     assert (full.status_code, "inbox is full" in full.json()["error"]) == (422, True)
 
 
+@pytest.mark.parametrize("size", [250_000, 1_600_000, 3_200_000])
+def test_a_proposal_that_is_too_large_is_refused_with_the_limit(connect, tokens, roots, size):
+    client = connect(tokens["shop"])
+    for field, value in (("root_cause", "x" * size), ("prevention", ["y" * size])):
+        body = {**PROPOSAL, field: value}
+        refused = ask(client, "propose", **body)
+        assert refused.status_code == 422
+        assert refused.json()["error"] == "a draft has at most 200,000 bytes; shorten it"
+        assert "at most 200,000 bytes" in call(client, "lessons_propose", **body)
+    title = ask(client, "propose", **{**PROPOSAL, "title": "z" * 60_000})
+    assert (title.status_code, "50,000 bytes together" in title.json()["error"]) == (422, True)
+    with Brain.open(roots["shop"]) as brain:
+        assert brain.drafts.count() == 0
+
+
 @pytest.mark.parametrize("agent", ["claude-code", "gemini-cli", "opencode"])
 def test_a_posted_hook_is_answered_as_the_hook_program_answers(connect, roots, tmp_path, agent):
     event = {

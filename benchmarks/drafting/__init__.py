@@ -1,0 +1,1 @@
+"""Are the drafts worth a lesson?"""

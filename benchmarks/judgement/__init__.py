@@ -1,0 +1,1 @@
+"""Are verdicts right: what is opened, detected, checked, said of an effect?"""

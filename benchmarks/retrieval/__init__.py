@@ -1,0 +1,1 @@
+"""Does the right card come, and does the gate stay silent otherwise?"""

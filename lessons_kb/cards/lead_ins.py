@@ -1,0 +1,130 @@
+"""Bold words that stand where others write a heading: ``**Problem**: …``, ``- **Rule:** …``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+_MARKER = r"[ \t]*(?:(?:[-*+]|\d{1,3}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?"
+_BOLD = re.compile(
+    rf"""
+    (?P<before>{_MARKER})
+    (?P<sign>\*\*|__)
+    (?P<label>[^\W\d_][^*_\n]{{0,60}}?)
+    (?: (?P<inside>[ \t]*:)? (?P=sign) [ \t]* (?P<behind>:|\u2014|\u2013|-(?=[ \t])|$)?)
+    [ \t]*
+    """,
+    re.VERBOSE,
+)
+_PLAIN = re.compile(rf"(?P<before>{_MARKER})(?P<label>[^\W\d_][^\W\d_]{{2,20}}):[ \t]+")
+"""A label without bold, which counts in list items only."""
+
+
+class LeadIn(NamedTuple):
+    """What follows a label, up to the next label or the end of its list item."""
+
+    role: str
+    first: int
+    """Line of the label, from 0."""
+    end: int
+    """The line after the last."""
+    text: str
+    """The lines as Markdown of their own, without the label and the item's marker."""
+
+
+class _Label(NamedTuple):
+    role: str
+    line: int
+    end: int
+    """Where what it says ends at the latest: with its list item, else with the text."""
+    rest: str
+    """What follows the label in its line."""
+    indent: int
+    """Columns of its list item's marker."""
+
+
+def find_lead_ins(
+    text: str,
+    labels: Mapping[str, str],
+    normalise: Callable[[str], tuple[str, ...]],
+    parse: Callable[[str], list[Token]],
+    *,
+    in_section: bool,
+) -> list[LeadIn]:
+    """Return the parts of a text that labels announce, in order.
+
+    ``labels`` maps a name to its meaning and ``normalise`` gives the names that a label may be
+    known by, likeliest first. ``in_section`` is for the text below a heading that has a meaning
+    of its own: there a label speaks for its paragraph alone, and list items keep their words.
+    """
+    lines = text.split("\n")
+    if not any(_read_label(line, labels, normalise, in_item=True)[1] for line in lines):
+        return []
+    found = list(_find_labels(parse(text), lines, labels, normalise, in_section=in_section))
+    lead_ins = []
+    for place, label in enumerate(found):
+        following = found[place + 1].line if place + 1 < len(found) else len(lines)
+        end = min(label.end, following)
+        below = (_dedent(line, label.indent) for line in lines[label.line + 1 : end])
+        whole = "\n".join([label.rest, *below])
+        lead_ins.append(LeadIn(label.role, label.line, end, whole))
+    return lead_ins
+
+
+def _find_labels(
+    tokens: list[Token],
+    lines: list[str],
+    labels: Mapping[str, str],
+    normalise: Callable[[str], tuple[str, ...]],
+    *,
+    in_section: bool,
+) -> Iterator[_Label]:
+    items: list[int] = []
+    """Ends of the list items that are open."""
+    quotes = 0
+    for place, token in enumerate(tokens):
+        if token.type == "list_item_open":
+            items.append(token.map[1] if token.map else len(lines))
+        elif token.type == "list_item_close":
+            items.pop()
+        elif token.type in ("blockquote_open", "blockquote_close"):
+            quotes += token.nesting
+        if token.type != "inline" or token.map is None or quotes:
+            continue
+        if tokens[place - 1].type != "paragraph_open" or (items and in_section):
+            continue
+        first, last = token.map
+        end = items[-1] if items else last if in_section else len(lines)
+        for line in range(first, min(last, len(lines))):
+            role, match = _read_label(lines[line], labels, normalise, in_item=bool(items))
+            if match:
+                indent = len(match["before"]) if items else 0
+                yield _Label(role, line, end, lines[line][match.end() :], indent)
+
+
+def _read_label(
+    line: str,
+    labels: Mapping[str, str],
+    normalise: Callable[[str], tuple[str, ...]],
+    *,
+    in_item: bool,
+) -> tuple[str, re.Match[str] | None]:
+    """Return what the label of a line means, and its match; "" and None without one."""
+    match = _BOLD.match(line)
+    if match is None or not (match["inside"] or match["behind"] is not None):
+        match = _PLAIN.match(line) if in_item else None
+    if match is None:
+        return "", None
+    for name in normalise(match["label"]):
+        if name in labels:
+            return labels[name], match
+    return "", None
+
+
+def _dedent(line: str, columns: int) -> str:
+    indent = len(line) - len(line.lstrip(" \t"))
+    return line[min(indent, columns) :]

@@ -1,0 +1,86 @@
+"""Paragraphs, flat lists and fences whose lines alone decide what they are.
+
+Nine of ten sections of real cards hold nothing else. What is in doubt is left to markdown-it, which
+takes twenty times as long.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+_PLAIN = re.compile(
+    r"[^\W\d_] | [^\x00-\x7f\s] | [(\"'\[{/$@!?:;,.%&^|\\\]})] | `(?!``) | [*_]{1,3}(?=[^\W_])"
+    r"| \d+(?![\d.)])",
+    re.VERBOSE,
+)
+"""A line that begins so at the margin begins no block, and ends no paragraph."""
+_BULLET = re.compile(r"[-*+] {1,4}(?=\S)")
+_ENDS_PARAGRAPH = re.compile(r"[-*+] {1,4}\S|```[^`]*$|#{1,6}[ \t]|>")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+
+
+class PlainBlock(NamedTuple):
+    """A paragraph, or the one paragraph of a list item."""
+
+    is_item: bool
+    line: int
+    """From 0."""
+    text: str
+
+
+def read_plain_blocks(text: str) -> list[PlainBlock] | None:
+    """Return the blocks of a text, None where only a parser can tell them."""
+    blocks: list[PlainBlock] = []
+    lines: list[str] = []
+    is_open = False
+    for number, line in enumerate(text.split("\n")):
+        if not line.strip(" \t"):
+            is_open = False
+            continue
+        bullet = _BULLET.match(line)
+        content = line[bullet.end() :] if bullet else line
+        if not _PLAIN.match(content):
+            return None
+        if bullet or not is_open:
+            lines = []
+            blocks.append(PlainBlock(bullet is not None, number, ""))
+        is_open = True
+        lines.append(content)
+        blocks[-1] = blocks[-1]._replace(text="\n".join(lines).strip())
+    return blocks
+
+
+def read_first_paragraph(text: str) -> str | None:
+    """Return the first paragraph of a text or of its first list item, None where it is in doubt."""
+    lines: list[str] = []
+    for line in text.split("\n"):
+        if not line.strip(" \t"):
+            if lines:
+                break
+            continue
+        bullet = None if lines else _BULLET.match(line)
+        content = line[bullet.end() :] if bullet else line
+        if _PLAIN.match(content):
+            lines.append(content)
+        elif lines and _ENDS_PARAGRAPH.match(line):
+            break
+        else:
+            return None
+    return "\n".join(lines).strip()
+
+
+def find_fenced(lines: Sequence[str]) -> frozenset[int]:
+    """Return the numbers of the lines inside fences, and of those that close them."""
+    fenced = set()
+    opened = ""
+    for number, line in enumerate(lines):
+        fence = _FENCE.match(line)
+        if opened:
+            fenced.add(number)
+            if fence and fence[1].startswith(opened) and not fence[2].strip(" \t"):
+                opened = ""
+        elif fence and not (fence[1][0] == "`" and "`" in fence[2]):
+            opened = fence[1]
+    return frozenset(fenced)

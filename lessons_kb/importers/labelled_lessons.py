@@ -1,0 +1,95 @@
+"""Lessons below headings, told with bold labels: ``**Problem**: …``, ``**Rule**: …``."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lessons_kb.cards import sections as parts
+from lessons_kb.cards.keys import split_header
+from lessons_kb.importers.incoming import (
+    CAUSE,
+    FIX,
+    MISTAKE,
+    PREVENTION,
+    SECTIONS,
+    SITUATION,
+    Incoming,
+    make_origin,
+    shorten,
+)
+
+_HEADINGS = {
+    parts.SITUATION: SITUATION,
+    parts.MISTAKE: MISTAKE,
+    parts.CAUSE: CAUSE,
+    parts.FIX: FIX,
+    parts.PREVENTION: PREVENTION,
+}
+_LEAST_LABELS = 2
+"""Different labels below a heading from which on it is a lesson: one may be a remark."""
+
+
+class LabelledLesson(NamedTuple):
+    """A lesson and the lines of its file, from 1, that are in it."""
+
+    lesson: Incoming
+    first: int
+    end: int
+
+
+def read_labelled_lessons(text: str, *, name: str) -> list[LabelledLesson]:
+    """Return the lessons of a file that are told with labels, one for each heading."""
+    split = split_header(text)
+    body = parts.normal_newlines(split.body)[: parts.MAX_STRUCTURE * _LARGEST]
+    lines = body.split("\n")
+    headings = parts.find_headings(body, deepest=3)
+    title = next((heading.text for heading in headings if heading.level == 1), "")
+    ends = [*(heading.line for heading in headings[1:]), len(lines)]
+    found = []
+    for heading, end in zip(headings, ends, strict=False):
+        below = "\n".join(lines[heading.end : end])
+        said = parts.read_sections(below)
+        roles = {part.role for part in said.parts if part.is_lead_in}
+        if heading.level == 1 or not heading.text or len(roles) < _LEAST_LABELS:
+            continue
+        first = split.body_line + heading.line
+        above = f"{title} > {heading.text}" if title else heading.text
+        lesson = _make_lesson(said, below, heading.text, above=above, where=(name, first))
+        found.append(LabelledLesson(lesson, first, split.body_line + end))
+    return found
+
+
+_LARGEST = 20
+"""Times the size of a card: a file of lessons holds many."""
+
+
+def _make_lesson(
+    said: parts.Sections, below: str, title: str, *, above: str, where: tuple[str, int]
+) -> Incoming:
+    name, line = where
+    base = name.replace("\\", "/").rpartition("/")[2]
+    texts: dict[str, list[str]] = {SITUATION: [f"From {base} under “{above}”."]}
+    before = "\n".join(below.split("\n")[: said.parts[0].head]).strip()
+    if before:
+        texts[SITUATION].append(before)
+    for part in said.parts:
+        told = part.text.strip()
+        if part.role == parts.APPLIES:
+            texts[SITUATION].append(f"Applies to {told}")
+        elif told:
+            whole = _as_item(told) if part.role == parts.PREVENTION else told
+            texts.setdefault(_HEADINGS[part.role], []).append(whole)
+    return Incoming(
+        title=shorten(title),
+        where=f"{name}:{line}",
+        origin=make_origin("rules", base, title, below),
+        sections=tuple((name, "\n\n".join(texts[name])) for name in SECTIONS if name in texts),
+        paths=parts.read_paths(said),
+    )
+
+
+def _as_item(text: str) -> str:
+    """Return a rule as a list item, its words unchanged; a list stays a list."""
+    if text.startswith(("- ", "* ", "+ ", "1. ")):
+        return text
+    return "- " + text.replace("\n", "\n  ").replace("\n  \n", "\n\n")

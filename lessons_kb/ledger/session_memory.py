@@ -1,0 +1,415 @@
+"""The memory of a session between its hooks: typed records, one reader and one writer.
+
+It is stored as JSON in which each record is a list, as it has been since 0.9: a hook of an older
+build may read what a newer one wrote, and the other way round. What cannot be read is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, NamedTuple, Protocol
+from zlib import crc32
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.model import Card, Event
+from lessons_kb.store.journal import SESSION_STATE, Journal
+
+BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
+DRAFT, LATE = "draft", "late"
+AGAIN, TITLES, START = "again", "titles", "start"
+"""What a text that waits for the model is about; "declined" is what came with a call that the user
+declined, "again" the lessons of a session that was compacted, "late" the answer to an event whose
+deadline cut it off."""
+OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES, LATE)
+
+
+class GivenCard(NamedTuple):
+    """A card that was given in this turn."""
+
+    root: str
+    """Of its brain, "" for a server's."""
+    card: str
+
+
+class NearHit(NamedTuple):
+    """A lesson that the prompt nearly drew."""
+
+    name: str
+    """As `shown_name` has it."""
+    confidence: str
+
+
+class RepeatedAnswer(NamedTuple):
+    """What the model was told with a prompt that the agent sends again."""
+
+    prompt: str
+    context: str
+
+
+class StopOrder(NamedTuple):
+    """The model was told to stop; its next call ends the turn."""
+
+    step: str
+    """Names the message of the model that made the failing call."""
+    line: str
+    """For the user."""
+
+
+class ExpectedMistake(NamedTuple):
+    """A mistake that a call is about to make."""
+
+    call: str
+    brain: str
+    card: str
+    text: str
+    """Goes to the model if the change is made all the same; "" where it was told enough."""
+
+
+class StandingMistake(NamedTuple):
+    """A mistake that stood in the files of a command before it ran."""
+
+    call: str
+    mark: str
+    """As `mark_matches` has it; one record without a mark says that the files were looked at."""
+
+
+class QuestionText(NamedTuple):
+    """What was said with a question: the model gets it if the call runs."""
+
+    call: str
+    text: str
+
+
+class SpawnedAgent(NamedTuple):
+    """A subagent that was asked for and has not begun yet."""
+
+    kind: str
+    prompt: str
+
+
+class Remark(NamedTuple):
+    """Something that was said in this session.
+
+    ``key`` names a card and file, or a line (`mark_matches`), worth saying again after some
+    prompts. Without the number of a prompt it is a lesson that came late (``late …``), or a text
+    about a mistake that was made (``after …``).
+    """
+
+    call: str
+    key: str
+    prompt: int | None = None
+
+
+class AboutCall(NamedTuple):
+    """A call that the user was asked about, or that was refused, and what for."""
+
+    call: str
+    """Without an id where nobody could be asked and the model was told instead."""
+    key: str
+    """A card and file, or the mark of a mistake's line."""
+
+
+class BroughtCard(NamedTuple):
+    """A card that a call put in front of the model."""
+
+    call: str
+    card: str
+
+
+class WaitingText(NamedTuple):
+    """A text that no hook event could carry yet."""
+
+    about: str
+    """One of the words above."""
+    text: str
+
+
+class Channel(Protocol):
+    """What an answer may do, as far as the memory has to know."""
+
+    @property
+    def inject(self) -> bool:
+        """Text can be put in front of the model."""
+
+    @property
+    def lines(self) -> bool:
+        """Lines can be shown to the user."""
+
+    @property
+    def tokens(self) -> int:
+        """Most of one text."""
+
+    @property
+    def review(self) -> str:
+        """What the user types in the chat to go through drafts."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the tokens of a text."""
+
+
+@dataclass(kw_only=True, slots=True)
+class SessionMemory:
+    """The memory of a session between its hooks, or of a subagent: of a context of the model.
+
+    Change it within ``Hook.transaction`` or ``lend_memory`` only.
+    """
+
+    # Of the turn: each prompt begins them anew.
+    after: int = 0
+    """Number of the journal's last event before the turn: clocks jump, numbers do not."""
+    prompt_unseen: bool = False
+    """A prompt was noted that the guards have not seen: the next call shows it to them first."""
+    cards: list[GivenCard] = field(default_factory=list)
+    near: list[NearHit] = field(default_factory=list)
+    told: RepeatedAnswer | None = None
+    late: int = 0
+    """How many lessons a change or an error has brought in this turn."""
+    stopping: StopOrder | None = None
+    """Set once failures went on after guidance."""
+    # Of calls that have not ended yet.
+    matched: list[ExpectedMistake] = field(default_factory=list)
+    stood_before: list[StandingMistake] = field(default_factory=list)
+    """What stands in the files after the command and did not before was written by it."""
+    question_texts: list[QuestionText] = field(default_factory=list)
+    spawned: list[SpawnedAgent] = field(default_factory=list)
+    # Of the session.
+    served: list[dict[str, Any]] = field(default_factory=list)
+    """The lessons that a server gave in this session, as it told them."""
+    titles_from: str = ""
+    """The prompt that gave the titles of the cards, or START; "" while the model has none. They may
+    wait."""
+    all_titles: bool = False
+    """They were those of all cards."""
+    shown: list[Remark] = field(default_factory=list)
+    asked: list[AboutCall] = field(default_factory=list)
+    """The questions."""
+    refused: list[AboutCall] = field(default_factory=list)
+    brought: list[BroughtCard] = field(default_factory=list)
+    waiting: list[WaitingText] = field(default_factory=list)
+    """A prompt drops what is not about one of OUTLIVE_A_PROMPT."""
+    named: list[str] = field(default_factory=list)
+    """Titles of lessons given with an event that shows the user nothing."""
+    late_lines: list[str] = field(default_factory=list)
+    """What the user is told of events whose answers came late, and what these had for the user."""
+    late_told: bool = False
+    """The user was told, or is about to be, that lessons came late."""
+    drafts: list[str] = field(default_factory=list)
+    """Ids of this session's drafts since the last prompt: the next one tells the model of the
+    newest and forgets them."""
+    drafted: int = 0
+    """How many drafts the user was not told of yet: new ones, at the start all that wait."""
+    offered: bool = False
+    """The user was told of the drafts that waited when the session began."""
+    unattended: bool = False
+    """Nobody may be there to answer a question: it would be a denial."""
+    steps: dict[str, str] = field(default_factory=dict)
+    """Call → what the calls of one message of the model have in common."""
+    transcript: str = ""
+    offset: int = 0
+
+    @classmethod
+    def from_json(cls, stored: str) -> SessionMemory:
+        """Return what ``to_json`` wrote; what is of another form is left out."""
+        memory = cls()
+        try:
+            data = json.loads(stored) if stored else {}
+        except ValueError:
+            return memory
+        if not isinstance(data, dict):
+            return memory
+        for name in _NAMES:
+            if name in data:
+                _read_field(memory, name, data[name])
+        return memory
+
+    def to_json(self) -> str:
+        """Return it as it is stored: of what is many the newest."""
+        stored: dict[str, Any] = {}
+        for name in _NAMES:
+            value = getattr(self, name)
+            most = _MOST.get(name, _MANY)
+            if name in _SINGLE_RECORDS:
+                value = [] if value is None else [*value]
+            elif name in _RECORDS:
+                value = [_as_list(record) for record in value[-most:]]
+            elif isinstance(value, list):
+                value = value[-most:]
+            elif isinstance(value, dict):
+                value = dict([*value.items()][-most:])
+            stored[name] = value
+        return json.dumps(stored)
+
+    def take_back(self, call: str) -> set[str]:
+        """Forget what was said of a call, asked, refused and expected; return what it brought."""
+        gone = {remark.key for remark in self.shown if remark.call == call}
+        cards = {brought.card for brought in self.brought if brought.call == call}
+        for name in _OF_A_CALL:
+            records = getattr(self, name)
+            setattr(self, name, [record for record in records if record.call != call])
+        self.asked = [question for question in self.asked if question.key not in gone]
+        return cards
+
+    def is_refused(self, call: str) -> bool:
+        """Tell whether we refused a call."""
+        return bool(call) and any(refused.call == call for refused in self.refused)
+
+    def note_late(self, call: str, found: list[tuple[Brain, Card]]) -> list[tuple[Brain, Card]]:
+        """Return which lessons no change or error has brought in this session, and note them."""
+        shown = {remark.key for remark in self.shown}
+        keys = {f"late {brain.alias}:{card.id}": (brain, card) for brain, card in found}
+        new = [key for key in keys if key not in shown]
+        self.shown += [Remark(call, key) for key in new]
+        return [keys[key] for key in new]
+
+    def note_given(self, given: Sequence[GivenCard]) -> None:
+        """Note what was given in this turn."""
+        self.cards += [card for card in given if card not in self.cards]
+
+    def settle_question(self, event: Event) -> Event:
+        """End the question about a call; return its event, with what was asked if it was declined.
+
+        It is asked again then, and what was said with it waits; after any other call it was heard.
+        """
+        declined = event.outcome == "permission_denied"
+        if event.tool:
+            texts = [one.text for one in self.question_texts if one.call == event.id]
+            self.question_texts = [one for one in self.question_texts if one.call != event.id]
+            if declined:
+                self.waiting += [WaitingText(DECLINED, text) for text in texts]
+        keys = [question.key for question in self.asked if question.call == event.id]
+        if not event.id or not keys or not declined:
+            return event
+        self.asked = [question for question in self.asked if question.call != event.id]
+        return replace(event, record={**event.record, "asked": keys})
+
+    def take_titles(self, titles: str, prompt: str = "", *, whole: bool) -> list[tuple[str, str]]:
+        """Return titles as a text to ``deliver``, in the place of those that wait.
+
+        ``whole`` says that they are those of all cards.
+        """
+        if not titles:
+            return []
+        self.titles_from, self.all_titles = prompt or START, whole
+        self.waiting = [text for text in self.waiting if text.about != TITLES]
+        return [(TITLES, titles)]
+
+    def deliver(self, texts: Sequence[tuple[str, str]], can: Channel) -> str:
+        """Return what goes to the model now, waiting texts last; keep what does not fit beside it.
+
+        ``texts`` are (what about, text), most important first. What is too long alone is dropped.
+        """
+        given: list[str] = []
+        waiting, self.waiting = self.waiting, []
+        for about, text in (*texts, *waiting):
+            joined = "\n\n".join([*given, text])
+            if text and can.inject and can.count_tokens(joined) <= can.tokens:
+                given.append(text)
+            elif text and (given or not can.inject):  # what is too long alone never fits
+                self.waiting.append(WaitingText(about, text))
+        return "\n\n".join(given)
+
+    def expect(self, call: str, brain: str, card: str, text: str) -> None:
+        """Note that a call is about to make a card's mistake; ``text`` is told once a session."""
+        if any(remark.key == _mark(text) for remark in self.shown):
+            text = ""
+        self.matched.append(ExpectedMistake(call, brain, card, text))
+
+    def take_matched(self, call: str, *, made: bool) -> list[str]:
+        """Forget what was found in a call before it was made; return what is told if it was."""
+        texts = [one.text for one in self.matched if one.call == call and one.text and made]
+        self.matched = [one for one in self.matched if one.call != call]
+        self.shown += [Remark(call, _mark(text)) for text in texts]
+        return texts
+
+    def tell_drafted(self, can: Channel) -> tuple[str, ...]:
+        """Return one line about the drafts that the user was not told of, once it can be shown."""
+        count = self.drafted if can.lines else 0
+        if not count:
+            return ()
+        self.drafted = 0
+        drafts = "1 draft" if count == 1 else f"{count} drafts"
+        here = f"{can.review} here, or " if can.review else ""
+        return (f"lessons: {drafts} to review: {here}`lessons review` in a terminal",)
+
+
+def _mark(text: str) -> str:
+    return f"after {crc32(text.encode()):08x}"
+
+
+_NAMES = tuple(one.name for one in fields(SessionMemory))
+_OF_A_CALL = ("shown", "asked", "refused", "question_texts", "brought", "matched", "stood_before")
+_RECORDS: Mapping[str, type[Any]] = {
+    "cards": GivenCard,
+    "near": NearHit,
+    "matched": ExpectedMistake,
+    "stood_before": StandingMistake,
+    "question_texts": QuestionText,
+    "spawned": SpawnedAgent,
+    "shown": Remark,
+    "asked": AboutCall,
+    "refused": AboutCall,
+    "brought": BroughtCard,
+    "waiting": WaitingText,
+}
+_SINGLE_RECORDS: Mapping[str, type[Any]] = {"told": RepeatedAnswer, "stopping": StopOrder}
+_MANY = 500
+_MOST = {"served": 16, "brought": 64, "steps": 32, "matched": 8, "question_texts": 8}
+_MOST |= {"spawned": 8, "waiting": 8, "named": 8, "late_lines": 8}
+"""Field → how many of its entries are remembered."""
+
+
+def _read_field(memory: SessionMemory, name: str, value: object) -> None:
+    if name in _SINGLE_RECORDS:
+        setattr(memory, name, _read_record(_SINGLE_RECORDS[name], value))
+    elif name in _RECORDS:
+        records = [_read_record(_RECORDS[name], one) for one in _as_items(value)]
+        setattr(memory, name, [record for record in records if record is not None])
+    elif type(value) is type(getattr(memory, name)):
+        setattr(memory, name, value)
+
+
+def _as_items(value: object) -> Sequence[object]:
+    return value if isinstance(value, list) else ()
+
+
+def _read_record(kind: type[Any], stored: object) -> Any:
+    """Return a list as a record, None where it has another form."""
+    values = stored if isinstance(stored, list) else []
+    least = len(kind._fields) - len(kind._field_defaults)
+    if not least <= len(values) <= len(kind._fields):
+        return None
+    record = kind(*values)
+    for name, value in zip(kind._fields, record, strict=True):
+        is_number = name == "prompt" and kind is Remark
+        if not isinstance(value, (int, type(None)) if is_number else str):
+            return None
+    return record
+
+
+def _as_list(record: tuple[Any, ...]) -> list[Any]:
+    """Return a record as it is stored: a remark without a prompt is shorter."""
+    return [*record[:-1]] if record[-1] is None else [*record]
+
+
+def read_memory(journal: Journal, session: str) -> SessionMemory:
+    """Return the memory of a session: to look at, not to change."""
+    return SessionMemory.from_json(journal.guard_state(session, SESSION_STATE))
+
+
+@contextlib.contextmanager
+def lend_memory(journal: Journal, session: str) -> Iterator[SessionMemory]:
+    """Lend the session's state within one immediate transaction and keep what became of it.
+
+    All other hooks of the brain wait meanwhile: see ``Database.transaction`` for what may not be
+    done inside, the first import of a module included.
+    """
+    with journal.transaction():
+        before = journal.guard_state(session, SESSION_STATE)
+        memory = SessionMemory.from_json(before)
+        yield memory
+        after = memory.to_json()
+        if after != before:
+            journal.keep_guard_state(session, after, SESSION_STATE)

@@ -1,0 +1,112 @@
+"""An answer that came too late for its own event, and how the next event brings it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from lessons_kb.hook_client import REFUSED, UNCHECKED
+from lessons_kb.hook_gates import LATE_LINE, NOT_CHECKED
+from lessons_kb.ledger.session_memory import LATE, SessionMemory, WaitingText
+from lessons_kb.model import NO_GATE
+from lessons_kb.session.state import Answer, Hook
+from lessons_kb.store.refusals import Refusals
+from lessons_kb.text.sanitize import defang_line
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unheard:
+    """How an answer went unheard."""
+
+    how: str
+    """What the client did in its place: one of ``hook_client``'s words."""
+    lines: tuple[str, ...]
+    """What the answer had for the user."""
+
+
+def keep_late(hook: Hook, answer: Answer, unheard: Unheard) -> None:
+    """Keep an answer that nobody heard for the next event of its session.
+
+    A call that was to be held has been made meanwhile, unless the second stage refused it: then
+    the user is told that the gate was not checked, and the card may refuse the next call.
+    """
+    if not hook.brains.members:
+        return
+    was_held = bool(answer.refusal or answer.question)
+    refused = unheard.how == REFUSED.decode()
+    lines = unheard.lines
+    context = answer.context
+    if was_held:
+        context = _without_gates(hook, answer) if refused else _text_of(answer)
+        lines = ()
+    with hook.transaction() as state:
+        if was_held and not refused:
+            _release(hook, state)
+            if unheard.how != UNCHECKED.decode():
+                lines = (_tell_unchecked(answer),)
+        if context:
+            state.waiting.append(WaitingText(LATE, context))
+        if (context or lines) and not state.late_told:
+            state.late_lines.append(LATE_LINE)
+            state.late_told = True
+        state.late_lines += [line for line in lines if line not in state.late_lines]
+
+
+def add_late(hook: Hook, answer: Answer) -> Answer:
+    """Return an answer with what came too late for an earlier event, once.
+
+    Text goes to the model only with an event that can carry it, and never with a refusal.
+    """
+    if not hook.brains.members or hook.event.what == "end":
+        return answer
+    texts = [one.text for one in hook.state.waiting if one.about == LATE]
+    if not hook.can.inject or answer.refusal or answer.stop_line:
+        texts = []
+    if not texts and not (hook.state.late_lines and hook.can.lines):
+        return answer
+    context = answer.context
+    with hook.transaction() as state:
+        left: list[WaitingText] = []
+        for waiting in state.waiting:
+            joined = "\n\n".join(filter(None, (context, waiting.text)))
+            fits = hook.can.count_tokens(joined) <= hook.can.tokens
+            if waiting.about == LATE and waiting.text in texts and fits:
+                context = joined
+            else:
+                left.append(waiting)
+        state.waiting = left
+        lines = tuple(state.late_lines) if hook.can.lines else ()
+        if lines:
+            state.late_lines = []
+    return replace(answer, context=context, lines=(*answer.lines, *lines))
+
+
+def _release(hook: Hook, state: SessionMemory) -> None:
+    """Forget that a call was refused or asked about: nobody heard of it."""
+    call = hook.event.id
+    refusals = Refusals(context=hook.event.context_id, token=hook.event.token)
+    for held in hook.refused:
+        refusals.release(held.root, held.card, held.file)
+    state.refused = [one for one in state.refused if one.call != call]
+    state.asked = [one for one in state.asked if one.call != call]
+    state.question_texts = [one for one in state.question_texts if one.call != call]
+
+
+def _tell_unchecked(answer: Answer) -> str:
+    cards = [hit.card for hit in answer.block.lessons] if answer.block is not None else []
+    titles = [defang_line(card.title) for card in cards if card.gate != NO_GATE]
+    named = "; ".join(f"“{title}”" for title in titles)
+    return NOT_CHECKED.format(named or (answer.refusal or answer.question)[:200])
+
+
+def _text_of(answer: Answer) -> str:
+    """Return the lessons of an answer that was to hold a call."""
+    return answer.block.text if answer.block is not None else ""
+
+
+def _without_gates(hook: Hook, answer: Answer) -> str:
+    """Return the lessons of a refusal that the second stage did not give with its own."""
+    hits = answer.block.lessons if answer.block is not None else ()
+    others = [hit for hit in hits if hit.card.gate == NO_GATE]
+    if not others:
+        return ""
+    return hook.can.pack_known(others, hook.brains.members[0].settings.preflight).text

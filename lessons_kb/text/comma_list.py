@@ -1,0 +1,45 @@
+"""A list that was written as one text, with commas."""
+
+from __future__ import annotations
+
+_PAIRS = {"{": "}", "[": "]", '"': '"', "'": "'"}
+
+
+def split_commas(text: str) -> list[str]:
+    """Return the parts of a text between commas outside braces, brackets and quotes.
+
+    Quotes around a whole part are not part of it. An opening sign that nothing closes is an
+    ordinary character.
+    """
+    parts: list[str] = []
+    start = place = 0
+    while place < len(text):
+        sign = text[place]
+        if sign == ",":
+            parts.append(text[start:place])
+            start = place + 1
+        elif sign in "{[" or (sign in "\"'" and not text[start:place].strip()):
+            place = _find_closing(text, place)
+        place += 1
+    parts.append(text[start:])
+    bare = (_without_quotes(part.strip()) for part in parts)
+    return [part for part in bare if part]
+
+
+def _find_closing(text: str, start: int) -> int:
+    """Return the place of the sign that closes the one at ``start``, ``start`` without one."""
+    opening, closing = text[start], _PAIRS[text[start]]
+    depth = 0
+    for place in range(start, len(text)):
+        if text[place] == closing and (opening != closing or place > start):
+            depth -= 1
+            if depth <= 0:
+                return place
+        elif text[place] == opening and opening != closing:
+            depth += 1
+    return start
+
+
+def _without_quotes(part: str) -> str:
+    is_quoted = len(part) > 1 and part[0] == part[-1] and part[0] in "\"'"
+    return part[1:-1].strip() if is_quoted else part

@@ -1,0 +1,197 @@
+"""The hook's second stage beside the full answer: it never differs in silence."""
+
+import json
+import os
+
+import pytest
+
+from lessons_kb import Brain
+from lessons_kb.hook_gates import decide, find_word, is_simple
+from lessons_kb.store.locations import state_home
+from tests.kit import Said, read_output, write
+from tests.session.test_gated_calls import CHANGING, FILE, READING
+from tests.sessions import Session, card
+
+REFUSERS = ("claude-code", "codex", "gemini-cli", "copilot-cli", "vscode", "opencode")
+TITLE = "Never drop a column"
+CARDS = {
+    "once": card(TITLE, "Drop it later", cause="Old processes wrote it.", gate="once",
+                 paths="['migrations/*.sql', '!migrations/README.sql', 'db/{a,b}/**']"),
+    "shown": card("Test the parser", "Write a test <!-- shown-by: def test_ -->", gate="once",
+                  paths="['src/parser.py']"),
+    "regex": card("Verify certificates", "Leave verify on", gate="once",
+                  detect=r"[{regex: 'verify\s*=\s*False', unless: 'localhost'}]"),
+    "line": card("Import from the front door", "Import from lib", gate="once",
+                 detect=r"[{regex: '^from lib\.', files: ['*.py']}]"),
+    "command": card("Never force a push", "Push a new branch", gate="once",
+                    detect=r"[{command: 'git push .*--force'}]"),
+    "complex": card("No nested loops", "Flatten", gate="once",
+                    detect=r"[{regex: '(?:for \w+ in){2,}'}]"),
+    "ungated": card("Only advice", "Read it", paths="['src/*.py']"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def gated(project):
+    for name, text in CARDS.items():
+        write(project, f"lessons/{name}.md", text)
+    (project / "lessons/drop-column.md").unlink()
+    for name in (FILE, "migrations/README.sql", "db/a/x/1.txt", "src/app.py", "src/parser.py"):
+        write(project, name, "import os\nfrom lib import a\nverify = True\n")
+    with Brain.open(project) as brain:
+        brain.refresh()
+    return project
+
+
+def stage(agent, event, environment, project):
+    """Return what the second stage says of an event."""
+    variables = {**os.environ, **environment}
+    return decide(agent, json.dumps(event).encode(), variables, str(project), "token")
+
+
+def edit(session, path, new, old="verify = True"):
+    name = "PreToolUse"
+    arguments = {"file_path": str(session.project / path), "old_string": old, "new_string": new}
+    tools = {"gemini-cli": "replace", "opencode": "edit", "copilot-cli": "edit"}
+    tool = tools.get(session.agent, "Edit")
+    return session.event(name, tool_name=tool, tool_use_id="t1", tool_input=arguments)
+
+
+EDITS = [
+    (FILE, "x"), ("migrations/README.sql", "x"), ("migrations/deep/1.sql", "x"),
+    ("db/a/x/1.txt", "x"), ("db/c/1.txt", "x"), ("elsewhere/migrations/1.sql", "x"),
+    ("src/parser.py", "x = 1"), ("src/parser.py", "def test_x(): ..."),
+    ("src/app.py", "verify=False"), ("src/app.py", "verify = False  # localhost"),
+    ("src/app.py", "verify = True  # as it was"), ("src/app.md", "verify = False"),
+    ("src/app.py", "from lib.inner import x"), ("src/app.rb", "from lib.inner import x"),
+    ("src/app.py", "for a in for b in"), ("lessons/new.md", "verify = False"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("agent", REFUSERS)
+def test_it_refuses_the_edits_that_the_full_answer_refuses(agent, gated):
+    differs = []
+    for number, (path, new) in enumerate(EDITS):
+        session = Session(gated, agent, f"e{number}")
+        event = edit(session, path, new)
+        said = stage(agent, event, {}, gated)
+        full = session.say(event["hook_event_name"] if agent not in ("vscode", "opencode") else
+                           event.get("hookEventName") or event["event"],
+                           **event)  # fmt: skip
+        refuses = is_refused(full)
+        if said.unchecked:
+            assert "not checked" in said.unchecked + said.log
+            assert path == "src/app.md" or new == "for a in for b in", "all others are simple"
+        elif bool(said.refusal) != refuses:
+            differs.append((path, new, refuses))
+        if said.refusal and agent == "claude-code":
+            reason = Said(read_output(said.refusal)).refused
+            assert "A lesson holds this back once" in reason
+            assert "- [ ] " in reason
+    assert differs == []
+
+
+def is_refused(said):
+    """Return whether an answer refuses the call, in whichever agent's form."""
+    forms = (said.get("permissionDecision"), said.get("decision"), said.get("permission"))
+    return "deny" in forms or bool(said.get("refuse")) or bool(said.refused)
+
+
+@pytest.mark.slow
+def test_it_passes_no_command_in_silence_that_the_full_answer_refuses(gated, claude):
+    missed, unsure = [], 0
+    pushes = ["git push --force", "git push origin main", "sudo git push --force", "git status"]
+    for number, command in enumerate([*CHANGING, *READING, *pushes]):
+        event = claude.event("PreToolUse", session_id=f"c{number}", tool_name="Bash",
+                             tool_use_id="t1", tool_input={"command": command})  # fmt: skip
+        said = stage("claude-code", event, {}, gated)
+        refused = claude.run(command, session_id=f"c{number}").refused
+        if said.refusal:
+            assert refused, command
+        elif refused and not said.unchecked:
+            missed.append(command)
+        unsure += bool(said.unchecked)
+    assert missed == []
+    assert unsure < len(CHANGING) + len(READING), "some are sure"
+
+
+def test_a_patch_is_read_too(gated, session):
+    text = f"*** Begin Patch\n*** Update File: {FILE}\n@@\n-a\n+b\n*** End Patch\n"
+    codex = session("codex")
+    event = codex.event("PreToolUse", tool_name="apply_patch", tool_use_id="t1",
+                        tool_input={"command": text})  # fmt: skip
+    assert (
+        TITLE
+        in json.loads(stage("codex", event, {}, gated).refusal)["hookSpecificOutput"][
+            "permissionDecisionReason"
+        ]
+    )
+
+
+def test_what_is_spent_is_spent_for_both(gated, claude):
+    event = edit(claude, FILE, "x")
+    assert stage("claude-code", event, {}, gated).refusal
+    assert claude.edit(FILE).refused
+    assert stage("claude-code", event, {}, gated) == stage("claude-code", {}, {}, gated)
+    assert stage("claude-code", edit(claude, "db/a/x/1.txt", "x"), {}, gated).refusal
+
+
+def test_ask_is_refused_first_where_the_dialog_shows_no_reason(gated, claude):
+    write(gated, "lessons/ask.md", card(
+        "Ask before the vault changes", "Ask", cause="It leaked.", severity="high", gate="ask",
+        paths="['vault/*']",
+    ))  # fmt: skip
+    write(gated, "vault/a", "x")
+    with Brain.open(gated) as brain:
+        brain.refresh()
+    said = Said(read_output(stage("claude-code", edit(claude, "vault/a", "y"), {}, gated).refusal))
+    assert "A lesson asks for your permission before vault/a is changed" in said.refused
+    assert "The user is asked when you propose it again" in said.refused
+    assert "A lesson asks for your permission" in said.line
+    alone = {"CLAUDE_CODE_ENTRYPOINT": "sdk-cli"}
+    assert not stage("claude-code", edit(claude, "vault/a", "y"), alone, gated).refusal
+
+
+@pytest.mark.parametrize("variables", [{"LESSONS_HOOKS": "0"}, {"LESSONS_TRIAL": "without"}])
+def test_it_is_silent_where_the_hooks_are(gated, claude, variables):
+    said = stage("claude-code", edit(claude, FILE, "x"), variables, gated)
+    assert (said.refusal, said.unchecked) == ("", "")
+
+
+def test_the_file_follows_the_cards(gated, claude):
+    event = edit(claude, FILE, "x")
+    gates = os.path.join(state_home(), "gates")
+    assert len(os.listdir(gates)) == 1
+    (gated / "lessons/once.md").unlink()
+    assert "not checked" in stage("claude-code", event, {}, gated).unchecked
+    with Brain.open(gated) as brain:
+        brain.refresh()
+    assert not stage("claude-code", event, {}, gated).unchecked
+    for name in CARDS:
+        (gated / f"lessons/{name}.md").unlink(missing_ok=True)
+    with Brain.open(gated) as brain:
+        brain.refresh()
+    assert os.listdir(gates) == []
+
+
+def test_a_changed_setting_makes_it_unsure(gated, claude):
+    (gated / "lessons.toml").write_text('project = "other"\n')
+    assert "not checked" in stage("claude-code", edit(claude, FILE, "x"), {}, gated).unchecked
+
+
+@pytest.mark.parametrize(("pattern", "simple"), [
+    (r"print\(", True), (r"verify\s*=\s*False", True), (r"^import os$", True),
+    (r"(?i)todo|fixme", True), (r"[A-Z]{2,5}_KEY", True), (r"a(?:b|c)d", True),
+    (r"(a+)+b", False), (r"(?:for \w+ in){2,}", False), (r"\pL+", False), (r"[[:alpha:]]", False),
+    (r"a.*b.*c.*d.*e.*f", False), (r"\Ca", False), (r"x\z", False),
+])  # fmt: skip
+def test_only_patterns_that_re_reads_as_re2_does_are_simple(pattern, simple):
+    assert is_simple(pattern) == simple
+
+
+@pytest.mark.parametrize(("pattern", "word"), [
+    (r"print\(", "print"), (r"\bverify\s*=\s*False", "verify"), (r"colou?r", ""),
+    (r"todo|fixme", ""), (r"[A-Z]+_KEY", "_KEY"), (r"(?:for \w+ in){2,}", "for"), (r"(?:abc)?defg", ""), (r"git push .*--force", "force"), (r"abc*", ""),
+])  # fmt: skip
+def test_a_word_of_a_pattern_stands_in_all_that_it_finds(pattern, word):
+    assert find_word(pattern) == word

@@ -1,0 +1,49 @@
+"""The repository holds what the tables of docs/contributing.md list, and nothing else."""
+
+import re
+
+import pytest
+
+from tests.kit import ROOT, git
+
+LARGEST = 300_000
+"""Bytes that a tracked file may have unless the table lists it."""
+
+pytestmark = pytest.mark.skipif(
+    not (ROOT / ".git").exists(), reason="a source distribution has no list of tracked files"
+)
+
+
+def read_table(heading):
+    """Return the code spans in the first column of the table below a heading."""
+    page = (ROOT / "docs" / "contributing.md").read_text("utf-8")
+    section = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`[^|]*`) \|", section, re.MULTILINE)
+    return [name for cell in cells for name in re.findall(r"`([^`]+)`", cell)]
+
+
+@pytest.fixture(scope="module")
+def tracked():
+    names = git(ROOT, "ls-files", "-z").split("\0")
+    return sorted(name for name in names if name and (ROOT / name).is_file())
+
+
+def is_binary(data):
+    try:
+        return "\0" in data.decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+
+
+def test_the_root_holds_the_entries_of_the_table(tracked):
+    entries = {name.partition("/")[0] + "/" * ("/" in name) for name in tracked}
+    assert sorted(read_table("The root")) == sorted(entries)
+
+
+def test_no_file_is_binary_or_large_but_those_of_the_table(tracked):
+    odd = set()
+    for name in tracked:
+        data = (ROOT / name).read_bytes()
+        if len(data) > LARGEST or is_binary(data):
+            odd.add(name)
+    assert sorted(read_table("Large and binary files")) == sorted(odd)
