@@ -94,7 +94,7 @@ _RUN = re.compile(
 """A command that is run, not one that is missing or talked about."""
 _NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
 _DOES = (
-    r"\b(?:writ|add|updat|edit|chang|creat|modif|remov|touch|bump|upgrad|work)\w*\s+"
+    r"\b(?:writ|add|updat|edit|chang|creat|modif|remov|touch|bump|upgrad|work(?!flow))\w*\s+"
     r"(?:\w+\s+){0,3}?"
 )
 
@@ -108,7 +108,7 @@ class _KindOfFile(NamedTuple):
 
 _KINDS_OF_FILES = (
     _KindOfFile(
-        re.compile(rf"{_DOES}tests?\b", re.IGNORECASE),
+        re.compile(rf"{_DOES}tests?\b|\A(?:for|in)\s[^,]*\btests?\b", re.IGNORECASE),
         (
             *("**/test_*.*", "**/*_test.*", "**/*.test.*", "**/*.spec.*"),
             *("**/tests/**", "**/test/**", "**/__tests__/**"),

@@ -227,8 +227,8 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
         if is_of_lessons:
             kind, reason = WHEN, _OF_LESSONS
         rules.append(replace(rule, kind=kind, reason=reason))
-    found = (one for node in nodes for one in _IMPORT.findall(_CODE.sub("", node.text)))
-    imports = (one for one in found if not one.endswith(_NOT_IMPORTED))
+    named = (name for node in nodes for name in _IMPORT.findall(_CODE.sub("", node.text)))
+    imports = (name for name in named if not name.endswith(_NOT_IMPORTED))
     return RulesFile(
         name=name,
         rules=tuple(rules),

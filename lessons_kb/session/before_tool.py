@@ -275,8 +275,8 @@ def _choose_guards(
 
     Of the cards whose globs name a few files the best MOST are brought, and the others named: the
     file with most lessons must not be the one that is guarded least. A glob that stands for many
-    files is no reason by itself, but for a rule, which says itself for which files it holds. Without
-    ``scope`` the files that a wildcard stands for are not looked at: many.
+    files is no reason by itself; a rule is brought all the same, for it holds for all its files.
+    Without ``scope`` the files that a wildcard stands for are not looked at: many.
     """
     lessons = [one for one in concerns if one.card.source != RULE]
     narrow = [one for one in lessons if not one.card.is_title_only and _is_narrow(one, scope)]
