@@ -203,6 +203,11 @@ class Project:
         """All files."""
         return frozenset(self.files)
 
+    def holds(self, name: str) -> bool:
+        """Return whether a name is that of a file or folder here."""
+        path = name.strip("/").removeprefix("./")
+        return path in self.names or path in self.folders
+
     def match(self, glob: str) -> list[str]:
         """Return the files that a glob fits, none for a glob that cannot be read."""
         if glob not in self._matches:
@@ -303,8 +308,8 @@ def _read_clause(said: str, project: Project) -> tuple[Condition | None, str]:
     commands = [span.strip() for span in _RUN.findall(said) if is_command(span.strip())]
     if commands:
         return _make_command(said, commands), ""
-    places = [span for span in (*spans, *find_paths(_CODE.sub(" ", said))) if is_place(span)]
-    places += [span for span in spans if span in project.names or span in project.folders]
+    named = (*spans, *find_paths(_CODE.sub(" ", said)))
+    places = [span for span in dict.fromkeys(named) if is_place(span) or project.holds(span)]
     if places:
         return _make_path(said, [project.find_glob(place) for place in places], project)
     for event in _EVENTS:

@@ -38,6 +38,7 @@ def read(text, **how):
         ("When you change `src/pay.ts`, count in cents", "path", ("src/pay.ts",)),
         ("Files in `src/ui/` must not import lib", "path", ("src/ui/**",)),
         ("Do not edit `package.json` by hand", "path", ("package.json",)),
+        ("When adding code in `docs/` or `src/ui/`, sign it", "path", ("docs/**", "src/ui/**")),
         ("When committing, name the package", "command", "commit"),
         ("Name the package before pushing", "command", "push"),
         ("Before opening a pull request, run the checks", "command", "pr"),
