@@ -40,7 +40,7 @@ PACKAGES = {
     "markdown_it": (45, ("cards",)),
     "mcp": (800, ("service/mcp",)),
     "multiprocessing": (18, ANYWHERE),
-    "numpy": (110, ("search", "brain/semantic_similarity.py")),
+    "numpy": (110, ("search", "brain/semantic_similarity.py", "relevance/background_batch.py")),
     "onnxruntime": (140, ("search/embeddings.py",)),
     "platformdirs": (20, ("store",)),
     "prometheus_client": (70, ("service/web",)),

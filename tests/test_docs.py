@@ -97,7 +97,13 @@ def test_what_is_named_in_backticks_exists():
     assert {(file, name) for file, name in named if not is_ours(name)} == set()
 
 
-@pytest.mark.parametrize("page", sorted(PACKAGE.glob("data/*.txt")), ids=lambda page: page.name)
+@pytest.mark.parametrize(
+    "page",
+    sorted(
+        [*PACKAGE.glob("data/*.txt"), *PACKAGE.glob("data/*.toml"), *PACKAGE.glob("data/*.csv")]
+    ),
+    ids=lambda page: page.name,
+)
 def test_a_table_of_data_says_who_reads_it(page):
     head = page.read_text("utf-8")[:500].replace("\n# ", " ").partition("Read by ")[2]
     for name in re.findall(r"[a-z_]+(?:/[a-z_]+)+\.py", head):

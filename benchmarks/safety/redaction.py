@@ -1,13 +1,14 @@
 """Make the redactor's table of vendors' secrets; count its false alarms and time it.
 
 ``python -m benchmarks redaction --rules gitleaks.toml --version V`` writes
-``lessons_kb/data/gitleaks_secrets.txt`` from the rules that gitleaks (MIT) maintains, as RE2 runs
+``lessons_kb/data/gitleaks_secrets.jsonl`` from the rules that gitleaks (MIT) maintains, as RE2 runs
 them in our view of a text. Without ``--rules``: what the redactor takes out of the code in the
 folders given, where no secret should be, and how long it takes.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import sysconfig
 import time
@@ -26,17 +27,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-_TABLE = HERE.parent / "lessons_kb" / "data" / "gitleaks_secrets.txt"
-_HEAD = """\
-# What the secrets of vendors look like: regular expressions of RE2, run by text/redact.py.
-# Made by `python -m benchmarks redaction --rules config/gitleaks.toml` from gitleaks {version},
-# https://github.com/gitleaks/gitleaks, Copyright (c) 2019 Zachary Rice, MIT License: the notice is
-# at the end of this file. Do not edit by hand.
-#
-# kind | bits of entropy a character has at least | word that stands in the text, in any case ...
-#   pattern: its first group, else all of it, is the secret
+_TABLE = HERE.parent / "lessons_kb" / "data" / "gitleaks_secrets.jsonl"
+_NOTICE = """\
+gitleaks_secrets.jsonl is made by `python -m benchmarks redaction --rules config/gitleaks.toml` from
+gitleaks {version}, https://github.com/gitleaks/gitleaks.
 
-[vendors]
 """
 _LEFT_OUT = re.compile(
     r"generic-api-key|curl-auth-.*|private-key|jwt.*|kubernetes-secret-yaml|hashicorp-tf-password"  # ours see more forms
@@ -78,13 +73,18 @@ def _write_table(source: Path, version: str) -> int:
             seen[old] += old in pattern
             pattern = pattern.replace(old, new)
         compile_regex(pattern, max_memory=_MEMORY)
-        head = [rule["id"].replace("-", " "), str(rule.get("entropy", 0)), *rule["keywords"]]
-        records.append(f"{' | '.join(head)}\n  {pattern}\n")
+        record = {
+            "kind": rule["id"].replace("-", " "),
+            "entropy": float(rule.get("entropy", 0)),
+            "words": rule["keywords"],
+            "pattern": pattern,
+        }
+        records.append(json.dumps(record, ensure_ascii=False) + "\n")
     if unused := [old for old, count in seen.items() if not count]:
         raise DataError(f"no rule holds {unused[0]} any more; see _CHANGES")
     licence = (source.resolve().parents[1] / "LICENSE").read_text("utf-8")
-    notice = "".join(f"# {line}".rstrip() + "\n" for line in licence.splitlines())
-    _TABLE.write_text(_HEAD.format(version=version) + "".join(records) + "\n" + notice, "utf-8")
+    _TABLE.write_text("".join(records), "utf-8")
+    _TABLE.with_suffix(".NOTICE").write_text(_NOTICE.format(version=version) + licence, "utf-8")
     report.tell(f"{len(records)} of {len(rules)} rules written to {_TABLE}")
     return len(records)
 

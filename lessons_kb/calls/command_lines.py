@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from lessons_kb.data import read_mapping
 from lessons_kb.text.shell import LONGEST, find_here_documents, parse_commands
 
-_PROGRAMS = read_mapping("shell_programs.txt")
+_PROGRAMS = read_mapping("shell_programs.toml")
 READERS, SEARCHERS = _PROGRAMS["readers"], _PROGRAMS["searchers"]
 """Programs that read what they name, SEARCHERS after a pattern or script unless an option gives
 it → their one-letter options that take a value."""

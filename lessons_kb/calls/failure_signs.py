@@ -33,14 +33,14 @@ def is_test(path: str) -> bool:
     return shows("tests", path.lower())
 
 
-PHRASES = read_patterns("feedback_phrases.txt")
+PHRASES = read_patterns("feedback_phrases.toml")
 """Kind of trigger → patterns, searched in each sentence in lower case."""
 
 MAX_SENTENCE = 400
 """Characters of a sentence that are looked at."""
 MAX_SENTENCES = 40
 
-_OUTPUT = read_patterns("test_output.txt")
+_OUTPUT = read_patterns("test_output.toml")
 _ERROR_LINE, _PASTED = ("|".join(_OUTPUT[section]) for section in ("error line", "pasted"))
 _FENCE = re.compile(r"^\s*(?:```|~~~).*?(?:^\s*(?:```|~~~)\s*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`[^`\n]{1,200}`")
@@ -184,7 +184,7 @@ def _git_rolls_back(words: Sequence[str], edited: Collection[str]) -> bool:
     return False
 
 
-_TABLES = read_mapping("test_runners.txt")
+_TABLES = read_mapping("test_runners.toml")
 RUNNERS = _TABLES["runners"]
 """Program → what its arguments (options left out) begin with when it runs tests; "" = anything."""
 

@@ -23,7 +23,7 @@ from lessons_kb.text.redact import redact
 from lessons_kb.text.shell import find_here_documents
 
 TOOLS = {
-    agent.removeprefix("any"): kinds for agent, kinds in read_mapping("agent_tools.txt").items()
+    agent.removeprefix("any"): kinds for agent, kinds in read_mapping("agent_tools.toml").items()
 }
 """Agent → name → kind of event. Under "" stand names common in other tools and MCP servers.
 A tool in no table is a ``tool``."""
@@ -48,11 +48,11 @@ PATCH_HEADERS: Mapping[str, str] = {
     MOVE_HEADER: "create",
 }
 
-_ARGUMENTS = read_patterns("tool_arguments.txt")
+_ARGUMENTS = read_patterns("tool_arguments.toml")
 """What they hold → names of arguments, the likeliest first."""
 
 FAILURE_TEXTS = tuple(
-    (words, kind) for kind, texts in read_patterns("failure_texts.txt").items() for words in texts
+    (words, kind) for kind, texts in read_patterns("failure_texts.toml").items() for words in texts
 )
 """Words that agents use for a failed call, lower case → its kind; the first that fits decides."""
 

@@ -42,7 +42,7 @@ _MAX_SHOWN = 60
 MAX_VAGUE_WORDS = 7
 """A longer item says more than its vague beginning."""
 
-_PHRASES = {name: "|".join(lines) for name, lines in read_patterns("vague_items.txt").items()}
+_PHRASES = {name: "|".join(lines) for name, lines in read_patterns("vague_items.toml").items()}
 _VAGUE = re.compile(rf"^(?:(?:{_PHRASES['before it']})\s+)*(?:{_PHRASES['vague']})", re.IGNORECASE)
 _VAGUE_KOREAN = re.compile(_PHRASES["vague in Korean"])
 _PLACEHOLDER = re.compile(_PHRASES["placeholder"], re.IGNORECASE)
@@ -74,7 +74,7 @@ def is_vague(item: str) -> bool:
     return bool(_VAGUE_KOREAN.match(text) or (is_short and _VAGUE.match(text)))
 
 
-_ADVICE = read_mapping("lint_advice.txt")
+_ADVICE = read_mapping("lint_advice.toml")
 _FIXES, _FILLS = _ADVICE["fixes"], _ADVICE["fills"]
 """Rule → the suggested fix, and that where the section or key exists already."""
 

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from lessons_kb.cards.sections import one_line
-from lessons_kb.data import read_json, read_mapping, read_table
+from lessons_kb.data import read_json, read_mapping, read_toml
 from lessons_kb.detect.matcher import MAX_FILES, MAX_PATTERNS, check_pattern, find_language
 from lessons_kb.errors import InputError
 from lessons_kb.model import (
@@ -349,20 +349,19 @@ _CHOICES = {
     "evidence": EVIDENCE,
 }
 KEYS: Mapping[str, CardKey] = {
-    name: CardKey(
-        field=field,
-        form=form,
-        choices=_CHOICES.get(field, ()),
-        foreign=bool(foreign),
-        meaning=" ".join(lines),
+    key["name"]: CardKey(
+        field=key["field"],
+        form=key["form"],
+        choices=_CHOICES.get(key["field"], ()),
+        foreign=key.get("foreign", False),
+        meaning=key["meaning"],
     )
-    for head, lines in read_table("card_keys.txt")["keys"]
-    for name, field, form, *foreign in [head.split(" | ")]
+    for key in read_toml("card_keys.toml")["keys"]
 }
 """Canonical key → what it fills. ``search`` is text that is indexed and nothing more. Where two
 keys fill one field, lists are joined in this order and of single values the first counts."""
 
-_TABLE = read_mapping("card_keys.txt")
+_TABLE = read_mapping("card_keys.toml")
 SYNONYMS: Mapping[str, Mapping[str, str]] = {name: _TABLE[name] for name in ("severity", "status")}
 """Key → value of another system → ours."""
 

@@ -18,7 +18,7 @@ _LEVELS = {"high": "error", "medium": "warning", "low": "info"}
 _ALSO = {"info": "low", "hint": "low", "error": "high", "warning": "medium"}
 _MULTI = re.compile(r"\$\$\$[A-Z]*")
 _SEMGREP = {"inside": "pattern-inside", "not-inside": "pattern-not-inside"}
-_COMMENTS = read_mapping("languages.txt")["comments"]
+_COMMENTS = read_mapping("languages.toml")["comments"]
 _CONFIG = {"ruleDirs": ["rules"], "testConfigs": [{"testDir": "rule-tests"}]}
 
 

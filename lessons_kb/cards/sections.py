@@ -360,7 +360,7 @@ items are the checklist."""
 _MEANINGS = (SITUATION, MISTAKE, CAUSE, FIX, PREVENTION, APPLIES)
 _TABLE = {
     section: tuple(tuple(line.split(", ")) for line in lines)
-    for section, lines in read_patterns("headings.txt").items()
+    for section, lines in read_patterns("headings.toml").items()
 }
 HEADINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {role: _TABLE[role] for role in _MEANINGS}
 """Meaning → headings in tiers. A lower tier speaks only where the tiers above it say nothing:
@@ -738,7 +738,7 @@ def find_failing_examples(pattern: Pattern) -> Iterator[tuple[str, str]]:
         yield from ((name, text) for text in texts if _finds(pattern, f"{text}\n") != is_found)
 
 
-_FIXES = read_mapping("lint_advice.txt")["examples"]
+_FIXES = read_mapping("lint_advice.toml")["examples"]
 
 
 def advise(card: Card, document: Document, pattern: Pattern, rule: str, message: str) -> Finding:

@@ -19,7 +19,7 @@ from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.version import __version__
 
-GROUPS = read_mapping("commands.txt")
+GROUPS = read_mapping("commands.toml")
 """Heading of the help → command → the file of this package with its function: what it does."""
 _FUNCTIONS = {
     "eval": "evaluate",

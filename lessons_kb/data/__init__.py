@@ -1,77 +1,86 @@
-"""Knowledge kept as data: tables of text files beside this one."""
+"""Knowledge kept as data: TOML tables, JSON, and plain lists of words, all beside this file."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import tomllib
 from typing import Any
 
-Table = dict[str, list[tuple[str, list[str]]]]
+_FOLDER = os.path.dirname(__file__)
 
 
 def read_lines(name: str) -> list[str]:
-    """Return the lines of a table without sections, comments and empty ones left out."""
-    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+    """Return the lines of a plain list, without comments and empty ones."""
+    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
         return [line.rstrip("\n") for line in file if not line.startswith("#") and line != "\n"]
 
 
-def read_table(name: str) -> Table:
-    """Return section → its records, each a head and the indented lines below it."""
-    table: Table = {}
-    records: list[tuple[str, list[str]]] = []
+def read_words(name: str) -> dict[str, frozenset[str]]:
+    """Return section → its words, of a plain list in which ``[section]`` begins a section."""
+    words: dict[str, set[str]] = {}
+    section: set[str] = set()
     for line in read_lines(name):
         if line.startswith("["):
-            records = table.setdefault(line.strip("[]"), [])
-        elif line.startswith(" "):
-            records[-1][1].append(line.strip())
+            section = words.setdefault(line.strip("[]"), set())
         else:
-            records.append((line, []))
-    return table
+            section.update(line.split())
+    return {name: frozenset(section) for name, section in words.items()}
 
 
 def read_json(name: str) -> Any:
     """Return the value of a JSON file."""
-    with open(os.path.join(os.path.dirname(__file__), name), encoding="utf-8") as file:
+    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
         return json.load(file)
 
 
-def read_words(name: str) -> dict[str, frozenset[str]]:
-    """Return section → its words."""
-    return {
-        section: frozenset(word for line, _ in records for word in line.split())
-        for section, records in read_table(name).items()
-    }
+def read_json_lines(name: str) -> list[Any]:
+    """Return the value of each line of a file of JSON Lines."""
+    with open(os.path.join(_FOLDER, name), encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def read_toml(name: str) -> dict[str, Any]:
+    """Return the tables of a TOML file."""
+    with open(os.path.join(_FOLDER, name), "rb") as file:
+        return tomllib.load(file)
 
 
 def read_patterns(name: str) -> dict[str, tuple[str, ...]]:
-    """Return section → its lines, with ``«x»`` replaced by the fragment x."""
-    table = read_table(name)
-    fragments = {f"«{head}»": "".join(lines) for head, lines in table.pop("fragments", ())}
-
-    def whole(line: str) -> str:
-        for mark, text in fragments.items():
-            line = line.replace(mark, text)
-        return line
-
+    """Return key → its list of texts, with ``«x»`` replaced by the fragment x."""
+    data = read_toml(name)
+    fragments = data.get("fragments", {})
     return {
-        section: tuple(whole(line) for line, _ in records) for section, records in table.items()
+        key: tuple(_fill(text, fragments) for text in texts)
+        for key, texts in data.items()
+        if isinstance(texts, list)
     }
 
 
-def compile_patterns(name: str, *sections: str) -> list[re.Pattern[str]]:
-    """Return for each section a regular expression that fits any of its lines, in any case."""
-    table = read_patterns(name)
-    wholes = ("|".join(f"(?:{pattern})" for pattern in table[section]) for section in sections)
+def compile_patterns(name: str, *keys: str) -> list[re.Pattern[str]]:
+    """Return for each key a regular expression that fits any of its texts, in any case."""
+    patterns = read_patterns(name)
+    wholes = ("|".join(f"(?:{pattern})" for pattern in patterns[key]) for key in keys)
     return [re.compile(whole, re.IGNORECASE) for whole in wholes]
 
 
 def read_mapping(name: str) -> dict[str, dict[str, str]]:
-    """Return section → name → value of lines ``name, name = value``; no value is ""."""
+    """Return table → name → value, with ``«x»`` replaced by the fragment x."""
+    data = read_toml(name)
+    fragments = data.pop("fragments", {})
     mapping: dict[str, dict[str, str]] = {}
-    for section, lines in read_patterns(name).items():
-        known = mapping.setdefault(section, {})
-        for line in lines:
-            names, _, value = line.partition(" = ")
-            known.update(dict.fromkeys(names.split(", "), value))
+    for table, values in data.items():
+        if isinstance(values, dict):
+            filled = {
+                _fill(key, fragments): _fill(value, fragments) for key, value in values.items()
+            }
+            mapping[table] = filled
     return mapping
+
+
+def _fill(text: str, fragments: dict[str, str]) -> str:
+    if "«" in text:
+        for name, fragment in fragments.items():
+            text = text.replace(f"«{name}»", fragment)
+    return text

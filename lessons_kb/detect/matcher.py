@@ -146,7 +146,7 @@ def _ast_grep() -> Any:
     return ast_grep_py
 
 
-_LANGUAGES = read_mapping("languages.txt")
+_LANGUAGES = read_mapping("languages.toml")
 
 
 def is_available() -> bool:

@@ -8,13 +8,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from lessons_kb.data import read_table
+from lessons_kb.data import read_toml
 from lessons_kb.errors import InputError
 from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
 from lessons_kb.text.paths import escape, parse_path, show_path
 from lessons_kb.text.token_estimate import count_bytes
 
-TEXTS = {head: " ".join(lines) for head, lines in read_table("guard_texts.txt")["texts"]}
+TEXTS: Mapping[str, str] = read_toml("guard_texts.toml")["texts"]
 """What guards say to the model and, the lines, to the user."""
 
 

@@ -27,7 +27,7 @@ from lessons_kb.text.times import read_date
 FORMAT = "lessons-kb/1"
 """Marks a line of an export, which ``read_lines`` restores as it was."""
 
-NAMES = read_mapping("import_json_keys.txt")["keys"]
+NAMES = read_mapping("import_json_keys.toml")["keys"]
 """Key of a line, in lower case with underscores → field of Incoming, or section."""
 
 _LISTS = ("topics", "stages", "paths", "symptoms", "not_for", "examples", "supported_by")

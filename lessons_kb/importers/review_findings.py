@@ -22,12 +22,12 @@ from lessons_kb.importers.incoming import (
 )
 from lessons_kb.model import EVIDENCE
 
-_MEANINGS = read_mapping("import_review_columns.txt")["columns"]
+_MEANINGS = read_mapping("import_review_columns.toml")["columns"]
 """Name of a column, in lower case → what it means."""
 _MAY_TELL = ("support", "verdict")
 """What a column without the head of a state may mean, and yet hold one."""
 _REOPEN, _WHY, _SOURCE, _LABELLED, _YAGNI = compile_patterns(
-    "import_review_columns.txt", "reopen", "why", "source", "labelled", "yagni"
+    "import_review_columns.toml", "reopen", "why", "source", "labelled", "yagni"
 )
 _DECIDED = re.compile(r"(?:→|->|=>)\s*(?:already\s+)?\**([A-Z]{3,}(?:/[A-Z]{3,})*)\**[\s,:]*")
 """`→ DEFER`, `→ REPLACE`: what was decided of an item."""

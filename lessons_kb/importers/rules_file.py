@@ -15,7 +15,7 @@ from itertools import groupby
 from lessons_kb.cards.keys import canonical, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import Block, normal_newlines, read_blocks, split_lines
-from lessons_kb.data import compile_patterns, read_mapping, read_patterns, read_words
+from lessons_kb.data import compile_patterns, read_mapping, read_patterns, read_toml
 from lessons_kb.importers.incoming import (
     PREVENTION,
     SECTIONS,
@@ -36,7 +36,7 @@ ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
 """Stands at the end of a file whose rules went into cards."""
 
-_DATA, _OF_LESSONS = "rules_files.txt", "a file of lessons"
+_DATA, _OF_LESSONS = "rules_files.toml", "a file of lessons"
 _LESSONS = re.compile(
     "|".join(rf"\b(?:{w})\b" if w.isascii() else w for w in read_patterns(_DATA)["lessons"]),
     re.IGNORECASE,
@@ -45,7 +45,7 @@ _GENERAL, _LAYOUT, _NEUTRAL, _CONDITION, _ANY_TASK, _UNIVERSAL, _BUILD, NEGATIVE
     _DATA, "general", "layout", "neutral", "condition", "any task", "universal", "build", "negative"
 )
 _DEMAND = re.compile(read_patterns(_DATA)["universal"][0], re.IGNORECASE)
-_PROGRAMS = read_words(_DATA)["programs"]
+_PROGRAMS = frozenset(read_toml(_DATA)["programs"].split())
 _LABELS = read_mapping(_DATA)["labels"]
 _LABEL = re.compile(r"\W*([^\W\d_][^:*_\n]{0,28}?)[*_]*:")
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")

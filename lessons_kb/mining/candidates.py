@@ -59,7 +59,7 @@ _ENDS = (".", "!", "?", ":", ";")
 _LONG_LINE = 2_000
 _REWRAPPED = 0.9
 """Share of a comment's words that stand in what was removed where it is only broken elsewhere."""
-_CODE = frozenset(" ".join(read_patterns("mining_signals.txt")["code"]).split())
+_CODE = frozenset(" ".join(read_patterns("mining_signals.toml")["code"]).split())
 """Endings of files that people write by hand."""
 
 

@@ -483,8 +483,12 @@ MISSING = {
 }
 """Part of a card → what is said where it is missing."""
 
-_OPEN, _NO_MISTAKE, _NO_CAUSE = compile_patterns("draft_gaps.txt", "open", "no mistake", "no cause")
-_TITLES = tuple(re.compile(one, re.IGNORECASE) for one in read_patterns("draft_gaps.txt")["titles"])
+_OPEN, _NO_MISTAKE, _NO_CAUSE = compile_patterns(
+    "draft_gaps.toml", "open", "no mistake", "no cause"
+)
+_TITLES = tuple(
+    re.compile(one, re.IGNORECASE) for one in read_patterns("draft_gaps.toml")["titles"]
+)
 _CONVENTION = re.compile(r"^[a-z]+(?:\([^)]*\))?!?: ", re.IGNORECASE)
 _REFERENCE = re.compile(
     r"(?:[\s,;:(\[]+(?:(?:closes|fix(?:es)?|refs|see) )?(?:#|gh-)\d+[)\].]*)+$", re.IGNORECASE

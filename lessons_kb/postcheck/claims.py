@@ -37,14 +37,14 @@ _words = cache(read_words)
 
 @cache
 def phrase(name: str) -> re.Pattern[str]:
-    """Return what finds the phrases of a section of ``data/claim_phrases.txt``."""
-    return re.compile("|".join(_phrases("claim_phrases.txt")[name]))
+    """Return what finds the phrases of a section of ``data/claim_phrases.toml``."""
+    return re.compile("|".join(_phrases("claim_phrases.toml")[name]))
 
 
 @cache
 def terms_of_phrases(name: str) -> frozenset[str]:
-    """Return the index terms of the words in a section of ``data/claim_phrases.txt``."""
-    return frozenset(analyze("\n".join(_phrases("claim_phrases.txt")[name])))
+    """Return the index terms of the words in a section of ``data/claim_phrases.toml``."""
+    return frozenset(analyze("\n".join(_phrases("claim_phrases.toml")[name])))
 
 
 class Claims:

@@ -62,7 +62,7 @@ _EXCERPT_STEP = 50
 _EXCERPT_STEPS = 128
 """An excerpt is tried in sizes from one step of characters to this many."""
 
-WORDS = read_mapping("user_phrases.txt")
+WORDS = read_mapping("user_phrases.toml")
 """Language → name → words for the user."""
 _safe = lru_cache(maxsize=2048)(defang_line)
 

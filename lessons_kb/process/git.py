@@ -136,7 +136,7 @@ def _upwards(cwd: str) -> list[str]:
 
 
 _UNBORN = "does not have any commits yet"
-_EXPLAINED = read_mapping("git_errors.txt")["errors"]
+_EXPLAINED = read_mapping("git_errors.toml")["errors"]
 _ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
 """How git says to trust a repository that belongs to another user."""
 

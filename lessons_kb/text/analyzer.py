@@ -16,7 +16,7 @@ from itertools import chain, groupby, pairwise
 
 import Stemmer
 
-from lessons_kb.data import read_mapping, read_words
+from lessons_kb.data import read_mapping, read_toml, read_words
 
 _OWN_VERSION = 2
 _MAJOR, _MINOR = map(int, Stemmer.version().split(".")[:2])
@@ -24,14 +24,14 @@ ANALYZER_VERSION = _OWN_VERSION * 10_000 + _MAJOR * 100 + _MINOR
 """Stored with an index, which is rebuilt when it differs: ours, and the stemmer's, for Snowball
 corrects its rules from time to time."""
 
-_ENGLISH = read_words("stemming_exceptions.txt")
-STOP_WORDS = _ENGLISH["stop words"]
+_ENGLISH = read_toml("stemming_exceptions.toml")
+STOP_WORDS = frozenset(_ENGLISH["stop words"].split())
 """English function words and politeness. Words that are code as well (else, let, try …) stay."""
 
-ONE_WORD_NAMES = _ENGLISH["one-word names"]
+ONE_WORD_NAMES = frozenset(_ENGLISH["one-word names"].split())
 """Written with a capital inside, yet one word: JavaScript is not about Java."""
 
-IRREGULAR = read_mapping("stemming_exceptions.txt")["irregular"]
+IRREGULAR = read_mapping("stemming_exceptions.toml")["irregular"]
 """Form → lemma, for what a suffix stemmer cannot see and failures are told in."""
 
 MAX_WORD = 64
@@ -57,7 +57,7 @@ _MARKS = "\u3001\u3002\u300c\u300d\u30fb\u2018\u2019\u201c\u201d\u2013\u2014\u21
 
 _BOUNDS = [
     bound
-    for first, last in read_mapping("bigram_scripts.txt")["ranges"].items()
+    for first, last in read_mapping("bigram_scripts.toml")["ranges"].items()
     for bound in (int(first, 16), int(last, 16) + 1)
 ]
 

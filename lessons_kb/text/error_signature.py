@@ -13,7 +13,7 @@ _MAX_ERRORS = 12
 """Of one output."""
 _SHORTEST, _LONGEST = 8, 100
 """Characters of a message: "error" alone tells nothing."""
-_HINTS = read_patterns("mining_signals.txt")["hint"]
+_HINTS = read_patterns("mining_signals.toml")["hint"]
 """Without any of these a line is not looked at."""
 _VARIES = (
     (r"^e\s+(?=\S)", ""),  # pytest's margin
@@ -37,12 +37,12 @@ _FOREIGN = re.compile(
 
 @cache
 def _compiled(section: str) -> re.Pattern[str]:
-    patterns = read_patterns("mining_signals.txt")[section]
+    patterns = read_patterns("mining_signals.toml")[section]
     return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.MULTILINE)
 
 
 def shows(section: str, low: str) -> bool:
-    """Tell whether a pattern of a section of ``mining_signals.txt`` is in a lower-case text."""
+    """Tell whether a pattern of a section of ``mining_signals.toml`` is in a lower-case text."""
     return _compiled(section).search(low) is not None
 
 

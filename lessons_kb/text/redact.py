@@ -1,7 +1,7 @@
 r"""Secrets taken out of what is kept: keys, tokens, passwords, whatever announces itself as one.
 
 Rather one too many than one too few, but hashes, identifiers, lock files and code stay readable.
-What secrets look like is data (``data/secrets.txt``). They are looked for in a view of the text
+What secrets look like is data (``data/secrets.toml``). They are looked for in a view of the text
 as its last reader has it: escapes and look-alike letters resolved, lines and strings joined.
 """
 
@@ -16,7 +16,7 @@ from functools import cache, lru_cache, partial
 from itertools import accumulate, pairwise
 from typing import Any
 
-from lessons_kb.data import read_table
+from lessons_kb.data import read_json_lines, read_toml
 from lessons_kb.text.patterns import FindPatterns, compile_regex, compile_set
 from lessons_kb.text.sanitize import find_hidden, fold_letters
 
@@ -499,15 +499,15 @@ _compiled = lru_cache(maxsize=256)(re.compile)
 
 
 @cache
-def _rules(section: str) -> dict[str, list[str]]:
-    """Return name → lines of a section of the rules."""
-    return dict(read_table("secrets.txt")[section])
+def _rules() -> dict[str, Any]:
+    """Return the tables of the rules."""
+    return read_toml("secrets.toml")
 
 
 def _filled(pattern: str) -> str:
     """Return a pattern with the fragments that it names."""
-    for name, lines in _rules("fragments").items():
-        pattern = pattern.replace(f"«{name}»", "".join(lines))
+    for name, fragment in _rules()["fragments"].items():
+        pattern = pattern.replace(f"«{name}»", fragment)
     return pattern
 
 
@@ -529,39 +529,38 @@ def _forms() -> tuple[list[Form], list[int], FindPatterns]:
             hints.append((word[1:-1] if is_pattern else pattern, len(forms)))
         forms.append((kind, bits, cache(compiled)))
 
-    for head, lines in read_table("secrets.txt")["forms"]:
-        kind, *words = (part.strip() for part in head.split("|"))
+    for form in _rules()["forms"]:
+        kind, words = form["kind"], form["hints"]
         # A letter in front lets the search skip to it.
-        pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", "".join(lines))
+        pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", form["pattern"])
         pattern = _filled(pattern)
         bits = _RANDOM if "<random>" in pattern else 0
         add(kind, bits, words, partial(re.compile, pattern))
-    for head, lines in read_table("gitleaks_secrets.txt")["vendors"]:
-        kind, least, *words = head.split(" | ")
-        add(kind, float(least), words, partial(compile_regex, lines[0], max_memory=_MEMORY))
+    for rule in read_json_lines("gitleaks_secrets.jsonl"):
+        compiled = partial(compile_regex, rule["pattern"], max_memory=_MEMORY)
+        add(rule["kind"], rule["entropy"], rule["words"], compiled)
     find = compile_set([hint for hint, _ in hints], max_memory=_MEMORY)
     return forms, [number for _, number in hints], find
 
 
 @cache
 def _syntax(name: str, *, near: bool = False) -> str:
-    body = "".join(_rules("syntax")[name])
+    body = _rules()["syntax"][name]
     return _filled(body.replace("«far»", "") if near else body)
 
 
 @cache
 def _names() -> re.Pattern[str]:
-    kinds = (
-        f"(?P<{kind}>{fold_letters(''.join(words))})" for kind, words in _rules("names").items()
-    )
+    kinds = (f"(?P<{kind}>{fold_letters(words)})" for kind, words in _rules()["names"].items())
     return re.compile("|".join(kinds))
 
 
 @cache
 def _words(name: str) -> frozenset[str]:
-    return frozenset(fold_letters(" ".join(_rules("words")[name])).split())
+    return frozenset(fold_letters(_rules()["words"][name]).split())
 
 
 @cache
 def _no_value(name: str) -> str:
-    return "".join(_rules("no values")[name])
+    text: str = _rules()["no values"][name]
+    return text

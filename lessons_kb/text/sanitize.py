@@ -16,7 +16,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from urllib.parse import unquote
 
-from lessons_kb.data import read_table, read_words
+from lessons_kb.data import read_toml, read_words
 
 _ESCAPES = (
     r"\x1b[\]PX^_][^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS …: title, link, clipboard
@@ -205,8 +205,8 @@ def _fold_char(char: str) -> str:
 @lru_cache(maxsize=1)
 def _look_alikes() -> dict[int, str]:
     """Return what each letter or sign that resembles one of ASCII resembles."""
-    records = read_table("homoglyphs.txt")["look-alikes"]
-    signs = ((sign, head.lstrip("\\")) for head, lines in records for sign in "".join(lines))
+    look_alikes = read_toml("homoglyphs.toml")["look-alikes"]
+    signs = ((sign, plain.lstrip("\\")) for plain, signs in look_alikes.items() for sign in signs)
     return {ord(sign): plain for sign, plain in signs if sign != " "}
 
 
@@ -214,7 +214,7 @@ def _look_alikes() -> dict[int, str]:
 def _speakers() -> frozenset[str]:
     """Return the roles of a chat in all languages known, folded."""
     words = (
-        word for _, lines in read_table("chat_roles.txt")["roles"] for word in lines[0].split()
+        word for names in read_toml("chat_roles.toml")["roles"].values() for word in names.split()
     )
     return frozenset("".join(map(_fold_char, word)).replace("_", " ") for word in words)
 

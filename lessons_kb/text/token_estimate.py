@@ -29,7 +29,7 @@ _PIECE = (
 
 _WEIGHTS = [
     (int(last, 16), float(weight))
-    for last, weight in read_mapping("token_weights.txt")["weights"].items()
+    for last, weight in read_mapping("token_weights.toml")["weights"].items()
 ]
 """(Last code point, tokens per character) of each range, in order."""
 _LASTS = tuple(last for last, _ in _WEIGHTS)

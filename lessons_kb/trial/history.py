@@ -62,7 +62,7 @@ class Dropped:
 
 def find_check(top: str) -> str:
     """Return how a repository's tests are run; InputError where nothing tells."""
-    for name, command in read_mapping("project_tests.txt")["commands"].items():
+    for name, command in read_mapping("project_tests.toml")["commands"].items():
         if os.path.exists(os.path.join(top, name)):
             return command
     raise InputError("nothing here tells how the tests are run; give --check 'COMMAND {files}'")

@@ -261,7 +261,7 @@ class Pick(ModalScreen[str]):
 
 _TABS = {CARDS: "Cards", DRAFTS: "Drafts"}
 _COLUMNS = {CARDS: CARD_COLUMNS, DRAFTS: DRAFT_COLUMNS}
-_EMPTY = read_patterns("manage_texts.txt")
+_EMPTY = read_patterns("manage_texts.toml")
 """Tab → what an empty one says, a paragraph each."""
 _TYPING = "type to filter  ↓ enter to the list  esc clear  ? help  ctrl+c quit"
 """The bottom line while the filter has the focus."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import csv
 import datetime as dt
 import os
 import re
@@ -482,9 +483,16 @@ class Key(NamedTuple):
 
 
 KEYS = tuple(
-    Key(keys, shown, act, word, told, tab, tuple(statuses.split()))
-    for line in read_lines("manage_keys.txt")[1:]
-    for keys, shown, act, word, told, tab, statuses in [map(str.strip, line.split("|"))]
+    Key(
+        row["keys"],
+        row["shown"],
+        row["act"],
+        row["word"],
+        row["help"],
+        row["tab"],
+        tuple(row["statuses"].split()),
+    )
+    for row in csv.DictReader(read_lines("manage_keys.csv"))
 )
 """In the order in which help names them."""
 ROW_ACTS = tuple(key.act for key in KEYS[:9])
@@ -526,7 +534,7 @@ def help_text() -> str:
         for key in KEYS
         if key.help
     ]
-    return "\n".join([*read_patterns("manage_texts.txt")["help"], "", *lines])
+    return "\n".join([*read_patterns("manage_texts.toml")["help"], "", *lines])
 
 
 class Board:

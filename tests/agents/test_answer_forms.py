@@ -48,10 +48,10 @@ def build_form(row):
 def build_forms():
     """Return the whole file."""
     names = ("paths", "commands", "patches", "old text", "new text")
-    arguments = read_patterns("tool_arguments.txt")
+    arguments = read_patterns("tool_arguments.toml")
     return {
         "agents": {name: build_form(row) for name, row in AGENTS.items()},
-        "tools": {name: dict(kinds) for name, kinds in read_mapping("agent_tools.txt").items()},
+        "tools": {name: dict(kinds) for name, kinds in read_mapping("agent_tools.toml").items()},
         "arguments": {name: list(arguments[name]) for name in names},
     }
 

@@ -230,7 +230,7 @@ def _find_offers(files: Files, file: CardFile, cursor: Cursor, text: Text) -> li
 def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
     kinds, key = CompletionItemKind, KEYS.get(cursor.key)
     if (cursor.parent, cursor.key) == ("detect", "language"):
-        names = sorted(set(read_mapping("languages.txt")["extensions"].values()))
+        names = sorted(set(read_mapping("languages.toml")["extensions"].values()))
         return [(name, "", kinds.EnumMember) for name in names]
     if cursor.key == "paths" or (cursor.parent, cursor.key) == ("detect", "files"):
         # The files and folders one level below the folder that was typed.

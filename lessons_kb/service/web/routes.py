@@ -19,7 +19,7 @@ from lessons_kb.version import __version__
 
 _BRAIN = "/v1/brains/{brain}"
 _REFERENCE = "#/components/schemas/{model}"
-_ERRORS = read_mapping("http_statuses.txt")["errors"]
+_ERRORS = read_mapping("http_statuses.toml")["errors"]
 _OBJECT = {"application/json": {"schema": {"type": "object"}}}
 _PARAMETERS: dict[str, dict[str, Any]] = {
     "brain": {"type": "string", "minLength": 1},
