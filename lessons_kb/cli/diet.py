@@ -6,6 +6,7 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -169,8 +170,6 @@ def _improve(found: Diet, moves: list[Move], agent: str | None, *, yes: bool) ->
     """Return the moves with cards to which an agent has added paths, symptoms and tags."""
     if not moves or agent is None:
         return moves
-    from dataclasses import replace
-
     prompts = _build_prompts(found, moves)
     texts = {f"diet-{number}": move.text for number, move in enumerate(moves, 1)}
     ask = open_ask(agent, prompts, "card", schema=DIET_SCHEMA, yes=yes)
