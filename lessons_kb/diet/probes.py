@@ -25,7 +25,7 @@ from lessons_kb.session.dispatch import respond
 from lessons_kb.session.state import Capabilities, HookEvent
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.files import write_unsynced
-from lessons_kb.store.state_folder import private_state_home
+from lessons_kb.store.locations import private_state_home
 
 _PROMPTS = ("Please have a look at {0}", "Go on as we said", "{0} again, as discussed before")
 """The second shares no noun with any rule: then the call alone has to bring it."""

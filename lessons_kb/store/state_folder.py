@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-from collections.abc import Iterator
 
 from lessons_kb.store.files import list_folder
 from lessons_kb.store.identity import BRAINS_FOLDER, identify
-from lessons_kb.store.locations import STATE_HOME_VARIABLE, state_home
+from lessons_kb.store.locations import state_home
 from lessons_kb.store.private_files import OTHERS, make_private
 
 
@@ -45,23 +44,3 @@ def find_open_folders(root: str | None = None) -> list[str]:
 def close_folder(folder: str) -> None:
     """Take the rights of all others away from a folder of ours; OSError when it is not ours."""
     os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) & ~OTHERS | stat.S_IRWXU)
-
-
-@contextlib.contextmanager
-def private_state_home(folder: str) -> Iterator[None]:
-    """Keep what is observed in the block, and this user's settings, out of the user's own folders.
-
-    For sessions that are played and never happened: no server is asked about them, either.
-    """
-    names = (STATE_HOME_VARIABLE, "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
-    before = {name: os.environ.get(name) for name in names}
-    for name in names:
-        os.environ[name] = os.path.join(folder, name.lower())
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
