@@ -23,6 +23,7 @@ class Work(NamedTuple):
 
 
 _WORK = {
+    "commands": Work("speed.commands", "time and memory of each command, beside another build"),
     "speed": Work("speed.speed", "time and memory beside a bare interpreter"),
     "quality": Work("retrieval.quality", "ranking beside plain retrieval tools"),
     "cluster": Work("retrieval.cluster", "order of the cluster's engine beside the reference"),
@@ -169,6 +170,15 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="NAME=CLONE",
                 help="clone of the repository that a brain is from: compound, kitcn, plate",
             )
+        if name == "commands":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
+            command.add_argument(
+                "--typer",
+                action="append",
+                default=[],
+                metavar="PYTHON",
+                help="interpreter with another version of typer, for its row; repeatable",
+            )
         if name == "load":
             command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
             command.add_argument("--sessions", type=int, default=0, help="of each build and load")
@@ -186,7 +196,7 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="A,B",
                 help="cold, warm: whether a daemon runs when the session begins; default: both",
             )
-        if name == "speed":
+        if name in ("commands", "speed"):
             command.add_argument(
                 "--rows", metavar="A,B", help="only rows whose name begins with one of these"
             )

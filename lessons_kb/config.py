@@ -6,11 +6,12 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import Any
 
 from lessons_kb.errors import ConfigError
 from lessons_kb.model import KINDS, as_data
+from lessons_kb.values import frozen
 
 KNOWN_FOLDERS: Mapping[str, str] = {
     "docs/solutions": "lesson",
@@ -23,7 +24,7 @@ KNOWN_FOLDERS: Mapping[str, str] = {
 """Folders that hold cards in repositories untouched by us."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Ranking:
     """``[ranking]``: field weights and the factors that multiply BM25."""
 
@@ -50,7 +51,7 @@ class Ranking:
     """A longer query is reduced to this many most distinctive terms."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Gate:
     """``[gate]``: how sure a card must be before it is put in front of an agent."""
 
@@ -60,7 +61,7 @@ class Gate:
     """From it on a title is offered: to less than a tenth of the prompts about other things."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class PreflightSettings:
     """``[preflight]``: the size and shape of the block."""
 
@@ -79,7 +80,7 @@ class PreflightSettings:
     """The model's window in tokens, 0 = large. Budgets never pass a twentieth of it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Index:
     """``[index]``: what is read and how it is searched."""
 
@@ -91,7 +92,7 @@ class Index:
     max_file_bytes: int = 1_000_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Semantic:
     """``[semantic]``: likeness in meaning beside likeness in words; needs the extra."""
 
@@ -100,7 +101,7 @@ class Semantic:
     """A folder (relative to the brain), or a name in the local Hugging Face cache."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class HookSettings:
     """``[hooks]``: what happens inside a coding agent."""
 
@@ -125,7 +126,7 @@ class HookSettings:
     """Let the resident process answer."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class JournalSettings:
     """``[journal]``: what is remembered of sessions."""
 
@@ -133,7 +134,7 @@ class JournalSettings:
     """Events older than this are forgotten; daily counts per card are kept."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class TrashSettings:
     """``[trash]``: how long what was deleted can be brought back."""
 
@@ -143,7 +144,7 @@ class TrashSettings:
     """The oldest are removed beyond this size; the latest stays, whatever its size."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Triggers:
     """``[triggers]``: what a user may say to call for a lesson."""
 
@@ -151,7 +152,7 @@ class Triggers:
     """Regular expressions of RE2 beyond our own: see ``lessons_kb.text.patterns``."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Learn:
     """``[learn]``: how many lessons may come from triggers, and when cards are stale."""
 
@@ -161,7 +162,7 @@ class Learn:
     """A card seen once and not used for so long may be archived."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class EffectSettings:
     """``[effect]``: what follows from what a lesson was seen to do."""
 
@@ -169,7 +170,7 @@ class EffectSettings:
     """Give no card whose verdict is ``harms``; `lessons stats` names them."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Settings:
     """Effective settings of one brain."""
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from typing import Any
+
+from lessons_kb.values import frozen
 
 KINDS = ("lesson", "playbook", "qa-finding")
 NOTE = "note"
@@ -28,7 +30,7 @@ RELATIONS = ("inside", "has", "follows", "not-inside", "not-has", "not-follows")
 """How a syntax pattern may stand to other code."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Pattern:
     """How a mistake looks in code or in a command."""
 
@@ -49,7 +51,7 @@ class Pattern:
     """Those that it must not find."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Card:
     """What the catalogue knows of a file: a lesson, playbook, finding or note."""
 
@@ -108,7 +110,7 @@ class Card:
         return self.status == "active" and not self.template and self.kind != NOTE
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Finding:
     """One thing wrong with one file, and how to fix it."""
 
@@ -124,7 +126,7 @@ class Finding:
     """``error`` (the file is out of use), ``warning`` or ``info``."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Document:
     """A Markdown file as parsed."""
 
@@ -143,7 +145,7 @@ class Document:
     """1-based line in the file at which ``body`` begins."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Query:
     """What is asked of a brain."""
 
@@ -160,7 +162,7 @@ class Query:
     """Whether ignored and archived cards are found, too."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Hit:
     """A card found for a query, with everything that explains its place."""
 
@@ -183,7 +185,7 @@ class Hit:
     """Alias of the brain; set only where several hold a card of this id."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Preflight:
     """What is put in front of the agent."""
 
@@ -199,7 +201,7 @@ class Preflight:
     tokens: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Edit:
     """A file that was written, with the text that this put into it."""
 
@@ -215,7 +217,7 @@ class Edit:
     """Written before the turn that is checked: it can bear out a claim, but shows nothing."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Command:
     """A command line that was run."""
 
@@ -227,7 +229,7 @@ class Command:
     """As of ``Edit``."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Evidence:
     """What an agent did: never what it read."""
 
@@ -237,7 +239,7 @@ class Evidence:
     """Nothing else was done, so that a claim of anything else is contradicted."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class DetectedLine:
     """A ``detect`` pattern of a card that was found in a change."""
 
@@ -274,7 +276,7 @@ none ran, or the last run failed; names a command that did not run, a file that 
 test where none was written, a change where none was made."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class CheckedItem:
     """What became of one checklist item."""
 
@@ -298,7 +300,7 @@ class CheckedItem:
         return self.state == DENIED
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Check:
     """The outcome of a post-check."""
 
@@ -353,7 +355,7 @@ FACTS = PATTERN_FACT, ERROR_FACT, TEST_FACT = ("pattern", "error", "test")
 test. The fourth fact, a bump, needs nothing of the card."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Occasion:
     """A session, or a subagent's part of one, for which a lesson was due."""
 
@@ -373,7 +375,7 @@ class Occasion:
 LEVELS = ("note", "nudge", "escalate")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Event:
     """One observation of a session. A tool call is one event, made when its outcome is known."""
 
@@ -410,7 +412,7 @@ class Event:
     for a prompt and what held back)."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Signal:
     """What a guard has to say about an event."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -34,18 +33,6 @@ _MAX_REFUTED, _MAX_OPEN = 3, 2
 _MAX_QUOTE = 80
 """Characters of an item or a quote in a line."""
 _TERMS = re.compile(r"(terms: |matched \()([^();]+)")
-
-
-def age(date: str, today: dt.date) -> str:
-    """Return how long before ``today`` an ISO date was: ``3d``, ``2w``, ``1y``; "" for no date."""
-    try:
-        days = (today - type(today).fromisoformat(date[:10])).days
-    except ValueError:
-        return ""
-    for name, length in (("y", 365), ("w", 7)):
-        if days >= length:
-            return f"{days // length}{name}"
-    return f"{max(days, 0)}d"
 
 
 def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:

@@ -15,7 +15,7 @@ import time
 from typing import NamedTuple
 
 import lessons_kb
-from lessons_kb.brain.discovery import make_brain, trust_brain
+from lessons_kb.brain.make_brain import make_brain, trust_brain
 from lessons_kb.model import Occasion
 from lessons_kb.service.hook_event import answer_event
 from lessons_kb.service.open_brains import OpenBrains

@@ -72,7 +72,6 @@ one. An event answered without a daemon loads none of them."""
 LATE = {
     "__init__.py": "the front door opens for free",
     "hook_client.py": "a module that only Windows has, and the second stage, without a daemon alone",
-    "cli/entry.py": "git's merge driver loads no command line, and no command the merge driver",
     "service/fallback.py": "the watch over the deadline runs before anything else is loaded",
 }
 """Files that import others late, and why."""
@@ -148,7 +147,8 @@ def test_nothing_below_store_does_io():
 
 STARTS_PROCESSES = {
     "process/git.py": "git is ended when it is silent for too long",
-    "process/run.py": "the user's command (stall), the judge (check.seconds), taskkill itself",
+    "process/run.py": "the user's command (stall), the judge (check.seconds)",
+    "process/process_tree.py": "taskkill itself",
     "process/programs.py": "an index ends itself, a daemon leaves when idle, an editor is waited for",
 }
 """The files that start processes, and what ends each process."""
@@ -164,11 +164,12 @@ OPEN_UNGUARDED = {
     "cli/options.py": "a file that the user names may be a pipe, such as <(command)",
     "data/__init__.py": "a resource of the package",
     "process/git.py": "is looked at first, and never waits",
-    "process/programs.py": "the interpreter's own",
+    "process/installation.py": "the interpreter's own",
     "process/marks.py": "/proc",
+    "process/process_tree.py": "/proc",
     "process/run.py": "/proc",
     "search": "an engine's own folder, a model's files",
-    "service/daemon.py": "/proc",
+    "service/daemon_client.py": "/proc",
     "store/files.py": "the one door",
     "store/database.py": "/proc",
     "store/foreign_settings.py": "writes a temporary file of git's",
@@ -281,6 +282,7 @@ SURROUNDINGS = {
     "process/programs.py": "the user's editor, the search path of programs",
     "search/embeddings.py": "the cache that other programs share",
     "service/daemon.py": "who is served, and by which state",
+    "service/daemon_client.py": "which daemon is asked, and whether one is wanted",
     "service/fallback.py": "the client's other half",
     "service/web/application.py": "the library that keeps the figures is told by a variable alone",
     "store/locations.py": "where the user keeps state: the only place that says so",

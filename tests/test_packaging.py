@@ -10,7 +10,7 @@ import zipfile
 import pytest
 import yaml
 
-from lessons_kb.cli.main import COMMANDS
+from lessons_kb.cli.command_table import SUMMARIES
 from tests.kit import EXAMPLE, ROOT, run_python, write
 
 LATER = {
@@ -53,7 +53,7 @@ def test_the_hook_for_pre_commit_is_a_command_that_exists():
     assert detect["entry"] == "lessons detect --diff"
     program, command = hook["entry"].split()
     assert program == "lessons"
-    assert command in COMMANDS
+    assert command in SUMMARIES
     assert hook["args"] == ["."]
 
 

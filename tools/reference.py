@@ -140,7 +140,7 @@ def _argument(argument: object) -> str:
 
 
 def _metavar(argument: object) -> str:
-    return (argument.metavar or argument.name.upper()).strip("[]")
+    return (argument.metavar or argument.name.upper()).removesuffix("...").strip("[]")
 
 
 def _prose(text: str) -> str:

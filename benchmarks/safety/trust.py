@@ -63,7 +63,7 @@ def _bump_real_cards() -> dict[str, list[str]]:
     """Bump each real card once and count what differs."""
     from lessons_kb.cards.edit import edit_header
     from lessons_kb.cards.parse import parse_bytes
-    from lessons_kb.collection.cards import count_again
+    from lessons_kb.collection.card_edits import count_again
     from lessons_kb.config import KNOWN_FOLDERS
     from lessons_kb.errors import LessonsError
 

@@ -30,7 +30,7 @@ from benchmarks.speed.entries import (
     start_event,
     tool_event,
 )
-from lessons_kb.service.daemon import RECORD_NAME, ask_daemon
+from lessons_kb.service.daemon_client import RECORD_NAME, ask_daemon
 from lessons_kb.store.locations import state_home
 
 if TYPE_CHECKING:

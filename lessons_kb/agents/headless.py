@@ -12,7 +12,6 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.agents.table import AGENTS, SILENCED, Agent
@@ -26,6 +25,7 @@ from lessons_kb.text.json_objects import find_objects
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, shorten
 from lessons_kb.trial.runs import PROMPT
+from lessons_kb.values import frozen
 
 _SILENT = {SILENCED: "0", "LESSONS_DAEMON": "0"}
 """With it our own hooks say and note nothing."""
@@ -36,7 +36,7 @@ _TOLD_BY = ("result", "message", "error", "response", "text")
 """Keys under which agents say what they have to say."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class HeadlessAgent:
     """The program that the user named, an agent or any other that reads a prompt on stdin."""
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any
 
@@ -21,9 +21,10 @@ from lessons_kb.hook_gates import EVENT_KEYS, NOBODY_ANSWERS, name_event
 from lessons_kb.preflight.block import footer
 from lessons_kb.session.state import AgentTraits, Answer, HookEvent
 from lessons_kb.text.sanitize import defang_line, visible
+from lessons_kb.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Agent(AgentTraits):
     """One coding agent; its file of this room reads what it sends and writes what it takes."""
 

@@ -13,14 +13,15 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
-from lessons_kb.brain.search_index import Refresh, Refreshing, SearchIndex, T, digest_files, refresh
+from lessons_kb.brain.open_index import Refresh, Refreshing, SearchIndex, T, refresh
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
+from lessons_kb.on_demand import READ_CARDS, load
 from lessons_kb.process.programs import begin_index
 from lessons_kb.store.catalogue import CatalogueEntry
 from lessons_kb.store.database import is_network
@@ -31,6 +32,7 @@ from lessons_kb.store.scan import count_files, find_signature, scan_brain, tell_
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import frozen
 
 if TYPE_CHECKING:
     from lessons_kb.brain.semantic_similarity import Meaning
@@ -109,7 +111,7 @@ class Brain(SearchIndex):
         return self._meaning
 
     def refresh(self, *, leased: bool = True, **how: Unpack[Refreshing]) -> Refresh:
-        """Bring the index up to date with the files; see `brain.search_index.refresh`.
+        """Bring the index up to date with the files; see `brain.open_index.refresh`.
 
         ``leased`` takes a watcher's word that nothing changed. The last commit stays, and
         ``stale`` says why, where the disk refuses what nobody asked for by ``rebuild`` or
@@ -195,6 +197,7 @@ class Brain(SearchIndex):
             if signature := find_signature(self.root, path):
                 known = self._read_edits.get(path)
                 if known is None or known[0] != signature:
+                    digest_files = load(READ_CARDS).digest_files
                     known = signature, digest_files(self.root, [path], self.settings)[0]
                 read[path] = known
         self._read_edits = read
@@ -504,7 +507,7 @@ class _Watcher:
             self.look()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Census:
     """What became of the files: ``files`` = ``cards`` + ``notes`` + ``unusable``."""
 

@@ -9,7 +9,7 @@ from typing import Self, Unpack
 
 from lessons_kb.brain.brain import Brain, Watching
 from lessons_kb.brain.discovery import Discovery, discover, follow, name_roots
-from lessons_kb.brain.search_index import Refresh, Refreshing
+from lessons_kb.brain.open_index import Refresh, Refreshing
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.process.programs import start_index
 from lessons_kb.store import locations as locate

@@ -14,21 +14,23 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.search_index import SearchIndex, digest_files, is_note
+from lessons_kb.brain.open_index import SearchIndex
+from lessons_kb.brain.search_index import digest_files, is_note
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
-from lessons_kb.process.programs import install_command
+from lessons_kb.process.installation import install_command
 from lessons_kb.search.engine_protocol import Engine, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE, CLUSTER_EXTRA, open_qdrant
 from lessons_kb.store.identity import identify
 from lessons_kb.store.secrets import read_key
 from lessons_kb.store.user_settings import ClusterSettings, read_user_settings
 from lessons_kb.text.addresses import parse_address
+from lessons_kb.values import frozen
 
 if TYPE_CHECKING:
     from lessons_kb.search.qdrant_engine import QdrantEngine
@@ -98,7 +100,7 @@ def number_card(path: str, *, is_note: bool) -> int:
     return -number if is_note else number
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Local:
     """What the local index held at one commit."""
 
@@ -239,7 +241,7 @@ class _ClusterReader:
         return self._local.search(terms, weights, limit) if found is None else found
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Synced:
     """What was brought to a cluster; cards and notes alike."""
 
@@ -250,7 +252,7 @@ class Synced:
     removed: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Difference:
     """Where a cluster differs from the files: ids, sorted."""
 

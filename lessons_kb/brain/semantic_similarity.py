@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from lessons_kb.brain.search_index import SearchIndex, read_document
+from lessons_kb.brain.open_index import SearchIndex
+from lessons_kb.brain.search_index import read_document
 from lessons_kb.config import Gate, Semantic
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import NOTE, Card, Hit
@@ -28,12 +28,13 @@ from lessons_kb.search.embeddings import (
     open_model,
     widen,
 )
+from lessons_kb.values import frozen
 
 _BATCH = 16
 _MAX_SYMPTOMS = 8
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Loaded:
     """The vectors of a brain as one matrix."""
 

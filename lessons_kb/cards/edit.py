@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from lessons_kb.cards.keys import (
     KEYS,
@@ -25,6 +24,7 @@ from lessons_kb.cards.keys import (
 from lessons_kb.cards.read_header import HeaderReading, read_header, read_leniently
 from lessons_kb.cards.sections import one_line
 from lessons_kb.errors import EditRefused, InputError
+from lessons_kb.values import frozen
 
 # Letters first, and nothing that YAML, or a hasty reader, gives a meaning to.
 _PLAIN = re.compile(r"[^\W\d_](?:[^\W_]|[_ .,;/()+=@%^$&*!?<>'\"~|-])*(?<![ \t])")
@@ -78,7 +78,7 @@ _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Splice:
     """A piece of the text and what stands there instead."""
 

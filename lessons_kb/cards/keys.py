@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
@@ -34,6 +34,7 @@ from lessons_kb.model import (
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import frozen
 
 MAX_HEADER = 64_000
 """Characters. A header beyond it is refused before any parser sees it."""
@@ -82,7 +83,7 @@ class Value(NamedTuple):
     """What a nested list holds."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class HeaderEntry:
     """One ``key: value`` of a header and where it stands."""
 
@@ -120,7 +121,7 @@ class HeaderEntry:
         return "".join([value.style for value in self.values])
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Header:
     """The place of a header in its file."""
 
@@ -136,7 +137,7 @@ class Header:
     """How the opening fence ends."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Split:
     """A file in its parts."""
 
@@ -325,7 +326,7 @@ def _read_pattern(mapping: NestedMapping) -> Pattern:
 Read = str | int | tuple[str, ...] | tuple[Pattern, ...] | None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class CardKey:
     """One key that a card may have."""
 

@@ -6,12 +6,11 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import count
 from urllib.parse import quote, unquote
 
 from lessons_kb.cards.sections import find_code_lines, normal_newlines, split_lines
 from lessons_kb.errors import InputError
+from lessons_kb.values import frozen
 
 MAX_BYTES = 96
 """UTF-8 bytes of a slug: room for a number, the suffix and a temporary name within 255."""
@@ -62,12 +61,6 @@ def slug(title: str) -> str:
     return f"{name}-card" if name in _RESERVED else name
 
 
-def numbered_names(stem: str, suffix: str = ".md") -> Iterator[str]:
-    """Yield the names that files of one stem get, without end: ``stem.md``, ``stem-2.md`` ..."""
-    yield f"{stem}{suffix}"
-    yield from (f"{stem}-{number}{suffix}" for number in count(2))
-
-
 def is_reserved(name: str) -> bool:
     """Tell whether a file name, with or without suffix, cannot be one on Windows."""
     return name.partition(".")[0].strip().casefold() in _RESERVED
@@ -106,7 +99,7 @@ _LINK = re.compile(
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Link:
     """Where a link says what it leads to."""
 

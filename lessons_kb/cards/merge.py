@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -26,13 +26,14 @@ from lessons_kb.cards.keys import (
 )
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.errors import LessonsError
+from lessons_kb.values import frozen
 
 
 class Contradiction(Exception):
     """Two sides say different things and no rule decides between them."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Side:
     """A key as one version of the file has it."""
 
@@ -199,7 +200,7 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 _LONE_END = re.compile(r"\r(?!\n)|(?<!\r)\n")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Merged:
     """What three versions of a file became."""
 
@@ -247,7 +248,7 @@ def _pick(base: str, ours: str, theirs: str) -> str:
     raise Contradiction
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Parts:
     """A file in its parts; joined they are the file."""
 

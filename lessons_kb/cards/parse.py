@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from lessons_kb.cards.check_header import check_header
+from lessons_kb.cards.file_kinds import in_mapped_folder, is_note_name, kind_of
 from lessons_kb.cards.keys import Split, canonical, find, read_keys, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import (
@@ -25,40 +26,6 @@ from lessons_kb.cards.sections import (
 )
 from lessons_kb.model import KINDS, NOTE, Card, Document, Finding
 from lessons_kb.text.sanitize import without
-
-
-def kind_of(path: str, folders: Mapping[str, str]) -> str:
-    """Return lesson, playbook, qa-finding or note for a POSIX path relative to its brain.
-
-    ``folders`` maps folders (one name or several, such as ``docs/solutions``) to kinds; a folder
-    counts wherever it lies on the path, in any case, and the deepest one wins, of two that end at
-    the same place the longer. ``README``, ``index`` and ``_*`` files are always notes.
-    """
-    *parts, name = path.casefold().split("/")
-    if is_note_name(name):
-        return NOTE
-    best, kind = (0, 0), NOTE
-    for folder, folder_kind in (*zip(KINDS, KINDS, strict=True), *folders.items()):
-        mapped = folder.casefold().strip("/").split("/")
-        size = len(mapped)
-        for end in range(len(parts), size - 1, -1):
-            if parts[end - size : end] == mapped:
-                if (end, size) > best:
-                    best, kind = (end, size), folder_kind
-                break
-    return kind
-
-
-def is_note_name(name: str) -> bool:
-    """Return whether a file of this name is about its folder and never a card in it."""
-    return name.startswith("_") or name.casefold().partition(".")[0] in ("readme", "index")
-
-
-def in_mapped_folder(path: str, folders: Mapping[str, str]) -> bool:
-    """Return whether a file lies in a folder of cards, whatever its own name."""
-    folder = path.rpartition("/")[0]
-    return kind_of(f"{folder}/card.md", folders) != NOTE
-
 
 _HEAD = 4_000
 """Characters in which the title of a note is looked for first."""

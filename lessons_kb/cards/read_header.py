@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -22,6 +22,7 @@ from lessons_kb.cards.keys import (
     split_header,
 )
 from lessons_kb.model import Finding
+from lessons_kb.values import frozen
 
 _KEY = re.compile(r"( *)([\"']?)([^\W\d_][\w .-]{0,63}?)\2[ \t]*:(?=[ \t]|$)")
 _ITEM = re.compile(r"([ \t]*)-(?=[ \t]|$)[ \t]*")
@@ -420,7 +421,7 @@ def _held(value: Value) -> str | tuple[str, ...] | None:
     return None if value.style in "mn" else value.text
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class HeaderReading:
     """What a header says."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from itertools import groupby, pairwise
@@ -25,6 +25,7 @@ from lessons_kb.model import Card, Document, Finding, Pattern
 from lessons_kb.text.paths import find_paths
 from lessons_kb.text.sanitize import clean_line, shorten, visible
 from lessons_kb.text.sentences import first_sentence
+from lessons_kb.values import frozen
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -106,7 +107,7 @@ in the worst case, and no card is this long."""
 _MARK = re.compile(r"\n( {0,3})(?:#{1,3}(?=[ \t\n])|```|~~~|<|[=-]+(?=[ \t]*\n))[^\n]*")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Heading:
     """A heading of level 1 to 3 that stands at the top level of a body."""
 
@@ -119,7 +120,7 @@ class Heading:
     """The line after it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Item:
     """A list item; items nested in it are items of their own."""
 
@@ -199,7 +200,7 @@ def find_code_lines(text: str) -> frozenset[int]:
     return frozenset(line for first, end in maps for line in range(first, end))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Block:
     """A block at the top level of a text; an item of a bullet list is a block of its own."""
 
@@ -237,7 +238,7 @@ def read_blocks(text: str) -> list[Block]:
 HEADING, ITEM, ROW, PARAGRAPH = "heading", "item", "row", "paragraph"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Fragment:
     """A heading, a list item, a row of a table or a paragraph, wherever it stands."""
 
@@ -386,7 +387,7 @@ _LONGEST_TEMPLATE = 20_000
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Section:
     """A part of a body under a heading, or behind a label, that means something."""
 
@@ -401,7 +402,7 @@ class Section:
     """A label announces it."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Sections:
     """The structure of a card's body."""
 
@@ -411,7 +412,7 @@ class Sections:
     parts: tuple[Section, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Checklist:
     """What has to be verified, and where that comes from."""
 

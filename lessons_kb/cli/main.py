@@ -6,6 +6,7 @@ import errno
 import os
 import sys
 import time
+from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -13,24 +14,11 @@ import typer
 from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
-from lessons_kb.cli.declare import declare_options
+from lessons_kb.cli.command_table import GROUPS, HIDDEN, SUMMARIES, function_name
 from lessons_kb.cli.output import Options, at_end, current, discard_output, say, tell
-from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.version import __version__
 
-GROUPS = read_mapping("commands.toml")
-"""Heading of the help → command → the file of this package with its function: what it does."""
-_FUNCTIONS = {
-    "eval": "evaluate",
-    "import": "import_cards",
-    "list": "list_cards",
-    "merge-driver": "merge_driver",
-}
-"""Command → its function, where that has another name."""
-COMMANDS = {name: row.split(": ", 1) for group in GROUPS.values() for name, row in group.items()}
-_HIDDEN = ("merge-driver",)
-"""Commands that only other programs call."""
 DEBUG = "LESSONS_DEBUG"
 _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
@@ -43,46 +31,54 @@ _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _LAST_YEAR = 2261
 """Python counts nanoseconds in 64 bits: ``time.time()`` fails from April 2262 on."""
 
-_UsageError: type[typer.BadParameter] = typer.BadParameter.__bases__[0]
-"""Root of what a wrong command line raises; typer does not export it."""
-
 
 class _Commands(TyperGroup):
     """The commands under the headings of GROUPS; each is imported when it is called."""
 
     def __init__(self, **given: Any) -> None:
-        known = {
-            name: TyperCommand(name, help=summary, hidden=name in _HIDDEN)
-            for name, (_file, summary) in COMMANDS.items()
+        commands = {
+            name: TyperCommand(name, help=summary, hidden=name in HIDDEN)
+            for name, summary in SUMMARIES.items()
         }
-        super().__init__(**{**given, "commands": known})
+        super().__init__(**{**given, "commands": commands})
+        self._completing = False
+
+    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
+        """Complete the name of a command; typer looks at each, and the table is enough for that."""
+        self._completing = True
+        try:
+            return super().shell_complete(ctx, incomplete)
+        finally:
+            self._completing = False
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 typer passes it
-        if cmd_name not in COMMANDS:
+        if cmd_name not in SUMMARIES:
             return None
-        module = import_module(f"lessons_kb.cli.{COMMANDS[cmd_name][0]}")
-        function = getattr(module, _FUNCTIONS.get(cmd_name, cmd_name))
-        alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-        told = declare_options(function)
-        alone.command(cmd_name, help=told, hidden=cmd_name in _HIDDEN)(function)
-        command: Any = typer.main.get_command(alone)
-        for one in command.params:  # a type of Python says nothing to a user
-            if one.param_type_name == "argument":
-                one.display_type_rich = lambda **_: ""
-            elif not one.is_flag:
-                one.metavar = one.metavar or one.name.rstrip("_").upper()
-                one.show_default = one.show_default and one.default not in (0, "")
-        return command
+        if self._completing:
+            return self.commands[cmd_name]
+        function = load_command(cmd_name)
+        program = typer.Typer(add_completion=False, rich_markup_mode=None)
+        program.command(cmd_name, hidden=cmd_name in HIDDEN)(function)
+        return typer.main.get_command(program)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 typer passes it
-        width = max(len(name) for name in COMMANDS if name not in _HIDDEN)
+        width = max(len(name) for name in SUMMARIES if name not in HIDDEN)
         for heading, names in GROUPS.items():
+            rows = []
+            for name in names:
+                if name not in HIDDEN:
+                    summary = self.commands[name].get_short_help_str(formatter.width - 6 - width)
+                    rows.append((name.ljust(width), summary))
             with formatter.section(heading):
-                rows = []
-                for name in names:
-                    told = self.commands[name].get_short_help_str(formatter.width - 6 - width)
-                    rows += [(name.ljust(width), told)] if name not in _HIDDEN else []
                 formatter.write_dl(rows)
+
+
+def load_command(name: str) -> Callable[..., None]:
+    """Import the module of a command and return its function."""
+    function = function_name(name)
+    module = import_module(f"lessons_kb.cli.commands.{function}")
+    command: Callable[..., None] = getattr(module, function)
+    return command
 
 
 def _print_version(asked: bool) -> None:
@@ -174,8 +170,9 @@ def _run(arguments: list[str]) -> int:
     except (typer.Abort, KeyboardInterrupt):
         tell("lessons: interrupted")
         return 130
-    except _UsageError as error:
-        command = error.ctx.command_path if error.ctx else "lessons"
+    except typer.TyperException as error:  # a wrong command line
+        context = getattr(error, "ctx", None)
+        command = context.command_path if context else "lessons"
         told = error.format_message().rstrip(".").replace("Input should be", "it must be")
         return _fail(f"{told}; see `{command} --help`")
     except (BrokenPipeError, SystemExit) as stop:  # typer makes the second of the first

@@ -10,11 +10,11 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from lessons_kb.brain.discovery import Discovery, count_cards, look, tell_unclaimed, tell_untrusted
+from lessons_kb.brain.brains import Brains
+from lessons_kb.brain.discovery import Discovery, look, tell_unclaimed, tell_untrusted
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.library import Library
 from lessons_kb.store.locations import find_brains, git_top, user_brain
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.sanitize import counted, shell_word
@@ -27,25 +27,47 @@ FAIL_ON = {
     "never": (),
 }
 """A card of high severity is an error, one of low severity information."""
-ID = Argument(metavar="ID", help="Path, slug, or prefix.")
-CardId = Annotated[str, ID]
-Ids = Annotated[list[str], ID]
+CardId = Annotated[str, Argument(metavar="ID", help="Path, slug, or prefix.")]
+Ids = Annotated[list[str], Argument(metavar="ID...", help="Path, slug, or prefix.")]
+OptionalIds = Annotated[list[str] | None, Argument(metavar="ID...", help="Path, slug, or prefix.")]
 Paths = Annotated[
-    list[str] | None, Option(metavar="FILE", help="File being worked on; repeatable.")
+    list[str] | None,
+    Option("--path", metavar="FILE", help="File being worked on; repeatable."),
 ]
 Revision = Annotated[
     str | None,
-    Option(metavar="[REV]", help="Use the diff against REV; default: uncommitted changes."),
+    Option(
+        "--diff", metavar="[REV]", help="Use the diff against REV; default: uncommitted changes."
+    ),
 ]
-Stage = Annotated[str | None, Option(help="Current workflow stage.")]
-Session = Annotated[str | None, Option(help="Session whose earlier injections count.")]
-OnlyStage = Annotated[str | None, Option(help="Only this stage's cards.")]
-OnlyProject = Annotated[str | None, Option(help="Only this project's cards.")]
-ForProject = Annotated[str | None, Option(help="Only for this project.")]
-Tags = Annotated[str, Option(help="Topics, separated by commas.")]
-Format = Annotated[str, choose("--format", FORMATS)]
+Stage = Annotated[str | None, Option("--stage", metavar="STAGE", help="Current workflow stage.")]
+Session = Annotated[
+    str | None,
+    Option("--session", metavar="SESSION", help="Session whose earlier injections count."),
+]
+OnlyStage = Annotated[
+    str | None, Option("--stage", metavar="STAGE", help="Only this stage's cards.")
+]
+OnlyProject = Annotated[
+    str | None, Option("--project", metavar="PROJECT", help="Only this project's cards.")
+]
+ForProject = Annotated[
+    str | None, Option("--project", metavar="PROJECT", help="Only for this project.")
+]
+Tags = Annotated[str, Option("--tags", metavar="TAGS", help="Topics, separated by commas.")]
+Port = Annotated[int, Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on.")]
+Format = Annotated[
+    str,
+    choose("--format", FORMATS, metavar="FORMAT", help=f"One of {', '.join(FORMATS)}."),
+]
 FailOn = Annotated[
-    str, choose("--fail-on", tuple(FAIL_ON), f"Exit 1 at this level: {', '.join(FAIL_ON)}.")
+    str,
+    choose(
+        "--fail-on",
+        tuple(FAIL_ON),
+        metavar="FAIL_ON",
+        help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.",
+    ),
 ]
 
 FAULT = "fault"
@@ -73,41 +95,34 @@ def split_list(text: str) -> tuple[str, ...]:
     return tuple(split_commas(text))
 
 
-def open_brain(*, own: bool = True, found: Discovery | None = None) -> Library:
+def open_brain(found: Discovery | None = None) -> Brains:
     """Open the brains named by ``--brain``, else those that hold here.
 
-    Brains that were found but are not trusted are left out, with one line on stderr; so is the
-    ``own`` one of the user beside others where it is false, for others will read what is written.
-    They are closed when the command has ended; then what lies in them unread is named. ``found`` is
-    what ``look`` returned for the working directory, if the command has looked.
+    Brains that were found but are not trusted are left out, with one line on stderr. All are
+    closed when the command has ended; then what lies in them unread is named. ``found`` is what
+    ``look`` returned for the working directory, if the command has looked.
     """
     for name in options().brains:
         check_folder("--brain", name)
     untrusted: Sequence[str] = ()
     if options().brains:
-        brains = Library.open(*options().brains)
+        brains = Brains.open(*options().brains)
     else:
         here = os.getcwd()
         found = found or look(here)
         untrusted = found.untrusted
-        brains = Library.discover(here, found=found)
+        brains = Brains.discover(here, found=found)
         if untrusted:
             say(tell_untrusted(untrusted, found.named))
         elif list(found.trusted) == [os.path.realpath(user_brain())] and (
             hint := tell_unclaimed(here)
         ):
             say(hint)
-        *others, last = brains.members
-        if others and not own and last.root == os.path.realpath(user_brain()):
-            if count_cards(last.root):
-                say(f"your own brain is left out; `--brain {shell_word(last.root)}` names it")
-            last.close()
-            brains.members = tuple(others)
     at_end.callback(_close, brains, untrusted)
     return brains
 
 
-def _close(brains: Library, named: Sequence[str]) -> None:
+def _close(brains: Brains, named: Sequence[str]) -> None:
     """Close a brain, and name what lies in it unread, except those that were ``named`` before."""
     for brain in brains.members:
         with contextlib.suppress(LessonsError):  # the command has said what is wrong
@@ -126,7 +141,7 @@ def _close(brains: Library, named: Sequence[str]) -> None:
         )
 
 
-def say_stale(brains: Library) -> None:
+def say_stale(brains: Brains) -> None:
     """Say of each brain whose previous index was used why."""
     for brain in brains.members:
         if brain.stale:

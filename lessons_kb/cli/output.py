@@ -9,16 +9,16 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 import typer
 
 from lessons_kb.model import Card, as_data
 from lessons_kb.text.sanitize import clean_line, visible, visible_json
+from lessons_kb.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Options:
     """Global options."""
 

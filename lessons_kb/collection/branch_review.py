@@ -8,7 +8,8 @@ from collections.abc import Callable, Mapping
 from functools import cached_property
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cards.links import numbered_names, slug
+from lessons_kb.cards.file_names import numbered_names
+from lessons_kb.cards.links import slug
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.drafts import Draft, Drafts, tell_source

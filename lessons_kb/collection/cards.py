@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
-import difflib
 import os
 import posixpath
 import re
-import time
-from bisect import bisect_left
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TypedDict, Unpack
 from urllib.parse import quote
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.current_session import session_of
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.cards.edit import Change, edit_header
-from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES, split_header
-from lessons_kb.cards.links import Link, find_links, normal_title, numbered_names, relink, slug
-from lessons_kb.cards.parse import parse_bytes, parse_card
+from lessons_kb.cards.file_names import numbered_names
+from lessons_kb.cards.keys import split_header
+from lessons_kb.cards.links import Link, find_links, normal_title, relink, slug
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import find_headings, normal_newlines, one_line, split_lines
-from lessons_kb.collection.git_merge import merges_cards
+from lessons_kb.collection.card_edits import (
+    CardEdits,
+    change_status,
+    check_choice,
+    require_card,
+    today,
+)
+from lessons_kb.collection.lookup import MAX_SHOWN, find_fitting, remove_alias
 from lessons_kb.collection.near_duplicates import (
     CANDIDATES,
     NEAR,
@@ -43,14 +44,12 @@ from lessons_kb.errors import (
     CardNotFound,
     DuplicateCard,
     EditRefused,
-    GitError,
     Incomplete,
     InputError,
     LessonsError,
     StorageError,
 )
 from lessons_kb.importers.incoming import SECTIONS
-from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.mining.draft_text import (
     MISSING,
     Sketch,
@@ -59,28 +58,15 @@ from lessons_kb.mining.draft_text import (
     format_patterns,
     names_mistake,
 )
-from lessons_kb.model import KINDS, NOTE, SERVED, SEVERITIES, STATUSES, Card, Document, Pattern
+from lessons_kb.model import KINDS, NOTE, SEVERITIES, Card, Document, Pattern
 from lessons_kb.store import card_files, trash
-from lessons_kb.store import files as disk
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import DraftFolder
-from lessons_kb.store.journal import BUMPED
 from lessons_kb.store.locks import hold_new
-from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
-from lessons_kb.text.sanitize import clean_line, shell_word
-from lessons_kb.text.times import read_date
-
-
-def names(
-    card: Card, *, stage: str | None = None, topic: str | None = None, project: str | None = None
-) -> bool:
-    """Return whether a card names this stage, topic and project; None chooses every card."""
-    chosen = ((stage, card.stages), (topic, card.topics), (project, (card.project or "",)))
-    return all(
-        name is None or name.casefold() in map(str.casefold, known) for name, known in chosen
-    )
+from lessons_kb.text.sanitize import clean_line
+from lessons_kb.values import frozen
 
 
 class NewCard(TypedDict, total=False):
@@ -103,8 +89,8 @@ def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: b
     A ``whole`` one says what it is given and nothing else: no guidance.
     """
     slug(sketch.title)
-    _choose("kind", sketch.kind, KINDS)
-    _choose("severity", sketch.severity or SEVERITIES[1], SEVERITIES)
+    check_choice("kind", sketch.kind, KINDS)
+    check_choice("severity", sketch.severity or SEVERITIES[1], SEVERITIES)
     header: dict[str, Change] = {
         "type": sketch.kind,
         "title": one_line(sketch.title),
@@ -170,11 +156,6 @@ def _shape(text: str) -> tuple[str, list[tuple[str, str, int]]]:
     return reading.reader, [(one.key, one.shape, len(one.texts)) for one in reading.entries]
 
 
-_DAY_SECONDS = 86_400
-_SHORTEST = 12
-"""Characters of a shortened id that still read as a name."""
-_SHOWN = 5
-"""Candidates named in a message."""
 _LEVELS = (SAME, NEAR, RELATED)
 _REWORDED = 0.55
 """Titles whose words are more alike than this say the same or not by their words."""
@@ -182,121 +163,10 @@ _MOST_PROPOSED = 3
 _MOST_SAME_MEANING = 3
 """More titles of one meaning are a family."""
 ON_DUPLICATE = ("fail", "bump", "new")
-MAX_TAUGHT = 20
-"""Prompts that a card keeps of what it was taught."""
-_MAX_PROMPT = 300
 
 
-class Cards:
+class Cards(CardEdits):
     """The cards of a brain."""
-
-    def __init__(self, brains: Brains) -> None:
-        self._brains = brains
-
-    def all(self, *, notes: bool = False, aliased: bool = False) -> list[Card]:
-        """Return every card, whatever its status, by brain and path.
-
-        A file that a brain inside another holds for both is the nearer one's. ``aliased`` puts
-        its brain's alias before an id that two brains hold; ``find`` understands both.
-        """
-        self._brains.refresh()
-        found: dict[str, tuple[Brain, Card]] = {}
-        for brain in self._brains.members:
-            for card in brain.read(lambda one: one.catalogue.all_cards()):
-                if notes or card.kind != NOTE:
-                    found.setdefault(f"{brain.root}/{card.id}", (brain, card))
-        if not aliased or len(self._brains.members) == 1:
-            return [card for _brain, card in found.values()]
-        count = Counter(card.id for _brain, card in found.values())
-        return [
-            card if count[card.id] == 1 else replace(card, id=f"{brain.alias}:{card.id}")
-            for brain, card in found.values()
-        ]
-
-    def check_free(self, path: str) -> None:
-        """Raise InputError for the path, on disk, of a card, even of one that cannot be read."""
-        full = os.path.realpath(path)
-        if not full.endswith((".md", ".markdown")) or not os.path.isfile(full):
-            return
-        notes = {card.id for card in self.all(notes=True) if card.kind == NOTE}
-        for brain in self._brains.members:
-            inside = os.path.relpath(full, brain.root).replace(os.sep, "/")
-            if inside.partition("/")[0] != ".." and inside not in notes:
-                raise InputError(f"{inside} is a card; choose another file")
-
-    def find(self, name: str, *, notes: bool = True) -> tuple[Brain, Card]:
-        """Return the card that ``name`` means and its brain; without ``notes`` no note counts.
-
-        ``name`` is an id, an id with its brain's alias (``alias:id``), the path of a link to the
-        card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins.
-        Raises CardNotFound naming the nearest, AmbiguousCard naming the candidates.
-        """
-        self._brains.refresh()
-        everything: list[str] = []
-        note = ""
-        if "\0" in name or name.encode("utf-8", "ignore").decode() != name:
-            raise CardNotFound(_not_found(name, everything))
-        for brain in self._brains.members:
-            wanted = _unaliased(name, brain)
-            # The usual case, for which twelve thousand cards need not be read. Then what a link
-            # leads to: what was scanned, and nothing else.
-            target = disk.relative(brain.root, os.path.realpath(os.path.join(brain.root, wanted)))
-            for path in (wanted, target):
-                exact = brain.read(partial(_card_at, path=path))
-                if exact is not None and (notes or exact.kind != NOTE):
-                    return brain, exact
-            cards = {card.id: card for card in brain.read(lambda one: one.catalogue.all_cards())}
-            files = brain.read(lambda one: one.catalogue.numbers())
-            everything += cards
-            wanted = wanted.replace("\\", "/").removeprefix("./")
-            lessons = [path for path in files if path not in cards or cards[path].kind != NOTE]
-            fitting = _fitting(wanted, files if notes else lessons)
-            if len(fitting) == 1:
-                if fitting[0] in cards:
-                    return brain, cards[fitting[0]]
-                where = f"{fitting[0]} is not a readable card"
-                raise CardNotFound(f"{where}; run `lessons lint` for a fix")
-            if fitting:
-                shown = ", ".join(fitting[:_SHOWN]) + (" …" if len(fitting) > _SHOWN else "")
-                kinds = {"cards" if one in lessons else "notes" for one in fitting}
-                what = " or ".join(sorted(kinds))
-                raise AmbiguousCard(
-                    f"{name!r} matches {len(fitting)} {what}: {shown}; write more of the name"
-                )
-            note = note or next(iter(_fitting(wanted, files)), "")
-        if note:
-            raise CardNotFound(f"{disk.shown(note)} is a note; this changes cards, edit the file")
-        # Exactly: who reads over a server is not to learn by prefixes what was deleted.
-        if gone := self._in_trash(name, exact=True)[1]:
-            back = f"`lessons restore {shell_word(gone[0])}` brings it back"
-            raise CardNotFound(f"{disk.shown(gone[0])} is in the trash; {back}")
-        raise CardNotFound(_not_found(name, everything))
-
-    def shorten_ids(self, cards: Sequence[Card]) -> dict[str, str]:
-        """Return the id of each card → the least of its slug, in whole words, that ``find`` needs.
-
-        Where no part of the slug will do, it is the id.
-        """
-        ids = sorted(card.id for card in self.all(notes=True))
-        slugs = sorted(map(_slug, ids))
-
-        def shorten(card_id: str) -> str:
-            own = _slug(card_id)
-            ends = [at for at, sign in enumerate(own) if sign == "-" and at >= _SHORTEST]
-            for end in (*ends, len(own)):
-                part = own[:end]
-                place, begun = bisect_left(slugs, part), bisect_left(ids, part)
-                alone = sum(one.startswith(part) for one in slugs[place : place + 2]) == 1
-                alone = alone or (end == len(own) and slugs.count(own) == 1)
-                if alone and not "".join(ids[begun : begun + 1]).startswith(part):
-                    return part
-            return card_id
-
-        return {card.id: shorten(card.id) for card in cards}
-
-    def get(self, name: str) -> Card:
-        """Return the card that ``name`` means; see ``find``."""
-        return self.find(name)[1]
 
     def read(self, name: str) -> tuple[str, Document]:
         """Return the path on disk and the parsed file of a card."""
@@ -332,7 +202,7 @@ class Cards:
         Secrets are removed, a missing date is added. ``whole`` and ``on_duplicate`` are those of
         ``create``. Raises InputError for a text that is no card.
         """
-        _choose("on_duplicate", on_duplicate, ON_DUPLICATE)
+        check_choice("on_duplicate", on_duplicate, ON_DUPLICATE)
         folders = self._brains.members[0].settings.folders
         document = parse_card(redact_card(text), path="lessons/new.md", folders=folders)
         card = document.card
@@ -370,7 +240,7 @@ class Cards:
                 brain.touch()
                 made = card_files.create(brain.root, path, data)
                 break
-        return _usable(read_document(brain.root, made, settings.folders, limit)[1], made)
+        return require_card(read_document(brain.root, made, settings.folders, limit)[1], made)
 
     def find_lacks(self, name: str) -> tuple[str, ...]:
         """Return what keeps a card from the quality bar, one line each."""
@@ -410,75 +280,6 @@ class Cards:
             return by_words
         return sorted(found.values(), key=lambda one: _LEVELS.index(one.level))[:_MOST_PROPOSED]
 
-    def bump(self, *names: str, task: str | None = None, at: float | None = None) -> list[Card]:
-        """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
-
-        ``task`` is appended to ``examples``, of which the last five stay. All names are looked up
-        before the first file is touched. ``at`` (seconds since the epoch, now by default) is when
-        the journal counts it. Where git merges the card key by key, ``last-seen``
-        holds the time as well: of two files with the same bytes git keeps one and asks nobody,
-        so that the counts of two clones that bumped on the same day would not add up.
-        """
-
-        def bump(brain: Brain, card: Card) -> Card:
-            day = _now(brain.root, card.id)
-            bumped = self.rewrite(
-                brain, card.id, lambda one, text: edit_header(text, count_again(one, task, day))
-            )
-            self.note_bump(brain, card.id, at=at)
-            return bumped
-
-        return self._each(names, bump)
-
-    def bump_text(self, brain: Brain, path: str, text: str, *, task: str | None = None) -> str:
-        """Return a card's text, as an editor holds it, with the mistake counted once more.
-
-        ``task`` is as in ``bump``; ``note_bump`` is for when the text was taken over. Raises
-        EditRefused.
-        """
-        card = _usable(parse_card(text, path=path, folders=brain.settings.folders), path)
-        return edit_header(text, count_again(card, task, _now(brain.root, path)))
-
-    def note_bump(self, brain: Brain, path: str, *, at: float | None = None) -> None:
-        """Count that the mistake of a card came back, ``at`` seconds since the epoch or now."""
-        at = time.time() if at is None else at
-        # The card itself is what counts: a journal that cannot be written costs the statistics.
-        with contextlib.suppress(StorageError):
-            brain.journal.outcomes.count(path, BUMPED, at=at)
-            # Said outside of any session, it is meant of the last one of a day.
-            outcomes = brain.journal.outcomes
-            session = session_of()[0] or outcomes.last_session(path, since=at - _DAY_SECONDS)
-            if session:
-                brain.journal.ledger.bump(session, path, at=at)
-
-    def teach(self, name: str, key: str, prompt: str) -> Card:
-        """Write a prompt into a card's ``symptoms``, by which it is found, or its ``not-for``.
-
-        See ``redact``. Of many the last twenty stay. Raises InputError for a prompt without a word.
-        """
-        told = tell_prompt(prompt)
-        if not told:
-            raise InputError("the prompt is empty; name it")
-        brain, card = self.find(name, notes=False)
-
-        def teach(card: Card, text: str) -> str:
-            known = card.symptoms if key == "symptoms" else card.not_for
-            taught = (*(one for one in known if one != told), told)[-MAX_TAUGHT:]
-            return edit_header(text, {key: taught})
-
-        return self.rewrite(brain, card.id, teach)
-
-    def set_status(self, status: str, *names: str) -> list[Card]:
-        """Make cards ``active``, ``ignored`` or ``archived``."""
-        _choose("status", status, STATUSES)
-
-        def change(brain: Brain, card: Card) -> Card:
-            if card.status == status:
-                return card
-            return self.rewrite(brain, card.id, partial(_set_status, status=status))
-
-        return self._each(names, change)
-
     def delete(self, *names: str) -> list[Card]:
         """Move cards to the trash folder, from which ``restore`` brings them back."""
         found = [self.find(name, notes=False) for name in names]
@@ -500,36 +301,28 @@ class Cards:
                 raise
             return back, "undeleted"
         # What is a deleted card's own name is meant of it before one that merely begins like it.
-        own = _fitting(_unaliased(name, brain), [card.id], exact=True)
+        own = find_fitting(remove_alias(name, brain), [card.id], exact=True)
         # The index may lag behind: nothing can be written to a full disk.
         gone = not os.path.lexists(os.path.join(brain.root, card.id))
         if (gone or not own) and (back := self._undelete(name, exact=not gone)):
             return back, "undeleted"
         if card.status == "active":
             return card.id, "unchanged"
-        self.rewrite(brain, card.id, partial(_set_status, status="active"))
+        self.rewrite(brain, card.id, partial(change_status, status="active"))
         return card.id, "activated"
 
     def _undelete(self, name: str, *, exact: bool) -> str | None:
         """Bring back what ``name`` means in the trash and return its id, None without any."""
-        brain, fitting = self._in_trash(name, exact=exact)
+        brain, fitting = self.find_in_trash(name, exact=exact)
         if len(fitting) > 1:
             raise AmbiguousCard(
-                f"{name!r} matches several cards in the trash: {', '.join(fitting[:_SHOWN])}; "
+                f"{name!r} matches several cards in the trash: {', '.join(fitting[:MAX_SHOWN])}; "
                 "write more of the name"
             )
         if not fitting:
             return None
         brain.touch()
         return trash.restore(brain.root, fitting[0])
-
-    def _in_trash(self, name: str, *, exact: bool) -> tuple[Brain, list[str]]:
-        """Return the nearest brain with cards in the trash that ``name`` fits, and these."""
-        for brain in self._brains.members:
-            paths = {entry.path for entry in trash.entries(brain.root)}
-            if fitting := _fitting(name, paths, exact=exact):
-                break
-        return brain, fitting
 
     def _find_near_duplicate(self, card: Card, *, near: bool) -> tuple[str, str] | None:
         """Return the id of a card with its title, and why; with ``near`` one that is like it."""
@@ -541,54 +334,6 @@ class Cards:
             if one.level == SAME or (near and one.level == NEAR):
                 return one.card.id, one.reason
         return None
-
-    def rewrite(self, brain: Brain, path: str, edit: Callable[[Card, str], str]) -> Card:
-        """Give a card the text that ``edit`` makes of card and text; return what it is then."""
-        folders = brain.settings.folders
-
-        def edited(data: bytes) -> bytes:
-            card = _usable(parse_bytes(data, path=path, folders=folders), path)
-            try:
-                return edit(card, data.decode("utf-8")).encode("utf-8")
-            except EditRefused as error:
-                raise EditRefused(f"{path} was not changed: {error}") from None
-
-        data = card_files.rewrite(brain.root, path, edited)
-        brain.touch()
-        return _usable(parse_bytes(data, path=path, folders=folders), path)
-
-    def _each(self, names: Sequence[str], change: Callable[[Brain, Card], Card]) -> list[Card]:
-        """Change every card; those that refuse are named when the others are done."""
-        found = [self.find(name, notes=False) for name in names]
-        cards: list[Card] = []
-        refused: list[LessonsError] = []
-        for brain, card in found:
-            try:
-                cards.append(change(brain, card))
-            except (EditRefused, StorageError) as error:
-                refused.append(error)
-        if refused:
-            done = f"; done: {', '.join(card.id for card in cards)}" if cards else ""
-            raise type(refused[0])(f"{'; '.join(map(str, refused))}{done}")
-        return cards
-
-
-def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
-    """Return the changes by which a card counts its mistake once more."""
-    occurrences = min(card.occurrences + 1, MAX_OCCURRENCES)
-    changes: dict[str, Change] = {"occurrences": occurrences, "last-seen": day}
-    if task := redact(" ".join((task or "").split())):
-        changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
-    return changes
-
-
-def tell_prompt(prompt: str) -> str:
-    """Return a prompt as a card may hold it: one line, without secrets, not too long."""
-    return redact(" ".join(prompt.split()))[:_MAX_PROMPT].strip()
-
-
-def _set_status(_card: Card, text: str, *, status: str) -> str:
-    return edit_header(text, {"status": status})
 
 
 _CANDIDATE_WEIGHTS = {"title": 1.0, "symptoms": 1.0, "checklist": 1.0, "body": 1.0}
@@ -614,129 +359,6 @@ def _find_candidates(brain: Brain, *, title: str, text: str) -> list[Card]:
         numbers += cards
     found = brain.cards(dict.fromkeys(numbers))
     return [card for card in found.values() if card.kind != NOTE]
-
-
-def _usable(document: Document, path: str) -> Card:
-    if document.card is None:
-        why = document.findings[0].message if document.findings else "it is not readable"
-        raise EditRefused(f"{path} was not changed: {why}; run `lessons lint` for a fix")
-    return document.card
-
-
-def _card_at(brain: Brain, *, path: str) -> Card | None:
-    numbers = [number for number, _digest in brain.catalogue.numbers(path).values()]
-    return next(iter(brain.catalogue.cards(numbers).values()), None)
-
-
-def _unaliased(name: str, brain: Brain) -> str:
-    alias, _, rest = name.partition(":")
-    return rest if alias == brain.alias and rest else name
-
-
-def _fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[str]:
-    """Return the ids that ``name`` fits best: as id, as slug and, unless it is to be ``exact``,
-    as prefix of id, of slug.
-    """
-    tests: tuple[Callable[[str], bool], ...] = (
-        lambda i: name in (i, os.path.splitext(i)[0]),
-        lambda i: name in (_slug(i), i.rpartition("/")[2]),
-        lambda i: i.startswith(name),
-        lambda i: _slug(i).startswith(name),
-    )
-    for test in (tests[:2] if exact else tests) if name else ():
-        if fitting := sorted(filter(test, ids)):
-            return fitting
-    return []
-
-
-def _slug(card_id: str) -> str:
-    return os.path.splitext(card_id.rpartition("/")[2])[0]
-
-
-def _not_found(name: str, ids: Sequence[str]) -> str:
-    if SERVED in name:
-        url = read_user_settings(ServerSettings).url.replace("/v1/brains/", "/brains/")
-        page = f"read it at {url}/cards/{name.partition(SERVED)[2]}"
-        unset = "none is set; `lessons install --server URL` sets one"
-        return f"{name} is a card of a server; {page if url else unset}"
-    names = {i.casefold(): i for i in reversed(ids)}
-    names |= {_slug(i).casefold(): i for i in reversed(ids)}
-    if near := difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5):
-        return f"no card named {name!r}; did you mean {names[near[0]]}?"
-    return f"no card named {name!r}; see `lessons list`"
-
-
-def _choose(what: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise InputError(f"{what} must be one of {', '.join(choices)}, not {value!r}")
-
-
-def _now(root: str, path: str) -> str:
-    """Return today's date, with the time for a card that is merged key by key."""
-    moment = dt.datetime.now(tz=dt.UTC).astimezone()
-    try:
-        timed = merges_cards(root, path)
-    except GitError:
-        timed = False
-    return moment.isoformat(timespec="milliseconds") if timed else moment.date().isoformat()
-
-
-def today() -> str:
-    """Return the ISO date of today here."""
-    return dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()
-
-
-_USES = ("injected", "addressed", "bumped", "helpful")
-"""What is counted of a card that shows it is in use."""
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Stale:
-    """A card that may be put away."""
-
-    card: Card
-    days: int
-    """Since it was last of use."""
-    harm: str = ""
-    """Why it does harm, "" where it is merely unused."""
-
-
-def find_stale(brains: Brains) -> list[Stale]:
-    """Return active cards of the nearest brain that do harm, or were seen once and are unused.
-
-    Harmful ones come first, of the others those from triggers, then those longest unused, for
-    ``stale_days`` at least; one that is known to help is never among them. A use is an injection
-    or what followed it, as the journal counts them by day, or a date in the card. A card without
-    any is as old as its file.
-    """
-    brain = brains.members[0]
-    limit = brain.settings.learn.stale_days
-    brains.refresh()
-    used: dict[str, str] = {}
-    with contextlib.suppress(StorageError):
-        counts = brain.journal.counts()  # by day: the last wins
-        used = {card: day for card, what, day, _times in counts if what in _USES}
-    now = dt.date.fromisoformat(today())
-    found = []
-    cards = brain.read(lambda one: one.catalogue.all_cards())
-    effects = weigh_cards(brain, [card for card in cards if card.kind != NOTE])
-    for card in cards:
-        effect = effects.get(card.id)
-        harm = effect.reason if effect and effect.verdict == "harms" else ""
-        helps = effect is not None and effect.verdict == "helps"
-        idle = card.occurrences == 1 and not helps
-        if card.kind == NOTE or card.status != "active" or not (idle or harm):
-            continue
-        seen = [day for day in (card.last_seen, card.created, used.get(card.id)) if day]
-        last = max(filter(None, map(read_date, seen)), default=None)
-        if last is None:
-            with contextlib.suppress(OSError):
-                written = os.stat(os.path.join(brain.root, *card.id.split("/"))).st_mtime
-                last = dt.date.fromtimestamp(written)
-        days = (now - last).days if last else 0
-        if harm or (last and days >= limit):
-            found.append(Stale(card=card, days=days, harm=harm))
-    return sorted(found, key=lambda s: (not s.harm, s.card.source != "auto", -s.days, s.card.id))
 
 
 Edits = list[tuple[int, int, str]]
@@ -827,7 +449,7 @@ def _follow_moves(home: str, moves: Mapping[str, str]) -> Callable[[Link], str |
     return change
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Renamed:
     """What a renaming did."""
 

@@ -9,7 +9,6 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from lessons_kb.brain.brain import Brain, format_census, take_census
@@ -17,12 +16,13 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, is_settings_moved, look, tell_unclaimed
 from lessons_kb.collection.git_merge import find_sharing
+from lessons_kb.collection.health import Health
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
-from lessons_kb.process.programs import install_command
+from lessons_kb.process.installation import install_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
 from lessons_kb.store.brain_settings import read_settings
@@ -44,9 +44,6 @@ from lessons_kb.store.user_settings import (
 )
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word
 
-MARKS = {"ok": "✓", "off": "–", "warning": "⚠", "error": "✗", "fixed": "✓"}
-
-
 FIX = "`lessons doctor --fix`"
 
 
@@ -63,18 +60,6 @@ _SHOWN = 5
 
 
 _MAX_CHARS = 240
-
-
-@dataclass(frozen=True, slots=True)
-class Health:
-    """One line of the doctor's report."""
-
-    level: str
-    """``ok`` for what was seen to work, ``off`` for what is off or was not seen yet, ``warning``,
-    ``error``, or ``fixed`` for what was put right."""
-    what: str
-    detail: str
-    fix: str = ""
 
 
 def size_of(count: float) -> str:

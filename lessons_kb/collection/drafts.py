@@ -8,7 +8,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
@@ -17,11 +17,14 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import is_posted
 from lessons_kb.calls.failure_signs import CHANGES
 from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.file_kinds import in_mapped_folder
+from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import parse_pattern
-from lessons_kb.cards.links import normal_title, numbered_names
-from lessons_kb.cards.parse import in_mapped_folder, parse_card
+from lessons_kb.cards.links import normal_title
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.collection.cards import Cards, NewCard, compose, redact_card
 from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
+from lessons_kb.collection.pending_drafts import MAX_EVENTS, find_new_triggers
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
@@ -32,7 +35,8 @@ from lessons_kb.errors import (
     LessonsError,
     StorageError,
 )
-from lessons_kb.find.detection import propose_pattern, read_text
+from lessons_kb.find.detection import read_text
+from lessons_kb.find.project_detection import propose_pattern
 from lessons_kb.mining.candidates import Candidate
 from lessons_kb.mining.draft_text import (
     MAX_DIFF,
@@ -47,7 +51,7 @@ from lessons_kb.mining.draft_text import (
     sketch_trigger,
     split_files,
 )
-from lessons_kb.mining.triggers import RED_GREEN, Trigger, find_triggers, pick_turns
+from lessons_kb.mining.triggers import RED_GREEN, Trigger, pick_turns
 from lessons_kb.model import EVENTS, Card, Document, Event, Pattern
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.card_files import read_template
@@ -59,6 +63,7 @@ from lessons_kb.store.locks import hold_new
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import frozen
 
 _SLACK_SECONDS = 2.0
 """File systems and clocks round."""
@@ -130,15 +135,8 @@ MINED = "mined"
 """Kind of a draft of what sessions and commits of the past showed."""
 
 
-WINDOW_SECONDS = 7 * 86_400
-"""A mistake and what fixed it lie no further apart."""
-
-
 _MAX_HEADER_BYTES = 50_000
 """Of what a proposal puts into the header, which a reader accepts up to 64,000 characters."""
-
-
-_MAX_EVENTS = 5_000
 
 
 _OPEN, _ACCEPTED, _MERGED, _DISCARDED = "open", "accepted", "merged", "discarded"
@@ -147,7 +145,7 @@ _OPEN, _ACCEPTED, _MERGED, _DISCARDED = "open", "accepted", "merged", "discarded
 _ID = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Draft:
     """A lesson that waits for a human; never injected."""
 
@@ -198,13 +196,9 @@ class Drafts:
         the journal where nothing happened.
         """
         now = time.time()
-        events = self._brain.journal.events.find(
-            session=session, since=now - WINDOW_SECONDS, limit=_MAX_EVENTS
-        )
-        phrases = self._brain.settings.triggers.patterns
         made: list[Draft | None] = []
         failed: list[LessonsError] = []
-        for trigger in find_triggers(events, phrases=phrases):
+        for trigger in find_new_triggers(self._brain, session, now=now):
             try:
                 made.append(self._take_in(trigger, now))
             except LessonsError as error:
@@ -409,7 +403,7 @@ class Drafts:
         if session is None:
             latest = journal.find(kinds=[kind for kind in EVENTS if kind != "preflight"], limit=1)
             session = latest[0].session if latest else None
-        events = journal.find(session=session, limit=_MAX_EVENTS) if session is not None else []
+        events = journal.find(session=session, limit=MAX_EVENTS) if session is not None else []
         if not events:
             what = f"session {session!r}" if session else "session yet"
             raise InputError(f"the journal has no {what}; see `lessons events`")

@@ -8,19 +8,21 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fnmatch import fnmatch
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
-from lessons_kb.cards.links import is_reserved, numbered_names, slug
+from lessons_kb.cards.links import is_reserved, slug
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins
 from lessons_kb.cards.rule_files import parse_rules
 from lessons_kb.cards.sections import CAUSE
-from lessons_kb.collection.cards import Cards, compose, redact_card, today
+from lessons_kb.collection.card_edits import today
+from lessons_kb.collection.cards import Cards, compose, redact_card
 from lessons_kb.collection.near_duplicates import NEAR, SAME, Duplicates, NearDuplicate, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.importers import galangal
@@ -37,6 +39,7 @@ from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, visible_json
+from lessons_kb.values import frozen
 
 GALANGAL, REVIEW, MEMORY, JSONL, RULES = SOURCES = (
     *("galangal", "review", "memory", "jsonl", "rules"),
@@ -122,7 +125,7 @@ _ANY_DATE = "2000-01-01"
 _ORIGIN_BYTES = re.compile(rb"imported[-_ ]from", re.IGNORECASE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class ImportStep:
     """What an import does, or would do, with one lesson."""
 
@@ -136,7 +139,7 @@ class ImportStep:
     reason: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Plan:
     """What an import would do."""
 

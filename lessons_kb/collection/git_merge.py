@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from lessons_kb.cards.merge import merge_cards
+from lessons_kb.collection.merged_by_git import DRIVER, merges_cards
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
 from lessons_kb.process import git
 from lessons_kb.store.brain_settings import read_settings
@@ -28,8 +29,6 @@ from lessons_kb.store.foreign_settings import (
 )
 from lessons_kb.store.locations import git_top
 
-DRIVER = "lessons"
-"""Name of the merge driver."""
 _MERGE = f" merge={DRIVER}"
 _FIRST = "# lessons_kb: cards are merged key by key (`lessons install git` in each clone)"
 _LAST = "# end of lessons_kb"
@@ -155,11 +154,6 @@ def build_command(program: str) -> str:
         f"if command -v {quoted} >/dev/null 2>&1;"
         f" then {quoted} merge-driver {PLACEHOLDERS}; else {plain}; fi"
     )
-
-
-def merges_cards(root: str, path: str) -> bool:
-    """Tell whether git hands a card of the brain at ``root`` to our driver."""
-    return git_top(root) is not None and git.read_merge_attribute(root, path) == DRIVER
 
 
 def find_sharing(root: str) -> tuple[bool, bool] | None:

@@ -22,9 +22,9 @@ from lessons_kb.detect.matcher import (
 )
 from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, InputError, StorageError
-from lessons_kb.find.detection import find_in_tree, list_tree
+from lessons_kb.find.project_detection import find_in_tree, list_tree
 from lessons_kb.model import NOTE, Card, Document, Finding
-from lessons_kb.process.programs import install_command
+from lessons_kb.process.installation import install_command
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.locations import CONFIG_NAME, git_top
 from lessons_kb.store.scan import scan_brain

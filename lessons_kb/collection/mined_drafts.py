@@ -13,7 +13,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import is_test
 from lessons_kb.collection.drafts import Draft, Drafts
 from lessons_kb.errors import GitError
-from lessons_kb.find.detection import propose_pattern
+from lessons_kb.find.project_detection import propose_pattern
 from lessons_kb.mining.candidates import Candidate, is_code, typed_before
 from lessons_kb.mining.draft_text import (
     MAX_DIFF,

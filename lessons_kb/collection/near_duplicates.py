@@ -11,7 +11,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 from lessons_kb.cards.links import normal_title
 from lessons_kb.model import Card
 from lessons_kb.text.analyzer import STOP_WORDS, analyze
+from lessons_kb.values import frozen
 
 if TYPE_CHECKING:
     from lessons_kb.search.rank_bm25_engine import LuceneBM25
@@ -43,7 +43,7 @@ _TURNING = frozenset(
 _SYMBOL = r"[=<>+*/%&|^~#@$\\!?-]+"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class NearDuplicate:
     """A card that may be the same lesson."""
 

@@ -6,7 +6,6 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from lessons_kb.brain.brain import Brain
@@ -18,6 +17,7 @@ from lessons_kb.model import Card
 from lessons_kb.store import card_files, trash
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import BUMPED
+from lessons_kb.values import frozen
 
 _WORDS = {"active": "restoring", "ignored": "ignoring", "archived": "archiving"}
 
@@ -25,7 +25,7 @@ _WORDS = {"active": "restoring", "ignored": "ignoring", "archived": "archiving"}
 _Back = Callable[[], object]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Step:
     """One change, and how to take it back."""
 

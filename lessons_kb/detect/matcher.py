@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.error_signature import find_errors, is_same_error, normalise_error
 from lessons_kb.text.patterns import FindPatterns, Globs, compile_regex, compile_set, match_globs
+from lessons_kb.values import frozen
 
 MAX_PATTERNS = 20
 """Of one card."""
@@ -301,7 +302,7 @@ def _find_all(root: Any, rule: dict[str, Any]) -> Any:
         raise ValueError(why.partition(": ")[2] or why) from None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Change:
     """One piece of a file, before and after; whole lines where they are known."""
 
@@ -345,7 +346,7 @@ _MAX_SHOWN = 200
 """Characters of a line that are quoted."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Rule:
     """One pattern of one card."""
 
@@ -356,7 +357,7 @@ class Rule:
     """``pattern.files`` compiled."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Match:
     """One place where a pattern was found."""
 

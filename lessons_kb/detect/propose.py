@@ -35,6 +35,7 @@ from lessons_kb.detect.matcher import (
 from lessons_kb.model import Pattern
 from lessons_kb.text.sanitize import counted
 from lessons_kb.text.shell import split_commands
+from lessons_kb.values import frozen
 
 MAX_LEARNT_CHARS = 20_000
 """Of each side of one change; a longer one is no fix of one mistake."""
@@ -121,7 +122,7 @@ class PatternCandidate:
         return "; ".join([*parts, f"{self.right} do as the fix does"])
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Proposal:
     """How a mistake looks, and what that was held against; or why there is no pattern."""
 
@@ -366,7 +367,7 @@ class _Leaf:
     line: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Seed:
     """An instance: a node of what was there before the fix, and how it became different."""
 

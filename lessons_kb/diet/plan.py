@@ -10,7 +10,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.collection.cards import today
+from lessons_kb.collection.card_edits import today
 from lessons_kb.collection.exchange import card_text
 from lessons_kb.diet.conditions import COMMAND, Condition, Project, find_condition
 from lessons_kb.diet.diet import Diet

@@ -14,7 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.cards.links import numbered_names, slug
+from lessons_kb.cards.file_names import numbered_names
+from lessons_kb.cards.links import slug
 from lessons_kb.cards.read_header import read_origins
 from lessons_kb.errors import CardNotFound, InputError, LessonsError, StorageError
 from lessons_kb.store import trash

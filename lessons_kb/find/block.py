@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -22,12 +22,13 @@ from lessons_kb.ledger.given import (
 )
 from lessons_kb.ledger.withheld import find_withheld
 from lessons_kb.model import NOTE, Card, Hit, Preflight, Query
-from lessons_kb.postcheck.item_states import REQUEST
+from lessons_kb.postcheck.request import REQUEST
 from lessons_kb.preflight.block import NO_OFFERS, Offers, pack, shown_name
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
+from lessons_kb.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class RetrievalOptions:
     """What a caller can ask of one retrieval besides the text of the prompt."""
 
@@ -95,7 +96,7 @@ def find_block(brains: Brains, prompt: str, options: RetrievalOptions) -> tuple[
         candidates = candidates.without(withheld)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Candidates:
     """The judged hits for a prompt, before a block is packed of them."""
 

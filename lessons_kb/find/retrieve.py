@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
 from lessons_kb.brain.brain import Brain
@@ -17,6 +17,7 @@ from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.paths import find_paths
 from lessons_kb.text.sentences import is_question, split_sentences
+from lessons_kb.values import frozen
 
 _FIRST_FETCH = 32
 """Candidates asked of the engine at first; more only where too many of them are excluded."""
@@ -33,7 +34,7 @@ _FUNCTION_WORD = 0.15
 """Guessed share from which a word says nothing beside another: one of four letters or fewer."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Retrieved:
     """What one brain answers to a query."""
 

@@ -11,7 +11,6 @@ import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from zlib import crc32
 
@@ -27,6 +26,7 @@ from lessons_kb.store.files import read_head, read_inside, write_export, write_u
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
+from lessons_kb.values import frozen
 
 TITLES_OPEN = "[LESSON_TITLES]"
 TITLES_CLOSE = "[/LESSON_TITLES]"
@@ -48,7 +48,7 @@ _OLD = 86_400
 """Seconds after which no session is about to read a file of titles that has a successor."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Access:
     """Which files an agent reads without asking the user."""
 

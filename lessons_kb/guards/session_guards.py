@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import posixpath
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from lessons_kb.data import read_toml
@@ -13,6 +13,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
 from lessons_kb.text.paths import escape, parse_path, show_path
 from lessons_kb.text.token_estimate import count_bytes
+from lessons_kb.values import frozen
 
 TEXTS: Mapping[str, str] = read_toml("guard_texts.toml")["texts"]
 """What guards say to the model and, the lines, to the user."""
@@ -320,7 +321,7 @@ def _show(path: str) -> str:
 STATE_VERSION = 2
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Limits:
     """When the guards of a watch speak."""
 

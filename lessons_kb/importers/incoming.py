@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
+from lessons_kb.values import frozen
 
 SITUATION, MISTAKE, CAUSE = "Situation", "Mistake / Risk", "Root Cause"
 FIX, PREVENTION = "Fix", "Prevention Checklist"
@@ -16,7 +16,7 @@ SECTIONS = (SITUATION, MISTAKE, CAUSE, FIX, PREVENTION)
 """Headings in the order in which a card has them."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Incoming:
     """A lesson as another system tells it."""
 
@@ -52,7 +52,7 @@ class Incoming:
     """The whole file as it was exported; then it is what is written."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class PassedOver:
     """Something in the source that becomes no card, and why."""
 
@@ -61,7 +61,7 @@ class PassedOver:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Imported:
     """What was found in one source."""
 

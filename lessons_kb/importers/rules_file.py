@@ -31,6 +31,7 @@ from lessons_kb.importers.incoming import (
 from lessons_kb.importers.labelled_lessons import LabelledLesson, read_labelled_lessons
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
+from lessons_kb.values import frozen
 
 ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
@@ -78,7 +79,7 @@ _COMMON = 0.15
 """Share of a file's rules from which on a name says nothing about one of them."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class AgentRule:
     """One rule, word for word."""
 
@@ -119,7 +120,7 @@ class _Node:
     """(level, text) of the headings above it and of the lead."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class RulesFile:
     """A file of rules, taken apart."""
 

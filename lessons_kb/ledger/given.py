@@ -6,7 +6,6 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.errors import StorageError
@@ -24,6 +23,7 @@ from lessons_kb.model import (
 )
 from lessons_kb.preflight.block import IN_CONTEXT, shown_name
 from lessons_kb.store.journal import ASKED, OFFER
+from lessons_kb.values import frozen
 
 
 def find_given(brains: Sequence[Brain], session: str | None = None) -> list[Card]:
@@ -205,7 +205,7 @@ def note_preflight(brain: Brain, session: str, prompt: str, block: Preflight, sc
     brain.hook_journal.events.append(event)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class CardOutcome:
     """What became of one card at a prompt, as the record of an event tells it."""
 

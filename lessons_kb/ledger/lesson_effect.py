@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from lessons_kb.ledger.statistics import Pooled, RiskDifference, wilson
 from lessons_kb.model import (
@@ -23,6 +23,7 @@ from lessons_kb.model import (
     Occasion,
 )
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import frozen
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never used")
 MARKS = ("helpful", "harmful", "irrelevant")
@@ -48,7 +49,7 @@ ADDRESSED, UNADDRESSED = "addressed", "unaddressed"
 """What is counted of a card by day."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Rate:
     """A share that was observed."""
 
@@ -59,7 +60,7 @@ class Rate:
     high: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Effect:
     """What is known of one card's work."""
 
@@ -123,7 +124,7 @@ def tell_added(effects: Iterable[Effect]) -> str:
     return f"added {before:,}× before the card, {since:,}× since" if before or since else ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Period:
     """A week of all cards together."""
 
@@ -135,7 +136,7 @@ class Period:
     recurrences: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Overview:
     """Everything about a brain on one page. Pairs are (name, cards), most first."""
 

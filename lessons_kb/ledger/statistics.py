@@ -12,6 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from lessons_kb.values import frozen
+
 Z = 1.959964
 """The normal quantile of a 95 % interval."""
 _POWER_Z = 0.841621
@@ -22,7 +24,7 @@ _FEW = 5
 """Lessons, by their weights, whose spread tells too little."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Comparison:
     """How many pairs came out how, the second arm against the first."""
 
@@ -195,7 +197,7 @@ def _probability_less(first: tuple[int, int], second: tuple[int, int]) -> float:
     return min(max(total, 0.0), 1.0)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Pooled:
     """What many lessons prevent together, each with its own effect."""
 

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from statistics import fmean, median, pstdev
@@ -33,6 +33,7 @@ from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.text.times import read_time
+from lessons_kb.values import frozen
 
 MAX_FILE_BYTES = 400_000
 """Of one file's part of a patch; a longer one is data, or generated."""
@@ -63,7 +64,7 @@ _CODE = frozenset(" ".join(read_patterns("mining_signals.toml")["code"]).split()
 """Endings of files that people write by hand."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class CommitFacts:
     """What one commit tells: counts of lines that hold more than brackets."""
 
@@ -227,7 +228,7 @@ MIN_TERMS = 3
 _MAX_EXAMPLES = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Candidate:
     """One mistake, however often it was met."""
 

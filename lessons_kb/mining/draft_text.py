@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from lessons_kb.calls.failure_signs import (
     CHANGES,
@@ -36,6 +36,7 @@ from lessons_kb.model import Document, Event, Pattern
 from lessons_kb.text.error_signature import error_signature, shows
 from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
+from lessons_kb.values import frozen
 
 SITUATION = "Situation"
 FIX = "Fix"
@@ -66,7 +67,7 @@ _MAX_FILES = 12
 _MAX_PATHS = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Sketch:
     """What is known of a card before it is written."""
 

@@ -56,6 +56,7 @@ from lessons_kb.transcripts.session_records import (
     read_part,
 )
 from lessons_kb.transcripts.specstory import read_export
+from lessons_kb.values import frozen
 
 OPENCODE, SPECSTORY = "opencode", "specstory"
 
@@ -79,7 +80,7 @@ _RECORDS = (
 _SUBAGENT = os.sep + "subagents" + os.sep
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Source:
     """The record of one session."""
 

@@ -39,6 +39,7 @@ from lessons_kb.model import CALLS, DONE, FAILURES, Event
 from lessons_kb.text.analyzer import analyze, get_share
 from lessons_kb.text.error_signature import find_errors, shows
 from lessons_kb.text.sentences import split_sentences
+from lessons_kb.values import frozen
 
 _RARE = 0.0005
 """Share of texts that hold a term which is not listed."""
@@ -107,7 +108,7 @@ _OWN_COMMAND = r"(?:\A|[;&|(\n]\s*)(?:[^\s;&|]*/)?lessons(?:\s|\Z)"
 """Who declines to work with lessons does not say that something went wrong."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Trigger:
     """One mistake that a session shows."""
 
@@ -454,7 +455,7 @@ _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
 _LABEL = re.compile(r"^(?:E|>|\||\*|-|\d+[:.)])\s+")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Sighting:
     """One mistake as one session shows it."""
 

@@ -8,11 +8,11 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.search_index import BATCH, Refresh, digest_files
+from lessons_kb.brain.open_index import Refresh
+from lessons_kb.brain.search_index import BATCH, digest_files
 from lessons_kb.collection.cards import Cards
 from lessons_kb.config import CHOICES
 from lessons_kb.errors import InputError, LessonsError
@@ -29,6 +29,7 @@ from lessons_kb.relevance.evaluation_measures import (
 )
 from lessons_kb.search.engine_protocol import Engine
 from lessons_kb.search.engine_registry import local_engine, open_engine
+from lessons_kb.values import frozen
 
 ENGINES = CHOICES["index.engine"]
 LOCAL_ENGINES = tuple(name for name in ENGINES if local_engine(name) == name)
@@ -40,7 +41,7 @@ MISS, FALSE, EXTRA = "miss", "false-injection", "extra"
 right; another card was injected beside those that are expected."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Fault:
     """One card that was injected, or not, against what a prompt's labels say."""
 
@@ -57,7 +58,7 @@ class Fault:
     """Why it was injected, or suppressed."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Report:
     """What an evaluation found."""
 

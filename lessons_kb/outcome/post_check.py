@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from lessons_kb.brain.brain import Brain
@@ -66,6 +66,7 @@ from lessons_kb.store.user_settings import JudgeSettings, read_user_settings
 from lessons_kb.text.error_signature import error_signature, is_same_error
 from lessons_kb.text.paths import relative_path
 from lessons_kb.text.patterns import compile_globs, match_globs
+from lessons_kb.values import frozen
 
 
 def count_items(given: Sequence[tuple[Brain, Card]], check: Check, *, at: float) -> None:
@@ -294,7 +295,7 @@ def _locate(item: CheckedItem, scope: str, evidence: Evidence) -> CheckedItem:
 _FENCED = re.compile(r"^\s*(?:```|~~~).*\n((?:.*\n)*?)\s*(?:```|~~~)\s*$", re.MULTILINE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Facts:
     """What shows a card's mistake."""
 

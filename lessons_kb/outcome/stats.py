@@ -13,10 +13,12 @@ from functools import cached_property
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
-from lessons_kb.collection.cards import Cards, names, today
+from lessons_kb.collection.card_edits import today
+from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.drafts import Drafts
+from lessons_kb.collection.lookup import names
 from lessons_kb.errors import InputError, StorageError
-from lessons_kb.find.detection import glance
+from lessons_kb.find.project_detection import glance
 from lessons_kb.ledger.lesson_effect import (
     ADDRESSED,
     INJECTED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -25,6 +25,7 @@ from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
 from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, TITLE, Injection
 from lessons_kb.text.sanitize import shell_word
+from lessons_kb.values import frozen
 
 _MAX_FILES = 3
 _LOOKED_AT = 200
@@ -48,7 +49,7 @@ _RULES = (
 NOTED, UNNOTED, DRY = "noted", "unnoted", "dry"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Verdict:
     """One card and what became of it."""
 
@@ -73,7 +74,7 @@ class Verdict:
         return self.reason.startswith(OFFERED)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Why:
     """What one prompt brought, and what its session was given until the next one."""
 

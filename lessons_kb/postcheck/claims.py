@@ -9,7 +9,6 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
 from lessons_kb.data import read_patterns, read_words
@@ -26,6 +25,7 @@ from lessons_kb.model import (
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.paths import find_paths
 from lessons_kb.text.shell import split_commands
+from lessons_kb.values import frozen
 
 _MAX_TEXT = 100_000
 """Characters of an edit."""
@@ -201,7 +201,7 @@ _QUOTED = r"`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d"
 """What somebody else says, or a program: it may be what is denied, but denies nothing itself."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Denial:
     """A clause of an answer that denies something."""
 

@@ -10,7 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby, islice
 from typing import NamedTuple
@@ -53,13 +53,9 @@ from lessons_kb.text.paths import FILE_NAMES
 from lessons_kb.text.patterns import find_line
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sentences import split_sentences
+from lessons_kb.values import frozen
 
 DONE, LEFT_OUT, NOT_NEEDED = "done", "left", "not needed"
-REQUEST = (
-    "End your last message with one line such as "
-    "Lessons: L1.1 done src/bot.py:41; L1.2 n/a; L1.3 left"
-)
-"""What the block asks for."""
 MAX_CLOSINGS = 200
 _CLOSING_LINE = re.compile(
     r"^[ \t>*#/<!+-]*[`*_]*(?:lessons[`*_]*[ \t]*:|(?=L\d{1,3}\.\d))[^\n]{1,4000}$",
@@ -74,7 +70,7 @@ _CLOSING = re.compile(
 _PLACE = re.compile(r"([\w.@+~/\\-]+?\.\w+|[\w.@+~-]+(?:/[\w.@+~-]+)+)(?::(\d+))?(?=[\s,;.)`]|$)")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Closing:
     """What an agent says of one item when it ends."""
 
@@ -341,7 +337,7 @@ class _Item:
         return any(found[0] not in own for found in phrase("unsure").finditer(sentence.lower()))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Place:
     """Some text that may show an item."""
 

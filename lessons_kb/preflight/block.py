@@ -18,6 +18,7 @@ from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_par
 from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter
+from lessons_kb.values import frozen
 
 LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
 LESSONS_CLOSE = "[/ACTIVE LESSONS]"
@@ -72,7 +73,7 @@ def shown_name(hit: Hit) -> str:
     return f"{hit.brain}:{hit.card.id}" if hit.brain else hit.card.id
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Offers:
     """Which cards a block may offer by their titles, for the agent to open."""
 

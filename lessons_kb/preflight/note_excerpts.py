@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 
 from lessons_kb.search.engine_protocol import idf
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean, defang
 from lessons_kb.text.sentences import split_sentences
+from lessons_kb.values import frozen
 
 GAP = "…"
 """A line that stands for what was left out."""
@@ -37,7 +37,7 @@ def overlap(text: str, weights: Mapping[str, float]) -> float:
     return sum(weights[term] for term in set(analyze(text)) if term in weights)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Paragraph:
     """A paragraph of a note."""
 

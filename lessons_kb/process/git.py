@@ -18,14 +18,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.data import read_mapping, read_words
 from lessons_kb.errors import GitError, InputError
+from lessons_kb.process.process_tree import end_tree
 from lessons_kb.process.programs import find_program
-from lessons_kb.process.run import end_tree
 from lessons_kb.text.diffs import parse_hunks
+from lessons_kb.values import frozen
 
 MAX_BYTES = 4_000_000
 """A longer diff is cut."""
@@ -49,7 +49,7 @@ _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Done:
     """A finished run of git."""
 
@@ -249,7 +249,7 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     return sorted(name for part in found.split(b"\0") if (name := decode(part)))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Diff:
     """A change, as git tells it."""
 
@@ -380,7 +380,7 @@ _PAUSE_SECONDS = 0.05
 _MESSAGE_CHARS = 8_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Author:
     """Who answers for a commit."""
 
@@ -530,7 +530,7 @@ _PATCHES = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Commit:
     """One commit with what it changes."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import glob
 import os
 import shlex
 import signal
@@ -18,16 +17,12 @@ from typing import Any
 from lessons_kb.errors import InputError
 from lessons_kb.guards.session_guards import CANCELLED, FAILED, RUNNING, STALLED, StallGuard
 from lessons_kb.process.marks import end_marked, name_variable, new_mark
+from lessons_kb.process.process_tree import KILL, STOP, end_tree, list_living
 
 with contextlib.suppress(ImportError):  # not on Windows
     import fcntl
     import pty
     import termios
-
-_TASKKILL_SECONDS = 10.0
-_DEAD = (b"Z", b"X", b"x")
-STOP = getattr(signal, "SIGTERM", 15)
-KILL = getattr(signal, "SIGKILL", STOP)
 
 
 def start_session(command: list[str], **options: Any) -> Any:
@@ -46,7 +41,7 @@ def signal_session(session: int, number: int) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(session, number)
     # Some programs, timeout(1) for one, put themselves into a group of their own.
-    for process, _parent, group, its in _list_living():
+    for process, _parent, group, its in list_living():
         if its == session != group:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(process, number)
@@ -54,35 +49,7 @@ def signal_session(session: int, number: int) -> None:
 
 def is_alive(session: int) -> bool:
     """Return whether a process of the session still runs, as far as the system tells."""
-    return any(its == session for _process, _parent, _group, its in _list_living())
-
-
-def _list_living() -> list[tuple[int, int, int, int]]:
-    """List (process, parent, group, session) of all living processes; none without /proc."""
-    found = []
-    for path in glob.glob("/proc/[0-9]*/stat"):
-        with contextlib.suppress(OSError), open(path, "rb") as file:
-            state, *numbers = file.read().rpartition(b")")[2].split()[:4]
-            if state not in _DEAD:
-                parent, group, session = map(int, numbers)
-                found.append((int(path.split("/")[2]), parent, group, session))
-    return found
-
-
-def end_tree(process: int) -> None:
-    """Kill a process and what it has started, as far as the system tells what that is."""
-    if os.name == "nt":
-        command = ["taskkill", "/F", "/T", "/PID", str(process)]
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            subprocess.run(command, capture_output=True, check=False, timeout=_TASKKILL_SECONDS)
-        return
-    found = [process]
-    for number in (signal.SIGSTOP, KILL):  # first stopped, or they would start more meanwhile
-        for one in found:  # grows
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(one, number)
-            if number != KILL:
-                found += [child for child, parent, _, _ in _list_living() if parent == one]
+    return any(its == session for _process, _parent, _group, its in list_living())
 
 
 STDOUT, STDERR = 1, 2

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import log2
 from statistics import median
 from typing import Any
 
 from lessons_kb.errors import InputError
+from lessons_kb.values import frozen
 
 NDCG_DEPTH = 10
 RECALL_DEPTH = 5
 HIT_DEPTH = 3
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Labelled:
     """One prompt and the cards it should bring up."""
 
@@ -31,7 +31,7 @@ class Labelled:
     """Ids; empty = nothing should be injected."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class PromptOutcome:
     """What came of one prompt; ids are comparable with those expected."""
 
@@ -48,7 +48,7 @@ class PromptOutcome:
     milliseconds: float
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Evaluation:
     """Figures over all prompts. A figure of which no prompt speaks is None."""
 

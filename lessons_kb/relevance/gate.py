@@ -13,7 +13,7 @@ it. The numbers, with their units and reasons, are in `relevance.gate_weights`.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, expm1, log, log1p
@@ -33,6 +33,7 @@ from lessons_kb.relevance.gate_weights import AFTER_PROMPT, SHAPE, WEIGHTS, WORD
 from lessons_kb.search.engine_protocol import K1, idf
 from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
+from lessons_kb.values import frozen
 
 NEAR = AFTER_PROMPT.near
 """Confidence at the prompt from which a card is remembered for the turn."""
@@ -83,7 +84,7 @@ _TELLING_FIELDS = ("title", "tags", "symptoms", "checklist")
 _NONE: Mapping[str, float] = {}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class GateEvidence:
     """What the gate is told about a query and the cards found for it."""
 

@@ -9,7 +9,6 @@ import os
 import pathlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +27,7 @@ from lessons_kb.ledger.lesson_effect import (
 )
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
+from lessons_kb.values import frozen
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -61,7 +61,7 @@ class Shape(NamedTuple):
     height: float = 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Chart:
     """One measure over time."""
 

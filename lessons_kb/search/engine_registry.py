@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lessons_kb.errors import InputError
+from lessons_kb.on_demand import ENGINES, load
 from lessons_kb.search.engine_protocol import Engine
-from lessons_kb.search.tantivy_engine import TantivyEngine
 
 if TYPE_CHECKING:
     from lessons_kb.search.qdrant_engine import QdrantEngine
@@ -25,13 +25,11 @@ def open_engine(name: str, directory: str, *, create: bool) -> Engine:
     where the directory cannot be written.
     """
     engine_format(name)
-    if name == "rank-bm25":
-        from lessons_kb.search.rank_bm25_engine import RankBM25Engine
-
-        return RankBM25Engine(directory, create=create)
     if name == CLUSTER_ENGINE:
         return open_qdrant(directory, create=create)
-    return TantivyEngine(directory, create=create)
+    module, engine_class = ENGINES[name]
+    engine: Engine = getattr(load(module), engine_class)(directory, create=create)
+    return engine
 
 
 def open_qdrant(

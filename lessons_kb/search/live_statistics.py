@@ -10,15 +10,15 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from lessons_kb.search.engine_protocol import K1, B, CardTerms
+from lessons_kb.values import frozen
 
 FieldCounts = dict[str, Counter[str]]
 """Field → term → in how many cards."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class LiveStatistics:
     """What BM25 needs to know of all live cards together."""
 

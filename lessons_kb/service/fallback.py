@@ -160,7 +160,7 @@ def _start_daemon(received: list[bytes]) -> None:
         directory = json.loads((received or [b"{}"])[0]).get("cwd") or _current_directory()
         # None of this is needed for the answer.
         from lessons_kb.brain.discovery import look
-        from lessons_kb.service.daemon import end_start, start_daemon
+        from lessons_kb.service.daemon_client import end_start, start_daemon
         from lessons_kb.store.brain_settings import read_settings
 
         roots = look(directory, os.environ, in_agent=True).trusted

@@ -28,7 +28,7 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from glob import has_magic, iglob
 
@@ -98,6 +98,7 @@ from lessons_kb.store.scan import signature
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.patterns import compile_globs, find_line, match_globs
 from lessons_kb.text.redact import excerpt, redact_short
+from lessons_kb.values import frozen
 
 _CHANGES = ("edit", "create", "remove")
 _MAX_FILES = 50
@@ -116,7 +117,7 @@ _PROCEED = "Approve to go on, or decline to leave {} as {}."
 _NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Concern:
     """A card that is about a call: it guards files of it, or describes a mistake that it makes."""
 
@@ -443,7 +444,7 @@ def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[st
     return frozenset(item.item for item in items if item.state == SHOWN)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Call:
     """What a call is about to do."""
 

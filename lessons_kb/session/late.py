@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lessons_kb.hook_client import REFUSED, UNCHECKED
 from lessons_kb.hook_gates import LATE_LINE, NOT_CHECKED
@@ -11,9 +11,10 @@ from lessons_kb.model import NO_GATE
 from lessons_kb.session.state import Answer, Hook
 from lessons_kb.store.refusals import Refusals
 from lessons_kb.text.sanitize import defang_line
+from lessons_kb.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Unheard:
     """How an answer went unheard."""
 

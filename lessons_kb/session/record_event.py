@@ -6,7 +6,7 @@ import contextlib
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from lessons_kb.calls.parse_call import kind_of_failure, parse_call
 from lessons_kb.guards.session_guards import Watch
@@ -26,6 +26,7 @@ from lessons_kb.transcripts.session_records import (
     read_answer,
 )
 from lessons_kb.transcripts.session_records import read_tail as read_entries
+from lessons_kb.values import frozen
 
 MAX_TAIL_BYTES = 1_000_000
 LOOK_BACK_BYTES = 65_536
@@ -42,7 +43,7 @@ Seen = tuple[Event, Event, str]
 """An event, the same as it is written, and the part of the session that it happened in."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Missed:
     """What an agent's record has gained since the last hook."""
 

@@ -21,6 +21,7 @@ from lessons_kb.preflight.block import pack
 from lessons_kb.store.journal import Journal
 from lessons_kb.store.locations import git_top
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
+from lessons_kb.values import frozen
 
 
 @dataclass(kw_only=True, slots=True)
@@ -90,7 +91,7 @@ class HookEvent:
         return self.id or digest_arguments(self.arguments)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class AgentTraits:
     """What holds of an agent at each of its events."""
 
@@ -114,7 +115,7 @@ class AgentTraits:
     session without telling any hook."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Capabilities(AgentTraits):
     """What the agent lets an answer to this event do."""
 
@@ -148,7 +149,7 @@ class Capabilities(AgentTraits):
         )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Answer:
     """What to say; nothing at all by default."""
 

@@ -5,30 +5,27 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import time
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import log
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains, refresh_in_hook
 from lessons_kb.config import PreflightSettings
 from lessons_kb.detect.matcher import Change, Match
-from lessons_kb.errors import ConfigError, InputError, LessonsError, StorageError
+from lessons_kb.errors import ConfigError, LessonsError, StorageError
 from lessons_kb.find.detection import Detected, is_card_file
 from lessons_kb.find.search import find_lessons
 from lessons_kb.find.titles import build_titles, find_card
 from lessons_kb.ledger.given import (
-    card_digest,
     find_cards,
     find_known,
     is_in_context,
     note_given,
-    note_taken,
 )
-from lessons_kb.ledger.session_memory import GivenCard, SessionMemory, lend_memory
+from lessons_kb.ledger.session_memory import GivenCard, SessionMemory
 from lessons_kb.ledger.withheld import is_withheld, read_withholding
-from lessons_kb.model import DONE, OPENED, RULE, SERVED, Card, Event, Hit, Preflight, Query
+from lessons_kb.model import DONE, RULE, SERVED, Card, Event, Hit, Preflight, Query
 from lessons_kb.preflight.block import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
@@ -39,6 +36,7 @@ from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import estimate_tokens
+from lessons_kb.values import frozen
 
 MOST = 2
 """Lessons given so in one turn."""
@@ -132,7 +130,7 @@ def _weigh_names(brain: Brain, names: Iterable[str]) -> float:
     return sum(log((cards + 1) / count) for count in counts if count <= _FEW)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class LessonLimits:
     """What giving lessons takes from settings: read before a transaction, which touches no file."""
 
@@ -294,35 +292,3 @@ def _names(path: str) -> tuple[str, ...]:
     """Return what a card can be called: its path or its file, with or without their ending."""
     file = posixpath.basename(path)
     return path, posixpath.splitext(path)[0], file, posixpath.splitext(file)[0]
-
-
-def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, at: float) -> None:
-    """Note that a session has read cards: they count as given in this turn.
-
-    Those that may not be given are passed over.
-    """
-    for brain, card in found:
-        if not card.is_injectable:
-            continue
-        journal, row = brain.hook_journal, (card.id, card_digest(card))
-        turn = journal.injections.turn(session)
-        if row not in journal.in_context(session, since_turn=turn):
-            how = {"source": OPENED, "told": OPENED}
-            journal.record_injections(
-                session, turn=turn, at=at, cards=[(*row, 0)], ranks=[0], **how
-            )
-        journal.outcomes.note(session, card.id, OPENED, at=at)
-        note_taken(brain, session, card.id, at=at)
-        state.note_given([GivenCard(brain.root, card.id)])
-
-
-def open_for(session: str, brains: Brains, found: Found, *, asked_by: str) -> None:
-    """Note that a command or tool of ours shows a session a card; "" is nobody's.
-
-    Raises InputError for a card that is withheld from the session that asks.
-    """
-    if is_withheld(*found, asked_by, occasion=OPENED):
-        raise InputError("this card is not available in this session")
-    if session:
-        with lend_memory(brains.members[0].hook_journal, session) as state:
-            note_opened(state, session, [found], at=time.time())

@@ -12,7 +12,7 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -21,6 +21,7 @@ from lessons_kb.model import NO_GATE, RULE, Card, Finding, Pattern, as_data
 from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, get_hints, match_globs
+from lessons_kb.values import frozen
 
 FORMAT = 19
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
@@ -51,7 +52,7 @@ CREATE TABLE detectors (
 """
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Detector:
     """One pattern of a card as the catalogue keeps it."""
 
@@ -62,7 +63,7 @@ class Detector:
     """What it costs to look for, in instructions of RE2."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Title:
     """A card that may be given, by its title."""
 
@@ -73,7 +74,7 @@ class Title:
     """ISO day on which the mistake was made last, as far as the card tells; else ""."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class CatalogueEntry:
     """One file as the catalogue keeps it."""
 
@@ -94,7 +95,7 @@ class CatalogueEntry:
     """How readily prompts about other things draw the card; None for a file that is none."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class State:
     """What was true at the last commit."""
 

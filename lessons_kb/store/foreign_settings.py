@@ -8,7 +8,6 @@ import json
 import os
 import stat
 import time
-from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.errors import StorageError
@@ -26,6 +25,7 @@ from lessons_kb.store.locks import locked
 from lessons_kb.store.private_files import write_private
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shell_word
+from lessons_kb.values import frozen
 
 MAX_BYTES = 50_000_000
 
@@ -101,7 +101,7 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
     return made
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class FileChange:
     """What is or would be done to one file, or to a key of git's configuration."""
 

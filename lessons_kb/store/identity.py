@@ -14,7 +14,6 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
@@ -29,6 +28,7 @@ from lessons_kb.store.locations import (
     user_brain,
 )
 from lessons_kb.store.private_files import write_private
+from lessons_kb.values import frozen
 
 _RECORD = "brain.json"
 
@@ -62,7 +62,7 @@ _MAX_KEY_BYTES = 200
 _KEPT_OF_LONG_KEY = 150
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Identity:
     """What tells one brain from all others that may stand at its path."""
 

@@ -14,7 +14,7 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import astuple, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
@@ -25,6 +25,7 @@ from lessons_kb.store.locations import state_home
 from lessons_kb.store.locks import take_lock
 from lessons_kb.store.private_files import read_private, write_private
 from lessons_kb.text.redact import excerpt, redact_data, redact_short
+from lessons_kb.values import frozen
 
 MAX_TEXT_CHARS = 8_000
 MAX_OUTPUT_CHARS = 8_000
@@ -488,7 +489,7 @@ _MIGRATIONS = (
 _MAX_ROWS = 1_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Injection:
     """One card that a session was given."""
 

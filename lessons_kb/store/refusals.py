@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import dataclass
 
 from lessons_kb.errors import StorageError
 from lessons_kb.hook_gates import claim, read_token, record_path
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.private_files import make_private
+from lessons_kb.values import frozen
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Refusals:
     """The refusals of one session: a file for each card and file, which every process reads.
 

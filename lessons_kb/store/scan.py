@@ -8,7 +8,6 @@ import stat
 import time
 import zlib
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import lru_cache
 
 from lessons_kb.config import Settings
@@ -20,6 +19,7 @@ from lessons_kb.store.locations import BORDERS, CONFIG_NAME, is_border
 from lessons_kb.store.trust import is_same, is_trusted
 from lessons_kb.text.patterns import Globs, match_globs
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import frozen
 
 SUFFIXES = (".md", ".markdown")
 IGNORE_NAME = ".lessonsignore"
@@ -32,7 +32,7 @@ _OCCURRENCES = re.compile(rb"^occurrences:[ \t]*[\"']?([0-9]{1,6})", re.MULTILIN
 _DATES = re.compile(rb"^(?:created|last-seen|date):[ \t]*[\"']?([0-9-]{10})", re.MULTILINE)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Scan:
     """What lies in a brain at one moment."""
 

@@ -9,7 +9,7 @@ import os
 import re
 import secrets
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from lessons_kb.errors import InputError, StorageError
@@ -17,6 +17,7 @@ from lessons_kb.store.locations import state_home
 from lessons_kb.store.locks import locked
 from lessons_kb.store.private_files import read_private, write_private
 from lessons_kb.store.session_notes import forget_older
+from lessons_kb.values import frozen
 
 READ, PROPOSE, REVIEW, METRICS = "read", "propose", "review", "metrics"
 
@@ -45,7 +46,7 @@ _SECRET_BYTES = 32
 _MAX_TOKEN_BYTES = 4_000_000
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class ServerToken:
     """Who holds it, and what it opens; the secret itself is kept nowhere."""
 

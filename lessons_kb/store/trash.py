@@ -21,7 +21,6 @@ import shutil
 import stat
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.errors import CardNotFound, ConfigError, DuplicateCard, StorageError
@@ -48,6 +47,7 @@ from lessons_kb.store.private_files import make_private, write_private
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shell_word
+from lessons_kb.values import frozen
 
 CARD = "card"
 MAX_BYTES = 1 << 30
@@ -61,7 +61,7 @@ _LEFTOVER_SECONDS = 86_400
 _DAY_NS = 86_400 * 10**9
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Trashed:
     """One file in the trash."""
 

@@ -5,18 +5,19 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, ClassVar, TypeVar
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.locations import user_settings_path
+from lessons_kb.values import frozen
 
 DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class UserSettings:
     """A table of the user's own settings."""
 
@@ -26,7 +27,7 @@ class UserSettings:
 Section = TypeVar("Section", bound=UserSettings)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class JudgeSettings(UserSettings):
     """``[check]`` of the user's settings: a program that judges checklist items."""
 
@@ -37,7 +38,7 @@ class JudgeSettings(UserSettings):
     """Until it is ended."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class WriterSettings(UserSettings):
     """``[writer]`` of the user's settings: what completes drafts where ``--with`` names nobody."""
 
@@ -48,7 +49,7 @@ class WriterSettings(UserSettings):
     """For one draft, until it is ended."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class ClusterSettings(UserSettings):
     """``[cluster]`` of the user's settings: where a brain with the engine ``qdrant`` is asked."""
 
@@ -61,7 +62,7 @@ class ClusterSettings(UserSettings):
     """Until the local index answers in its place."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class ServerSettings(UserSettings):
     """``[server]`` of the user's settings: a shared brain that is asked at each prompt."""
 
@@ -82,7 +83,7 @@ class ServerSettings(UserSettings):
     """Its lessons' ``detect`` patterns are looked for in changes and commands, here."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class WithholdSettings(UserSettings):
     """``[effect]`` of the user's settings: lessons kept back to see what becomes without them."""
 

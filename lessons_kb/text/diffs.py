@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from lessons_kb.values import frozen
 
 _HUNK = re.compile(r"@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))?", re.MULTILINE)
 _NAME = re.compile(r"(?:\+\+\+|---) ([^\t]*)")
 _AGENTS_NAME = re.compile(r"\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.*)")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Hunk:
     """Lines of one file that stand side by side before and after a change."""
 

@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, cast
 
-import re2
-
 from lessons_kb.errors import InputError
+from lessons_kb.on_demand import REGULAR_EXPRESSIONS, load
 from lessons_kb.text.gitignore import translate, trim_line
 
 _SYNTAX = "https://github.com/google/re2/wiki/Syntax"
@@ -26,6 +25,7 @@ def compile_regex(
     options = _options(max_memory)
     options.case_sensitive = not any_case
     options.never_capture = not captures
+    re2 = load(REGULAR_EXPRESSIONS)
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
@@ -46,6 +46,7 @@ def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
     """
     if not patterns:
         return lambda _text: []
+    re2 = load(REGULAR_EXPRESSIONS)
     found = re2.Set.SearchSet(_options(max_memory))
     for pattern in patterns:
         found.Add(pattern.encode())
@@ -62,7 +63,7 @@ def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
 
 
 def _options(max_memory: int) -> Any:
-    options = re2.Options()
+    options = load(REGULAR_EXPRESSIONS).Options()
     options.log_errors = False
     options.max_mem = max_memory
     return options

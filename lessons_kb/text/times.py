@@ -31,3 +31,15 @@ def read_date(text: str) -> dt.date | None:
         return dt.date.fromisoformat(text[:10])
     except ValueError:
         return None
+
+
+def age(date: str, today: dt.date) -> str:
+    """Return how long before ``today`` an ISO date was: ``3d``, ``2w``, ``1y``; "" for no date."""
+    try:
+        days = (today - type(today).fromisoformat(date[:10])).days
+    except ValueError:
+        return ""
+    for name, length in (("y", 365), ("w", 7)):
+        if days >= length:
+            return f"{days // length}{name}"
+    return f"{max(days, 0)}d"

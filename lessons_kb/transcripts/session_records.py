@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
+from lessons_kb.values import frozen
 
 PROMPT, ANSWER, CALL = "prompt", "answer", "call"
 COMPACTION, INTERRUPT = "compaction", "interrupt"
@@ -20,7 +21,7 @@ MAX_OUTPUT = 20_000
 """Characters of an output that are kept: its end, where tools say how it went."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Entry:
     """One observation of a session, in order; the same for every agent."""
 

@@ -13,7 +13,6 @@ import shlex
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 
 from lessons_kb.calls.failure_signs import is_test
@@ -31,6 +30,7 @@ from lessons_kb.text.sentences import split_sentences
 from lessons_kb.trial.place import bring_check, check_out
 from lessons_kb.trial.runs import CHECK_SECONDS, SETUP_SECONDS, check_command, last_line, shell
 from lessons_kb.trial.tasks import Task, make_name
+from lessons_kb.values import frozen
 
 FILES = "{files}"
 TRIES = 3
@@ -51,7 +51,7 @@ _NUMBER = re.compile(r"(?:,? (?:closes|fixes|refs?|see))?\s*\(?(?:#|GH-?)\d+\)?"
 _CODE = re.compile(r" {4}|\t|>")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Dropped:
     """A commit of which no task was made, and why."""
 

@@ -14,7 +14,6 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import cycle
 
 from lessons_kb.data import read_lines
@@ -29,6 +28,7 @@ from lessons_kb.store.private_files import write_private
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.text.sanitize import counted
 from lessons_kb.trial.tasks import Task
+from lessons_kb.values import frozen
 
 _WORK, _STATE = "work-", "state-"
 _MARK = re.compile(r"[0-9a-f]{16}")
@@ -39,7 +39,7 @@ _FILE_MODES = (b"100644", b"100755")
 _EXECUTABLE = b"100755"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Place:
     """Where a run is under way: its folders, and the mark of its processes."""
 

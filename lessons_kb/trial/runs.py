@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -54,6 +54,7 @@ from lessons_kb.trial.place import (
 )
 from lessons_kb.trial.tasks import Task, check_texts, is_sendable
 from lessons_kb.trial.usage import is_amount, read_usage
+from lessons_kb.values import frozen
 
 RIGHT, WRONG, FAULT = "right", "wrong", "fault"
 """Outcomes: the check passed, it did not, or the run says nothing of the lessons."""
@@ -81,7 +82,7 @@ def parse_budget(text: str) -> tuple[str, float]:
     return "dollars" if match[1] else "tokens", amount
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Result:
     """What came of one run."""
 
@@ -109,7 +110,7 @@ class Result:
         return self.task, self.arm, self.run
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class TrialPlan:
     """A trial: what is run, where from, and where its results are kept."""
 

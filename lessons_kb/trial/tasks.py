@@ -7,17 +7,18 @@ import os
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 from lessons_kb.errors import InputError
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.values import frozen
 
 _NAME = re.compile(r"[\w.-]{1,80}")
 _REQUIRED = ("prompt", "commit", "check")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Task:
     """What an agent is asked to do, where, and how to tell whether it did."""
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
@@ -27,9 +27,11 @@ from lessons_kb.ledger.lesson_effect import Effect
 from lessons_kb.mining.draft_text import EVIDENCE, FIX, SITUATION, split_evidence
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.outcome.stats import Stats
-from lessons_kb.render import age, finding_line
+from lessons_kb.render import finding_line
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.text.sanitize import clean, clean_line, shorten
+from lessons_kb.text.times import age
+from lessons_kb.values import frozen
 from lessons_kb.writers.complete import NOT_SHOWN
 
 _MAX_SHOWN, _MAX_RAW = 20_000, 4_000
@@ -69,7 +71,7 @@ DRAFT_COLUMNS = (
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Row:
     """One line of a list."""
 
@@ -138,7 +140,7 @@ ORDERS: Mapping[str, Callable[[Row], str | int]] = {
 """Names of orders, which are names of columns."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Preview:
     """What a preview shows of a row."""
 
@@ -228,7 +230,7 @@ def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
     )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Outcome:
     """What an action did: a line for the user, and what the lists have to change."""
 

@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -21,7 +21,7 @@ from lessons_kb.data import read_lines
 from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.block import RetrievalOptions, preflight
-from lessons_kb.find.detection import find_in_tree, list_tree
+from lessons_kb.find.project_detection import find_in_tree, list_tree
 from lessons_kb.mining.draft_text import (
     EVIDENCE,
     Sketch,
@@ -36,6 +36,7 @@ from lessons_kb.store.files import write_unsynced
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
+from lessons_kb.values import frozen
 from lessons_kb.writers.prompt import build_prompt, build_second_prompt
 
 Ask = Callable[[str, threading.Event], Mapping[str, Any]]
@@ -55,7 +56,7 @@ _KEYS = {"topics": "applies-to"}
 _LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Completed:
     """What became of a draft."""
 

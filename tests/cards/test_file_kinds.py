@@ -2,7 +2,7 @@
 
 import pytest
 
-from lessons_kb.cards.parse import kind_of
+from lessons_kb.cards.file_kinds import kind_of
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.model import Card
 from tests.cards.reading import parse

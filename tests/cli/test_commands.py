@@ -252,7 +252,7 @@ def test_an_untrusted_brain_is_silent_with_one_hint(lessons, brain):
 
 BAD_INPUT = [
     (["nonsense"], "No such command 'nonsense'"),
-    (["bump"], "Missing argument 'ID'"),
+    (["bump"], "Missing argument 'ID...'"),
     (["bump", "telegrm-allowlist"], "did you mean lessons/telegram-allowlist.md"),
     (["show", "zzz"], "lessons list"),
     (["create", ""], "title"),
@@ -304,7 +304,7 @@ def test_bad_input_is_one_line_that_says_what_to_do(lessons, brain):
 
 
 def test_the_unexpected_is_one_line_too(lessons, brain, monkeypatch):
-    monkeypatch.setattr("lessons_kb.cli.read_cards.open_brain", lambda: 1 / 0)
+    monkeypatch.setattr("lessons_kb.cli.commands.list_cards.open_brain", lambda: 1 / 0)
     done = lessons("list")
     assert done.code == 2
     said = "ZeroDivisionError: division by zero; run again with LESSONS_DEBUG=1 for the traceback"
@@ -416,7 +416,7 @@ def test_what_is_said_follows_what_was_printed_before_it_in_one_file(tmp_path):
 def test_the_language_server_without_its_packages_says_how_they_are_added(
     lessons, brain, monkeypatch
 ):
-    monkeypatch.setattr("lessons_kb.cli.serve.find_spec", lambda _name: None)
+    monkeypatch.setattr("lessons_kb.cli.commands.lsp.find_spec", lambda _name: None)
     done = lessons("lsp")
     assert done.code == 2
     assert re.search(r"`.*install.*\[lsp\].*`", done.err)

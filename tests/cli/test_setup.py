@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from lessons_kb.service.daemon import STATUS, ask_daemon
+from lessons_kb.service.daemon_client import STATUS, ask_daemon
 from tests.kit import wait_until
 
 

@@ -92,7 +92,8 @@ def test_open_state_folders_are_closed(brain, lines, fixed, root):
 def test_an_index_that_lost_files_is_rebuilt(brain, lines, fixed):
     layer = brain.members[0]
     assert layer.engine is not None
-    layer.engine.update([], [1])
+    [(number, _digest)] = layer.catalogue.numbers().values()
+    layer.engine.update([], [number])
     brain.close()
     (wrong, _well) = lines("index")
     assert (wrong.level, wrong.detail) == ("error", "the index holds 0 of 1 files")

@@ -143,7 +143,7 @@ def test_what_an_editor_saved_before_the_question_was_answered_wins(project, die
         (project / "AGENTS.md").write_text(RULES + "- More\n")
         return True
 
-    monkeypatch.setattr("lessons_kb.cli.diet.confirm", confirm)
+    monkeypatch.setattr("lessons_kb.cli.commands.diet.confirm", confirm)
     done = diet("--apply")
     assert (done.code, "has changed meanwhile" in done.err) == (2, True)
     assert (project / "AGENTS.md").read_text() == RULES + "- More\n"

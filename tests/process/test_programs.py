@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from lessons_kb.errors import GitError, InputError
-from lessons_kb.process import programs
+from lessons_kb.process import installation, programs
 from lessons_kb.process.git import read_diff
 from tests.kit import wait_until
 from tests.process.test_run import running
@@ -89,7 +89,7 @@ def test_the_hint_how_to_add_an_extra_fits_the_installation(
     tmp_path, monkeypatch, source, files, command
 ):
     pose(tmp_path, monkeypatch, source, files)
-    hint = programs.install_command.__wrapped__("mcp")
+    hint = installation.install_command.__wrapped__("mcp")
     assert hint.replace(str(tmp_path), "VENV") == command
 
 
@@ -106,17 +106,17 @@ def test_the_hint_how_to_add_an_extra_fits_the_installation(
 )
 def test_so_does_the_one_for_a_newer_release(tmp_path, monkeypatch, source, files, command):
     pose(tmp_path, monkeypatch, source, files)
-    hint = programs.upgrade_command().replace(str(tmp_path), "VENV")
+    hint = installation.upgrade_command().replace(str(tmp_path), "VENV")
     assert hint == f"{command} && lessons upgrade"
 
 
 def test_what_uvx_or_homebrew_keeps_is_upgraded_by_them(tmp_path, monkeypatch):
     (folder := tmp_path / "archive-v0" / "MlZdLpcOMiow").mkdir(parents=True)
     pose(folder, monkeypatch, None, BY_UV)
-    assert programs.upgrade_command() == "uvx --from lessons-kb@latest lessons upgrade"
+    assert installation.upgrade_command() == "uvx --from lessons-kb@latest lessons upgrade"
     (folder := tmp_path / "opt" / "lessons-kb" / "libexec").mkdir(parents=True)
     pose(folder, monkeypatch, FOLDER, {})
-    assert programs.upgrade_command() == "brew upgrade lessons-kb && lessons upgrade"
+    assert installation.upgrade_command() == "brew upgrade lessons-kb && lessons upgrade"
 
 
 def pose(folder, monkeypatch, source, files):
@@ -127,8 +127,8 @@ def pose(folder, monkeypatch, source, files):
             assert name == "direct_url.json"
             return json.dumps(source) if source else ""
 
-    monkeypatch.setattr(programs, "distribution", lambda _name: Distribution())
-    monkeypatch.setattr(programs, "find_spec", lambda _name: object())
+    monkeypatch.setattr(installation, "distribution", lambda _name: Distribution())
+    monkeypatch.setattr(installation, "find_spec", lambda _name: object())
     monkeypatch.setattr(sys, "prefix", str(folder))
     monkeypatch.setattr(sys, "executable", str(folder / "bin" / "python"))
     for name, text in files.items():

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from lessons_kb.service.daemon import RECORD_NAME
+from lessons_kb.service.daemon_client import RECORD_NAME
 from tests.kit import wait_until
 from tests.service.test_daemon import LESSON, socket_of
 

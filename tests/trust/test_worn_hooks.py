@@ -11,7 +11,7 @@ import types
 import pytest
 
 import lessons_kb
-from lessons_kb.service.daemon import note_failure, read_record, start_daemon
+from lessons_kb.service.daemon_client import note_failure, read_record, start_daemon
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.private_files import make_private
 from lessons_kb.store.state_folder import state_dir

@@ -11,10 +11,10 @@ import json
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from lessons_kb.errors import EditRefused, InputError
+from lessons_kb.values import frozen
 
 _SKIPPED = r"(?:[ \t\r\n]++|//[^\r\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+"
 _TRIVIA = re.compile(_SKIPPED)
@@ -32,7 +32,7 @@ Path = Sequence[Any]
 """Keys of objects, numbers in arrays."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _JsonPlace:
     """A member of an object or an element of an array; its value is ``text[value:end]``."""
 

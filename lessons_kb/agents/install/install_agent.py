@@ -13,7 +13,7 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
@@ -37,14 +37,17 @@ from lessons_kb.agents.install.settings_files import (
     take_pieces,
 )
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.collection.doctor import FIX, Health
+from lessons_kb.collection.doctor import FIX
+from lessons_kb.collection.health import Health
 from lessons_kb.errors import InputError, LessonsError, StorageError
-from lessons_kb.process.programs import find_program, install_command, upgrade_command
+from lessons_kb.process.installation import install_command, upgrade_command
+from lessons_kb.process.programs import find_program
 from lessons_kb.store import foreign_settings as agent_settings
 from lessons_kb.store.files import shown
 from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.session_notes import end_silence, silence_sessions
 from lessons_kb.text.sanitize import ago, visible
+from lessons_kb.values import frozen
 from lessons_kb.version import __version__
 
 NAMES = {"hook": "lessons-hook", "server": "lessons"}
@@ -73,7 +76,7 @@ def has_sdk() -> bool:
     return find_spec("mcp") is not None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class _Step:
     target: Target
     before: bytes | None

@@ -10,7 +10,6 @@ import shlex
 import shutil
 import sys
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lessons_kb.agents.install.edit_json import (
@@ -26,6 +25,7 @@ from lessons_kb.agents.table import AGENTS, Agent
 from lessons_kb.errors import InputError
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import shown
+from lessons_kb.values import frozen
 
 WRITTEN = "Written by `lessons install"
 """Stands in every file of ours that is not somebody else's settings."""
@@ -190,7 +190,7 @@ MCP_HOOKS = tuple(name for name, row in AGENTS.items() if row.mcp_fields)
 """Agents whose hooks can call a tool of a server that is running."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Entries:
     """How our two programs are called: absolute paths, or bare names in a committed file."""
 
@@ -198,7 +198,7 @@ class Entries:
     server: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Request:
     """What is to be installed where."""
 
@@ -214,7 +214,7 @@ class Request:
     entries: Entries
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Piece:
     """One thing of ours in a file."""
 
@@ -225,7 +225,7 @@ class Piece:
     value: Any
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Target:
     """One file and what of ours stands in it."""
 

@@ -6,7 +6,6 @@ import os
 import posixpath
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -60,6 +59,7 @@ from lessons_kb.service.lsp.documents import (
 from lessons_kb.service.lsp.hover import describe_cards, describe_effect, list_effect, title_line
 from lessons_kb.store.files import relative
 from lessons_kb.text.sanitize import clean_line, counted
+from lessons_kb.values import frozen
 
 BUMP, STATUS, STATS = "lessons.bump", "lessons.setStatus", "lessons.showStats"
 TEST, GUARDS, OPEN = "lessons.testPattern", "lessons.showGuards", "lessons.openCard"
@@ -71,7 +71,7 @@ _MAX_PHRASE = 200
 _MAX_PLACES = 5
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class CommandResult:
     """What the editor shall do."""
 

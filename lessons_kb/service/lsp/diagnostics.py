@@ -22,14 +22,8 @@ from lessons_kb.cards.read_header import read_header
 from lessons_kb.collection.lint import check_document, check_places, check_syntax_of
 from lessons_kb.detect.matcher import MAX_CHARS, Change, Match, Matcher, Rule
 from lessons_kb.errors import InputError
-from lessons_kb.find.detection import (
-    find_detected,
-    find_in_tree,
-    flatten,
-    is_binary,
-    is_card_file,
-    read_source,
-)
+from lessons_kb.find.detection import find_detected, is_card_file
+from lessons_kb.find.project_detection import find_in_tree, flatten, is_binary, read_source
 from lessons_kb.model import Finding, Pattern
 from lessons_kb.service.lsp.documents import (
     CardFile,

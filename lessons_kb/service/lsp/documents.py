@@ -8,7 +8,7 @@ import pathlib
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, takewhile
 from operator import eq
 from typing import NamedTuple
@@ -27,8 +27,9 @@ from lsprotocol.types import (
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import untrusted_hint
+from lessons_kb.cards.file_kinds import kind_of
 from lessons_kb.cards.keys import canonical
-from lessons_kb.cards.parse import kind_of, parse_card
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.collection.cards import read_file
 from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted
 from lessons_kb.library import Library
@@ -37,6 +38,7 @@ from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.store.files import relative
 from lessons_kb.store.locations import git_top
 from lessons_kb.store.scan import SUFFIXES
+from lessons_kb.values import frozen
 
 
 class Text:
@@ -104,7 +106,7 @@ def _units(text: str) -> int:
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class OpenDocument:
     """One open file at one moment."""
 
@@ -194,7 +196,7 @@ def count_alike(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
 _PATIENCE = 0.2
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class CardFile:
     """A Markdown file of a brain, written or to be written, or a draft that waits for a human."""
 
@@ -215,7 +217,7 @@ class CardFile:
         return parse_card(text, path=self.id, folders=self.brain.settings.folders)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class SourceFile:
     """Any other file of a project for which a trusted brain holds."""
 
@@ -355,7 +357,7 @@ _LONGEST_HEADER = 2_000
 """Lines looked at for the end of a header."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Cursor:
     """A place in a card."""
 

@@ -28,7 +28,7 @@ from lessons_kb.cards.edit import format_scalar
 from lessons_kb.cards.keys import KEYS, describe_form
 from lessons_kb.cards.sections import HEADINGS, MAX_STRUCTURE, find_headings, normal_newlines
 from lessons_kb.data import read_mapping
-from lessons_kb.find.detection import list_tree
+from lessons_kb.find.project_detection import list_tree
 from lessons_kb.ledger.lesson_effect import Effect
 from lessons_kb.model import NOTE, PATTERNS, Card
 from lessons_kb.service.lsp.diagnostics import find_marks

@@ -28,7 +28,7 @@ from lessons_kb.brain.current_session import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, InputError, LessonsError, Untrusted
 from lessons_kb.library import Library
 from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit, Query
-from lessons_kb.session.turn_lessons import open_for
+from lessons_kb.session.opened_cards import open_for
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.text.sanitize import clean, defang, defang_line

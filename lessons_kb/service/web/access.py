@@ -11,7 +11,6 @@ import math
 import re
 import time
 from collections.abc import Collection, MutableMapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import parse_qsl, quote
@@ -27,6 +26,7 @@ from lessons_kb.service.web.authentication import CALLER, LOGIN_SECONDS, Caller,
 from lessons_kb.service.web.pages import send_to, show
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.server_tokens import METRICS
+from lessons_kb.values import frozen
 
 BRAIN_PATH = re.compile(r"/v1/brains/([^/]+)/.+")
 PAGE_PATH = re.compile(r"/(?:(?:login|logout|style\.css)?|brains/([^/]+)(?:/.*)?)", re.DOTALL)
@@ -38,7 +38,7 @@ _LOGIN_BYTES = 4_000
 _MAX_FIELDS = 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Guard:
     """The ASGI application that lets a request through to another one, on behalf of a caller.
 

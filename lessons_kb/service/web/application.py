@@ -13,7 +13,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from dataclasses import dataclass
 from functools import partial
 from socket import socket
 from typing import Any, TypeVar
@@ -68,6 +67,7 @@ from lessons_kb.service.web.tool_access import (
     require_scope,
 )
 from lessons_kb.store.server_tokens import PROPOSE, READ, ServerToken, read_tokens
+from lessons_kb.values import frozen
 
 T = TypeVar("T")
 ANSWER_SECONDS = 2.0
@@ -307,7 +307,7 @@ def build_app(
     return ExceptionMiddleware(guard, {HTTPException: show_error})  # type: ignore[dict-item]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Address:
     """Where a server listens, and who sees to its encryption."""
 

@@ -13,7 +13,7 @@ import os
 import secrets
 import time
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 
 from lessons_kb.brain.current_session import posted_session
 from lessons_kb.errors import StorageError
@@ -29,6 +29,7 @@ from lessons_kb.store.server_tokens import (
     read_tokens,
     tokens_path,
 )
+from lessons_kb.values import frozen
 
 LOGIN_SECONDS = 12 * 3_600
 _BURST_SECONDS = 5
@@ -66,7 +67,7 @@ class Shared:
         return 0.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Caller(ServerToken):
     """Whoever sent a request, with which token, and what came up while it was answered.
 

@@ -7,7 +7,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
@@ -22,8 +22,8 @@ from starlette.routing import Route
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.sections import render_html
 from lessons_kb.collection.branch_review import BranchReview
-from lessons_kb.collection.cards import names
 from lessons_kb.collection.drafts import Draft, tell_source
+from lessons_kb.collection.lookup import names
 from lessons_kb.collection.near_duplicates import RELATED
 from lessons_kb.errors import (
     AmbiguousCard,
@@ -37,7 +37,7 @@ from lessons_kb.errors import (
 from lessons_kb.model import KINDS, NOTE, STATUSES, Card, Hit
 from lessons_kb.outcome import why as verdicts
 from lessons_kb.process.git import Author
-from lessons_kb.render import age, in_words, words_by_term
+from lessons_kb.render import in_words, words_by_term
 from lessons_kb.report.page import build_page, make_environment, style_hash
 from lessons_kb.service.web.authentication import Caller
 from lessons_kb.service.web.served_brain import ServedBrain, explain
@@ -46,6 +46,8 @@ from lessons_kb.store.card_files import read_template
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.server_tokens import READ, REVIEW
 from lessons_kb.text.sanitize import clean_line, counted, visible
+from lessons_kb.text.times import age
+from lessons_kb.values import frozen
 
 ROWS = 50
 """Items on a page."""
@@ -63,7 +65,7 @@ _HEADERS = {
 _PRIVATE = {**_HEADERS, "cache-control": "no-store"}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class View:
     """A page of a brain that is asked for by somebody who may see it."""
 
@@ -435,7 +437,7 @@ def show_home(request: Request, served_brains: Mapping[str, ServedBrain]) -> Res
     return show("home.html", login=login, brains=rows)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class BrainRow:
     """What the start page shows of a brain."""
 

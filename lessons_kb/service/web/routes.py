@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
@@ -15,6 +14,7 @@ from lessons_kb.data import read_mapping
 from lessons_kb.service.mcp.tools import Block, Checked, Hits, Matches, Proposed, Tools, show_block
 from lessons_kb.service.web.tool_access import TOOLS
 from lessons_kb.store.server_tokens import METRICS, READ
+from lessons_kb.values import frozen
 from lessons_kb.version import __version__
 
 _BRAIN = "/v1/brains/{brain}"
@@ -27,7 +27,7 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Route:
     """One address, what it takes and what it gives."""
 

@@ -6,13 +6,13 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import refresh_in_hook
 from lessons_kb.brain.discovery import Discovery
-from lessons_kb.brain.search_index import Refresh
+from lessons_kb.brain.open_index import Refresh
 from lessons_kb.collection.drafts import Draft, Drafts
 from lessons_kb.collection.near_duplicates import NearDuplicate
 from lessons_kb.errors import (
@@ -29,6 +29,7 @@ from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.service.web.authentication import CALLER
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.scan import find_newest
+from lessons_kb.values import frozen
 
 T = TypeVar("T")
 MAX_INBOX = 2_000
@@ -41,7 +42,7 @@ UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
 """What is the server's trouble, and not what was asked."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Summary:
     """What a brain holds, as the start page shows it."""
 

@@ -1,0 +1,40 @@
+"""What a file of a brain is, by its folder and its name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lessons_kb.model import KINDS, NOTE
+
+
+def kind_of(path: str, folders: Mapping[str, str]) -> str:
+    """Return lesson, playbook, qa-finding or note for a POSIX path relative to its brain.
+
+    ``folders`` maps folders (one name or several, such as ``docs/solutions``) to kinds; a folder
+    counts wherever it lies on the path, in any case, and the deepest one wins, of two that end at
+    the same place the longer. ``README``, ``index`` and ``_*`` files are always notes.
+    """
+    *parts, name = path.casefold().split("/")
+    if is_note_name(name):
+        return NOTE
+    best, kind = (0, 0), NOTE
+    for folder, folder_kind in (*zip(KINDS, KINDS, strict=True), *folders.items()):
+        mapped = folder.casefold().strip("/").split("/")
+        size = len(mapped)
+        for end in range(len(parts), size - 1, -1):
+            if parts[end - size : end] == mapped:
+                if (end, size) > best:
+                    best, kind = (end, size), folder_kind
+                break
+    return kind
+
+
+def in_mapped_folder(path: str, folders: Mapping[str, str]) -> bool:
+    """Return whether a file lies in a folder of cards, whatever its own name."""
+    folder = path.rpartition("/")[0]
+    return kind_of(f"{folder}/card.md", folders) != NOTE
+
+
+def is_note_name(name: str) -> bool:
+    """Return whether a file of this name is about its folder and never a card in it."""
+    return name.startswith("_") or name.casefold().partition(".")[0] in ("readme", "index")

@@ -1,0 +1,12 @@
+"""Names for files of one stem."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+
+def numbered_names(stem: str, suffix: str = ".md") -> Iterator[str]:
+    """Yield the names that files of one stem get, without end: ``stem.md``, ``stem-2.md`` ..."""
+    yield f"{stem}{suffix}"
+    yield from (f"{stem}-{number}{suffix}" for number in count(2))

@@ -1,0 +1,38 @@
+"""`lessons bump`: count a mistake that happened again."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+from lessons_kb.cli.options import Ids, open_brain
+from lessons_kb.cli.output import print_cards, say
+from lessons_kb.collection.card_edits import CardEdits
+from lessons_kb.text.sanitize import clean_line, shell_word
+
+
+def bump(
+    ids: Ids,
+    task: Annotated[
+        str | None,
+        Option(
+            "--task",
+            metavar="TASK",
+            help="What was to be done when it happened again; kept as one of the card's "
+            "`examples`.",
+        ),
+    ] = None,
+) -> None:
+    """Count a mistake that happened again.
+
+    Adds 1 to `occurrences`, and sets `last-seen` to today.
+
+    Example: lessons bump telegram-allowlist --task "Add /restart command"
+    """
+    cards = CardEdits(open_brain()).bump(*ids, task=task)
+    print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
+    for card in cards:
+        if card.status != "active":
+            back = f"`lessons restore {shell_word(card.id)}` makes it active"
+            say(f"{clean_line(card.id)} is {card.status}: no agent is given it; {back}")

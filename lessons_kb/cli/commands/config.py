@@ -1,0 +1,39 @@
+"""`lessons config`: the settings in effect and the origin of each."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated
+
+from typer import Option
+
+from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.output import options, print_json, print_table
+from lessons_kb.config import flat_settings
+from lessons_kb.on_demand import CARD_KEYS, load
+from lessons_kb.store.brain_settings import read_settings
+
+
+def config(
+    schema: Annotated[
+        bool, Option("--schema", help="Print the JSON Schema of a card's header instead.")
+    ] = False,
+) -> None:
+    """Print the settings in effect and the origin of each.
+
+    Example: lessons config --json
+    """
+    if schema:
+        print_json(load(CARD_KEYS).build_schema())
+        return
+    settings, origins = read_settings(open_brain().members[0].root)
+    rows = [
+        (key, value, origins.get(key, "default")) for key, value in flat_settings(settings).items()
+    ]
+    if options().json:
+        print_json({key: {"value": value, "origin": origin} for key, value, origin in rows})
+    else:
+        table = [
+            (key, json.dumps(value, ensure_ascii=False), origin) for key, value, origin in rows
+        ]
+        print_table(("key", "value", "origin"), table)

@@ -1,0 +1,109 @@
+"""`lessons create`: a new card from its template."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+from lessons_kb.cli.options import ForProject, Tags, open_brain, read_file
+from lessons_kb.cli.output import is_interactive, options, print_answer, say
+from lessons_kb.cli.write_card import (
+    CardOptions,
+    CardStage,
+    Globs,
+    Items,
+    Kind,
+    OnDuplicate,
+    Patterns,
+    Severity,
+    Symptoms,
+    Title,
+    Why,
+    ask_duplicate,
+    edit_file,
+    name_card,
+    say_unfinished,
+    write_card,
+)
+from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.drafts import Drafts
+from lessons_kb.errors import DuplicateCard, InputError
+from lessons_kb.model import as_data
+
+
+def create(
+    title: Title,
+    why: Why = "",
+    do: Items = None,
+    symptom: Symptoms = None,
+    paths: Globs = "",
+    detect: Patterns = None,
+    tags: Tags = "",
+    severity: Severity = None,
+    type_: Kind = "lesson",
+    project: ForProject = None,
+    stage: CardStage = None,
+    on_duplicate: OnDuplicate = None,
+    from_diff: Annotated[
+        str | None,
+        Option("--from-diff", metavar="FILE[:LINE]", help="Start from the change that fixed it."),
+    ] = None,
+    from_session: Annotated[
+        str | None,
+        Option(
+            "--from-session",
+            metavar="[ID]",
+            help="Start from what went wrong in a session; default: the latest.",
+        ),
+    ] = None,
+    edit: Annotated[
+        bool, Option("--edit/--no-edit", help="Open the card in an editor (on a terminal).")
+    ] = True,
+) -> None:
+    """Write a new card from its template, to be filled in.
+
+    Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
+    """
+    chosen = CardOptions(
+        why=why,
+        items=list(do or ()),
+        symptoms=list(symptom or ()),
+        paths=paths,
+        patterns=list(detect or ()),
+        tags=tags,
+        severity=severity,
+        kind=type_,
+        project=project,
+        stage=stage,
+    )
+    details = chosen.as_details()
+    brains = open_brain()
+    sketch = None
+    if from_diff is not None and from_session is not None:
+        raise InputError("--from-diff and --from-session cannot be combined; use one")
+    if from_diff is not None:
+        sketch = Drafts(brains).sketch_diff(from_diff)
+    elif from_session is not None:
+        sketch = Drafts(brains).sketch_session(from_session or None, title=title)
+    if sketch is not None:
+        details["paths"] = details["paths"] or sketch.paths
+        details["sections"] = {**sketch.sections, **details["sections"]}
+    try:
+        card = write_card(brains, title, on_duplicate, details, whole=False)
+    except DuplicateCard as error:
+        known = ask_duplicate(brains, error, on_duplicate)
+        card = known or write_card(brains, title, "new", details, whole=False)
+    is_new = card.occurrences == 1 and not options().json
+    if is_new and edit and is_interactive():
+        path = Cards(brains).read(card.id)[0]
+        before = read_file(path)
+        say_unfinished(brains, card.id, heading="fill in:")
+        edit_file(path)
+        if sketch is None and read_file(path) == before:
+            Cards(brains).delete(card.id)
+            say("left as it was: no card was written")
+            return
+    print_answer(as_data(card), name_card(card))
+    if is_new:
+        say_unfinished(brains, card.id)

@@ -1,0 +1,45 @@
+"""`lessons daemon`: the process that answers hooks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument
+
+from lessons_kb.cli.declare import check_choice
+from lessons_kb.cli.output import options, print_json
+from lessons_kb.errors import StorageError
+from lessons_kb.on_demand import SERVE_HOOKS, load
+from lessons_kb.service import daemon_client as hook_daemon
+
+
+def daemon(
+    action: Annotated[
+        str, Argument(metavar="[ACTION]", help="run (in the foreground), status or stop.")
+    ] = "run",
+) -> None:
+    """Run, inspect or stop the process that answers hooks.
+
+    The first hook starts it; it ends after 15 idle minutes.
+
+    Example: lessons daemon status
+    """
+    check_choice("ACTION", action, ("run", "status", "stop"))
+    if action == "run":
+        if hook_daemon.ask_daemon(hook_daemon.STATUS) is not None:
+            print("the daemon is already running; see `lessons daemon status`")
+        elif load(SERVE_HOOKS).serve():
+            raise StorageError(
+                hook_daemon.find_obstacle() or hook_daemon.read_record().get("error", "")
+            )
+        return
+    answer = hook_daemon.ask_daemon(hook_daemon.STATUS if action == "status" else hook_daemon.STOP)
+    if options().json:
+        print_json(answer)
+    elif answer is not None and action == "stop":
+        print("the daemon is stopping")
+    else:
+        found = hook_daemon.find_daemon()
+        print(found.detail if answer else f"daemon: {found.detail}")
+        if found.fix:
+            print(f"  → {found.fix}")

@@ -1,0 +1,47 @@
+"""`lessons doctor`: what is in order, what is not, and the fix."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Annotated
+
+import typer
+from typer import Option
+
+from lessons_kb.agents.install.install_agent import check_agents, fix_agents
+from lessons_kb.brain.discovery import look
+from lessons_kb.cli.health_lines import print_lines
+from lessons_kb.cli.options import FAIL_ON, FailOn, find_project, open_brain
+from lessons_kb.collection.doctor import apply_fixes, check_health, find_last_calls
+from lessons_kb.errors import BrainNotFound, Untrusted
+from lessons_kb.service.daemon_client import check_daemon
+
+
+def doctor(
+    fix: Annotated[
+        bool,
+        Option(
+            "--fix",
+            help="Apply the safe fixes (caches, permissions, hooks); cards stay as they are.",
+        ),
+    ] = False,
+    fail_on: FailOn = "error",
+) -> None:
+    """Check brain, index, agents and permissions; suggest fixes.
+
+    ✓ was seen to work, – is off or was not seen yet, ⚠ and ✗ come with a fix.
+
+    Example: lessons doctor --fix
+    """
+    here, project = os.path.realpath(os.getcwd()), find_project()
+    found, brains = look(here), None
+    with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
+        brains = open_brain(found=found)
+    lines = [*apply_fixes(brains), *fix_agents(project)] if fix else []
+    calls = find_last_calls(brains)
+    lines += check_health(brains, here, found=found, calls=calls)
+    lines += [*check_agents(project, calls), *check_daemon(os.environ)]
+    print_lines(lines)
+    if any(line.level in FAIL_ON[fail_on] for line in lines):
+        raise typer.Exit(1)

@@ -1,0 +1,26 @@
+"""`lessons edit`: open a card in the user's editor."""
+
+from __future__ import annotations
+
+import os
+
+from lessons_kb.cli.options import CardId, open_brain
+from lessons_kb.cli.output import is_interactive
+from lessons_kb.cli.write_card import edit_file, say_unfinished
+from lessons_kb.collection.lookup import CardLookup
+from lessons_kb.errors import InputError
+
+
+def edit(card: CardId) -> None:
+    """Open a card in your editor, and say what it still needs.
+
+    Example: lessons edit telegram-allowlist
+    """
+    brains = open_brain()
+    brain, found = CardLookup(brains).find(card, notes=False)
+    name, path = f"{brain.alias}:{found.id}", os.path.join(brain.root, *found.id.split("/"))
+    if not is_interactive():
+        raise InputError(f"an editor needs a terminal; edit {path} yourself")
+    say_unfinished(brains, name, heading="fill in:")
+    edit_file(path)
+    say_unfinished(brains, name)

@@ -1,0 +1,93 @@
+"""`lessons events`: list what was recorded."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import re
+import time
+from typing import Annotated
+
+from typer import Option
+
+from lessons_kb.cli.declare import choose
+from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.output import options, print_json, print_table, say
+from lessons_kb.errors import InputError
+from lessons_kb.model import EVENTS, Event, as_data
+from lessons_kb.outcome.session_journal import SessionJournal
+from lessons_kb.text.sanitize import clean_line, shorten, visible_json
+
+ROWS = 50
+
+
+_WIDTHS = {"when": 14, "kind": 10, "tool": 12, "outcome": 17, "what": 60, "session": 8}
+"""Column → its characters at the most."""
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+
+def events(
+    session: Annotated[
+        str | None, Option("--session", metavar="SESSION", help="Only this session.")
+    ] = None,
+    kind: Annotated[
+        list[str] | None,
+        choose("--kind", EVENTS, metavar="KIND", help="Only this kind; repeatable."),
+    ] = None,
+    tool: Annotated[
+        list[str] | None, Option("--tool", metavar="TOOL", help="Only this tool; repeatable.")
+    ] = None,
+    since: Annotated[
+        str | None, Option("--since", metavar="TIME", help="30m, 2h, 3d, 1w ago, or 2026-01-31.")
+    ] = None,
+    limit: Annotated[
+        int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of rows, newest first.")
+    ] = ROWS,
+    follow: Annotated[bool, Option("--follow", "-f", help="Keep printing new events.")] = False,
+) -> None:
+    """List observed events, newest last.
+
+    Example: lessons events --kind test --since 2h
+    """
+    journal = SessionJournal(open_brain())
+    start = _parse_since(since, now=time.time()) if since else None
+    find = journal.follow if follow else journal.events
+    found = find(session=session, kinds=kind or (), tools=tool or (), since=start, limit=limit)
+    if follow:
+        for event in found:
+            if options().json:
+                print(visible_json(json.dumps(as_data(event), ensure_ascii=False)), flush=True)
+            else:
+                cells = zip(_row(event), _WIDTHS.values(), strict=True)
+                line = "  ".join(clean_line(cell).ljust(width) for cell, width in cells)
+                print(line.rstrip(), flush=True)
+    elif options().json:
+        print_json([as_data(event) for event in found])
+    elif rows := [_row(event) for event in found]:
+        print_table(tuple(_WIDTHS), rows)
+    else:
+        say("no matching events; hooks (`lessons setup`) and `lessons run` record them")
+
+
+def _parse_since(text: str, *, now: float) -> float:
+    """Return seconds since the epoch for ``2h`` (ago), an ISO date or an ISO date and time."""
+    if ago := re.fullmatch(r"(\d{1,9})\s?([smhdw])", text.strip()):
+        return now - int(ago[1]) * _UNITS[ago[2]]
+    try:
+        return dt.datetime.fromisoformat(text.strip()).timestamp()
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"--since {text!r} is not a time; write 30m, 2h, 3d, 1w or a date such as 2026-01-31"
+        ) from None
+
+
+def _row(event: Event) -> tuple[str, ...]:
+    run = event.record.get("run")
+    state = run.get("state") if isinstance(run, dict) else None
+    what = event.text or ", ".join(event.targets) or event.output
+    when = f"{dt.datetime.fromtimestamp(event.at):%m-%d %H:%M:%S}"
+    what = clean_line(f"[{event.stage}] {what}" if event.stage else what)
+    cells = (when, event.kind, event.tool, str(state or event.outcome), what, event.session)
+    return tuple(map(shorten, cells, _WIDTHS.values()))

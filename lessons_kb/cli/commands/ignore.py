@@ -1,0 +1,14 @@
+"""`lessons ignore`: silence cards that do not fit here."""
+
+from __future__ import annotations
+
+from lessons_kb.cli.card_status import set_status
+from lessons_kb.cli.options import Ids
+
+
+def ignore(ids: Ids) -> None:
+    """Silence cards that do not fit here; `restore` undoes it.
+
+    Example: lessons ignore telegram-allowlist
+    """
+    set_status("ignored", ids)

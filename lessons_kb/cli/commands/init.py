@@ -1,0 +1,88 @@
+"""`lessons init`: make a folder a brain."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from lessons_kb.brain.brains import Brains
+from lessons_kb.brain.discovery import look
+from lessons_kb.brain.make_brain import count_cards, make_brain
+from lessons_kb.cli.commands.mine import run_mine
+from lessons_kb.cli.output import is_interactive, options, print_answer, say
+from lessons_kb.cli.path_trust import say_goes_by_path
+from lessons_kb.errors import InputError
+from lessons_kb.mining.mine_project import tell_past
+from lessons_kb.store.locations import user_brain, user_settings_path
+from lessons_kb.store.trust import is_trusted
+from lessons_kb.text.sanitize import counted, shell_word, visible
+
+
+def init(
+    folder: Annotated[
+        str | None, Argument(metavar="DIR", help="Folder of the brain; default: this one.")
+    ] = None,
+    user: Annotated[
+        bool, Option("--user", help="Create your user brain, used in every project.")
+    ] = False,
+) -> None:
+    """Create a brain: lessons.toml, a cache and folders for cards.
+
+    A project that has cards gets no folders.
+
+    Example: lessons init docs/brain
+    """
+    named = [name for name in (folder, *options().brains) if name is not None]
+    if len({os.path.realpath(name) for name in named}) > 1:
+        raise InputError(f"init makes one brain, not {' and '.join(named)}; name one folder")
+    chosen = user_brain() if user else next(iter(named), ".")
+    root, made = make_brain(chosen, confirm=_confirm)
+    trusted = is_trusted(root)
+    told = f": created {', '.join(made)}" if made else " is already a brain; nothing changed"
+    print_answer({"brain": root, "made": made, "trusted": trusted}, f"{visible(root)}{told}")
+    if not trusted:
+        cards = counted(count_cards(root), "card")
+        say(f"{cards} found, not trusted yet; review, then run `lessons trust {shell_word(root)}`")
+    say_goes_by_path(root)
+    if not made or not trusted or options().json:
+        return
+    known = count_cards(root)
+    if known:
+        say(f"{counted(known, 'card')} found and in use; `lessons list` shows them")
+    if not user and _offer_mining(root):
+        return
+    nearest = next(iter(look(os.curdir).trusted), "") == root
+    option = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
+    first = "" if known else f'`lessons{option} add "what went wrong"` writes the first card; '
+    say(f"next: {first}`lessons setup` connects your agents")
+    say(
+        "to measure what lessons prevent, later: `[effect] withhold = 0.1` in "
+        f"{visible(user_settings_path())}"
+    )
+
+
+def _offer_mining(root: str) -> bool:
+    """Offer to look for lessons in the past of the project; without a terminal, hint at it.
+
+    Returns whether that was the next step.
+    """
+    with contextlib.closing(Brains.open(root)) as brains:
+        past = tell_past(brains.directory)
+        if past and not is_interactive():
+            say(f"found {past}; `lessons mine` looks for lessons there")
+        elif past and typer.confirm(f"Found {past}: look for lessons?", default=True):
+            run_mine(brains, all_projects=False, drafts=0)
+            return True
+    return False
+
+
+def _confirm(root: str, count: int) -> bool:
+    """Ask whether what lies in a folder already may speak; nobody to ask means no."""
+    if options().json or not is_interactive():
+        return False
+    cards = counted(count, "card")
+    return typer.confirm(f"{visible(root)} already holds {cards}. Let your agents read them?")

@@ -1,0 +1,72 @@
+"""`lessons install`: connect one agent, git, or a shared server."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lessons_kb.agents.install.settings_files import ROUTES, SCOPES
+from lessons_kb.cli.connect_agents import set_up
+from lessons_kb.cli.declare import choose
+from lessons_kb.cli.server_settings import set_server
+from lessons_kb.errors import InputError
+
+
+def install(
+    agent: Annotated[
+        str | None,
+        Argument(
+            metavar="AGENT",
+            help="claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli, "
+            "vscode, grok-cli, crush, antigravity; or git.",
+        ),
+    ] = None,
+    scope: Annotated[
+        str,
+        choose("--scope", SCOPES, metavar="SCOPE", help="user: all projects; project: this one."),
+    ] = "user",
+    shared: Annotated[
+        bool, Option("--shared", help="Use the committed settings file of the project.")
+    ] = False,
+    via: Annotated[
+        str,
+        choose(
+            "--via",
+            ROUTES,
+            metavar="VIA",
+            help="command: one process per event; mcp: the MCP server answers.",
+        ),
+    ] = "command",
+    server: Annotated[
+        str,
+        Option(
+            "--server",
+            metavar="URL",
+            help="Ask this shared brain too: https://HOST/v1/brains/NAME.",
+        ),
+    ] = "",
+    token_file: Annotated[
+        str,
+        Option("--token-file", metavar="FILE", help="Its token, in a file that only you can read."),
+    ] = "",
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
+    all_: Annotated[
+        bool, Option("--all", help="Every agent that is found on this machine.")
+    ] = False,
+) -> None:
+    """Connect a coding agent: add hooks and the MCP server.
+
+    Comments and other entries stay. Running it twice changes nothing. `lessons uninstall` restores
+    the former files. With `git`, git merges cards key by key: counts add up, lists are united.
+    With `--server`, prompts are sent to a server, without secrets: see docs/server.md.
+
+    Example: lessons install claude-code --dry-run
+    """
+    if token_file and not server:
+        raise InputError("--token-file belongs to a server; add --server URL")
+    if server:
+        set_server(server, token_file, scope=scope, dry_run=dry_run)
+        if agent is None and not all_:  # hooks that are installed ask it from now on
+            return
+    set_up(agent, dry_run, all_=all_, undo=False, via=via, scope=scope, shared=shared)

@@ -1,0 +1,124 @@
+"""`lessons list`: the cards of all brains that apply here, as a table."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Annotated
+
+from typer import Option
+
+from lessons_kb.cli.declare import choose
+from lessons_kb.cli.options import open_brain, say_stale
+from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
+from lessons_kb.collection.lookup import CardLookup, names
+from lessons_kb.model import KINDS, SEVERITIES, STATUSES, Card, as_data
+from lessons_kb.text.sanitize import counted
+from lessons_kb.text.times import age
+
+ROWS = 20
+"""Rows of ``list`` unless asked otherwise."""
+
+
+_COLUMNS = ("id", "stage", "count", "title", "project", "last task", "age")
+
+
+_WIDE = ("title", "id", "count", "age", "stage", "project", "last task")
+
+
+_NARROW = ("title", "id", "count", "age")
+"""Columns when piped, on a terminal of at least _ROOM columns, and on others."""
+
+
+_ROOM = 120
+
+
+_ORDERS = {
+    "recent": lambda card: card.last_seen or card.created or "",
+    "count": lambda card: card.occurrences,
+    "title": lambda card: card.title.casefold(),
+    "id": lambda card: card.id,
+}
+
+
+def list_cards(
+    type_: Annotated[
+        str | None, choose("--type", KINDS, metavar="TYPE", help="Only this kind.")
+    ] = None,
+    status: Annotated[
+        str | None,
+        choose(
+            "--status",
+            (*STATUSES, "all"),
+            metavar="STATUS",
+            help="active, ignored, archived or all.",
+        ),
+    ] = None,
+    project: Annotated[
+        str | None, Option("--project", metavar="PROJECT", help="Only this project's.")
+    ] = None,
+    stage: Annotated[
+        str | None, Option("--stage", metavar="STAGE", help="Only this stage's.")
+    ] = None,
+    tag: Annotated[str | None, Option("--tag", metavar="TAG", help="Only with this topic.")] = None,
+    severity: Annotated[
+        str | None, choose("--severity", SEVERITIES, metavar="SEVERITY", help="Only this severity.")
+    ] = None,
+    sort: Annotated[
+        str, choose("--sort", tuple(_ORDERS), metavar="SORT", help="recent, count, title or id.")
+    ] = "recent",
+    limit: Annotated[
+        int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of rows.")
+    ] = ROWS,
+    all_: Annotated[bool, Option("--all", help="Every row.")] = False,
+) -> None:
+    """List cards, most recent first.
+
+    Example: lessons list --severity high --sort count
+    """
+    brains = open_brain()
+    known = CardLookup(brains).all(aliased=True)
+    cards = [
+        card
+        for card in known
+        if type_ in (None, card.kind)
+        and severity in (None, card.severity)
+        and status in (None, "all", card.status)
+        and names(card, stage=stage, topic=tag, project=project)
+    ]
+    cards.sort(key=_ORDERS["id"])
+    cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))
+    shown = cards if all_ else cards[:limit]
+    say_stale(brains)
+    if options().json:
+        print_json([as_data(card) for card in shown])
+        return
+    if not cards:
+        first = 'no cards yet; `lessons add "what went wrong"` writes the first'
+        say(f"none of {counted(len(known), 'card')} matches; remove a filter" if known else first)
+        return
+    rows = [_describe(card) for card in shown]
+    columns: tuple[str, ...] = _COLUMNS
+    if width := terminal_width():
+        # A line a card: the title first, and of its name what commands need to find it.
+        short = CardLookup(brains).shorten_ids(shown)
+        rows = [{**row, "id": short[row["id"]]} for row in rows]
+        columns = _WIDE if width >= _ROOM else _NARROW
+    print_table(columns, [[row[name] for name in columns] for row in rows], right="count age")
+    if len(shown) < len(cards):
+        say(f"{len(cards) - len(shown)} more; use --all")
+
+
+def _describe(card: Card) -> dict[str, str]:
+    """Return what stands in each column of a card's row."""
+    states = [card.status] if card.status != "active" else []
+    states += ["template"] if card.template else []
+    today = dt.datetime.now(tz=dt.UTC).astimezone().date()
+    return {
+        "id": card.id,
+        "stage": ",".join(card.stages),
+        "count": str(card.occurrences),
+        "title": f"[{', '.join(states)}] {card.title}" if states else card.title,
+        "project": card.project or "",
+        "last task": card.examples[-1] if card.examples else "",
+        "age": age(card.last_seen or card.created or "", today),
+    }

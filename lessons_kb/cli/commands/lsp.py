@@ -1,0 +1,30 @@
+"""`lessons lsp`: serve lessons to an editor."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+from lessons_kb.cli.output import options
+from lessons_kb.errors import InputError
+from lessons_kb.process.installation import install_command
+from lessons_kb.service.open_brains import OpenBrains
+
+
+def lsp() -> None:
+    """Serve lessons to an editor, over standard input and output.
+
+    Cards are checked while they are written, and the mistakes that their `detect` patterns
+    describe are marked in source code. See docs/editors.md for the settings of each editor.
+    Example: lessons lsp
+    """
+    if find_spec("pygls") is None:
+        raise InputError(f"the language server needs pygls; run `{install_command('lsp')}` first")
+    from lessons_kb.service.lsp.language_server import build_server
+    from lessons_kb.service.lsp.language_server import serve as serve_editor
+
+    workspace = OpenBrains(os.getcwd(), roots=options().brains, watched=False)
+    try:
+        serve_editor(build_server(workspace))
+    finally:
+        workspace.close()

@@ -1,0 +1,66 @@
+"""`lessons mark`: record whether a lesson was of use."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lessons_kb.cli.marks import count_marks
+from lessons_kb.cli.options import CardId, open_brain
+from lessons_kb.cli.output import confirm, print_answer, say
+from lessons_kb.collection.card_edits import CardEdits
+from lessons_kb.collection.prompt_text import tell_prompt
+from lessons_kb.model import as_data
+from lessons_kb.outcome.stats import Stats
+from lessons_kb.outcome.why import find_prompt
+from lessons_kb.text.sanitize import clean_line
+
+
+def mark(
+    card: CardId,
+    what: Annotated[str, Argument(metavar="MARK", help="helpful, harmful, or irrelevant.")],
+    session: Annotated[
+        str | None,
+        Option(
+            "--session",
+            metavar="SESSION",
+            help="Session that the mark is about; one mark per session.",
+        ),
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        Option(
+            "--prompt",
+            metavar="PROMPT",
+            help="With irrelevant: the prompt. Default: the last one with this card.",
+        ),
+    ] = None,
+    yes: Annotated[
+        bool, Option("--yes", "-y", help="With irrelevant: write it without asking.")
+    ] = False,
+) -> None:
+    """Record that a lesson helped, misled or was not relevant.
+
+    For an irrelevant one it also offers to write the prompt into the card's `not-for`: the card
+    stays silent for that prompt and its like.
+
+    Example: lessons mark telegram-allowlist irrelevant --prompt "rename the bot"
+    """
+    brains = open_brain()
+    effect = Stats(brains).mark(card, what, session=session)
+    name = clean_line(effect.name)
+    print_answer(as_data(effect), f"{name} marked {what} ({count_marks(effect)})")
+    if what != "irrelevant":
+        return
+    told = tell_prompt(prompt if prompt is not None else find_prompt(brains, effect.card))
+    if not told:
+        say("no prompt with this lesson is remembered; name it with --prompt")
+        return
+    shown = f"\u201c{clean_line(told)}\u201d"
+    if yes or confirm(f"Write not-for: {shown} into {name}?"):
+        CardEdits(brains).teach(effect.name, "not-for", told)
+        say(f"{name}: + not-for: {shown}; it stays silent for this and its like")
+    elif not (sys.stdin.isatty() and sys.stderr.isatty()):
+        say(f"add --yes to write {shown} into the card\u2019s not-for")

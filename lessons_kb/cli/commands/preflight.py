@@ -1,0 +1,73 @@
+"""`lessons preflight`: the block of lessons for a prompt."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lessons_kb import render
+from lessons_kb.cli.options import Paths, Revision, Session, Stage, open_brain, read_text
+from lessons_kb.cli.output import options, print_json, say, tell
+from lessons_kb.errors import Untrusted
+from lessons_kb.find.block import RetrievalOptions
+from lessons_kb.find.block import preflight as make_block
+from lessons_kb.model import Preflight
+from lessons_kb.on_demand import READ_DIFF, load
+from lessons_kb.outcome.why import find_least_budget
+from lessons_kb.preflight.block import footer, shown_name
+
+
+def preflight(
+    prompt: Annotated[
+        list[str] | None, Argument(metavar="PROMPT...", help="The prompt; default: stdin.")
+    ] = None,
+    diff: Revision = None,
+    path: Paths = None,
+    stage: Stage = None,
+    session: Session = None,
+    budget: Annotated[
+        int | None,
+        Option("--budget", metavar="BUDGET", min=0, help="Token budget of the whole block."),
+    ] = None,
+    context: Annotated[
+        bool, Option("--context/--no-context", help="Add excerpts of notes.")
+    ] = False,
+) -> None:
+    """Print the lessons that matter for a prompt, or nothing.
+
+    `lessons why PROMPT` explains the choice.
+
+    Example: lessons preflight "Add a Telegram command that runs a shell script"
+    """
+    try:
+        brains = open_brain()
+    except Untrusted as error:
+        say(str(error))  # silence is the answer; why stands on stderr
+        return
+    if diff is None:
+        text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
+    else:
+        change = load(READ_DIFF).read_change(brains, diff)
+        text = " ".join([*(prompt or []), *change.files, *change.added])
+        paths = (*(path or ()), *change.files)
+    asked = RetrievalOptions(
+        stage=stage, paths=paths, session=session or "", budget=budget, context=context
+    )
+    block = make_block(brains, text, asked, fresh=True, remember=True)
+    language = brains.members[0].settings.language
+    if options().json:
+        print_json(render.preflight_data(block, language))
+    elif block.text:
+        print(block.text)
+    if block.lessons and not options().json:
+        tell(footer([shown_name(hit) for hit in block.lessons], language))
+
+    def retry(tokens: int) -> Preflight:
+        without_session = replace(asked, session=None, budget=tokens)
+        return make_block(brains, text, without_session, fresh=False, remember=False)
+
+    if (least := find_least_budget(block, retry)) is not None:
+        hint = f"use --budget {least} or more" if least else "raise `model_context`"
+        say(f"the token budget is too small for any lesson; {hint}")

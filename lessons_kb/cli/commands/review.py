@@ -1,0 +1,82 @@
+"""`lessons review`: accept, merge or discard drafts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Option
+
+from lessons_kb.cli.declare import choose
+from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.output import options, print_json, say
+from lessons_kb.collection.pending_drafts import has_drafts
+from lessons_kb.errors import InputError
+from lessons_kb.on_demand import REVIEW_DRAFTS, load
+
+
+def review(
+    list_: Annotated[bool, Option("--list", help="List the drafts.")] = False,
+    show: Annotated[str | None, Option("--show", metavar="ID", help="Print a draft.")] = None,
+    accept: Annotated[
+        str | None, Option("--accept", metavar="ID", help="Turn a complete draft into a card.")
+    ] = None,
+    merge: Annotated[
+        tuple[str, str] | None,
+        Option("--merge", metavar="ID CARD", help="Count a draft as an occurrence of a card."),
+    ] = None,
+    discard: Annotated[
+        str | None,
+        Option("--discard", metavar="ID", help="Remove a draft; one you edited goes to the trash."),
+    ] = None,
+    on_duplicate: Annotated[
+        str,
+        choose(
+            "--on-duplicate",
+            ("fail", "new"),
+            metavar="ON_DUPLICATE",
+            help="If the lesson exists: fail or new.",
+        ),
+    ] = "fail",
+    with_: Annotated[
+        str | None,
+        Option(
+            "--with",
+            metavar="[AGENT]",
+            help="Have an agent complete the drafts first: claude, codex, gemini, opencode, "
+            "copilot, each with options, or a command that reads a prompt on stdin.",
+        ),
+    ] = None,
+    show_prompt: Annotated[
+        bool, Option("--show-prompt", help="Print what would be sent, send nothing.")
+    ] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before it is sent.")] = False,
+) -> None:
+    """Review drafts on one screen: accept, edit, merge or discard.
+
+    Without a terminal, list them.
+
+    Example: lessons review --accept red-green-1a2b3c4d
+    """
+    chosen = [name for name in (show, accept, merge, discard) if name is not None]
+    if len(chosen) + list_ > 1:
+        raise InputError("use only one of --list, --show, --accept, --merge and --discard")
+    brains = open_brain()
+    if show_prompt or with_ is not None:
+        work = load(REVIEW_DRAFTS)
+        work.complete_drafts(brains, command=with_ or "", show_prompt=show_prompt, yes=yes)
+        if show_prompt:
+            return
+    if show is not None:
+        load(REVIEW_DRAFTS).show_draft(brains, show)
+    elif accept is not None:
+        load(REVIEW_DRAFTS).accept_draft(brains, accept, on_duplicate=on_duplicate)
+    elif merge is not None:
+        load(REVIEW_DRAFTS).merge_draft(brains, *merge)
+    elif discard is not None:
+        load(REVIEW_DRAFTS).discard_draft(brains, discard)
+    elif has_drafts(brains.members[0]):
+        load(REVIEW_DRAFTS).list_drafts(brains, ask=not list_)
+    elif options().json:
+        print_json([])
+    else:
+        say("no drafts to review")

@@ -1,0 +1,61 @@
+"""`lessons run`: run a command and record how it ended."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.output import options, say
+from lessons_kb.errors import BrainNotFound, LessonsError
+from lessons_kb.outcome.session_journal import draft_after
+from lessons_kb.outcome.session_journal import run as run_recorded
+
+
+def run(
+    command: Annotated[list[str], Argument(metavar="COMMAND...", help="Command to run.")],
+    stall: Annotated[
+        float,
+        Option(
+            "--stall", metavar="SECONDS", min=0, help="Longest time without output; 0 = no limit."
+        ),
+    ] = 90.0,
+    session: Annotated[
+        str | None,
+        Option("--session", metavar="SESSION", help="Session it belongs to; default: detected."),
+    ] = None,
+    stage: Annotated[
+        str | None, Option("--stage", metavar="STAGE", help="Workflow stage it belongs to.")
+    ] = None,
+) -> None:
+    """Run a command and record how it ended.
+
+    Output and exit code stay unchanged.
+
+    A command without output for --stall seconds is stopped with all that it started, as by
+    Ctrl-C (exit code 124).
+
+    Example: lessons run --stall 300 -- pytest -q
+    """
+    brains, trouble = None, ""
+    try:
+        brains = open_brain()
+    except LessonsError as error:
+        if options().brains or not isinstance(error, BrainNotFound):
+            trouble = str(error)
+    stopped = stall or None
+    ended, unwritten = run_recorded(brains, command, stall=stopped, session=session, stage=stage)
+    if ended.message:
+        say(ended.message)
+    if trouble or unwritten:
+        say(f"this run was not recorded: {trouble or unwritten}")
+    elif brains is not None and ended.code == 0:
+        try:
+            for draft in draft_after(brains, command, session):
+                ready = f"draft {draft.id} is ready for `lessons review`"
+                say(f"what failed before passes now; {ready}")
+        except LessonsError as error:
+            say(f"no draft was saved: {error}")
+    raise typer.Exit(ended.code)

@@ -1,0 +1,199 @@
+"""`lessons serve`: serve brains over HTTP."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.util import find_spec
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lessons_kb.brain.discovery import discover
+from lessons_kb.cli.options import Port
+from lessons_kb.cli.output import options, pick, print_answer, print_json, print_table, say
+from lessons_kb.collection.branch_review import BRANCH, find_review_obstacle
+from lessons_kb.errors import BrainNotFound, InputError
+from lessons_kb.process.git import check_name
+from lessons_kb.process.installation import install_command
+from lessons_kb.store.server_tokens import NAME, add_token, read_tokens, remove_token
+
+
+def serve(
+    words: Annotated[
+        list[str] | None,
+        Argument(
+            metavar="[BRAIN…|token add NAME|token list|token remove NAME]",
+            help="Folders to serve, each under its own name or NAME=FOLDER; default: the nearest "
+            "brain. Or what to do with tokens.",
+        ),
+    ] = None,
+    may: Annotated[
+        str,
+        Option("--may", metavar="SCOPES", help="Of a new token: read, propose, review, metrics."),
+    ] = "read",
+    name: Annotated[
+        str,
+        Option(
+            "--name",
+            metavar="NAME",
+            help="Of a new token that may review: who signs what is accepted.",
+        ),
+    ] = "",
+    email: Annotated[
+        str, Option("--email", metavar="EMAIL", help="The reviewer's address, for the same.")
+    ] = "",
+    host: Annotated[
+        str,
+        Option(
+            "--host",
+            metavar="HOST",
+            help="Address to listen on; other than loopback needs tokens and TLS.",
+        ),
+    ] = "127.0.0.1",
+    port: Port = 8766,
+    tls_cert: Annotated[
+        str, Option("--tls-cert", metavar="FILE", help="Certificate chain (PEM).")
+    ] = "",
+    tls_key: Annotated[
+        str, Option("--tls-key", metavar="FILE", help="Its private key (PEM).")
+    ] = "",
+    behind_proxy: Annotated[
+        bool, Option("--behind-proxy", help="A proxy in front of this server speaks TLS.")
+    ] = False,
+    branch: Annotated[
+        str,
+        Option(
+            "--branch",
+            metavar="BRANCH",
+            help="Branch of a brain's repository for what is accepted; default: lessons-review.",
+        ),
+    ] = "",
+    rate: Annotated[
+        float,
+        Option(
+            "--rate", metavar="RATE", min=0.1, help="Requests a second that one token may send."
+        ),
+    ] = 100.0,
+    workers: Annotated[
+        int,
+        Option(
+            "--workers",
+            metavar="WORKERS",
+            min=1,
+            max=64,
+            help="Processes that answer; one more keeps the index.",
+        ),
+    ] = 1,
+    max_body: Annotated[
+        int,
+        Option(
+            "--max-body",
+            metavar="MAX_BODY",
+            min=1_000,
+            max=32_000_000,
+            help="Bytes that a request may have.",
+        ),
+    ] = 4_000_000,
+) -> None:
+    """Serve brains over HTTP: to agents, and to people as pages.
+
+    A token opens the brains that --brain names, as they are served, and is shown once. Without any
+    token, every program and user of this machine can ask. See docs/server.md.
+
+    Example: lessons serve shop=~/src/shop
+    """
+    words = words or []
+    if words[:1] == ["token"]:
+        _manage_tokens(words[1:], may, person=name, email=email)
+        return
+    if find_spec("mcp") is None or find_spec("prometheus_client") is None:
+        raise InputError(f"the server needs more packages: `{install_command('server')}`")
+    from lessons_kb.service.web.application import Address
+    from lessons_kb.service.web.application import serve as serve_brains
+
+    if branch:
+        check_name(branch)
+    chosen = [*options().brains, *words]
+    roots = _name_roots(chosen or [next(iter(discover(os.getcwd()).trusted))])
+    address = Address(
+        host=host, port=port, tls_cert=tls_cert, tls_key=tls_key, behind_proxy=behind_proxy
+    )
+    scheme = "https" if tls_cert else "http"
+    names = ", ".join(f"{scheme}://{host}:{port}/v1/brains/{name}" for name in roots)
+    told = f"serving {names} and pages at {scheme}://{host}:{port}/, press Ctrl-C to stop"
+    if not read_tokens():
+        told += "; there are no tokens: any user of this machine can ask"
+
+    def announce() -> None:
+        say(told)
+        if read_tokens():
+            _say_what_reviewers_cannot_do(roots, branch or BRANCH)
+
+    serve_brains(
+        roots,
+        address,
+        rate=rate,
+        workers=workers,
+        max_body=max_body,
+        branch=branch or BRANCH,
+        ready=announce,
+    )
+
+
+def _say_what_reviewers_cannot_do(roots: Mapping[str, str], branch: str) -> None:
+    for name, root in roots.items():
+        obstacle = find_review_obstacle(root, branch)
+        if obstacle:
+            say(
+                f"{name}: a token with `review` can discard drafts, but not accept or merge "
+                f"them: {obstacle}"
+            )
+
+
+def _name_roots(words: Iterable[str]) -> dict[str, str]:
+    """Return name → folder of what is to be served."""
+    roots: dict[str, str] = {}
+    for word in words:
+        name, equals, folder = word.partition("=")
+        if not (equals and NAME.fullmatch(name)):
+            name, folder = "", word
+        root = os.path.realpath(os.path.expanduser(folder))
+        if not os.path.isdir(root):
+            raise BrainNotFound(f"{folder} is not a folder; give that of a brain")
+        name = name or os.path.basename(root)
+        if not NAME.fullmatch(name):
+            raise InputError(f"{folder} has no plain name; give it one: NAME={folder}")
+        if name in roots:
+            raise InputError(f"two brains are called {name}; give one another name: NAME={folder}")
+        roots[name] = root
+    return roots
+
+
+def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -> None:
+    match words or ["list"]:
+        case ["add", name]:
+            brains = options().brains
+            scopes = [one.strip() for one in may.split(",")]
+            secret = add_token(name, brains=brains, may=scopes, person=person, email=email)
+            say("the token is shown this once; keep it where only its user can read it")
+            for served_as in brains:
+                say(f"it opens what is served as {served_as}: `lessons serve {served_as}=FOLDER`")
+            print_answer({"name": name, "token": secret}, secret)
+        case ["remove", name]:
+            remove_token(name)
+            say(f"{name} is refused from now on")
+        case ["list"]:
+            tokens = read_tokens()
+            if options().json:
+                fields = ("name", "brains", "may", "person", "email")
+                print_json([pick(one, *fields) for one in tokens])
+            elif tokens:
+                rows = [(t.name, ", ".join(t.brains), ", ".join(t.may), t.person) for t in tokens]
+                print_table(["NAME", "BRAINS", "MAY", "PERSON"], rows)
+            else:
+                say("there are no tokens; `lessons serve token add NAME --brain BRAIN` makes one")
+        case _:
+            raise InputError(
+                "write `token add NAME --brain BRAIN`, `token list` or `token remove NAME`"
+            )

@@ -1,0 +1,31 @@
+"""`lessons show`: a card or a note as it stands in its file."""
+
+from __future__ import annotations
+
+import os
+
+from lessons_kb.brain.current_session import session_of
+from lessons_kb.cli.options import CardId, open_brain
+from lessons_kb.cli.output import options, print_json
+from lessons_kb.collection.lookup import CardLookup
+from lessons_kb.model import as_data
+from lessons_kb.session.opened_cards import open_for
+from lessons_kb.store.files import open_regular
+from lessons_kb.text.sanitize import clean
+
+
+def show(card_id: CardId) -> None:
+    """Print a card or a note. A card then counts as given in an agent's session.
+
+    Example: lessons show telegram-allowlist
+    """
+    brains = open_brain()
+    brain, card = CardLookup(brains).find(card_id)
+    path = os.path.join(brain.root, *card.id.split("/"))
+    session = session_of()[0]
+    open_for(session, brains, (brain, card), asked_by=session)
+    if options().json:
+        print_json({**as_data(card), "file": path, "body": brain.read_body(card.id)})
+        return
+    with open_regular(path) as file:
+        print(clean(file.read().decode("utf-8", "replace")).rstrip("\n"))

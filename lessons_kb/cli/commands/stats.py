@@ -1,0 +1,272 @@
+"""`lessons stats`: what was injected, what came back, and what helps."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from typer import Argument
+
+from lessons_kb.cli.marks import count_marks
+from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain
+from lessons_kb.cli.output import (
+    options,
+    print_beside,
+    print_bold,
+    print_json,
+    print_table,
+    print_wrapped,
+    say,
+)
+from lessons_kb.ledger.lesson_effect import (
+    ADDRESSED,
+    INJECTED,
+    UNADDRESSED,
+    VERDICTS,
+    Effect,
+    Overview,
+    Rate,
+    count_verdicts,
+    never_used,
+    noisy,
+    tell_added,
+    tell_difference,
+    tell_outcomes,
+    tell_pooled,
+    top,
+)
+from lessons_kb.model import KNOWN_OUTCOMES, WITHHELD, as_data
+from lessons_kb.outcome.stats import Stats
+from lessons_kb.store.error_log import LATE_DAYS
+from lessons_kb.text.sanitize import clean_line, counted
+
+History = tuple[tuple[str, str, int], ...]
+
+
+ROWS = 10
+"""Rows of each table unless all are asked for as JSON."""
+
+
+_DAYS = 20
+
+
+_SPARKS = "▁▂▃▄▅▆▇█"
+
+
+_URGENT = ("archive", "promote", "edit")
+
+
+_NEVER = VERDICTS[-1]
+
+
+_COLUMNS = (
+    "addressed: items of the checklist that answers addressed, of those checked; without, with: "
+    "sessions in which the mistake was left, of those without and with the lesson; blank or not "
+    "shown: no such session yet (`[effect] withhold` makes those without)"
+)
+
+
+_HISTORY = {
+    INJECTED: "injected",
+    ADDRESSED: "addressed",
+    UNADDRESSED: "missed",
+    **{outcome: outcome for outcome in KNOWN_OUTCOMES},
+    "bumped": "bumped",
+    "helpful": "helpful",
+    "harmful": "harmful",
+}
+"""What is counted by day → its column."""
+
+
+def stats(
+    card: Annotated[
+        str | None, Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
+    ] = None,
+    stage: OnlyStage = None,
+    project: OnlyProject = None,
+) -> None:
+    """Show what was injected, what came back, and what helps.
+
+    With `[effect] withhold = 0.1` in your own settings each lesson is withheld from a tenth of
+    your sessions, to compare with; see docs/effect.md.
+
+    Example: lessons stats telegram-allowlist
+    """
+    noun = Stats(open_brain())
+    if card is not None:
+        effect, history = noun.effect(card), noun.history(card)
+        if options().json:
+            rows = [{"day": day, "what": what, "times": n} for day, what, n in history]
+            print_json({**as_data(effect), "history": rows})
+        else:
+            _print_effect(effect, history)
+        return
+    overview = noun.overview(stage=stage, project=project)
+    if options().json:
+        print_json({**as_data(overview), "verdicts": dict(count_verdicts(overview.effects))})
+    elif overview.cards:
+        _print_overview(overview)
+    elif stage is not None or project is not None:
+        say("no cards match; remove a filter")
+    else:
+        say('no cards yet; `lessons add "what went wrong"` writes the first')
+
+
+def _print_overview(overview: Overview) -> None:
+    kinds = ", ".join(counted(n, kind) for kind, n in overview.by_kind)
+    rows = {
+        "cards": f"{kinds}; {counted(overview.notes, 'note')}",
+        "mistakes": f"seen {overview.occurrences:,}×",
+    }
+    if overview.drafts:
+        rows["drafts"] = f"{overview.drafts} to review with `lessons review`"
+    if overview.injections:
+        weeks = _spark([p.injections for p in overview.periods])
+        back = _spark([p.recurrences for p in overview.periods])
+        rows["injected"] = f"{_injected(overview)}, {counted(overview.tokens, 'token')}{weeks}"
+        rows["addressed"] = _items(overview)
+        rows["left"] = f"{overview.recurrences:,}×{back}"
+    if overview.late:
+        rows["late"] = f"{counted(overview.late, 'event')} in the last {LATE_DAYS} days"
+    if overview.late:
+        rows["late"] = f"{counted(overview.late, 'event')} in the last {LATE_DAYS} days"
+    if told := tell_pooled(overview.pooled):
+        rows["difference"] = told
+    if added := tell_added(overview.effects):
+        rows["in git"] = added.replace("the card,", "their cards,")
+    verdicts = [f"{name} {n}" for name, n in count_verdicts(overview.effects).items() if n]
+    never = [effect for effect in overview.effects if effect.verdict == _NEVER]
+    if ignored := sum(effect.card.status != "active" for effect in never):
+        verdicts[-1] += f" ({ignored} of them ignored)"
+    archived = overview.cards - len(overview.effects)
+    counts = (", ".join(verdicts), f"archived {archived}" if archived else "")
+    rows["verdicts"] = "; ".join(filter(None, counts))
+    _print_facts(rows)
+    _print_groups(overview)
+    if not overview.injections:
+        say("no injections yet; `lessons setup` connects your agents")
+        return
+    if found := top(overview, ROWS):
+        _print_title("Most injected")
+        columns = ("id", "injected", "addressed", "without", "with", "verdict")
+        table = []
+        for one in found:
+            rates = ((rate.times, rate.of) for rate in (one.untold, one.told))
+            pairs = ((one.addressed, one.checked), *rates)
+            parts = [f"{part}/{whole}" if whole else "" for part, whole in pairs]
+            table.append((one.name, str(one.injections), *parts, one.verdict))
+        print_table(columns, table, right=" ".join(columns[1:5]))
+        print_wrapped(_COLUMNS)
+    if proposed := [effect for effect in overview.effects if effect.proposal]:
+        _print_title(f"Proposals ({len(proposed)}); nothing changes until you decide")
+        proposed.sort(key=lambda effect: _URGENT.index(effect.proposal))
+        for effect in proposed[:ROWS]:
+            print(f"  {effect.proposal:<7}  {clean_line(effect.name)}")
+            print_beside(" " * 11, effect.reason)
+        _print_rest(proposed)
+    never = [effect for effect in never_used(overview) if effect.verdict == _NEVER]
+    lists = {"Noisy: harmful, or rarely addressed": noisy(overview)}
+    for title, effects in {**lists, "Active but never injected": never}.items():
+        if effects:
+            _print_title(f"{title} ({len(effects)})")
+            for effect in effects[:ROWS]:
+                print(f"  {clean_line(effect.name)}")
+            _print_rest(effects)
+
+
+def _print_effect(effect: Effect, history: History) -> None:
+    print(clean_line(effect.name))
+    print_wrapped(clean_line(effect.card.title))
+    rows = {"verdict": f"{effect.verdict}: {effect.reason}", "proposal": effect.proposal}
+    if effect.injections:
+        first, last = effect.first_injected, effect.last_injected
+        span = f"{first}" if first == last else f"{first} to {last}"
+        rows = {
+            **rows,
+            "injected": f"{_injected(effect)}, {span}, {counted(effect.tokens, 'token')}",
+            "addressed": _items(effect),
+            "outcomes": tell_outcomes(effect),
+            "with it": _rate(effect.told),
+            WITHHELD: _rate(effect.untold),
+            "difference": tell_difference(effect),
+        }
+    if added := tell_added([effect]):
+        months = ", ".join(f"{month}: {before + since}" for month, before, since in effect.added)
+        rows["in git"] = f"{added} ({months})"
+    rows["marks"] = count_marks(effect)
+    _print_facts({name: text for name, text in rows.items() if text})
+    if not history:
+        say("no usage recorded yet")
+        return
+    if not sys.stdout.isatty():
+        print()
+    days = sorted({day for day, _what, _times in history})
+    times_of = {(day, what): str(times) for day, what, times in history}
+    seen = {what for _day, what, _times in history}
+    columns = {what: column for what, column in _HISTORY.items() if what in seen}
+    print_table(
+        ("day", *columns.values()),
+        [(day, *(times_of.get((day, what), "") for what in columns)) for day in days[-_DAYS:]],
+        right=" ".join(columns.values()),
+    )
+    if len(days) > _DAYS:
+        say(f"{counted(len(days) - _DAYS, 'day')} earlier; use --json")
+
+
+def _print_groups(overview: Overview) -> None:
+    rows = []
+    for by in ("stage", "project", "severity", "source", "status"):
+        found: Sequence[tuple[str, int]] = getattr(overview, f"by_{by}")
+        rows += [(by, name, str(n)) for name, n in found[:ROWS]]
+        if rest := found[ROWS:]:
+            rows.append((by, counted(len(rest), "other"), str(sum(n for _name, n in rest))))
+    if not sys.stdout.isatty():
+        print()
+    print_table(("by", "name", "cards"), rows, right="cards")
+
+
+def _print_rest(effects: Sequence[Effect]) -> None:
+    if len(effects) > ROWS:
+        print(f"  … {len(effects) - ROWS} more; use --json")
+
+
+def _print_facts(rows: Mapping[str, str]) -> None:
+    width = max(map(len, rows))
+    for name, text in rows.items():
+        print_beside(f"{name:<{width}}  ", text)
+
+
+def _print_title(text: str) -> None:
+    print()
+    print_bold(text)
+
+
+def _injected(seen: Effect | Overview) -> str:
+    """Return how often something was injected, and where: a call by hand is of no session."""
+    where = f" in {counted(seen.sessions, 'session')}" if seen.sessions else ", outside any session"
+    return f"{seen.injections:,}×{where}"
+
+
+def _rate(rate: Rate) -> str:
+    """Return in how many sessions a mistake was left, and the interval of its rate."""
+    if not rate.of:
+        return "no sessions"
+    seen = f"the mistake left in {rate.times} of {counted(rate.of, 'session')}"
+    return f"{seen} ({rate.times / rate.of:.0%}), from {rate.low:.0%} to {rate.high:.0%}"
+
+
+def _items(seen: Effect | Overview) -> str:
+    if not seen.checked:
+        return "no answers checked yet"
+    items = counted(seen.checked, "item")
+    return f"{seen.addressed:,} of {items} ({seen.addressed / seen.checked:.0%})"
+
+
+def _spark(values: Sequence[int]) -> str:
+    """Return a spark line with a space before it; "" when the output is read by a program."""
+    most = max(values, default=0)
+    if not most or not sys.stdout.isatty():
+        return ""
+    steps = len(_SPARKS) - 1
+    return "  " + "".join(_SPARKS[(value * steps + most - 1) // most] for value in values)

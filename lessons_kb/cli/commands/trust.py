@@ -1,0 +1,30 @@
+"""`lessons trust`: allow the cards of a brain to reach agents."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lessons_kb.brain.make_brain import trust_brain
+from lessons_kb.cli.output import print_answer
+from lessons_kb.cli.path_trust import say_goes_by_path
+from lessons_kb.text.sanitize import visible
+
+
+def trust(
+    folder: Annotated[str, Argument(metavar="DIR", help="Folder of the brain.")] = ".",
+    revoke: Annotated[bool, Option("--revoke", help="Revoke trust.")] = False,
+) -> None:
+    """Allow the cards of a brain to reach your agents.
+
+    A brain in a cloned repository is silent until you trust it. Read its cards first: they are
+    put in front of your agents.
+
+    Example: lessons trust docs/brain
+    """
+    root = trust_brain(folder, revoke=revoke)
+    line = f"{visible(root)} is {'no longer' if revoke else 'now'} trusted"
+    print_answer({"brain": root, "trusted": not revoke}, line)
+    if not revoke:
+        say_goes_by_path(root)

@@ -1,0 +1,47 @@
+"""`lessons uninstall`: remove what `install` added."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lessons_kb.agents.install.settings_files import SCOPES
+from lessons_kb.cli.connect_agents import set_up
+from lessons_kb.cli.declare import choose
+from lessons_kb.cli.server_settings import forget_server
+
+
+def uninstall(
+    agent: Annotated[
+        str | None,
+        Argument(
+            metavar="AGENT",
+            help="claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli, "
+            "vscode, grok-cli, crush, antigravity; or git.",
+        ),
+    ] = None,
+    scope: Annotated[
+        str,
+        choose("--scope", SCOPES, metavar="SCOPE", help="user: all projects; project: this one."),
+    ] = "user",
+    shared: Annotated[
+        bool, Option("--shared", help="Use the committed settings file of the project.")
+    ] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
+    server: Annotated[
+        bool, Option("--server", help="Forget the shared brain, and its token.")
+    ] = False,
+    all_: Annotated[
+        bool, Option("--all", help="Every agent that is found on this machine.")
+    ] = False,
+) -> None:
+    """Remove hooks and the MCP server from a coding agent.
+
+    Example: lessons uninstall claude-code
+    """
+    if server:
+        forget_server(dry_run=dry_run)
+        if agent is None and not all_:
+            return
+    set_up(agent, dry_run, all_=all_, undo=True, scope=scope, shared=shared)

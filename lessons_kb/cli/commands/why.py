@@ -1,0 +1,166 @@
+"""`lessons why`: why a lesson came or did not."""
+
+from __future__ import annotations
+
+import datetime as dt
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
+
+from typer import Argument, Option
+
+from lessons_kb import render
+from lessons_kb.brain.brains import Brains
+from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
+from lessons_kb.collection.prompt_text import tell_prompt
+from lessons_kb.errors import InputError
+from lessons_kb.model import SERVED, as_data
+from lessons_kb.on_demand import EDIT_CARDS, load
+from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_nearest, find_why
+from lessons_kb.preflight.block import OFFERED, footer
+from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word, shorten
+
+_MAX_OFFERED, _MAX_PROMPT = 200, 300
+"""Characters of a prompt in a question, and in an explanation."""
+
+
+def _offer(brains: Brains, near: Verdict, prompt: str) -> None:
+    """Ask whether a prompt is to become a symptom; without a terminal, say how it would."""
+    told = tell_prompt(prompt)
+    shown = shorten(clean_line(told), _MAX_OFFERED)
+    say(f"held back near {clean_line(near.id)} ({near.confidence:.2f}): \u201c{shown}\u201d")
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        say(f"`lessons why --add-symptom {near.id} {shell_word(told)}` adds it as a symptom")
+    elif confirm("Add this prompt as a symptom of the card?"):
+        _teach(brains, near.id, prompt)
+
+
+def _teach(brains: Brains, name: str, prompt: str) -> None:
+    """Write a prompt into a card's symptoms, and say so."""
+    card = load(EDIT_CARDS).CardEdits(brains).teach(name, "symptoms", prompt)
+    say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(tell_prompt(prompt))}\u201d")
+
+
+def why(
+    prompt: Annotated[
+        list[str] | None,
+        Argument(metavar="PROMPT...", help="Prompt to explain; nothing is recorded."),
+    ] = None,
+    session: Annotated[
+        str | None,
+        Option("--session", metavar="SESSION", help="Session to explain; default: the latest."),
+    ] = None,
+    path: Annotated[
+        list[str] | None,
+        Option("--path", metavar="FILE", help="With PROMPT: file being worked on; repeatable."),
+    ] = None,
+    stage: Annotated[
+        str | None, Option("--stage", metavar="STAGE", help="With PROMPT: workflow stage.")
+    ] = None,
+    add_symptom: Annotated[
+        str | None,
+        Option("--add-symptom", metavar="ID", help="Add the prompt to the symptoms of this card."),
+    ] = None,
+) -> None:
+    """Explain what was injected last, and why the rest was not.
+
+    On a terminal it offers to teach the prompt to a card that was nearly injected.
+
+    Example: lessons why "Add a Telegram command that runs a shell script"
+    """
+    text = " ".join(prompt or ())
+    if prompt and not text.strip():
+        raise InputError("the prompt is empty; leave it out to explain the last one")
+    brains = open_brain()
+    told: Why | None
+    if prompt:
+        told = explain_prompt(brains, text, session=session, paths=tuple(path or ()), stage=stage)
+    else:
+        told = find_why(brains, session)
+    if add_symptom is not None:
+        if told is None or not told.prompt:
+            raise InputError("no prompt to add; name it, as in `lessons why PROMPT`")
+        _teach(brains, add_symptom, told.prompt)
+        return
+    if options().json:
+        print_json(as_data(told) if told else None)
+        return
+    if told is None:
+        where = f"for session {session!r}" if session else "yet"
+        print_wrapped(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
+        return
+    for line in _explain(told, brains.members[0].settings.language):
+        print_wrapped(line)
+    if told.source == UNNOTED:
+        say("this session recorded no reasons")
+    if near := find_nearest(told):
+        _offer(brains, near, told.prompt)
+
+
+def _ago(at: float) -> str:
+    """Return a time, and how long ago it was."""
+    return f"{dt.datetime.fromtimestamp(at):%Y-%m-%d %H:%M}, {ago(time.time() - at)}"
+
+
+def _explain(why: Why, language: str) -> Iterator[str]:
+    """Yield the lines that say what a prompt brought and what was held back by which setting."""
+    words = render.words_by_term(why.prompt)
+    given = [one for one in why.verdicts if one.given]
+    if why.at:
+        agent = f" ({clean_line(why.agent)})" if why.agent else ""
+        session = clean_line(why.session)
+        where = f"Session {session}{agent}" if session else "Outside any session"
+        yield f"{where}, {_ago(why.at)}"
+    if why.prompt:
+        yield f"Prompt: {shorten(clean_line(why.prompt), _MAX_PROMPT)}"
+    if given:
+        yield footer([one.id for one in given], language)
+    yield ""
+    offered = [one for one in why.verdicts if one.offered]
+    cost = f" ({counted(why.tokens, 'token')}{', offers included' if offered else ''})"
+    yield f"Injected{cost if given and why.tokens else ''}:"
+    yield from _list_verdicts(given, "✓", words)
+    if offered:
+        yield "Offered by title:"
+        yield from _list_verdicts(offered, "?", words)
+    yield "Suppressed:"
+    suppressed = [one for one in why.verdicts if not (one.given or one.offered)]
+    yield from _list_verdicts(suppressed, "✗", words)
+    for title, verdicts in (
+        ("Injected later:", why.later),
+        ("Already in the context:", why.earlier),
+    ):
+        if verdicts:
+            yield title
+            yield from _list_verdicts(verdicts, "✓", words)
+    if why.named:
+        yield "Named by title before a change:"
+        yield from _list_verdicts(why.named, "?", words)
+    if why.withheld:
+        yield "Withheld from this session, to compare with [effect.withhold]:"
+        yield from (f"  ✗ {clean_line(card)}" for card in why.withheld)
+
+
+def _list_verdicts(
+    verdicts: Sequence[Verdict], mark: str, words: Mapping[str, str]
+) -> Iterator[str]:
+    for one in verdicts:
+        facts = [clean_line(one.id)]
+        if one.confidence is not None:
+            facts.append(f"confidence {one.confidence:.2f}")
+        if one.changed:
+            facts.append("changed since")
+        if one.given:
+            missing = "a server's card" if SERVED in one.id else "a card that no longer exists"
+            yield f"  {mark} {clean_line(one.title) or missing}"
+            yield f"    {', '.join(facts)}"
+        else:
+            yield f"  {mark} {', '.join(facts)}"
+        reason = render.in_words(clean_line(one.reason), words)
+        reason = reason.removeprefix("suppressed: ").removeprefix(OFFERED)
+        if reason:
+            yield f"    {reason}{f' [{one.rule}]' if one.rule else ''}"
+    if not verdicts:
+        yield "  nothing"

@@ -1,0 +1,12 @@
+"""The remark on brains whose trust is tied to their path."""
+
+from __future__ import annotations
+
+from lessons_kb.cli.output import say
+from lessons_kb.store.trust import goes_by_path
+
+
+def say_goes_by_path(root: str) -> None:
+    """Say so where the trust in a brain goes by its path."""
+    if goes_by_path(root):
+        say(f"{root} is read-only: trust is tied to its path and applies to any folder there")

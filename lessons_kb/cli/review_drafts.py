@@ -1,0 +1,111 @@
+"""What `lessons review` does with drafts: list, print, accept, merge, discard, complete."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lessons_kb.brain.brains import Brains
+from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, write_drafts
+from lessons_kb.cli.output import (
+    is_interactive,
+    options,
+    pick,
+    print_answer,
+    print_json,
+    print_table,
+    say,
+)
+from lessons_kb.cli.show_rows import show_rows
+from lessons_kb.collection.drafts import Draft, Drafts
+from lessons_kb.mining.draft_text import UNNAMED, format_patterns
+from lessons_kb.model import as_data
+from lessons_kb.text.sanitize import clean_line, visible
+from lessons_kb.tui.rows import DRAFTS
+
+
+def complete_drafts(brains: Brains, *, command: str, show_prompt: bool, yes: bool) -> None:
+    """Have an agent complete the drafts that lack something, or print what it would be sent."""
+    drafts = Drafts(brains)
+    drafts.collect()
+    open_ones = [one for one in drafts.all() if one.missing and not one.trouble]
+    if show_prompt:
+        print_prompts(build_prompts(brains, open_ones))
+    else:
+        write_drafts(brains, open_ones, command, yes=yes)
+
+
+def show_draft(brains: Brains, name: str) -> None:
+    """Print a draft."""
+    _print_draft(brains, Drafts(brains).get(name))
+
+
+def accept_draft(brains: Brains, name: str, *, on_duplicate: str) -> None:
+    """Turn a complete draft into a card."""
+    card = Drafts(brains).accept(name, on_duplicate=on_duplicate)
+    print_answer({"done": "accepted", "card": as_data(card)}, clean_line(card.id))
+
+
+def merge_draft(brains: Brains, name: str, card_name: str) -> None:
+    """Count a draft as an occurrence of a card."""
+    card = Drafts(brains).merge(name, card_name)
+    line = f"{clean_line(card.id)} seen {card.occurrences}×"
+    print_answer({"done": "merged", "card": as_data(card)}, line)
+
+
+def discard_draft(brains: Brains, name: str) -> None:
+    """Remove a draft."""
+    draft = Drafts(brains).discard(name)
+    print_answer({"done": "discarded", "draft": draft.id}, f"{draft.id} discarded")
+
+
+def list_drafts(brains: Brains, *, ask: bool) -> None:
+    """Open the screen of drafts where somebody can be asked, else print the list."""
+    drafts = Drafts(brains)
+    drafts.collect()
+    if ask and is_interactive() and not options().json and drafts.count():
+        show_rows(brains, DRAFTS)
+    else:
+        _print_list(brains, drafts.all())
+
+
+def _draft_data(brains: Brains, draft: Draft) -> dict[str, Any]:
+    found = Drafts(brains).find_near_duplicates(draft)
+    return {
+        **as_data(draft),
+        "missing": list(draft.missing),
+        "near_duplicates": [{"id": one.card.id, **pick(one, "level", "score")} for one in found],
+        "agreed": as_data(Drafts(brains).find_agreed(draft)),
+    }
+
+
+def _print_list(brains: Brains, drafts: Sequence[Draft]) -> None:
+    if options().json:
+        print_json([_draft_data(brains, draft) for draft in drafts])
+    elif not drafts:
+        say("no drafts to review")
+    else:
+        rows = []
+        for draft in drafts:
+            # Where nobody has written a title yet, what happened stands behind the mark.
+            title = draft.title.removeprefix(UNNAMED).strip() or draft.title
+            rows.append((draft.id, draft.kind, str(draft.seen), str(len(draft.missing)), title))
+        print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
+
+
+def _print_draft(brains: Brains, draft: Draft) -> None:
+    if options().json:
+        print_json(_draft_data(brains, draft))
+        return
+    print(visible(draft.text).rstrip("\n"))  # with the template's comments: they say what to write
+    for line in draft.missing:
+        say(f"missing: {line}")
+    for one in Drafts(brains).find_near_duplicates(draft):
+        say(clean_line(one.reason))
+    if draft.card:
+        say(f"the same mistake is already the card {clean_line(draft.card)}")
+    if agreed := Drafts(brains).find_agreed(draft):
+        where = f"the header of {clean_line(draft.card)}" if draft.card else "the draft's header"
+        say(f"two fixes agree on how it looks; if that is right, add to {where}:")
+        for line in format_patterns(agreed).split("\n"):
+            say(line)

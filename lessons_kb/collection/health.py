@@ -1,0 +1,19 @@
+"""One line of what the doctor found, and how to fix it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MARKS = {"ok": "✓", "off": "–", "warning": "⚠", "error": "✗", "fixed": "✓"}
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """One line of the doctor's report."""
+
+    level: str
+    """``ok`` for what was seen to work, ``off`` for what is off or was not seen yet, ``warning``,
+    ``error``, or ``fixed`` for what was put right."""
+    what: str
+    detail: str
+    fix: str = ""

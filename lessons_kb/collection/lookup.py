@@ -1,0 +1,199 @@
+"""Find cards by name: by id, alias, slug, prefix or the path of a link."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains
+from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
+from lessons_kb.model import NOTE, SERVED, Card
+from lessons_kb.store import files as disk
+from lessons_kb.store import trash
+from lessons_kb.store.user_settings import ServerSettings, read_user_settings
+from lessons_kb.text.sanitize import shell_word
+
+_SHORTEST = 12
+"""Characters of a shortened id that still read as a name."""
+MAX_SHOWN = 5
+"""Candidates named in a message."""
+
+
+def names(
+    card: Card, *, stage: str | None = None, topic: str | None = None, project: str | None = None
+) -> bool:
+    """Return whether a card names this stage, topic and project; None chooses every card."""
+    chosen = ((stage, card.stages), (topic, card.topics), (project, (card.project or "",)))
+    return all(
+        name is None or name.casefold() in map(str.casefold, known) for name, known in chosen
+    )
+
+
+class CardLookup:
+    """The cards of all brains that apply: listed, and found by their names."""
+
+    def __init__(self, brains: Brains) -> None:
+        self._brains = brains
+
+    def all(self, *, notes: bool = False, aliased: bool = False) -> list[Card]:
+        """Return every card, whatever its status, by brain and path.
+
+        A file that a brain inside another holds for both is the nearer one's. ``aliased`` puts
+        its brain's alias before an id that two brains hold; ``find`` understands both.
+        """
+        self._brains.refresh()
+        found: dict[str, tuple[Brain, Card]] = {}
+        for brain in self._brains.members:
+            for card in brain.read(lambda one: one.catalogue.all_cards()):
+                if notes or card.kind != NOTE:
+                    found.setdefault(f"{brain.root}/{card.id}", (brain, card))
+        if not aliased or len(self._brains.members) == 1:
+            return [card for _brain, card in found.values()]
+        count = Counter(card.id for _brain, card in found.values())
+        return [
+            card if count[card.id] == 1 else replace(card, id=f"{brain.alias}:{card.id}")
+            for brain, card in found.values()
+        ]
+
+    def check_free(self, path: str) -> None:
+        """Raise InputError for the path, on disk, of a card, even of one that cannot be read."""
+        full = os.path.realpath(path)
+        if not full.endswith((".md", ".markdown")) or not os.path.isfile(full):
+            return
+        notes = {card.id for card in self.all(notes=True) if card.kind == NOTE}
+        for brain in self._brains.members:
+            inside = os.path.relpath(full, brain.root).replace(os.sep, "/")
+            if inside.partition("/")[0] != ".." and inside not in notes:
+                raise InputError(f"{inside} is a card; choose another file")
+
+    def find(self, name: str, *, notes: bool = True) -> tuple[Brain, Card]:
+        """Return the card that ``name`` means and its brain; without ``notes`` no note counts.
+
+        ``name`` is an id, an id with its brain's alias (``alias:id``), the path of a link to the
+        card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins.
+        Raises CardNotFound naming the nearest, AmbiguousCard naming the candidates.
+        """
+        self._brains.refresh()
+        everything: list[str] = []
+        note = ""
+        if "\0" in name or name.encode("utf-8", "ignore").decode() != name:
+            raise CardNotFound(_not_found(name, everything))
+        for brain in self._brains.members:
+            wanted = remove_alias(name, brain)
+            # The usual case, for which twelve thousand cards need not be read. Then what a link
+            # leads to: what was scanned, and nothing else.
+            target = disk.relative(brain.root, os.path.realpath(os.path.join(brain.root, wanted)))
+            for path in (wanted, target):
+                exact = brain.read(partial(_card_at, path=path))
+                if exact is not None and (notes or exact.kind != NOTE):
+                    return brain, exact
+            cards = {card.id: card for card in brain.read(lambda one: one.catalogue.all_cards())}
+            files = brain.read(lambda one: one.catalogue.numbers())
+            everything += cards
+            wanted = wanted.replace("\\", "/").removeprefix("./")
+            lessons = [path for path in files if path not in cards or cards[path].kind != NOTE]
+            fitting = find_fitting(wanted, files if notes else lessons)
+            if len(fitting) == 1:
+                if fitting[0] in cards:
+                    return brain, cards[fitting[0]]
+                where = f"{fitting[0]} is not a readable card"
+                raise CardNotFound(f"{where}; run `lessons lint` for a fix")
+            if fitting:
+                shown = ", ".join(fitting[:MAX_SHOWN]) + (" …" if len(fitting) > MAX_SHOWN else "")
+                kinds = {"cards" if one in lessons else "notes" for one in fitting}
+                what = " or ".join(sorted(kinds))
+                raise AmbiguousCard(
+                    f"{name!r} matches {len(fitting)} {what}: {shown}; write more of the name"
+                )
+            note = note or next(iter(find_fitting(wanted, files)), "")
+        if note:
+            raise CardNotFound(f"{disk.shown(note)} is a note; this changes cards, edit the file")
+        # Exactly: who reads over a server is not to learn by prefixes what was deleted.
+        if gone := self.find_in_trash(name, exact=True)[1]:
+            back = f"`lessons restore {shell_word(gone[0])}` brings it back"
+            raise CardNotFound(f"{disk.shown(gone[0])} is in the trash; {back}")
+        raise CardNotFound(_not_found(name, everything))
+
+    def shorten_ids(self, cards: Sequence[Card]) -> dict[str, str]:
+        """Return the id of each card → the least of its slug, in whole words, that ``find`` needs.
+
+        Where no part of the slug will do, it is the id.
+        """
+        ids = sorted(card.id for card in self.all(notes=True))
+        slugs = sorted(map(_slug, ids))
+
+        def shorten(card_id: str) -> str:
+            own = _slug(card_id)
+            ends = [at for at, sign in enumerate(own) if sign == "-" and at >= _SHORTEST]
+            for end in (*ends, len(own)):
+                part = own[:end]
+                place, begun = bisect_left(slugs, part), bisect_left(ids, part)
+                alone = sum(one.startswith(part) for one in slugs[place : place + 2]) == 1
+                alone = alone or (end == len(own) and slugs.count(own) == 1)
+                if alone and not "".join(ids[begun : begun + 1]).startswith(part):
+                    return part
+            return card_id
+
+        return {card.id: shorten(card.id) for card in cards}
+
+    def get(self, name: str) -> Card:
+        """Return the card that ``name`` means; see ``find``."""
+        return self.find(name)[1]
+
+    def find_in_trash(self, name: str, *, exact: bool) -> tuple[Brain, list[str]]:
+        """Return the nearest brain with cards in the trash that ``name`` fits, and these."""
+        for brain in self._brains.members:
+            paths = {entry.path for entry in trash.entries(brain.root)}
+            if fitting := find_fitting(name, paths, exact=exact):
+                break
+        return brain, fitting
+
+
+def _card_at(brain: Brain, *, path: str) -> Card | None:
+    numbers = [number for number, _digest in brain.catalogue.numbers(path).values()]
+    return next(iter(brain.catalogue.cards(numbers).values()), None)
+
+
+def remove_alias(name: str, brain: Brain) -> str:
+    """Return a name without the alias of this brain."""
+    alias, _, rest = name.partition(":")
+    return rest if alias == brain.alias and rest else name
+
+
+def find_fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[str]:
+    """Return the ids that ``name`` fits best: as id, as slug and, unless it is to be ``exact``,
+    as prefix of id, of slug.
+    """
+    tests: tuple[Callable[[str], bool], ...] = (
+        lambda i: name in (i, os.path.splitext(i)[0]),
+        lambda i: name in (_slug(i), i.rpartition("/")[2]),
+        lambda i: i.startswith(name),
+        lambda i: _slug(i).startswith(name),
+    )
+    for test in (tests[:2] if exact else tests) if name else ():
+        if fitting := sorted(filter(test, ids)):
+            return fitting
+    return []
+
+
+def _slug(card_id: str) -> str:
+    return os.path.splitext(card_id.rpartition("/")[2])[0]
+
+
+def _not_found(name: str, ids: Sequence[str]) -> str:
+    if SERVED in name:
+        url = read_user_settings(ServerSettings).url.replace("/v1/brains/", "/brains/")
+        page = f"read it at {url}/cards/{name.partition(SERVED)[2]}"
+        unset = "none is set; `lessons install --server URL` sets one"
+        return f"{name} is a card of a server; {page if url else unset}"
+    names = {i.casefold(): i for i in reversed(ids)}
+    names |= {_slug(i).casefold(): i for i in reversed(ids)}
+    if near := difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5):
+        return f"no card named {name!r}; did you mean {names[near[0]]}?"
+    return f"no card named {name!r}; see `lessons list`"

@@ -1,0 +1,26 @@
+"""Whether there is a draft to review: one that is written, or one that events call for."""
+
+from __future__ import annotations
+
+import time
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.mining.triggers import Trigger, find_triggers
+from lessons_kb.store.draft_files import DraftFolder
+
+WINDOW_SECONDS = 7 * 86_400
+"""A mistake and what fixed it lie no further apart."""
+MAX_EVENTS = 5_000
+
+
+def find_new_triggers(brain: Brain, session: str | None, *, now: float) -> list[Trigger]:
+    """Return what the last seven days' events call for, of one session if it is named."""
+    events = brain.journal.events.find(
+        session=session, since=now - WINDOW_SECONDS, limit=MAX_EVENTS
+    )
+    return list(find_triggers(events, phrases=brain.settings.triggers.patterns))
+
+
+def has_drafts(brain: Brain) -> bool:
+    """Return whether drafts are written or called for."""
+    return bool(DraftFolder(brain.root).ids() or find_new_triggers(brain, None, now=time.time()))

@@ -1,0 +1,83 @@
+"""How this installation was made: the commands that add an extra, or bring a newer release."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import sys
+from functools import cache
+from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
+from urllib.parse import unquote, urlsplit
+
+_PACKAGE = "lessons-kb"
+
+
+@cache
+def install_command(extra: str) -> str:
+    """Return the command that adds an extra to this installation, as a shell takes it.
+
+    pipx and uv keep a tool in an environment of its own, which only they change; elsewhere the
+    installer that made the environment is called for this very interpreter. What was installed
+    from a folder, an archive or a repository is installed from there again.
+    """
+    editable, requirement = _find_requirement(extra)
+    if tool := _find_tool_installer():
+        force = " --force" if tool == "pipx" else ""
+        return f"{tool} install{force} {'--editable ' if editable else ''}{requirement}"
+    return f"{_find_installer()} {'-e ' if editable else ''}{requirement}"
+
+
+def upgrade_command() -> str:
+    """Return the command that brings a newer release here, and then hooks to it."""
+    editable, requirement = _find_requirement("")
+    if "archive-v0" in sys.prefix.split(os.sep):  # uvx ran it from its cache
+        return f"uvx --from {_PACKAGE}@latest lessons upgrade"
+    if sys.prefix.endswith(os.path.join(_PACKAGE, "libexec")):
+        command = f"brew upgrade {_PACKAGE}"
+    elif editable:
+        command = f"git -C {requirement} pull"
+    elif tool := _find_tool_installer():
+        command = f"{tool} upgrade {_PACKAGE}"
+    else:
+        command = f"{_find_installer()} --upgrade {requirement}"
+    return f"{command} && lessons upgrade"
+
+
+def _find_tool_installer() -> str:
+    """Return who keeps this tool in an environment of its own, "" for nobody."""
+    holds = os.listdir(sys.prefix)
+    marks = {"pipx_metadata.json": "pipx", "uv-receipt.toml": "uv tool"}
+    return next((tool for mark, tool in marks.items() if mark in holds), "")
+
+
+def _find_installer() -> str:
+    """Return the command that installs into this environment."""
+    python, by_uv = shlex.quote(sys.executable), False
+    made = os.path.join(sys.prefix, "pyvenv.cfg")
+    with contextlib.suppress(OSError, ValueError), open(made, encoding="utf-8") as file:
+        by_uv = any(line.partition("=")[0].strip() == "uv" for line in file)
+    if by_uv or find_spec("pip") is None:
+        return f"uv pip install --python {python}"
+    return f"{python} -m pip install"
+
+
+def _find_requirement(extra: str) -> tuple[bool, str]:
+    """Return whether this is an editable installation, and what it is from, with an extra.
+
+    That is a folder, a file or a URL; the name of the package, where it came from an index.
+    """
+    url, editable, vcs = "", False, None
+    with contextlib.suppress(PackageNotFoundError, OSError, ValueError, AttributeError):
+        origin = json.loads(distribution(_PACKAGE).read_text("direct_url.json") or "{}")
+        url = origin["url"] if isinstance(origin.get("url"), str) else ""
+        vcs = (origin.get("vcs_info") or {}).get("vcs")
+        editable = url.startswith("file:") and bool((origin.get("dir_info") or {}).get("editable"))
+    with_extra, source = f"[{extra}]" if extra else "", f"{vcs}+{url}" if vcs else url
+    if url.startswith("file:"):
+        source = unquote(urlsplit(url).path).removeprefix("/" if os.name == "nt" else "")
+    elif "://" in source:
+        return False, shlex.quote(f"{_PACKAGE}{with_extra} @ {source}")
+    return editable, shlex.quote(f"{source or _PACKAGE}{with_extra}")
