@@ -76,7 +76,8 @@ class Form(NamedTuple):
 
     def event(self, payload: Mapping[str, Any]) -> str:
         """Return the event's name as the agent's table spells it."""
-        return name_event(payload, self.data["events"], self.data["renamed"], self.data["told_by"])
+        data = self.data
+        return name_event(payload, data["events"], data["renamed"], data["event_keys"])
 
 
 class Call(NamedTuple):
@@ -164,14 +165,14 @@ def name_event(
     payload: Mapping[str, Any],
     events: Iterable[str],
     renamed: Mapping[str, str],
-    told_by: Mapping[str, str],
+    event_keys: Mapping[str, str],
 ) -> str:
     """Return the name of an event as one agent's table spells it."""
     name = first_text(payload, EVENT_KEYS)
     if name in events:
         return name
     if not name:
-        return next((event for key, event in told_by.items() if key in payload), "")
+        return next((event for key, event in event_keys.items() if key in payload), "")
     other = name[:1].swapcase() + name[1:]
     return other if other in events else renamed.get(name, name)
 

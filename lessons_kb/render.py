@@ -1,4 +1,4 @@
-"""Values → text; the same words for the command line, MCP and hooks."""
+"""Render results as text and as JSON data: the same words for the command line, MCP and hooks."""
 
 from __future__ import annotations
 
@@ -22,29 +22,28 @@ from lessons_kb.model import (
     Hit,
     Preflight,
 )
-from lessons_kb.preflight.block import WORDS, footer, shown_name
+from lessons_kb.preflight.block import WORDS, footer
+from lessons_kb.preflight.offers import shown_name
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 
 _MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", CLAIMED: "·", SHOWN: "✓"}
-"""State of a checklist item → its mark; what is wrong comes first."""
+"""State of a checklist item → its mark; problems come first."""
 _MAX_REFUTED, _MAX_OPEN = 3, 2
-"""Items that a line names."""
+"""Maximum number of items that one line names."""
 _MAX_QUOTE = 80
-"""Characters of an item or a quote in a line."""
+"""Maximum length of an item or a quote in a line, in characters."""
 _TERMS = re.compile(r"(terms: |matched \()([^();]+)")
 
 
 def preflight_data(block: Preflight, language: str = "en") -> dict[str, Any]:
-    """Return a block as JSON data, with the hits that were withheld."""
-    return {
-        **block_data(block, language),
-        "withheld": [hit_data(hit) for hit in block.withheld],
-    }
+    """Return a block as JSON data, including the withheld hits."""
+    withheld = [hit_data(hit) for hit in block.withheld]
+    return block_data(block, language) | {"withheld": withheld}
 
 
 def block_data(block: Preflight, language: str = "en") -> dict[str, Any]:
-    """Return what a block says as JSON data."""
+    """Return a block as JSON data, without the withheld hits."""
     return {
         "block": block.text,
         "tokens": block.tokens,
@@ -56,7 +55,7 @@ def block_data(block: Preflight, language: str = "en") -> dict[str, Any]:
 
 
 def hit_data(hit: Hit) -> dict[str, Any]:
-    """Return a hit as JSON data, its card reduced to what identifies it."""
+    """Return a hit as JSON data, with the fields that identify its card."""
     card = hit.card
     return {
         "id": defang_line(shown_name(hit)),
@@ -64,7 +63,9 @@ def hit_data(hit: Hit) -> dict[str, Any]:
         "title": defang_line(card.title),
         "severity": card.severity,
         "occurrences": card.occurrences,
-        **{name: round(getattr(hit, name), 4) for name in ("score", "bm25", "meaning")},
+        "score": round(hit.score, 4),
+        "bm25": round(hit.bm25, 4),
+        "meaning": round(hit.meaning, 4),
         "factors": {name: round(value, 4) for name, value in hit.factors},
         "matched": list(hit.matched),
         "confidence": round(hit.confidence, 4),
@@ -74,9 +75,9 @@ def hit_data(hit: Hit) -> dict[str, Any]:
 
 
 def explain_hit(hit: Hit, query: str = "") -> str:
-    """Return two lines: how the score came about, and what the gate says.
+    """Return two lines that explain a hit: the parts of its score, and the gate's verdict.
 
-    With the ``query`` its own words are named, not the stems that the index knows.
+    With the ``query``, the lines name its words instead of the index's terms.
     """
     words = words_by_term(query)
     factors = "".join(f" × {name} {value:.2f}" for name, value in hit.factors)
@@ -93,57 +94,64 @@ def explain_hit(hit: Hit, query: str = "") -> str:
 
 
 def words_by_term(text: str) -> dict[str, str]:
-    """Return each index term of a text with the first word of the text that it comes from."""
-    found: dict[str, str] = {}
+    """Return, for each index term of a text, the first word of the text with this term."""
+    words: dict[str, str] = {}
     for word in dict.fromkeys(re.findall(r"\w(?:[\w.'/-]*\w)?", text)):
         for term in analyze(word):
-            found.setdefault(term, word)
-    return found
+            words.setdefault(term, word)
+    return words
 
 
 def in_words(reason: str, words: Mapping[str, str]) -> str:
-    """Return a reason of the gate with words in the place of the terms that it lists."""
+    """Return a reason of the gate in which words replace the index terms."""
     return _TERMS.sub(lambda m: m[1] + _name_terms(m[2].split(", "), words), reason)
 
 
 def _name_terms(terms: Iterable[str], words: Mapping[str, str]) -> str:
+    """Return the words of some terms as a list with commas, each once."""
     return ", ".join(dict.fromkeys(clean_line(words.get(term, term)) for term in terms))
 
 
 def check_text(check: Check, language: str = "en") -> str:
-    """Return the post-check as lines, the first one its verdict: what is wrong comes first."""
+    """Return the post-check as lines: its verdict, then the items, problems first."""
     words = WORDS[language]
     if not check.checked:
         return words["nothing"]
     counts = Counter(item.state for item in check.items)
-    told = ", ".join(f"{counts[state]} {words[state]}" for state in _MARKS if counts[state])
-    lines = [f"{'⚠' if check.unaddressed else '✓'} {words['checked'].format(told=told)}"]
-    for item in sorted(check.items, key=lambda item: list(_MARKS).index(item.state)):
-        mark, name = _MARKS[item.state], words[item.state]
-        lines.append(f"  {mark} {name}: {clean_line(item.item)} ({clean_line(item.card.id)})")
-        quote = clean_line(item.quote)
-        if item.state == OPEN and item.terms:
-            terms = ", ".join(clean_line(term) for term in item.terms)
-            lines.append(f"    {words['not seen'].format(terms=terms)}")
-        if item.state == OPEN and quote:
-            lines.append(f"    {words['nearest'].format(sentence=quote)}")
-        elif quote and item.where == ANSWER:
-            lines.append(f"    “{quote}”")
-        elif quote:
-            lines.append(f"    {clean_line(item.where)}: {quote}" if item.where else f"    {quote}")
-        if item.reason:
-            lines.append(f"    → {_because(item, words)}")
+    summary = ", ".join(f"{counts[state]} {words[state]}" for state in _MARKS if counts[state])
+    lines = [f"{'⚠' if check.unaddressed else '✓'} {words['checked'].format(told=summary)}"]
+    order = list(_MARKS)
+    for item in sorted(check.items, key=lambda item: order.index(item.state)):
+        lines += _describe_item(item, words)
     if check.trouble:
         lines.append(f"lessons: {clean_line(check.trouble)}")
     return "\n".join(lines)
 
 
-def check_line(check: Check, language: str = "en") -> str:
-    """Return the post-check as the one line that a user sees in an agent; "" if all is shown.
+def _describe_item(item: CheckedItem, words: Mapping[str, str]) -> list[str]:
+    """Return the lines of a checked item: its state, its evidence, and its reason."""
+    mark, name = _MARKS[item.state], words[item.state]
+    lines = [f"  {mark} {name}: {clean_line(item.item)} ({clean_line(item.card.id)})"]
+    quote = clean_line(item.quote)
+    if item.state == OPEN and item.terms:
+        terms = ", ".join(clean_line(term) for term in item.terms)
+        lines.append(f"    {words['not seen'].format(terms=terms)}")
+    if item.state == OPEN and quote:
+        lines.append(f"    {words['nearest'].format(sentence=quote)}")
+    elif quote and item.where == ANSWER:
+        lines.append(f"    “{quote}”")
+    elif quote:
+        lines.append(f"    {clean_line(item.where)}: {quote}" if item.where else f"    {quote}")
+    if item.reason:
+        lines.append(f"    → {_because(item, words)}")
+    return lines
 
-    Denied and contradicted items are told in words, open ones by name where they are few. What
-    is wrong in several is told more shortly: it is one line in a terminal, and the rest stands in
-    `lessons check --last`.
+
+def check_line(check: Check, language: str = "en") -> str:
+    """Return the post-check as one line for an agent's user; "" if every item is shown.
+
+    The line quotes denied and contradicted items, and names open items if they are few. The more
+    items it has, the shorter each one is. `lessons check --last` shows all of them.
     """
     words = WORDS[language]
     refuted = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
@@ -151,16 +159,16 @@ def check_line(check: Check, language: str = "en") -> str:
     named = unseen if len(refuted) + len(unseen) <= _MAX_OPEN else []
     pieces = 2 * len(refuted[:_MAX_REFUTED]) + len(named)
     limit = _MAX_QUOTE * 2 // max(pieces, 2)
-    alike: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
+    by_form: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
     for item in refuted[:_MAX_REFUTED]:
         form = words["left out" if item.state == DENIED else item.reason]
         place = item.where if len(refuted) > 1 else f"{item.where}: {item.quote}"
         quote = item.quote if item.where in (ANSWER, COMMAND) else place
-        items, quotes = alike.setdefault(form, ({}, {}))
+        items, quotes = by_form.setdefault(form, ({}, {}))
         items[_shorten(item.item, limit)] = quotes[_shorten(quote, limit)] = None
     parts = [
         form.format(item="”, “".join(items), quote=", ".join(quotes))
-        for form, (items, quotes) in alike.items()
+        for form, (items, quotes) in by_form.items()
     ]
     if len(refuted) > _MAX_REFUTED:
         parts.append(words["more"].format(count=len(refuted) - _MAX_REFUTED))
@@ -176,7 +184,7 @@ def check_line(check: Check, language: str = "en") -> str:
 
 
 def _because(item: CheckedItem, words: Mapping[str, str]) -> str:
-    """Return what refutes a claim: the end of the line in which an agent's user is told of it."""
+    """Return what refutes a claim: the last part of the sentence for an agent's user."""
     if item.reason == DETECTED:
         return words["the mistake"]
     return words[item.reason].rsplit(", ", 1)[1]
@@ -209,7 +217,7 @@ def check_data(check: Check) -> dict[str, Any]:
 
 
 def checked_message(item: CheckedItem) -> str:
-    """Return one line about an item for an annotation."""
+    """Return one line about a checked item, for an annotation."""
     name = f"{defang_line(item.item)} ({defang_line(item.card.title)})"
     if item.state == OPEN:
         return f"Not seen in this change: {name}"
@@ -218,7 +226,7 @@ def checked_message(item: CheckedItem) -> str:
 
 
 def finding_line(finding: Finding) -> str:
-    """Return a finding as one line in the style of a compiler, fix included."""
+    """Return a finding as one line in the style of a compiler, with its fix."""
     where = f"{finding.path}:{finding.line}" if finding.line else finding.path
     return (
         f"{clean_line(where)}: {finding.level} {finding.rule}: "

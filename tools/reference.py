@@ -240,7 +240,7 @@ def _agents() -> list[str]:
         rows.append(
             (
                 f"`{name}`",
-                agent.seen or "by documents",
+                agent.tested_version or "by documents",
                 *("yes" if moment in carries else "–" for moment in MOMENTS[:3]),
                 "yes" if any(agent.events[e] == "stop" for e in agent.lines_at) else "–",
                 "yes" if agent.asks_at else "–",

@@ -236,7 +236,9 @@ def play(
     with (
         Brain.open(folder, directory=project, project="shop") as brain,
         mock.patch("lessons_kb.ledger.given.time", module),
-        mock.patch("lessons_kb.ledger.given.withhold_key", return_value=Random(seed).randbytes(32)),
+        mock.patch(
+            "lessons_kb.ledger.withheld.withhold_key", return_value=Random(seed).randbytes(32)
+        ),
     ):
         day = dt.datetime.fromtimestamp(clock.at).date().isoformat()
         ids = {subject.title: _write(brain, subject, day) for subject in subjects}

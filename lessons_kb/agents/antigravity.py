@@ -1,7 +1,8 @@
-"""Antigravity: an event for each call of the model; the prompt stands in the session's record.
+"""Antigravity: one event for each call of the model; the prompt is in the session's record.
 
-By its documents and by what others saw of versions 1.1 to 1.5: it was not run. Hooks of its tools
-are not used: a call is refused unless they allow it, and they can put nothing before the model.
+This is based on its documentation and on reports about versions 1.1 to 1.5; the program itself was
+not run. Its hooks for tools are not used: Antigravity refuses a call unless they allow it, and they
+cannot add context for the model.
 """
 
 from __future__ import annotations
@@ -16,30 +17,40 @@ from lessons_kb.session.state import Answer, HookEvent
 from lessons_kb.store.files import read_tail
 
 _MAX_BYTES = 2_000_000
-"""Of a longer record the end is looked at."""
+"""Of a longer record only the end is read."""
 _ROWS = {"prompt": ("USER_INPUT", "USER_EXPLICIT"), "stop": ("PLANNER_RESPONSE", "MODEL")}
-"""Kind of event → type and source of the row that tells its text."""
+"""Kind of event → type and source of the row that has its text."""
 _WRAPPED = re.compile(r"<USER_REQUEST>\s*(.*?)\s*</USER_REQUEST>", re.DOTALL)
 
 
 def read(payload: Payload, _name: str, event: HookEvent) -> None:
     """Read the newest prompt, or the answer, from the record that the payload names."""
     event.repeats = True
-    wanted = _ROWS[event.what]
-    path, row = "" if event.posted else text_of(payload, "transcriptPath"), dict[str, Any]()
-    data, _start = read_tail(path, 0, limit=_MAX_BYTES) if path else (b"", 0)
-    for line in data.splitlines():  # the last of this kind
-        with contextlib.suppress(ValueError, RecursionError):  # cut, or not written to its end yet
-            found = json.loads(line) if wanted[0].encode() in line else None
-            if isinstance(found, dict) and (found.get("type"), found.get("source")) == wanted:
-                row = found
+    path = "" if event.posted else text_of(payload, "transcriptPath")
+    row = _find_last_row(path, *_ROWS[event.what]) if path else {}
     text = text_of(row, "content")
     wrapped = _WRAPPED.search(text)
-    event.text, event.id = wrapped[1] if wrapped else text, str(row.get("step_index", text))
+    event.text = wrapped[1] if wrapped else text
+    event.id = str(row.get("step_index", text))
     if event.what == "prompt" and not event.text:
         event.what = ""
 
 
+def _find_last_row(path: str, kind: str, source: str) -> dict[str, Any]:
+    """Return the last row of a record with this type and source, {} if there is none."""
+    last: dict[str, Any] = {}
+    data, _start = read_tail(path, 0, limit=_MAX_BYTES)
+    for line in data.splitlines():
+        if kind.encode() not in line:
+            continue
+        # The first line may be cut off, and the last one may not be complete yet.
+        with contextlib.suppress(ValueError, RecursionError):
+            row = json.loads(line)
+            if isinstance(row, dict) and (row.get("type"), row.get("source")) == (kind, source):
+                last = row
+    return last
+
+
 def write(_name: str, answer: Answer, _message: str) -> dict[str, Any]:
-    """Return what Antigravity takes for an answer: it drops one with any other key."""
+    """Return the JSON object of an answer. Antigravity drops an object with any other key."""
     return {"injectSteps": [{"ephemeralMessage": answer.context}]} if answer.context else {}

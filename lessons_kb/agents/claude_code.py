@@ -1,4 +1,4 @@
-"""Claude Code: its payloads read, its output written. Others that imitate it build on this."""
+"""Claude Code: read its payloads, write its answers. Agents that imitate it reuse this module."""
 
 from __future__ import annotations
 
@@ -10,45 +10,47 @@ from lessons_kb.calls.parse_call import kind_of_failure
 from lessons_kb.session.state import Answer, HookEvent
 
 _NOT_THE_USER = ("system", "poll_event")
-"""Sources of a prompt that nobody wrote."""
+"""Sources of a prompt that no user wrote."""
 _CONTINUED = ("resume", "fork")
-"""Sources of a session that begins with the chat of an earlier one."""
+"""Sources of a session that begins with the chat of an earlier session."""
 _NOTICE = "<task-notification>"
-"""How the client tells the model in the user's name that something in the background ended."""
+"""Start of a prompt that the client sends in the user's name when a background task ends."""
 _SPAWNING = ("Agent", "Task")
-_ANY_KIND = "general-purpose"
-_MAX_ASKED = 20_000
+_DEFAULT_SUBAGENT = "general-purpose"
+_MAX_SUBAGENT_PROMPT = 20_000
+"""In characters."""
 _RESET = "Shell cwd was reset to"
-"""After a command that left the project."""
+"""The client prints it after a command that left the project."""
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Fill in what a payload of Claude Code tells besides what most tell."""
+    """Fill in the fields that are specific to payloads of Claude Code."""
     source, response = payload.get("source"), object_of(payload, "tool_response")
     event.part = text_of(payload, "agent_id")
     if name == "SubagentStart":
         event.tool = text_of(payload, "agent_type")
     elif name == "SessionStart" or not event.part:
-        # That of a subagent is the session's: what it does stands elsewhere.
+        # A subagent's payload names the session's transcript, which lacks the subagent's calls.
         event.transcript = text_of(payload, "transcript_path")
     if name == "SessionStart" and source == "compact":
         event.what = "compact"
     elif name == "SessionStart":
-        # What a hook has said stands in the chat that is resumed or copied: it would stand twice.
+        # A chat that is resumed or forked has the hook's text already; it would appear twice.
         event.takes_context = source not in _CONTINUED
     elif event.what == "prompt" and (source in _NOT_THE_USER or event.text.startswith(_NOTICE)):
         event.what = ""
     elif event.what == "before" and event.tool in _SPAWNING:
-        asked = object_of(payload, "tool_input")
-        kind = text_of(asked, "subagent_type") or _ANY_KIND
-        event.spawns = (kind, text_of(asked, "prompt")[:_MAX_ASKED])
+        arguments = object_of(payload, "tool_input")
+        kind = text_of(arguments, "subagent_type") or _DEFAULT_SUBAGENT
+        event.spawns = (kind, text_of(arguments, "prompt")[:_MAX_SUBAGENT_PROMPT])
     elif name == "PostToolUse":
-        # The payload has the directory after a call.
+        # This payload has the directory after the call.
         event.cwd = text_of(payload, "cwd")
         command = text_of(object_of(payload, "tool_input"), "command")
         if "d" in command and _RESET not in text_of(response, "stderr"):
             event.cwd = find_start(command, event.cwd)
-        printed = "\n".join(p for key in ("stdout", "stderr") if (p := text_of(response, key)))
+        streams = (text_of(response, "stdout"), text_of(response, "stderr"))
+        printed = "\n".join(filter(None, streams))
         event.output = output_of(payload.get("tool_input"), printed)
         event.outcome = "cancelled" if response.get("interrupted") is True else "ok"
     elif name == "PostToolUseFailure":
@@ -58,7 +60,10 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
-    """Return the JSON object of an answer; Codex, which shares it, refuses any other key."""
+    """Return the JSON object of an answer.
+
+    Codex accepts the same object, and refuses one with any other key.
+    """
     output: dict[str, Any] = {}
     specific: dict[str, Any] = {}
     if answer.context:

@@ -1,4 +1,4 @@
-"""Codex: Claude Code's payloads, but how a command ended may stand in its rollout alone."""
+"""Codex: the payloads of Claude Code, but a command's exit code may be only in the rollout."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _HEAD = 400
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Like Claude Code, but how a command ended may stand in its rollout alone."""
+    """Fill in the fields as for Claude Code, and the outcome where the payload has an exit code.
+
+    Otherwise the outcome is "unknown": only the rollout, Codex's record of the session, has it.
+    """
     claude_code.read(payload, name, event)
     event.transcript = text_of(payload, "transcript_path")  # a subagent has one of its own
     if name != "PostToolUse":
@@ -28,8 +31,11 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
     if type(code) is not int:
         match = re.search(_EXIT, text[:_HEAD], re.MULTILINE)
         code = int(match[1] or match[2]) if match else None
-    event.outcome = "unknown" if code is None else "exec_error" if code else "ok"
-    event.cwd = ""  # a command leaves the directory as it was
+    if code is None:
+        event.outcome = "unknown"
+    else:
+        event.outcome = "exec_error" if code else "ok"
+    event.cwd = ""  # a command does not change the directory of the next command
     event.output = output_of(arguments, text)
     if event.tool == "apply_patch" and isinstance(arguments, dict):
         event.output = end_of(text_of(arguments, "command", "input", "patch"))

@@ -1,4 +1,4 @@
-"""Copilot CLI: both spellings, as version 1.0.102 takes them, which is more than it documents."""
+"""Copilot CLI: payloads in both spellings that version 1.0.102 uses; it documents only some."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _TAIL = 200
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Read both spellings, as version 1.0.102 does, which takes more than its documentation says.
+    """Fill in the fields that are specific to payloads of Copilot CLI.
 
-    A command that ends badly is a success to it, with the exit code in the last line.
+    It reports a command that failed as a success; the last line of the result has the exit code.
     """
     event.at = read_time(payload.get("timestamp"))
     if name == "SessionStart":
-        # `copilot -p` has it, and so has a terminal, whose session begins with its first prompt:
-        # nothing tells the two apart, and to the former a question would be a denial.
+        # Both `copilot -p` and a terminal send it, because a session in a terminal begins with its
+        # first prompt. Nothing distinguishes the two, and `copilot -p` denies a call that asks.
         event.unattended = bool(text_of(payload, "initial_prompt", "initialPrompt"))
-    if name == "Stop":  # what was answered stands in its record alone
+    if name == "Stop":  # only the agent's record has the answer
         event.transcript = text_of(payload, "transcript_path", "transcriptPath")
         event.answer_recorded = True
     if name == "PostToolUse":
@@ -43,7 +43,7 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 def write(name: str, answer: Answer, _message: str) -> dict[str, Any]:
-    """Return what Copilot CLI takes for an answer; ``message`` is for its user."""
+    """Return the JSON object of an answer. Messages for the user go through ``write_progress``."""
     output: dict[str, Any] = {}
     if answer.context and name == "PreToolUse":
         specific = {"hookEventName": name, "additionalContext": answer.context}
@@ -57,6 +57,6 @@ def write(name: str, answer: Answer, _message: str) -> dict[str, Any]:
 
 
 def write_progress(message: str) -> str:
-    """Return the lines in front of an output of Copilot CLI so that the user sees a message."""
+    """Return the lines that precede an answer so that Copilot CLI shows the user a message."""
     lines = [{"type": "progress", "message": line} for line in message.splitlines() if line]
     return "".join(f"{json.dumps(line)}\n" for line in lines)

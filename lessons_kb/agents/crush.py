@@ -1,6 +1,6 @@
-"""Crush: one hook, before a call; what it says comes with the call's result.
+"""Crush: it has one hook, before a call, and shows the hook's text with the call's result.
 
-Read in the source of version 0.90; the program itself was not to be had.
+This is based on the source of version 0.90; the program itself was not available for a test.
 """
 
 from __future__ import annotations
@@ -12,11 +12,14 @@ from lessons_kb.session.state import Answer, HookEvent
 
 
 def read(_payload: Payload, _name: str, _event: HookEvent) -> None:
-    """Nothing stands in its payload besides what most tell; calls have no id."""
+    """Do nothing: its payload has only the common fields, and calls have no id."""
 
 
 def write(_name: str, answer: Answer, _message: str) -> dict[str, Any]:
-    """Return what Crush takes: a decision to allow would spare the user its own question."""
+    """Return the JSON object of an answer, never with the decision "allow".
+
+    With "allow", Crush would skip its own question to the user.
+    """
     if answer.refusal:
         return {"decision": "deny", "reason": answer.refusal}
     return {"context": answer.context} if answer.context else {}

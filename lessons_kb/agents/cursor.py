@@ -1,4 +1,4 @@
-"""Cursor: its payloads read, its output written."""
+"""Cursor: read its payloads, write its answers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lessons_kb.session.state import Answer, HookEvent
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Fill in what a payload of Cursor tells besides what most tell."""
+    """Fill in the fields that are specific to payloads of Cursor."""
     if name == "beforeShellExecution":
         event.tool, event.id = "Shell", ""
         event.arguments = {"command": text_of(payload, "command")}
@@ -34,12 +34,15 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 def write(_name: str, answer: Answer, message: str) -> dict[str, Any]:
-    """Write no ``followup_message``, which would go on."""
+    """Return the JSON object of an answer, never with a ``followup_message``.
+
+    Cursor would submit such a message as the next prompt.
+    """
     output: dict[str, Any] = {}
     if answer.context:
         output["additional_context"] = answer.context
-    if asked := answer.question:
-        output |= {"permission": "ask", "user_message": asked, "agent_message": asked}
+    if question := answer.question:
+        output |= {"permission": "ask", "user_message": question, "agent_message": question}
     elif message:
         output["user_message"] = message
     if answer.refusal:

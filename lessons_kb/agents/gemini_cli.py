@@ -1,4 +1,4 @@
-"""Gemini CLI: calls have no id, their time tells them apart."""
+"""Gemini CLI: its calls have no id; their times distinguish them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lessons_kb.session.state import Answer, HookEvent
 from lessons_kb.text.times import read_time
 
 _OPENS, _CLOSES = "<hook_context>", "</hook_context>"
-"""Around what hooks have put in front of a prompt."""
+"""Tags around the context that hooks have put in front of a prompt."""
 _EXIT = r"^Exit Code: (-?\d+)$"
 _WRAPPED = "<untrusted_context>\n"
 _CANCELLED = "Command was cancelled by user before it could "
@@ -21,19 +21,17 @@ _TIMED_OUT = "Command was automatically cancelled "
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Read Gemini CLI's. Calls have no id: their time tells them apart."""
+    """Fill in the fields that are specific to payloads of Gemini CLI."""
     event.at = read_time(payload.get("timestamp"))
     event.transcript = text_of(payload, "transcript_path")
     if name == "SessionStart":
-        event.takes_context = payload.get("source") != "resume"  # the chat has it still
-    event.text = event.text.lstrip()
-    while event.text.startswith(_OPENS) and (end := event.text.find(_CLOSES)) >= 0:
-        event.text = event.text[end + len(_CLOSES) :].lstrip()
+        event.takes_context = payload.get("source") != "resume"  # a resumed chat has it already
+    event.text = _strip_hook_context(event.text)
     if name != "AfterTool":
         return
     response = object_of(payload, "tool_response")
     error, content = response.get("error"), text_of(response, "llmContent")
-    # As of version 0.61: of a result with an error the model is given the error alone.
+    # As of version 0.61, the model sees only the error of a result that has one.
     event.takes_context = not error
     if error:
         message = text_of(error, "message") if isinstance(error, dict) else str(error)
@@ -50,7 +48,20 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
         event.outcome = "exec_error"
 
 
+def _strip_hook_context(prompt: str) -> str:
+    """Return a prompt without the context that hooks have put in front of it."""
+    prompt = prompt.lstrip()
+    while prompt.startswith(_OPENS):
+        _context, closes, rest = prompt.partition(_CLOSES)
+        if not closes:
+            break
+        prompt = rest.lstrip()
+    return prompt
+
+
 def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
-    """Return what Gemini CLI takes for an answer; ``message`` is for its user."""
+    """Return the JSON object of an answer; ``message`` is shown to the user."""
     output = claude_code.write(name, replace(answer, refusal=""), message)
-    return output | ({"decision": "deny", "reason": answer.refusal} if answer.refusal else {})
+    if answer.refusal:
+        output |= {"decision": "deny", "reason": answer.refusal}
+    return output

@@ -1,4 +1,4 @@
-"""Grok CLI: events as in Claude Code; the results of its tools say by their shape how it went."""
+"""Grok CLI: events as in Claude Code; the shape of a tool's result shows whether it failed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ _FAILED = "Error: "
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Read Grok CLI's; what ends badly is a success to it, and a session ends with another stop."""
+    """Fill in the fields that are specific to payloads of Grok CLI.
+
+    It reports a command that failed as a success, and sends one more Stop when a session ends.
+    """
     event.at = read_time(payload.get("timestamp"))
     event.part = text_of(payload, "subagentType")
     if name == "Stop":

@@ -1,6 +1,7 @@
-"""A coding agent without a user: it writes a card, or does the tasks of a trial.
+"""Run a coding agent without a user: to write a card, or to do the tasks of a trial.
 
-One that writes gets one prompt and gives one answer, in an empty folder, without tools and hooks.
+An agent that writes a card gets one prompt and returns one answer. It runs in an empty folder,
+without tools and hooks.
 """
 
 from __future__ import annotations
@@ -28,26 +29,28 @@ from lessons_kb.trial.runs import PROMPT
 from lessons_kb.values import frozen
 
 _SILENT = {SILENCED: "0", "LESSONS_DAEMON": "0"}
-"""With it our own hooks say and note nothing."""
+"""Variables with which our own hooks print and record nothing."""
 _INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", *SESSION_VARIABLES)
-"""What would tell an agent that it runs inside another one."""
+"""Variables that would tell an agent that it runs inside another agent."""
 _MAX_REASON = 160
-_TOLD_BY = ("result", "message", "error", "response", "text")
-"""Keys under which agents say what they have to say."""
+_MESSAGE_KEYS = ("result", "message", "error", "response", "text")
+"""Keys of an agent's JSON output that have text for the user."""
 
 
 @frozen
 class HeadlessAgent:
-    """The program that the user named, an agent or any other that reads a prompt on stdin."""
+    """The program that the user named: an agent, or any program that reads a prompt from stdin."""
 
     words: tuple[str, ...]
-    """Its command line; words in capitals are filled in, see ``Agent.headless``."""
+    """The command line. Words in capitals are placeholders, see ``Agent.headless``."""
     row: Agent | None
+    """The agent's row, None for any other program."""
     seconds: float
+    """Time limit of one call."""
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The name of the program, for messages."""
         return os.path.basename(self.words[0])
 
     def ask(
@@ -58,35 +61,21 @@ class HeadlessAgent:
         schema: Mapping[str, Any],
         stop: threading.Event | None = None,
     ) -> dict[str, Any]:
-        """Return the object that it answers; it has the keys that the schema requires.
+        """Run the agent once; return the last object in its output that has all required keys.
 
-        Raises InputError, one line, where it cannot be started, fails, says something else, or
-        is not done in time: then all that it started is ended.
+        Raises InputError, a message of one line, if the agent cannot be started, fails, prints no
+        such object, or exceeds its time. In the last case all processes that it started are ended.
         """
+        deadline = time.monotonic() + self.seconds
         with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
-            empty, output, form = (os.path.join(folder, n) for n in ("empty", "output", "schema"))
-            row, text = self.row, json.dumps(schema)
-            own = row.headless_files if row else {}
-            files = {form: text, **{os.path.join(empty, path): one for path, one in own.items()}}
-            variables = row.headless_variables if row else {}
-            if "SYSTEM" not in " ".join((*self.words, *own.values(), *variables.values())):
-                prompt = f"{system}\n\n{prompt}"
-            os.mkdir(empty)
-            for path, content in files.items():
-                write_private(path, content.replace("SYSTEM", system).encode())
-            filled = {"PROMPT": prompt, "SYSTEM": system, "SCHEMA": text, "SCHEMA_FILE": form}
-            words = [{**filled, "FOLDER": empty}.get(word, word) for word in self.words]
-            environment = own_environment() | _SILENT
-            for name, value in variables.items():
-                shown = value.replace("FOLDER", empty)
-                environment[name] = shown.replace("SYSTEM", json.dumps(system))
-            until = time.monotonic() + self.seconds
+            call = self._prepare(folder, prompt=prompt, system=system, schema=json.dumps(schema))
+            output = os.path.join(folder, "output")
             code = run_bounded(
-                words,
-                cwd=empty,
-                env=environment,
+                call.words,
+                cwd=call.cwd,
+                env=call.environment,
                 output=output,
-                text="" if "PROMPT" in self.words else prompt,
+                text=call.stdin,
                 seconds=self.seconds,
                 stop=stop,
             )
@@ -95,20 +84,59 @@ class HeadlessAgent:
         if code is None:
             raise InputError(late)
         try:
-            objects = list(find_objects(printed, is_late=lambda: time.monotonic() > until))
+            objects = list(find_objects(printed, is_late=lambda: time.monotonic() > deadline))
         except TimeoutError:
             raise InputError(late) from None
-        answers = [found for found in objects if found.keys() >= {*schema["required"]}]
+        required = {*schema["required"]}
+        answers = [answer for answer in objects if answer.keys() >= required]
         if answers and not code:
             return answers[-1]
-        what = f"exit code {code}" if code else "no card in its answer"
+        reason = f"exit code {code}" if code else "no card in its answer"
         last = _find_last_words(objects, printed)
-        raise InputError(f"{self.name}: {what}; its last words: {last}")
+        raise InputError(f"{self.name}: {reason}; its last words: {last}")
+
+    def _prepare(self, folder: str, *, prompt: str, system: str, schema: str) -> _Call:
+        """Write the files that the agent reads into ``folder``, and fill in its placeholders."""
+        cwd, schema_file = os.path.join(folder, "empty"), os.path.join(folder, "schema")
+        files = self.row.headless_files if self.row else {}
+        variables = self.row.headless_variables if self.row else {}
+        if "SYSTEM" not in " ".join((*self.words, *files.values(), *variables.values())):
+            prompt = f"{system}\n\n{prompt}"
+        os.mkdir(cwd)
+        write_private(schema_file, schema.encode())
+        for path, content in files.items():
+            write_private(os.path.join(cwd, path), content.replace("SYSTEM", system).encode())
+        environment = own_environment() | _SILENT
+        for name, value in variables.items():
+            located = value.replace("FOLDER", cwd)
+            environment[name] = located.replace("SYSTEM", json.dumps(system))
+        values = {
+            "PROMPT": prompt,
+            "SYSTEM": system,
+            "SCHEMA": schema,
+            "SCHEMA_FILE": schema_file,
+            "FOLDER": cwd,
+        }
+        words = [values.get(word, word) for word in self.words]
+        stdin = "" if "PROMPT" in self.words else prompt
+        return _Call(words=words, cwd=cwd, environment=environment, stdin=stdin)
+
+
+@frozen
+class _Call:
+    """One run of an agent, with every placeholder filled in."""
+
+    words: list[str]
+    cwd: str
+    environment: Mapping[str, str]
+    stdin: str
 
 
 def _find_last_words(objects: Sequence[Mapping[str, Any]], printed: str) -> str:
-    """Return what an agent said last, fit for one line and without secrets."""
-    values = [found.get(key) for found in objects for key in _TOLD_BY]
+    """Return an agent's last message, shortened to one line and without secrets."""
+    values = []
+    for output in objects:
+        values += [output.get(key) for key in _MESSAGE_KEYS]
     texts = [redact(value) for value in values if isinstance(value, str)]
     for text in reversed(texts or redact(printed).splitlines()):
         if words := clean_line(text):
@@ -119,8 +147,9 @@ def _find_last_words(objects: Sequence[Mapping[str, Any]], printed: str) -> str:
 def find_headless(command: str, *, seconds: float) -> HeadlessAgent:
     """Return the agent, or any other program, that a command line names.
 
-    What begins with the program of an agent is filled in with all that makes it write and
-    nothing else; the user's own words, such as a model, follow: ``claude --model haiku``.
+    If the command line begins with the program of an agent, the options with which the agent only
+    writes are added. The user's own words, such as a model, follow them: ``claude --model haiku``.
+    Raises InputError if the command line is empty or its program is not on the PATH.
     """
     if not command.strip():
         raise InputError("--with names no agent; give claude, codex, gemini, opencode, copilot …")
@@ -131,10 +160,12 @@ def find_headless(command: str, *, seconds: float) -> HeadlessAgent:
 
 
 def find_task_command(command: str) -> list[str]:
-    """Return the words with which an agent does a task, PROMPT among them unless it reads stdin.
+    """Return the command line with which an agent does a task.
 
-    What begins with an agent that we know, and has no PROMPT, is filled in: ``claude-code``,
-    ``codex --model small``. Any other command is run as it is. Raises InputError.
+    Its words include PROMPT, unless the program reads the prompt from stdin. A command that begins
+    with an agent of our table and has no PROMPT is completed: ``claude-code``,
+    ``codex --model small``. Any other command runs as it is. Raises InputError if the program is
+    not on the PATH, or if we have no command line for tasks of this agent.
     """
     path, agent, words = _find_agent(command)
     if agent and PROMPT not in command:
@@ -146,10 +177,10 @@ def find_task_command(command: str) -> list[str]:
 
 
 def _find_agent(command: str) -> tuple[str, Agent | None, list[str]]:
-    """Return a command line's program, the agent that this or its name is, and the other words."""
+    """Return the program's path, the agent with that program or name, and the other words."""
     first, *words = split_command(command)
     name = os.path.basename(first).lower().removesuffix(".exe")
-    agent = next((a for a in AGENTS.values() if name in (a.program, a.name)), None)
+    agent = next((row for row in AGENTS.values() if name in (row.program, row.name)), None)
     path = find_program(agent.program if agent and name == agent.name else first)
     if path is None:
         raise InputError(f"{first} is not on the PATH; install it, or give its whole path")
@@ -157,5 +188,5 @@ def _find_agent(command: str) -> tuple[str, Agent | None, list[str]]:
 
 
 def own_environment() -> dict[str, str]:
-    """Return the environment of an agent that we start, as if the user had started it."""
+    """Return the environment for an agent that we start: as if the user had started it."""
     return {name: value for name, value in os.environ.items() if name not in _INHERITED}

@@ -1,7 +1,6 @@
-"""opencode: what our plugin sends and takes.
+"""opencode: what our plugin sends, and what it accepts as an answer.
 
-opencode has no hooks but plugins, so its
-form is ours. The plugin sends one object::
+opencode has plugins instead of hooks, so the format is our own. The plugin sends one object::
 
     {"event": "start", "sessionID": …, "cwd": …}
     {"event": "subagent", "sessionID": …, "cwd": …}
@@ -15,11 +14,14 @@ form is ours. The plugin sends one object::
     {"event": "stop", "sessionID": …, "text": …, "cwd": …}
     {"event": "end", "sessionID": …, "cwd": …}
 
-and takes one: ``refuse`` (of ``before``), the text with which the call fails before it is run;
-``context`` for the model (of ``start`` and ``subagent``: push it to ``output.system`` of every main
-request of the session; of ``after``: append it to ``output.output``; of ``compact``: push it to
-``output.context``; of the others: push it to ``output.system`` of the turn's next main requests);
-and ``message`` for the user (a toast, or the log).
+and accepts one object with these keys:
+
+- ``refuse`` (only for ``before``): the call fails with this text and is not run.
+- ``context``, for the model. For ``start`` and ``subagent`` the plugin pushes it to
+  ``output.system`` of every main request of the session; for ``after`` it appends it to
+  ``output.output``; for ``compact`` it pushes it to ``output.context``; for the other events it
+  pushes it to ``output.system`` of the next main requests of the turn.
+- ``message``, for the user: a toast, or a line in the log.
 """
 
 from __future__ import annotations
@@ -32,20 +34,20 @@ from lessons_kb.calls.parse_call import kind_of_failure
 from lessons_kb.session.state import Answer, HookEvent
 
 _INVALID = "invalid"
-"""Name of the tool that opencode runs in the place of one that does not exist."""
+"""Name of the tool that opencode runs instead of a tool that does not exist."""
 _ABORTED = "Tool execution aborted"
-"""Error of a call that the user interrupted before its tool could end it."""
+"""Error of a call that the user interrupted before the tool ended."""
 _NOTES = "<shell_metadata>"
 _STOPPED = "User aborted the command"
-"""Line behind _NOTES: the user interrupted a command, which then has no exit code."""
+"""Line after ``_NOTES``: the user interrupted a command, which then has no exit code."""
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Fill in what a payload of our plugin tells besides what most tell."""
-    if name == "subagent":  # a session of its own, with titles alone at its start
+    """Fill in the fields that are specific to payloads of our plugin."""
+    if name == "subagent":  # it has a session of its own, which starts with titles only
         event.part = event.session
     if name == "prompt" and re.fullmatch(r'"[^"]*"', event.text):
-        event.text = event.text[1:-1]  # the command line of ``opencode run`` leaves its quotes
+        event.text = event.text[1:-1]  # ``opencode run`` keeps the quotes of its command line
     if event.what in ("before", "after"):
         event.step = text_of(payload, "messageID")
     if name == "failed" or (name == "after" and event.tool == _INVALID):
@@ -57,13 +59,13 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
         text, metadata = text_of(payload, "output"), object_of(payload, "metadata")
         code = metadata.get("exit")
         event.outcome = "exec_error" if type(code) is int and code != 0 else "ok"
-        if "exit" in metadata and code is None:  # ended: by the user, or for its time was up
+        if "exit" in metadata and code is None:  # the user or a timeout ended the command
             notes = text.rpartition(_NOTES)[2].splitlines()
             event.outcome = "cancelled" if _STOPPED in notes else "exec_error"
         event.output = end_of(text_of(metadata, "diff") or output_of(payload.get("args"), text))
 
 
 def write(_name: str, answer: Answer, message: str) -> dict[str, Any]:
-    """Return what our plugin takes for an answer; ``message`` is for its user."""
-    shown = {"refuse": answer.refusal, "context": answer.context, "message": message}
-    return {key: text for key, text in shown.items() if text}
+    """Return the JSON object of an answer; ``message`` is shown to the user."""
+    texts = {"refuse": answer.refusal, "context": answer.context, "message": message}
+    return {key: text for key, text in texts.items() if text}

@@ -1,4 +1,4 @@
-"""What all agents' payloads have in common, read by name, whoever sent it."""
+"""The fields that the payloads of all agents share, under each agent's spelling of their names."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lessons_kb.session.state import HookEvent
 Payload = Mapping[str, Any]
 
 MAX_OUTPUT_CHARS = 20_000
-"""Beyond this only the end of what a tool printed is looked at."""
+"""Of a longer output only the end is read."""
 _REPLACED = ("old_string", "oldString", "old_str")
 _WRITTEN = (
     *("new_string", "newString", "content", "new_str", "file_text", "new_source", "code"),
@@ -21,7 +21,7 @@ _PROMPT_IDS = ("turn_id", "prompt_id", "promptId", "generation_id", "messageID")
 
 
 def text_of(payload: Payload, *names: str) -> str:
-    """Return the first of these values that is a text, "" if none is."""
+    """Return the first of these values that is a non-empty string, "" if none is."""
     for name in names:
         value = payload.get(name)
         if isinstance(value, str) and value:
@@ -30,33 +30,40 @@ def text_of(payload: Payload, *names: str) -> str:
 
 
 def replaced_by(arguments: object) -> str:
-    """Return the text that an edit replaces, "" of other calls."""
-    return end_of("\n".join(filter(None, (text_of(x, *_REPLACED) for x in _edits(arguments)))))
+    """Return the text that an edit replaces, "" for other calls."""
+    texts = [text_of(part, *_REPLACED) for part in _list_edits(arguments)]
+    return end_of("\n".join(filter(None, texts)))
 
 
 def object_of(payload: Payload, *names: str) -> Payload:
     """Return the first of these values that is an object, {} if none is."""
-    found = (payload.get(name) for name in names)
-    return next((value for value in found if isinstance(value, dict)), {})
+    for name in names:
+        value = payload.get(name)
+        if isinstance(value, dict):
+            return value
+    return {}
 
 
 def end_of(text: str) -> str:
-    """Return the end of a long text, where tools say how it went."""
+    """Return the last ``MAX_OUTPUT_CHARS`` characters: tools report success or failure there."""
     return text[-MAX_OUTPUT_CHARS:]
 
 
 def output_of(arguments: object, printed: str) -> str:
-    """Return the text that an edit writes, be it none; of other calls the end of what is printed.
+    """Return the end of the text that an edit writes, or of what another call prints.
 
-    What a tool prints of an edit shows the file around it.
+    The text of an edit may be empty. What a tool prints for an edit is not used: it shows the
+    lines around the edit as well.
     """
-    parts = [part for part in _edits(arguments) if any(name in part for name in _WRITTEN)]
-    texts = [text_of(part, *_WRITTEN) for part in parts]
-    return end_of("\n".join(filter(None, texts)) if parts else printed)
+    written = [part for part in _list_edits(arguments) if not part.keys().isdisjoint(_WRITTEN)]
+    if not written:
+        return end_of(printed)
+    texts = [text_of(part, *_WRITTEN) for part in written]
+    return end_of("\n".join(filter(None, texts)))
 
 
-def _edits(arguments: object) -> list[Payload]:
-    """Return the arguments of a call and the edits in them."""
+def _list_edits(arguments: object) -> list[Payload]:
+    """List the arguments of a call and the edits that they contain."""
     if not isinstance(arguments, dict):
         return []
     edits = arguments.get("edits")
@@ -65,7 +72,7 @@ def _edits(arguments: object) -> list[Payload]:
 
 
 def read_common(payload: Payload, event: HookEvent) -> None:
-    """Fill in what most payloads tell under one of a few names."""
+    """Fill in the fields that most payloads have under one of a few names."""
     event.session = text_of(payload, *SESSION_KEYS)
     if event.what == "prompt":
         event.text = text_of(payload, "prompt", "text")
@@ -74,6 +81,14 @@ def read_common(payload: Payload, event: HookEvent) -> None:
         event.text = text_of(payload, "last_assistant_message", "prompt_response", "text")
     elif event.what in ("before", "after"):
         event.tool = text_of(payload, *TOOL_KEYS)
-        arguments = map(payload.get, ARGUMENT_KEYS)
-        event.arguments = next((x for x in arguments if isinstance(x, (dict, str))), {})
+        event.arguments = _find_arguments(payload)
         event.id = text_of(payload, "tool_use_id", "toolCallId", "callID")
+
+
+def _find_arguments(payload: Payload) -> Payload | str:
+    """Return the arguments of a call: a JSON object or its text, {} if there are none."""
+    for name in ARGUMENT_KEYS:
+        value = payload.get(name)
+        if isinstance(value, (dict, str)):
+            return value
+    return {}

@@ -8,7 +8,10 @@ from lessons_kb.session.state import HookEvent
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Read Qwen Code's; results of calls are submitted as a prompt without text."""
+    """Fill in the fields that are specific to payloads of Qwen Code.
+
+    Qwen Code submits the results of calls as a prompt without text, which is no prompt of a user.
+    """
     claude_code.read(payload, name, event)
     if event.what == "prompt" and not event.text:
         event.what = ""

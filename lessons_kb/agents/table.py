@@ -1,9 +1,12 @@
-"""The coding agents, one row each: their events, what an answer may do, where they are set up.
+"""The table of coding agents, one row each: its events, what an answer can do, its settings files.
 
-What an agent cannot do has a fallback. Context that an event cannot carry waits for the next
-event of the session that can (Cursor and VS Code take none with a prompt). Where the
-user cannot be asked about a call, the card is put in front of the model instead. Lines for a
-user whom an event cannot reach go to standard error, which agents show in their logs at most.
+What an agent cannot do has a fallback:
+
+- Context that an event's answer cannot carry waits for the next event of the session whose answer
+  can (Cursor and VS Code accept no context with a prompt).
+- If the user cannot be asked about a call, the model gets the card instead.
+- Lines for the user that an event's answer cannot carry go to standard error; agents show it in
+  their logs at most.
 """
 
 from __future__ import annotations
@@ -26,125 +29,128 @@ from lessons_kb.values import frozen
 
 @frozen
 class Agent(AgentTraits):
-    """One coding agent; its file of this room reads what it sends and writes what it takes."""
+    """One coding agent. Its module in this package reads its payloads and writes its answers."""
 
     name: str
     events: Mapping[str, str]
-    """Name of its event → our kind of event; an event that is not here is answered with silence."""
+    """Name of its event → our kind of event. The answer to any other event is silence."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Another name of an event → that in ``events``, whose first letter may be of either case."""
-    told_by: Mapping[str, str] = field(default_factory=dict)
-    """Key of a payload that names no event → the event that alone has it."""
+    """Another name of an event → its name in ``events``. The case of the first letter is free."""
+    event_keys: Mapping[str, str] = field(default_factory=dict)
+    """Key of a payload that names no event → the only event whose payload has this key."""
     context_at: tuple[str, ...] = ()
     """Events whose answer can put text in front of the model."""
     lines_at: tuple[str, ...] = ()
     """Events whose answer is shown to the user."""
     progress: bool = False
-    """What the user is shown are progress messages, printed in front of the answer: an answer over
-    HTTP cannot hold them."""
+    """Messages for the user are progress lines, printed before the answer. An answer over HTTP
+    cannot contain them."""
     asks_at: tuple[str, ...] = ()
     """Events whose answer can ask the user to decide about a call."""
     refuses_at: tuple[str, ...] = ("PreToolUse",)
-    """Events whose answer can refuse a call with a reason for the model, which goes on."""
+    """Events whose answer can refuse a call and give the model a reason. The turn continues."""
     unexplained: tuple[str, ...] = ()
-    """Tools whose dialog shows the user no reason: a refusal, which shows one, comes before it."""
+    """Tools whose permission dialog shows no reason. We refuse first, as a refusal shows it."""
     unattended: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Variable → values with which nobody is there to be asked: a question would be a denial."""
+    """Environment variable → values that mean that no user is present. The agent would treat a
+    question as a denial."""
     stops_at: tuple[str, ...] = ()
     """Events whose answer can end the turn so that it can be resumed."""
     project: tuple[str, ...] = ()
-    """Environment variables that name the project, first one first."""
+    """Environment variables that name the project, in order of preference."""
     within: float = 0.0
-    """Seconds within which the same without an id is one event that was fired twice."""
+    """Seconds. Two equal events without an id within this time are one event, fired twice."""
     call: str = "/{}"
     """How the user calls a command of ours in the chat."""
-    seen: str = ""
-    """The version that was driven; "" = by its documents."""
+    tested_version: str = ""
+    """The version that we ran; "" = the row is based on documentation."""
     begins: str = '"SessionStart"'
-    """What the payload holds of the event that begins a session; "" where that shows no line."""
+    """Text that only the payload of a session's start contains; "" if that event shows no line."""
 
     headless: str = ""
-    """The words behind its program with which it answers a prompt on stdin (or PROMPT) in an empty
-    FOLDER, without tools, hooks, memory and the project's settings; words in capitals are filled
-    in. "" = it cannot. Each was seen to fire no hook."""
+    """Arguments with which its program answers a prompt from stdin (or PROMPT) in an empty FOLDER,
+    without tools, hooks, memory and the project's settings. Words in capitals are placeholders.
+    "" = it cannot. A test run showed for each that it fires no hook."""
     headless_files: Mapping[str, str] = field(default_factory=dict)
     """Path in that folder → text."""
     headless_variables: Mapping[str, str] = field(default_factory=dict)
     task: str = ""
-    """The words behind its program with which it does a task alone: it may change files, and what
-    else it may do the user's settings say. "" = it cannot. A prompt that begins with ``-`` must
-    not be read as an option: it stands behind ``--``, or is joined to its option by ``=``."""
+    """Arguments with which its program does a task alone. It may change files; the user's settings
+    decide what else it may do. "" = it cannot. The prompt follows ``--`` or is joined to its option
+    by ``=``, so that a prompt that begins with ``-`` is not read as an option."""
     program: str
     folder: str
-    """Its own folder of this user: {home}, {config}, {code} or {NAME:default} of a variable."""
+    """The user's folder for this agent. Placeholders: {home}, {config}, {code}, and {NAME:default}
+    for an environment variable."""
     project_folder: str
     hooks_file: str = "hooks.json"
-    """Where its hooks stand, or the plugin that calls us, below its folder."""
+    """The file with its hooks, or the plugin that calls us, relative to its folder."""
     personal_file: str = ""
-    """Where they stand in a project for this user alone."""
+    """The file in a project with hooks for this user only."""
     hooks_key: str = "hooks"
-    """Under which key they stand in the file."""
+    """The key of the hooks in that file."""
     marks: Mapping[str, Any] = field(default_factory=dict)
-    """What its file of hooks has to say besides."""
+    """Other keys that its file of hooks needs."""
     shares: str = ""
-    """The agent whose file of hooks, and whose commands, it reads."""
+    """The agent whose file of hooks and commands it reads."""
     matchers: Mapping[str, str] = field(default_factory=dict)
-    """Event → which tools fire it; without one all do. A success of any tool ends a run of
-    failures, but a process for each call of a tool that nothing is learned from is too dear where
-    matchers are exact."""
+    """Event → the tools that fire it; all tools fire an event that is missing here. Matchers name
+    only tools that we learn from: one process per call of the others costs too much, although a
+    success of any tool would end a run of failures."""
     handler: Mapping[str, str] = field(default_factory=dict)
-    """An entry of its list of hooks, where words in capitals are filled in; a plugin has none."""
+    """An entry of its list of hooks. Words in capitals are placeholders. Empty for a plugin."""
     nested: bool = True
-    """Entries stand in groups; else in the event's list themselves."""
+    """Whether the entries are in groups; otherwise they are directly in the event's list."""
     end_seconds: int = 10
-    """The most that it grants at the end of a session."""
+    """Maximum timeout of a hook at the end of a session."""
     mcp_fields: tuple[str, ...] = ()
-    """What every payload of its hooks has, where these can call a tool of a running server."""
+    """Fields that every payload of its hooks has; () if a hook cannot call a tool of a server."""
     mcp_lacks: tuple[str, ...] = ()
-    """Fields of single events that its payloads do not have: it would drop the call."""
+    """Fields of single events that its payloads lack: with one of them it would drop the call."""
     plugin: str = ""
-    """Where the manifest of our plugin is once the agent has installed it, a glob in its folder."""
+    """The manifest of our plugin after the agent has installed it: a glob below its folder."""
     update: str = ""
-    """The command that updates it there."""
+    """The command that updates the plugin."""
     server: str
-    """The file that lists its MCP servers, and the keys that lead to them."""
+    """The file that lists its MCP servers, then the keys that lead to the list."""
     project_server: str = ""
-    """Those of a project, where they are others."""
+    """The same for a project, if it differs."""
     personal_server: str = ""
-    """Those of a project for this user alone."""
+    """The same for a project and this user only."""
     server_entry: Mapping[str, Any] = field(default_factory=dict)
     user_entry: Mapping[str, Any] = field(default_factory=dict)
-    """What the entry has besides where it is this user's."""
+    """Additional keys of the entry in the user's own file."""
     command_file: str = ""
     layout: str = "silent"
-    """Of a command's file, see ``settings_files``."""
+    """Layout of a command's file, a key of ``settings_files._LAYOUTS``."""
     arguments: str = ""
-    """What stands in a command for the words that the user typed behind it."""
+    """Placeholder in a command for the words that the user types after it."""
     notes: str = ""
-    """What to tell the user who sets it up, a line each."""
+    """Notes that `lessons install` prints, one per line."""
     project_note: str = ""
     shared_note: str = ""
-    """About the server in a file that belongs to the project."""
+    """Note about the server in a file that belongs to the project."""
 
     @property
     def silence(self) -> str:
-        """What is printed when there is nothing to say."""
+        """The output of a hook that has no answer."""
         return "" if self.name in SILENT else "{}"
 
     @property
     def module(self) -> Any:
-        """Its file of this room, of which one process needs but one."""
+        """Its module in this package, imported on demand: a process needs only one of them."""
         return import_module(f"lessons_kb.agents.{self.name.replace('-', '_')}")
 
     def read(self, payload: Payload, name: str, event: HookEvent) -> None:
-        """Fill in what a payload tells of the event; ``what`` "" is to be passed over."""
+        """Fill in the event from its payload. Afterwards ``what`` is "" if it is to be ignored."""
         read_common(payload, event)
         self.module.read(payload, name, event)
 
     def show(self, name: str, answer: Answer, *, lines: bool) -> tuple[str, str]:
-        """Return what goes to standard output for an answer, and to standard error.
+        """Return the texts for standard output and standard error.
 
-        What the user is told goes to the latter unless the event shows ``lines``.
+        ``lines`` is whether the answer to this event can show lines to the user; otherwise the
+        message for the user goes to standard error.
         """
         message = format_message(answer)
         shown = message if lines else ""
@@ -154,15 +160,15 @@ class Agent(AgentTraits):
         return printed, "" if lines else message
 
     def show_line(self, line: str) -> str:
-        """Return what is printed when a session begins so that the user sees a line."""
+        """Return the output with which the start of a session shows the user a line."""
         if self.progress:
             return str(self.module.write_progress(line)).rstrip()
-        start = next(name for name, what in self.events.items() if what == "start")
+        start = next(name for name, kind in self.events.items() if kind == "start")
         return json.dumps(self.module.write(start, Answer(), line))
 
 
 def _pairs(text: str) -> dict[str, str]:
-    """Return the pairs of a text such as ``key=value other=one``."""
+    """Parse pairs such as ``key=value other=value``."""
     return dict(pair.split("=", 1) for pair in text.split())
 
 
@@ -171,12 +177,12 @@ _CLAUDE_EVENTS = _pairs(
     " PostToolUseFailure=after Stop=stop SessionEnd=end"
 )
 SILENCED = "LESSONS_HOOKS"
-"""Variable whose value 0 silences the hooks that no daemon answers: an agent that writes for us,
-which is given ``LESSONS_DAEMON=0``, too, is not watched."""
+"""Environment variable: with the value 0, hooks that no daemon answers stay silent. An agent that
+writes a card for us gets it together with ``LESSONS_DAEMON=0``, so that we do not observe it."""
 _DENIED = '{"mode":"primary","prompt":SYSTEM,"tools":{"*":false},"permission":{"*":"deny"}}'
 _CLAUDE_LINES = tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd")
 _CLAUDE_CONTEXT = tuple(name for name in _CLAUDE_LINES if name != "Stop")
-_CODEX_EVENTS = {n: what for n, what in _CLAUDE_EVENTS.items() if n != "PostToolUseFailure"}
+_CODEX_EVENTS = {k: kind for k, kind in _CLAUDE_EVENTS.items() if k != "PostToolUseFailure"}
 _CALL = _pairs("type=command command=LINE timeout=SECONDS")
 _MARKDOWN, _SKILL = "commands/{}.md", "skills/{}/SKILL.md"
 _LATE = (
@@ -187,15 +193,15 @@ _LATE = (
 _ROWS = (
     Agent(
         name="claude-code",
-        seen="2.1.328",
-        # PreCompact takes no context: the session that starts from the summary does.
+        tested_version="2.1.328",
+        # PreCompact accepts no context; the SessionStart after the compaction does.
         events={**_CLAUDE_EVENTS, "SubagentStart": "subagent"},
         context_at=("SubagentStart", *_CLAUDE_CONTEXT),
         lines_at=_CLAUDE_LINES,
         asks_at=("PreToolUse",),
         unexplained=("Edit", "Write", "NotebookEdit"),
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
-        # After a failed call its "continue" counts for nothing.
+        # After a failed call it ignores "continue".
         stops_at=("PreToolUse",),
         project=("CLAUDE_PROJECT_DIR",),
         within=0.5,
@@ -218,7 +224,7 @@ _ROWS = (
             "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit|Agent|Task",
             "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
         },
-        # With ``args`` no shell stands in between: one process less, and nothing to quote.
+        # With ``args`` it starts no shell: one process fewer, and nothing to quote.
         handler=_pairs("type=command command=PROGRAM args=NAMES timeout=SECONDS"),
         mcp_fields=("session_id", "transcript_path", "cwd", "agent_id", "permission_mode"),
         server="{CLAUDE_CONFIG_DIR:{home}}/.claude.json mcpServers",
@@ -234,17 +240,17 @@ _ROWS = (
     ),
     Agent(
         name="codex",
-        seen="0.169.0",
-        # Its PreToolUse takes no "ask"; a stop after a tool would replace the tool's result.
+        tested_version="0.169.0",
+        # Its PreToolUse accepts no "ask"; a stop after a tool would replace the tool's result.
         events=_CODEX_EVENTS,
         context_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         lines_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
-        call="${}",  # a skill: it has no commands of the user's own
+        call="${}",  # a skill: Codex has no user-defined commands
         tokens=2_200,
         reads_outside=True,
         within=0.5,
         hooked_tools=("apply_patch",),
-        # A provider of the user's own has to be given again: `--with 'codex -c model_provider=…'`.
+        # A custom provider has to be named again: `--with 'codex -c model_provider=…'`.
         headless=(
             "exec --ignore-user-config --ignore-rules --ephemeral --skip-git-repo-check "
             "-s read-only --disable hooks --disable memories --disable shell_tool "
@@ -262,7 +268,7 @@ _ROWS = (
         handler=_CALL,
         end_seconds=3,
         mcp_fields=("session_id", "transcript_path", "cwd", "turn_id"),
-        # It drops a call whose input names what the payload lacks; Claude Code leaves it as it is.
+        # It drops a call whose input names a field that the payload lacks; Claude Code does not.
         mcp_lacks=("prompt_id", "source"),
         server="config.toml mcp_servers",
         command_file=_SKILL,
@@ -275,13 +281,13 @@ _ROWS = (
     ),
     Agent(
         name="gemini-cli",
-        seen="0.61.0",
+        tested_version="0.61.0",
         events=_pairs(
             "SessionStart=start BeforeAgent=prompt BeforeTool=before AfterTool=after "
             "AfterAgent=stop SessionEnd=end"
         ),
-        # Where SessionStart gives context, --resume drops the user's own first prompt with it;
-        # that of BeforeTool never arrives. What waits comes with BeforeAgent or AfterTool.
+        # If SessionStart returns context, --resume drops the user's own first prompt with it.
+        # Context of BeforeTool never arrives. BeforeAgent and AfterTool deliver what waits.
         context_at=("BeforeAgent", "AfterTool"),
         # `gemini -p` shows a line of SessionStart twice.
         lines_at=("BeforeAgent", "AfterTool", "AfterAgent"),
@@ -318,9 +324,9 @@ _ROWS = (
         project_note="Gemini CLI asks for approval when the hooks of a project change.",
     ),
     Agent(
-        # As of 0.24: context of PreToolUse never arrives, a refusal does with its reason.
+        # As of 0.24, context of PreToolUse never arrives; a refusal does, with its reason.
         name="qwen-code",
-        seen="0.24.4",
+        tested_version="0.24.4",
         events=_CLAUDE_EVENTS,
         context_at=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
         lines_at=("Stop",),
@@ -342,8 +348,8 @@ _ROWS = (
     ),
     Agent(
         name="opencode",
-        seen="1.18.33",
-        # The names are those of the events our plugin sends; it adds what they carry.
+        tested_version="1.18.33",
+        # These are the events that our plugin sends, named by the plugin.
         events=_pairs(
             "start=start subagent=subagent prompt=prompt before=before after=after failed=after "
             "stop=stop compact=compact end=end"
@@ -355,7 +361,7 @@ _ROWS = (
         context_at=("start", "subagent", "prompt", "before", "after", "failed", "compact"),
         lines_at=("prompt", "after", "failed", "stop"),
         refuses_at=("before",),
-        lasting=False,  # the system prompt is built anew each time
+        lasting=False,  # opencode rebuilds the system prompt for each request
         within=0.5,
         begins='"event":"start"',
         headless="run --pure --agent drafter --format json --title draft",
@@ -379,7 +385,7 @@ _ROWS = (
     ),
     Agent(
         name="cursor",
-        # Its own stop does not say what was answered.
+        # The payload of its own `stop` event lacks the answer.
         events=_pairs(
             "sessionStart=start beforeSubmitPrompt=prompt preToolUse=before "
             "beforeShellExecution=before postToolUse=after postToolUseFailure=after "
@@ -407,9 +413,9 @@ _ROWS = (
         project_note="Cursor reads project hooks only in trusted workspaces.",
     ),
     Agent(
-        # As of 1.0: context with a prompt is dropped, and so is that of a session's start.
+        # As of 1.0, it drops context with a prompt and at the start of a session.
         name="grok-cli",
-        seen="1.0.41",
+        tested_version="1.0.41",
         events={**_CLAUDE_EVENTS, "PostCompact": "compact"},
         context_at=("PreToolUse", "PostToolUse", "PostToolUseFailure"),
         asks_at=("PreToolUse",),
@@ -423,7 +429,10 @@ _ROWS = (
         handler=_CALL,
         server="config.toml mcp_servers",
         command_file=_SKILL,
-        notes="Grok CLI accepts context with tool results alone: a prompt's lessons wait for one.",
+        notes=(
+            "Grok CLI accepts context only with tool calls and their results; the lessons for a"
+            " prompt wait for the next call."
+        ),
         project_note="Grok CLI runs the hooks of a project only in folders that it trusts.",
     ),
     Agent(
@@ -440,12 +449,12 @@ _ROWS = (
         nested=False,
         server="crush.json mcp",
         server_entry={"type": "stdio"},
-        notes="Crush tells hooks of calls alone: lessons arrive with a change or a command.",
+        notes="Crush runs hooks only for tool calls; lessons arrive with a change or a command.",
     ),
     Agent(
         name="antigravity",
         events=_pairs("PreInvocation=prompt Stop=stop"),
-        told_by=_pairs("invocationNum=PreInvocation executionNum=Stop"),
+        event_keys=_pairs("invocationNum=PreInvocation executionNum=Stop"),
         context_at=("PreInvocation",),
         lasting=False,
         begins="",
@@ -460,13 +469,13 @@ _ROWS = (
         server="mcp_config.json mcpServers",
         command_file=_SKILL,
         notes=(
-            "Written by Antigravity's documents: it was not run. Lessons come with a prompt;"
-            " restart `agy`, then ask `lessons why`."
+            "Not tested with Antigravity itself, only written from its documentation. Lessons come"
+            " with a prompt; restart `agy`, then check with `lessons why`."
         ),
     ),
     Agent(
         name="copilot-cli",
-        seen="1.0.102",
+        tested_version="1.0.102",
         events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
         renamed=_pairs("userPromptSubmitted=UserPromptSubmit agentStop=Stop"),
         context_at=_CLAUDE_CONTEXT,
@@ -489,7 +498,7 @@ _ROWS = (
         project_folder=".github",
         hooks_file="hooks/lessons.json",
         marks={"version": 1},
-        # VS Code's are the last two. Not "linux" and the like: Copilot CLI would take those.
+        # The last two keys are for VS Code. Copilot CLI would also use "linux" and the like.
         handler=_pairs(
             "type=command bash=HARMLESS powershell=POWERSHELL timeoutSec=SECONDS "
             "command=LINE_OF_VSCODE timeout=SECONDS"
@@ -501,7 +510,7 @@ _ROWS = (
         user_entry={"tools": ["*"]},
         command_file=_SKILL,
         notes=(
-            "Copilot CLI names the lessons in its timeline; with `-s` it shows nothing:"
+            "Copilot CLI names the lessons in its timeline. With `-s` it shows nothing; use"
             " `lessons why`."
         ),
     ),
@@ -516,8 +525,8 @@ _ROWS = (
         program="code",
         folder="{code}",
         project_folder=".vscode",
-        # One file, or both would fire every event twice. Each finds in an entry the keys that it
-        # knows, and VS Code passes over the one event that it does not know.
+        # The two agents share one file; with two files, both would fire every event twice. Each
+        # reads the keys that it supports, and VS Code ignores the one event that it lacks.
         shares="copilot-cli",
         server="mcp.json servers",
         server_entry={"type": "stdio"},
@@ -533,21 +542,21 @@ AGENTS: Mapping[str, Agent] = {agent.name: agent for agent in _ROWS}
 
 
 def event_name(payload: Payload, agent: str = "") -> str:
-    """Return the event's name as the row of the agent spells it."""
+    """Return the event's name as the row of the agent spells it, "" if the payload has none."""
     if not agent:
         return text_of(payload, *EVENT_KEYS)
     row = AGENTS[agent]
-    return name_event(payload, row.events, row.renamed, row.told_by)
+    return name_event(payload, row.events, row.renamed, row.event_keys)
 
 
 def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> str:
-    """Return the agent that fired the hook; ``agent`` is whom it was set up for."""
+    """Return the agent that fired the hook; ``agent`` is the agent that it was set up for."""
     events = {name: row.events for name, row in AGENTS.items()}
     return hook_gates.find_host(agent, payload, environment, events)
 
 
 def is_attended(agent: Agent, payload: Payload, environment: Mapping[str, str]) -> bool:
-    """Return whether somebody is there, and willing, to answer a question about a call."""
+    """Return whether a user is present who accepts questions about calls."""
     if text_of(payload, "permission_mode") in NOBODY_ANSWERS:
         return False
     return not any(environment.get(name) in values for name, values in agent.unattended.items())
@@ -557,17 +566,22 @@ MAX_MESSAGE_BYTES = 4_000
 
 
 def format_message(answer: Answer) -> str:
-    """Return what an answer says to the user: its lines, the footer of a block, the post-check."""
+    """Return an answer's message for the user: its lines, the footer of a block, the post-check.
+
+    A message of more than ``MAX_MESSAGE_BYTES`` loses its last lines.
+    """
     lines, language = list(answer.lines), answer.language or "en"
-    given = answer.block.lessons if answer.block is not None else ()
-    if answer.footer and (titles := [*answer.named, *(hit.card.title for hit in given)]):
+    hits = answer.block.lessons if answer.block is not None else ()
+    titles = [*answer.named, *(hit.card.title for hit in hits)]
+    if answer.footer and titles:
         lines.append(footer([f"“{defang_line(title)}”" for title in titles], language))
     if answer.check is not None:
         lines.append(render.check_line(answer.check, language))
-    # What a line quotes, such as a path of a clone, neither steers a terminal nor adds a line.
-    shown = (visible(line).replace("\n", "\\n") for line in lines if line != answer.stop_line)
+    # A line may quote foreign text, such as a path. It must not control a terminal or add a line.
+    shown = [visible(line).replace("\n", "\\n") for line in lines if line != answer.stop_line]
     message = "\n".join(filter(None, shown))
-    if len(encoded := message.encode(errors="replace")) > MAX_MESSAGE_BYTES:
-        kept = encoded[: MAX_MESSAGE_BYTES - len("\n…".encode())].decode(errors="ignore")
-        message = kept.rsplit("\n", 1)[0] + "\n…"
+    encoded = message.encode(errors="replace")
+    if len(encoded) > MAX_MESSAGE_BYTES:
+        head = encoded[: MAX_MESSAGE_BYTES - len("\n…".encode())].decode(errors="ignore")
+        message = head.rsplit("\n", 1)[0] + "\n…"
     return message

@@ -1,4 +1,4 @@
-"""VS Code: both spellings; no hook tells of a failed call."""
+"""VS Code: payloads in camel case or snake case; no hook event reports a failed call."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _TERMINALS = ("run_in_terminal", "runInTerminal", "runTerminalCommand")
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Read both spellings. No hook tells of a failed call."""
+    """Fill in the fields that are specific to payloads of VS Code.
+
+    No hook event reports a failed call, so the outcome is derived from the text of the result.
+    """
     event.at = read_time(payload.get("timestamp"))
     if name == "PostToolUse":
         text, codes = text_of(payload, "tool_response"), []

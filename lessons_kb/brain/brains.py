@@ -12,7 +12,7 @@ from lessons_kb.brain.discovery import Discovery, discover, follow, name_roots
 from lessons_kb.brain.open_index import Refresh, Refreshing
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.process.programs import start_index
-from lessons_kb.store import locations as locate
+from lessons_kb.store import repositories
 
 _PATIENCE = 1.0
 """Seconds that a search waits for one writer; an index takes seconds for thousands of files."""
@@ -72,7 +72,7 @@ class Brains:
     ) -> Self:
         brains = [Brain(root, alias=alias) for root, alias in aliases.items()]
         here = os.path.realpath(directory or os.getcwd())
-        return cls(brains, directory=locate.git_top(here) or here, project=project)
+        return cls(brains, directory=repositories.git_top(here) or here, project=project)
 
     @property
     def project(self) -> str | None:
@@ -108,7 +108,7 @@ class Brains:
 
     @cached_property
     def _git_name(self) -> str | None:
-        in_git = locate.git_top(self.directory) is not None
+        in_git = repositories.git_top(self.directory) is not None
         return os.path.basename(self.directory) if in_git else None
 
     def refresh_for_search(self) -> None:

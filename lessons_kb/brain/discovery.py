@@ -17,7 +17,7 @@ from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.config import KNOWN_FOLDERS, MAX_CONFIG_BYTES, parse_settings
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError, Untrusted
 from lessons_kb.store import locations as locate
-from lessons_kb.store import trust
+from lessons_kb.store import repositories, trust
 from lessons_kb.store.brain_settings import find_named
 from lessons_kb.store.files import is_inside, read_regular
 from lessons_kb.store.identity import list_marked
@@ -89,7 +89,7 @@ def look(
     missing = [full for full in named.values() if not os.path.isdir(full)]
     around, project = _find_project(directory)
     set_by_project = cache(partial(_is_set_around, around[0], project))
-    above = [follow(root) for root in filter(locate.is_brain, around)]
+    above = [follow(root) for root in filter(repositories.is_brain, around)]
     is_trusted = cache(trust.trusted_key)  # one answer for each folder, whatever names it
     vouched = not (in_agent and _is_moved(locate.state_home(), (project, *above)))
     trusted: list[str] = []
@@ -99,7 +99,7 @@ def look(
             continue
         root = follow(full)
         # The brain or repository around it has its cards among its own.
-        outer = next(filter(locate.is_border, locate.upwards(root)), root)
+        outer = next(filter(repositories.is_border, locate.upwards(root)), root)
         holders = [root, outer] if follow(outer) == outer else [root]
         believed = vouched and any(map(is_trusted, holders))
         if not believed:
@@ -121,7 +121,7 @@ def look(
         # Repositories on the way whose cards the trusted brain above leaves out.
         untrusted += [
             folder
-            for folder in locate.find_borders(directory, above[0])
+            for folder in repositories.find_borders(directory, above[0])
             if not (trust.is_same(folder, above[0]) or is_trusted(folder))
             and any(_find_cards_below(folder))
         ]
@@ -155,7 +155,7 @@ def look_in_agent(directory: str, environment: Mapping[str, str] = NO_VARIABLES)
 def _find_project(directory: str) -> tuple[list[str], str]:
     """Return the folders around a directory, itself first, and the work tree or it."""
     around = locate.upwards(directory)
-    return around, locate.find_work_tree(around) or around[0]
+    return around, repositories.find_work_tree(around) or around[0]
 
 
 def _is_moved(folder: str, roots: Sequence[str]) -> bool:
@@ -246,7 +246,7 @@ def tell_state_moved(root: str) -> str:
     """
     around, project = _find_project(root)
     state = locate.state_home()
-    if not _is_moved(state, (project, *map(follow, filter(locate.is_brain, around)))):
+    if not _is_moved(state, (project, *map(follow, filter(repositories.is_brain, around)))):
         return ""
     return (
         f"trust is recorded in {state}; "
@@ -265,9 +265,9 @@ def tell_untrusted(roots: Sequence[str], named: Collection[str] = ()) -> str:
 def tell_below(directory: str) -> str:
     """Say which brain of a project does not hold in a folder of it, "" if none is found."""
     around = locate.upwards(directory)
-    work_tree = locate.find_work_tree(around)
+    work_tree = repositories.find_work_tree(around)
     top = work_tree or around[0]
-    below = [root for root in locate.find_below(top) if root not in around]
+    below = [root for root in repositories.find_below(top) if root not in around]
     if not below or top == os.path.dirname(top):  # a folder that is gone has the whole disk below
         return ""
     root = below[0]

@@ -25,14 +25,8 @@ from lessons_kb.store import trust
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.foreign_settings import read_settings_file, replace_settings_file
-from lessons_kb.store.locations import (
-    CACHE_NAME,
-    CONFIG_NAME,
-    find_below,
-    find_borders,
-    find_brains,
-    user_brain,
-)
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, user_brain
+from lessons_kb.store.repositories import find_below, find_borders, find_brains
 from lessons_kb.store.scan import scan_brain
 
 _LESSONS = "lessons"

@@ -1,7 +1,7 @@
-"""Which files a shell command read, changed and removed, as far as its words tell.
+"""Find the files that a shell command read, changed or removed, from the words of the command.
 
-Agents without a tool for reading read through the shell. A best effort by tables: what is
-expanded at run time (``$x``, ``*``) is left out rather than guessed.
+Agents without a tool for reading files read them through the shell. Tables of programs give an
+approximate answer: words that the shell expands (``$x``, ``*``) are left out rather than guessed.
 """
 
 from __future__ import annotations
@@ -17,40 +17,41 @@ from lessons_kb.text.shell import LONGEST, find_here_documents, parse_commands
 
 _PROGRAMS = read_mapping("shell_programs.toml")
 READERS, SEARCHERS = _PROGRAMS["readers"], _PROGRAMS["searchers"]
-"""Programs that read what they name, SEARCHERS after a pattern or script unless an option gives
-it → their one-letter options that take a value."""
+"""Program → its one-letter options that take a value. READERS read the files they name. The first
+operand of SEARCHERS is a pattern or script, unless an option gives it; they read the others."""
 IN_PLACE = ("sed", "perl")
-"""Searchers that change their files under ``-i``."""
+"""Searchers that edit their files with ``-i``."""
 NOT_READERS = ("perl",)
-"""Searchers whose operands tell nothing without ``-i``."""
+"""Searchers whose operands are ignored without ``-i``."""
 WRITERS, COPIERS, REMOVERS = _PROGRAMS["writers"], _PROGRAMS["copiers"], ("rm", "unlink", "rmdir")
-"""Programs that write their last operand (COPIERS) → what becomes of the others."""
+"""Programs that write or remove their operands. COPIERS write the last operand: program → what
+happens to the other operands."""
 TALKERS = (*READERS, *SEARCHERS, *_PROGRAMS["talkers"])
-"""Programs that run nothing: what they name is a text or a file."""
+"""Programs that run nothing: their operands are texts or files."""
 TALKING_OPTIONS = {name: words.split() for name, words in _PROGRAMS["talking options"].items()}
 """Program → its options whose value is prose, such as a commit's message."""
 LEADERS = _PROGRAMS["leaders"]
-"""Words that stand before the program."""
+"""Words that may precede the program, such as ``sudo``."""
 SHELLS = ("sh", "bash", "zsh", "dash")
 INTERPRETERS, INPUT_RUNNERS = _PROGRAMS["interpreters"], _PROGRAMS["input runners"]
-"""Programs that run code given by an option, and those that carry out what is piped into them."""
+"""Programs that run code from an option, and programs that execute their standard input."""
 LOOKERS = {
     **dict.fromkeys((*READERS, *SEARCHERS), ()),
     **{program: words.split() for program, words in _PROGRAMS["lookers"].items()},
 }
-"""Programs that change and run nothing they name → the words with which they do."""
+"""Program that neither changes nor runs its operands → the words with which it does."""
 
 _EXPANDED = "$`*?[]{}~\n"
 _HERE = r"(?:\A|(?<==))\$(?:PWD|\{PWD\})(?=/|\Z)"
 _HOME = r"\A(?:~|\$HOME|\$\{HOME\})/"
 _UNKNOWN = "\0"
-"""Stands for a folder whose name nobody told."""
+"""A placeholder for a folder whose name is unknown."""
 _CODE_OPTIONS = ("-c", "-e", "-E", "-pe", "-ne", "--eval")
 _WRITES = (
     r""",\s*(?:mode=)?['"](?:[wax][bt]?\+?|r[bt]?\+)['"]|write_(?:text|bytes)|(?:write|append)File"""
     r"|file_put_contents|File\.write|unlink|os\.(?:remove|rename|replace)|truncate|rmtree|shutil\."
 )
-"""How code in any of INTERPRETERS looks that changes files."""
+"""Matches code that changes files, in the language of any of INTERPRETERS."""
 _TEXTS = r"""'([^'\n]+)'|"([^"\n]+)\""""
 _PATCH_BEGINS = "*** Begin Patch"
 
@@ -64,55 +65,66 @@ def is_patch_command(command: str) -> bool:
 def find_touched(command: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return (kind, paths) for each of ``read``, ``edit``, ``remove`` that a command did.
 
-    Paths are as written, below any ``cd`` of the command, each once and in order. Empty for a
-    command that cannot be read to its end or is longer than 20,000 characters.
+    Paths are as written, joined to the folder of any ``cd`` in the command, each once and in
+    order. The result is empty for a command that cannot be parsed to its end or is longer than
+    20,000 characters.
     """
-    found = (
-        (kind, step.folder, path)
-        for step in _parse_steps(command)
-        for kind, path in _touched_by(step)
-        if path and not _is_expanded(path) and not path.startswith("/dev/")
-    )
-    return _group(found, "read", "edit", "remove")
+    touched = []
+    for step in _parse_steps(command):
+        for kind, path in _touched_by(step):
+            if path and not _is_expanded(path) and not path.startswith("/dev/"):
+                touched.append((kind, step.folder, path))
+    return _group(touched, "read", "edit", "remove")
 
 
 def find_changed(command: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return (kind, paths) for each of ``change``, ``run`` that a command may do to files.
 
-    Paths are as `find_touched` writes them; among them are patterns such as ``*.sql``, and paths
-    from the user's home, which begin with ``~/``. Those of
-    ``run`` are a guess: every word of a program that is not known only to look, what is fed to
-    a shell or a database client, and the texts in code that writes. Many are no files.
+    Paths have the form that `find_touched` returns. They include patterns such as ``*.sql``, and
+    paths in the user's home, which begin with ``~/``. Paths of ``run`` are guesses: every word of a
+    program that may do more than read, the files piped into a shell or a database client, and the
+    string literals in code that writes files. Many of them are not files.
     """
     return _group(_find_changed(command), "change", "run")
 
 
 def _find_changed(command: str) -> Iterator[tuple[str, str | None, str]]:
-    values: dict[str, Sequence[str]] = {}
-    fed: list[str] = []
+    loops: dict[str, Sequence[str]] = {}
+    """Variable of a ``for`` loop → its values."""
+    piped: list[str] = []
+    """Files whose content is piped into the step."""
     for step in _parse_steps(command):
         if step.words[:1] == ["for"] and step.words[2:3] == ["in"]:
-            values[step.words[1]] = step.words[3:]
-        fed = fed if step.piped else []
-        for kind, path in _changed_by(step, fed):
-            for one in values.get(path.strip("${}"), (path,)) if "$" in path else (path,):
-                yield kind, step.folder, one
+            loops[step.words[1]] = step.words[3:]
+        if not step.piped:
+            piped = []
+        for kind, path in _changed_by(step, piped):
+            values = loops.get(path.strip("${}"), (path,)) if "$" in path else (path,)
+            for value in values:
+                yield kind, step.folder, value
         if step.program in INTERPRETERS:
-            pairs = itertools.pairwise(step.arguments)
-            code = "\n".join(word for option, word in pairs if option in _CODE_OPTIONS)
-            code = code or (command if "<<" in command else "")
-            if re.search(_WRITES, code):
-                for one, two in re.findall(_TEXTS, code):
-                    yield "run", step.folder, one or two
-        fed = [*fed, *(path for kind, path in _touched_by(step) if kind == "read")]
+            for text in _texts_of_writing_code(step, command):
+                yield "run", step.folder, text
+        piped = [*piped, *(path for kind, path in _touched_by(step) if kind == "read")]
+
+
+def _texts_of_writing_code(step: _RunCommand, command: str) -> list[str]:
+    """Return the string literals of an interpreter's code, if the code changes files."""
+    pairs = itertools.pairwise(step.arguments)
+    code = "\n".join(word for option, word in pairs if option in _CODE_OPTIONS)
+    if not code and "<<" in command:
+        code = command
+    if not re.search(_WRITES, code):
+        return []
+    return [single or double for single, double in re.findall(_TEXTS, code)]
 
 
 def _group(
-    found: Iterable[tuple[str, str | None, str]], *kinds: str
+    touched: Iterable[tuple[str, str | None, str]], *kinds: str
 ) -> list[tuple[str, tuple[str, ...]]]:
-    """Return (kind, paths) for (kind, folder, path): each once, none below an unknown folder."""
+    """Group (kind, folder, path) as (kind, paths). Paths below an unknown folder are left out."""
     grouped: dict[str, dict[str, None]] = {kind: {} for kind in kinds}
-    for kind, folder, path in found:
+    for kind, folder, path in touched:
         placed = _below(folder, re.sub(_HOME, "~/", path))
         if placed is not None:
             grouped[kind][placed] = None
@@ -120,38 +132,44 @@ def _group(
 
 
 def find_run(command: str) -> list[str]:
-    """Return the simple commands that a line runs, each with its words as one line.
+    """Return the simple commands that a command line runs, each as one line of its words.
 
-    Left out are programs that only print or search what they name, and prose such as a commit's
-    message; what is fed to a shell or a database client is among them. A command that cannot be
-    read to its end is returned as it stands.
+    Programs that only print or search are left out, and so is prose such as a commit message.
+    Lines of a here-document for a shell or a database client are included. A command that cannot
+    be parsed to its end is returned unchanged.
     """
     steps = _parse_steps(command)
     if not steps:
         return [command[:LONGEST]]
-    found: list[str] = []
+    commands: list[str] = []
     for step in steps:
         if step.inner:
-            found += find_run(step.inner)
+            commands += find_run(step.inner)
         elif step.words and (step.program in NOT_READERS or step.program not in TALKERS):
-            prose = TALKING_OPTIONS.get(step.program, ())
-            words = (
-                word
-                for before, word in itertools.pairwise(["", *step.words])
-                if before not in prose and not ("=" in word and word.partition("=")[0] in prose)
-            )
-            found.append(" ".join(words))
+            commands.append(" ".join(_without_prose(step)))
     for row, text in find_here_documents(command):
         if any(step.program in INPUT_RUNNERS for step in _parse_steps(row)):
-            found += [line for line in text.splitlines() if line.strip()]
-    return found
+            commands += [line for line in text.splitlines() if line.strip()]
+    return commands
+
+
+def _without_prose(step: _RunCommand) -> list[str]:
+    """Return the words of a simple command without the prose that its options take."""
+    options = TALKING_OPTIONS.get(step.program, ())
+    words = []
+    for before, word in itertools.pairwise(["", *step.words]):
+        name, equals, _ = word.partition("=")
+        is_prose = before in options or (equals and name in options)
+        if not is_prose:
+            words.append(word)
+    return words
 
 
 def find_start(command: str, end: str) -> str:
     """Return the directory in which a command began that ended in ``end``.
 
-    What nothing tells, such as the name of the folder that ``cd ..`` left, stands as a folder
-    for which `is_known` is False.
+    A folder whose name cannot be derived, such as the one that ``cd ..`` left, is replaced by a
+    placeholder. `is_known` is False for such a path.
     """
     steps = _parse_steps(command)
     folder = steps[-1].then if steps else ""
@@ -166,17 +184,16 @@ def find_start(command: str, end: str) -> str:
 
 
 def is_known(path: str) -> bool:
-    """Return whether a path holds no folder whose name `find_start` could not tell."""
+    """Return whether a path contains no placeholder of `find_start` for an unknown folder."""
     return _UNKNOWN not in path
 
 
 def find_patched(command: str, paths: Iterable[str]) -> tuple[str, ...]:
-    """Return the paths of a patch below the folder in which the command applies it."""
+    """Return the paths of a patch, joined to the folder in which the command applies it."""
     steps = _parse_steps(command)
     folder = next((step.folder for step in steps if step.program == "apply_patch"), "")
-    return tuple(
-        path for _, found in _group((("", folder, p) for p in paths), "") for path in found
-    )
+    groups = _group([("edit", folder, path) for path in paths], "edit")
+    return groups[0][1] if groups else ()
 
 
 @dataclass(kw_only=True, slots=True)
@@ -184,41 +201,41 @@ class _RunCommand:
     """One simple command of a line, and where it runs."""
 
     folder: str | None
-    """From where the line begins; None when that is not told."""
+    """Where it runs, relative to the start of the line; None if unknown."""
     piped: bool
-    """It reads what the one before prints."""
+    """Whether it reads the output of the command before it."""
     words: list[str]
     redirects: list[tuple[str, str]]
-    """(kind, file)."""
+    """Pairs (kind, file); the kind is ``read`` or ``edit``."""
     then: str | None = ""
-    """Where the line goes on after it."""
+    """The folder in which the line continues after it; None if unknown."""
     program: str = ""
     arguments: Sequence[str] = ()
 
     @property
     def inner(self) -> str:
-        """The command line that it gives to a shell."""
+        """The command line that it passes to a shell; "" if it does not."""
         is_shell = self.program in SHELLS and self.arguments[:1] in (["-c"], ["-lc"])
         return self.arguments[1] if is_shell and len(self.arguments) > 1 else ""
 
 
 def _parse_steps(command: str) -> list[_RunCommand]:
-    """Return each simple command of a line, none of one that cannot be read to its end."""
+    """Return the simple commands of a line; [] if the line cannot be parsed to its end."""
     steps: list[_RunCommand] = []
     outer: list[str | None] = []
     left: list[str | None] = []
     folder: str | None = ""
     piped = False
     for simple in parse_commands(command):
-        redirects = [
-            ("read" if sign == "<" else "edit", re.sub(_HERE, ".", file))
-            for sign, file in simple.redirects
-            if sign == "<" or sign[0] != "<"
-            if not (sign == ">&" and (file.isdigit() or file == "-"))
-        ]
+        redirects = []
+        for sign, file in simple.redirects:
+            is_here_document = sign[0] == "<" and sign != "<"
+            is_descriptor = sign == ">&" and (file.isdigit() or file == "-")
+            if not is_here_document and not is_descriptor:
+                redirects.append(("read" if sign == "<" else "edit", re.sub(_HERE, ".", file)))
         words = [re.sub(_HERE, ".", word) for word in simple.words]
         step = _RunCommand(folder=folder, piped=piped, words=words, redirects=redirects)
-        step.program, step.arguments = _program(words)
+        step.program, step.arguments = _split_program(words)
         folder = _moved(step, left)
         for char in simple.operator:
             if char == "(":
@@ -230,18 +247,21 @@ def _parse_steps(command: str) -> list[_RunCommand]:
     return steps
 
 
-def _program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the program's name and its arguments, past assignments and LEADERS."""
+def _split_program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
+    """Return the program's name and its arguments, without assignments and LEADERS before it."""
     for index, word in enumerate(words):
         name, equals, _ = word.partition("=")
-        passed = word in LEADERS or (equals and name.isidentifier())
-        if not passed and not word.startswith("-") and not word[:1].isdigit():
+        is_before = word in LEADERS or (equals and name.isidentifier())
+        if not is_before and not word.startswith("-") and not word[:1].isdigit():
             return posixpath.basename(word), words[index + 1 :]
     return "", ()
 
 
 def _moved(step: _RunCommand, left: list[str | None]) -> str | None:
-    """Return where a line goes on after a step; ``left`` is what ``pushd`` came from."""
+    """Return the folder in which a line continues after a step; None if it is unknown.
+
+    ``left`` is the stack of folders that ``pushd`` left.
+    """
     if step.program == "popd":
         return left.pop() if left else None
     if step.program not in ("cd", "pushd"):
@@ -253,7 +273,7 @@ def _moved(step: _RunCommand, left: list[str | None]) -> str | None:
 
 
 def _below(folder: str | None, path: str) -> str | None:
-    """Return a path below a folder; None where that is not told and the path does not say."""
+    """Return a path joined to a folder; None if the folder is unknown and the path is relative."""
     if path.startswith(("/", "~/")):
         return path
     return None if folder is None else posixpath.join(folder, path)
@@ -263,7 +283,8 @@ def _is_expanded(path: str) -> bool:
     return any(char in path for char in _EXPANDED)
 
 
-def _changed_by(step: _RunCommand, fed: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _changed_by(step: _RunCommand, piped: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield (kind, file) for files that a step may ``change`` or ``run``."""
     program, arguments = step.program, step.arguments
     if step.inner:
         for kind, paths in find_changed(step.inner):
@@ -271,9 +292,9 @@ def _changed_by(step: _RunCommand, fed: Sequence[str]) -> Iterator[tuple[str, st
         return
     yield from (("change", path) for kind, path in _touched_by(step) if kind != "read")
     if any(posixpath.basename(word) in INPUT_RUNNERS for word in step.words):
-        yield from (("run", path) for path in fed)
-    sure = program in WRITERS or program in REMOVERS or program in COPIERS
-    if not program or sure or _only_looks(program, arguments):
+        yield from (("run", path) for path in piped)
+    is_covered = program in WRITERS or program in REMOVERS or program in COPIERS
+    if not program or is_covered or _only_looks(program, arguments):
         return
     itself = step.words[len(step.words) - len(arguments) - 1]
     words = [itself, *arguments] if "/" in itself else arguments
@@ -283,8 +304,9 @@ def _changed_by(step: _RunCommand, fed: Sequence[str]) -> Iterator[tuple[str, st
         folder = arguments[place + 1]
         words = [*arguments[:place], *arguments[place + 2 :]]  # the folder itself is not changed
     kind = "change" if program in LOOKERS else "run"
-    for word in words:  # what may be a file: x, --file=x, of=x, -fx, '.read x'
-        parts = [value] if (value := word.partition("=")[2]) else []
+    for word in words:  # a file may be part of a word: x, --file=x, of=x, -fx, '.read x'
+        value = word.partition("=")[2]
+        parts = [value] if value else []
         if word and not word.startswith("-"):
             parts += [word, *word.split()[1:]]
         elif not word.startswith("--") and word[2:]:
@@ -294,6 +316,10 @@ def _changed_by(step: _RunCommand, fed: Sequence[str]) -> Iterator[tuple[str, st
 
 
 def _only_looks(program: str, arguments: Sequence[str]) -> bool:
+    """Return whether a command does not change or run the words it names.
+
+    Code of an interpreter's option is judged by `_texts_of_writing_code` instead.
+    """
     if program in INTERPRETERS:
         return any(word in _CODE_OPTIONS for word in arguments)
     if program not in LOOKERS:
@@ -303,7 +329,7 @@ def _only_looks(program: str, arguments: Sequence[str]) -> bool:
 
 
 def _touched_by(step: _RunCommand) -> Iterator[tuple[str, str]]:
-    """Yield (kind, file) of what a command reads, edits and removes."""
+    """Yield (kind, file) for each file that a step reads, edits or removes."""
     program, arguments = step.program, step.arguments
     if program in READERS:
         paths, _ = _operands(arguments, READERS[program], stop=program == "find")
@@ -331,7 +357,11 @@ def _touched_by(step: _RunCommand) -> Iterator[tuple[str, str]]:
 def _operands(
     arguments: Sequence[str], valued: str, *, stop: bool = False
 ) -> tuple[list[str], set[str]]:
-    """Return what is no option, and the letters of the options; ``stop`` ends at the first one."""
+    """Return the operands, and the letters of all short options.
+
+    ``valued`` lists the letters of options that take a value. With ``stop``, parsing ends at the
+    first option.
+    """
     operands: list[str] = []
     options: set[str] = set()
     value_follows = plain = False

@@ -1,4 +1,4 @@
-"""What shows that something went wrong: a complaint, an error, a rollback, a test that fails."""
+"""Signs that something went wrong: complaints, errors, rollbacks and failing tests."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from itertools import dropwhile, pairwise
+from typing import NamedTuple
 
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.text.error_signature import shows
@@ -19,25 +20,25 @@ FEEDBACK, REQUEST = "feedback", "request"
 SPOKEN = ("prompt", "feedback")
 CHANGES = ("edit", "create", "remove")
 RUNS = ("test", "command")
-"""Kinds of triggers, then of events: what users say, what changes a file, what runs."""
+"""Two kinds of triggers, then kinds of events: messages of the user, changes of files, runs."""
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return a text as one line of at most ``limit`` characters."""
+    """Return a text as a single line of at most ``limit`` characters."""
     return shorten(clean_line(text[: 4 * limit]), limit)
 
 
 @cache
 def is_test(path: str) -> bool:
-    """Tell whether a file holds tests."""
+    """Return whether the path is that of a test file."""
     return shows("tests", path.lower())
 
 
 PHRASES = read_patterns("feedback_phrases.toml")
-"""Kind of trigger → patterns, searched in each sentence in lower case."""
+"""Kind of trigger → patterns. Each sentence is searched for them in lower case."""
 
 MAX_SENTENCE = 400
-"""Characters of a sentence that are looked at."""
+"""How many characters of a sentence are searched."""
 MAX_SENTENCES = 40
 
 _OUTPUT = read_patterns("test_output.toml")
@@ -47,82 +48,107 @@ _INLINE = re.compile(r"`[^`\n]{1,200}`")
 
 
 _ASKS_WHETHER = r"\W*(?:is|are|was|were|does|do|has|have)\b.*\?\W*$"
-"""Who asks whether something is still broken does not say so."""
+"""A question whether something is still broken is not a complaint."""
 
 
 def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
-    """Return (``feedback`` or ``request``, the sentence) of what a user wrote, None if neither.
+    """Return the kind and the sentence of a user's ``feedback`` or ``request``; None without one.
 
-    ``extra`` are further patterns for feedback, checked by ``text.patterns.check_pattern``. A
-    request decides over a complaint. Takes time linear in the first and last sentences of the text.
+    ``extra`` are additional patterns for feedback that ``text.patterns.check_pattern`` accepted. A
+    request takes precedence over feedback. Only the first and the last sentences of a long text
+    are searched, in linear time.
     """
-    said = _INLINE.sub(" ", _FENCE.sub("\n", text[:20_000])).replace("\u2019", "'")
-    lines = [line for line in said.splitlines() if line.strip() and not re.match(_PASTED, line)]
+    sentences = _sentences_of_user(text)
+    for sentence in sentences:
+        if _matches_phrase(REQUEST, sentence.lower()):
+            return REQUEST, sentence
+    patterns = tuple(extra)
+    for sentence in sentences:
+        lower = sentence.lower()
+        if re.match(_ASKS_WHETHER, lower):
+            continue
+        if _matches_phrase(FEEDBACK, lower) or search_any(patterns, lower):
+            return FEEDBACK, sentence
+    return None
+
+
+def _sentences_of_user(text: str) -> list[str]:
+    """Return the first and last sentences of a prompt, without code and pasted output."""
+    prose = _INLINE.sub(" ", _FENCE.sub("\n", text[:20_000])).replace("\u2019", "'")
+    lines = [line for line in prose.splitlines() if line.strip() and not re.match(_PASTED, line)]
     sentences = [sentence[:MAX_SENTENCE] for line in lines for sentence in split_sentences(line)]
     if len(sentences) > MAX_SENTENCES:
         sentences = sentences[: MAX_SENTENCES // 2] + sentences[-MAX_SENTENCES // 2 :]
-    for kind in (REQUEST, FEEDBACK):
-        further = tuple(extra) if kind == FEEDBACK else ()
-        for sentence in sentences:
-            low = sentence.lower()
-            if kind == FEEDBACK and re.match(_ASKS_WHETHER, low):
-                continue
-            ours = any(re.search(pattern, low, re.IGNORECASE) for pattern in PHRASES[kind])
-            if ours or search_any(further, low):
-                return kind, sentence
-    return None
+    return sentences
+
+
+def _matches_phrase(kind: str, sentence: str) -> bool:
+    return any(re.search(pattern, sentence, re.IGNORECASE) for pattern in PHRASES[kind])
 
 
 MAX_FAILING = 20
 _LONGEST_LINE = 1_000
-"""No reporter writes a longer one."""
+"""Characters; no test reporter writes a longer line."""
 _AROUND = 2
 
 
+def _output_lines(output: str) -> list[str]:
+    return [line for line in clean(output).splitlines() if len(line) <= _LONGEST_LINE]
+
+
 def find_failing(output: str) -> tuple[str, ...]:
-    """Return the names of the tests that an output reports as failed: each once, in order."""
-    lines = (line for line in clean(output).splitlines() if len(line) <= _LONGEST_LINE)
-    matches = (
-        next(filter(None, (re.search(one, line) for one in _OUTPUT["failing test"])), None)
-        for line in lines
-    )
-    return tuple(dict.fromkeys(match[1].strip() for match in matches if match))[:MAX_FAILING]
+    """Return the names of the tests that an output reports as failed, each once and in order."""
+    names: dict[str, None] = {}
+    for line in _output_lines(output):
+        for pattern in _OUTPUT["failing test"]:
+            match = re.search(pattern, line)
+            if match:
+                names[match[1].strip()] = None
+                break
+    return tuple(names)[:MAX_FAILING]
 
 
 def read_result(output: str) -> str:
-    """Return how tests ended by what they print, ``exec_error`` or ``ok``; "" if it is not told."""
-    lines = [line for line in clean(output).splitlines() if len(line) <= _LONGEST_LINE]
+    """Return the outcome of tests from their output: ``exec_error``, ``ok``, or "" if unknown."""
+    lines = _output_lines(output)
 
-    def tells(section: str) -> bool:
-        return any(re.search(one, line) for line in lines for one in _OUTPUT[section])
+    def matches(section: str) -> bool:
+        return any(re.search(pattern, line) for line in lines for pattern in _OUTPUT[section])
 
-    if find_failing(output) or tells("tests failed"):
+    if find_failing(output) or matches("tests failed"):
         return "exec_error"
-    return "ok" if tells("tests passed") else ""
+    return "ok" if matches("tests passed") else ""
 
 
 def error_excerpt(output: str, *, limit: int = 2_000) -> str:
-    """Return the lines of an output that tell the error, at most ``limit`` characters.
+    """Return the lines of an output that describe the error, at most ``limit`` characters.
 
-    What stands near a line that names an error is kept, the last such lines first; an output
-    without any gives its end. Control characters are gone, ``…`` stands for what was left out.
+    The excerpt contains the lines that name an error and the lines around them; the last ones take
+    precedence. If no line names an error, it is the end of the output. Control characters are
+    removed, and ``…`` marks each gap.
     """
     lines = [line.rstrip()[:400] for line in clean(output).strip("\n").splitlines()]
     if sum(len(line) + 1 for line in lines) <= limit:
         return "\n".join(lines)
-    naming = [number for number, line in enumerate(lines) if re.search(_ERROR_LINE, line)]
-    order = [n for line in reversed(naming) for n in range(line - _AROUND, line + _AROUND + 1)]
-    kept: set[int] = set()
-    for number in order or range(len(lines) - 1, -1, -1):
-        if 0 <= number < len(lines) and number not in kept:
-            limit -= len(lines[number]) + 3  # and a mark for a gap before it
+    order: list[int] = []
+    for number in range(len(lines) - 1, -1, -1):
+        if re.search(_ERROR_LINE, lines[number]):
+            order += range(number - _AROUND, number + _AROUND + 1)
+    if not order:
+        order = list(range(len(lines) - 1, -1, -1))
+    shown: set[int] = set()
+    for number in order:
+        if 0 <= number < len(lines) and number not in shown:
+            limit -= len(lines[number]) + 3  # with room for the mark of a gap before it
             if limit < 0:
                 break
-            kept.add(number)
-    return "\n".join(
-        lines[number] if number - 1 in kept or not number else f"…\n{lines[number]}"
-        for number in sorted(kept)
-    )
+            shown.add(number)
+    excerpt = []
+    for number in sorted(shown):
+        if number and number - 1 not in shown:
+            excerpt.append("…")
+        excerpt.append(lines[number])
+    return "\n".join(excerpt)
 
 
 _WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree", "-s", "--source", "-m", "--mainline")
@@ -134,10 +160,10 @@ _REMOTE = r"^(?:origin|upstream)/|^@\{u(?:pstream)?\}$|^FETCH_HEAD$"
 
 
 def rolls_back(command: str, edited: Collection[str]) -> bool:
-    """Return whether a command line takes back commits, or edited files (POSIX paths), with git.
+    """Return whether a command line undoes commits, or changes of ``edited`` files, with git.
 
-    A reset to what the remote has, and a checkout of a branch, take files back only where some
-    were changed.
+    ``edited`` are POSIX paths. A reset to the remote's state counts only if there are edited files;
+    a checkout or restore counts only if it names one.
     """
 
     def is_leader(word: str) -> bool:
@@ -186,23 +212,23 @@ def _git_rolls_back(words: Sequence[str], edited: Collection[str]) -> bool:
 
 _TABLES = read_mapping("test_runners.toml")
 RUNNERS = _TABLES["runners"]
-"""Program → what its arguments (options left out) begin with when it runs tests; "" = anything."""
+"""Program → a pattern that its operands must match when it runs tests; "" matches any."""
 
 ALSO_BY_OPTION = _TABLES["by option"]
-"""Program → the option with which it runs tests."""
+"""Program → the option that makes it run tests."""
 
 WRAPPERS = {words: (int(value[0]), value[2:]) for words, value in _TABLES["wrappers"].items()}
-"""Words before a command → (operands of their own, their options with a value)."""
+"""Wrapper of a command → (how many operands it takes itself, its options that take a value)."""
 
 SHELLS = ("sh", "bash", "zsh", "dash", "fish", "pwsh", "powershell")
 NOT_A_RUN = _TABLES["not a run"].keys()
 
 SELECTORS = _TABLES["selectors"]
-"""Program → its options that choose tests, with ``all`` for every program. Other options only
-change how a run looks, and are no part of its identity."""
+"""Program → its options that select tests; ``all`` holds for every program. Other options only
+change the output of a run and are not part of its identity."""
 
 VALUED = _TABLES["valued"].keys()
-"""Options that take a value and choose no tests."""
+"""Options that take a value and do not select tests."""
 
 _HINT = (
     r"test|jest|spec|tox|nox|check|karma|cypress|mocha|\bava\b|\btap\b|behave|ward|trial|robot"
@@ -213,33 +239,40 @@ _INTERPRETERS = r"python[\d.]*w?|py|pypy3?|php|ruby|node|tsx|ts-node|perl|uv"
 _SUFFIX = r"\.(?:exe|bat|cmd|phar)$"
 _ALIASES = {"py.test": "pytest", "pytest-3": "pytest"}
 _INTERPRETER_VALUED = "-X -W -d -c -r --require --import --loader"
-_DEEPEST = 3
-"""Shells in shells that are looked into."""
+_MAX_DEPTH = 3
+"""How many nested shells are parsed."""
+
+
+class _TestRun(NamedTuple):
+    identity: str
+    """The program, what it runs, and what selects tests."""
+    shows_outcome: bool
+    """Whether the exit code of the command line is that of the tests."""
 
 
 def find_test_command(command: str) -> str | None:
-    """Return what identifies the tests that a command line runs; None when it runs none.
+    """Return an identity of the tests that a command line runs; None if it runs none.
 
-    Equal for command lines that run the same tests: wrappers, variables and options that only
-    change how a run looks are left out. Tests of another folder (``cd x && …``) begin with it.
-    The first test command of the line counts.
+    Command lines that run the same tests have the same identity. Wrappers, variables and options
+    that only change the output are not part of it. A folder that the line enters (``cd x && …``)
+    is. Only the first test command of the line counts.
     """
-    found = _find(command, depth=0)
-    return found[0] if found else None
+    run = _find_test_run(command, depth=0)
+    return run.identity if run else None
 
 
 def shows_outcome(command: str) -> bool:
     """Return whether the exit code of a command line is that of its tests.
 
-    It is not behind a pipe (without ``pipefail``), before ``;`` or ``||``, or in the background.
-    True for a command line without tests.
+    It is not if the tests come before a pipe (without ``pipefail``), ``;`` or ``||``, or run in
+    the background. The result is True for a command line without tests.
     """
-    found = _find(command, depth=0)
-    return found is None or found[1]
+    run = _find_test_run(command, depth=0)
+    return run is None or run.shows_outcome
 
 
-def _find(command: str, *, depth: int) -> tuple[str, bool] | None:
-    if depth > _DEEPEST or not re.search(_HINT, command):
+def _find_test_run(command: str, *, depth: int) -> _TestRun | None:
+    if depth > _MAX_DEPTH or not re.search(_HINT, command):
         return None
     folder = "."
     commands = split_commands(command)
@@ -248,21 +281,30 @@ def _find(command: str, *, depth: int) -> tuple[str, bool] | None:
             folder = posixpath.normpath(posixpath.join(folder, words[1]))
             continue
         for layer in _layers(words):
-            inner: Iterator[str] = iter(())  # the command line that a shell is given
-            if posixpath.basename(layer[0]) in SHELLS:
-                inner = (b for a, b in pairwise(layer[1:]) if re.fullmatch(r"-\w*c|-Command", a))
-            found = _find(next(inner, ""), depth=depth + 1)
-            identity, shows = found or (_identity(layer), True)
-            if identity:
-                hiding = (";", "||", "&") if "pipefail" in command else (";", "||", "&", "|")
-                *between, last = [operator for operator, _ in commands[number:]]
-                shows = shows and last != "&" and not {*between}.intersection(hiding)
-                return identity if folder == "." else f"cd {folder} && {identity}", shows
+            run = _find_test_run(_shell_command(layer), depth=depth + 1)
+            run = run or _TestRun(_identity(layer), shows_outcome=True)
+            if not run.identity:
+                continue
+            hiding = {";", "||", "&"} if "pipefail" in command else {";", "||", "&", "|"}
+            *between, last = [operator for operator, _ in commands[number:]]
+            is_hidden = last == "&" or not hiding.isdisjoint(between)
+            identity = run.identity if folder == "." else f"cd {folder} && {run.identity}"
+            return _TestRun(identity, run.shows_outcome and not is_hidden)
     return None
 
 
+def _shell_command(words: Sequence[str]) -> str:
+    """Return the command line that a shell gets with ``-c``; "" for any other command."""
+    if posixpath.basename(words[0]) not in SHELLS:
+        return ""
+    for option, value in pairwise(words[1:]):
+        if re.fullmatch(r"-\w*c|-Command", option):
+            return value
+    return ""
+
+
 def _layers(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield a command, then what is left of it without each of its wrappers."""
+    """Yield a command, then what remains of it after each wrapper is removed."""
     rest = tuple(words)
     while rest:
         yield rest
@@ -279,6 +321,10 @@ def _layers(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _after_options(words: Sequence[str], operands: int, valued: str) -> tuple[str, ...]:
+    """Return the words after the options and a number of operands of a wrapper.
+
+    ``valued`` are the options that take a value, separated by spaces.
+    """
     rest = tuple(words)
     while rest and rest[0] != "--" and (operands or rest[0].startswith("-")):
         operands -= not rest[0].startswith("-")
@@ -292,7 +338,7 @@ def _program(word: str) -> str:
 
 
 def _identity(words: Sequence[str]) -> str:
-    """Return the program, what it was told to run and what chooses tests; "" for no tests."""
+    """Return the program, its operands and its options that select tests; "" for no tests."""
     if not words:
         return ""
     program, arguments = _program(words[0]), tuple(words[1:])
@@ -303,14 +349,14 @@ def _identity(words: Sequence[str]) -> str:
             script = arguments[arguments.index("-m") + 1 :]
         else:
             script = _after_options(arguments, 0, _INTERPRETER_VALUED)
-        return next((found for layer in _layers(script) if (found := _identity(layer))), "")
+        return next(filter(None, map(_identity, _layers(script))), "")
     is_script = "/" in words[0] and re.fullmatch(_TEST_SCRIPT, program)
     rule = RUNNERS.get(program, "" if is_script else None)
     if rule is None or not NOT_A_RUN.isdisjoint(arguments):
         return ""
-    chooses = f"{SELECTORS['all']} {SELECTORS.get(program, '')}".split()
+    selectors = f"{SELECTORS['all']} {SELECTORS.get(program, '')}".split()
     operands: list[str] = []
-    chosen: list[str] = []
+    selection: list[str] = []
     rest = iter(arguments)
     for word in rest:
         name, equals, _ = word.partition("=")
@@ -318,8 +364,9 @@ def _identity(words: Sequence[str]) -> str:
             continue
         if not word.startswith("-") or word == "-":
             operands.append(word)
-            chosen.append(word)
-        elif name in chooses or name in VALUED:
-            value = [] if equals else [one for one in (next(rest, None),) if one is not None]
-            chosen += (word, *value) if name in chooses else ()
-    return " ".join((program, *chosen)) if re.match(rule, " ".join(operands)) else ""
+            selection.append(word)
+        elif name in selectors or name in VALUED:
+            value = None if equals else next(rest, None)
+            if name in selectors:
+                selection += [word] if value is None else [word, value]
+    return " ".join((program, *selection)) if re.match(rule, " ".join(operands)) else ""

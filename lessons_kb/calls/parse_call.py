@@ -1,7 +1,7 @@
-"""What the tools of each coding agent do, as tables, and one call read by them.
+"""Parse a tool call into events, using tables of each coding agent's tools.
 
-Names as the agents give them to their hooks (late 2026). ``create`` writes a file whole, as
-against ``edit``; looking into folders counts as ``read``.
+Tools have the names that agents pass to their hooks (late 2026). ``create`` writes a whole file,
+``edit`` a part of it. Listing a folder counts as ``read``.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from lessons_kb.text.shell import find_here_documents
 TOOLS = {
     agent.removeprefix("any"): kinds for agent, kinds in read_mapping("agent_tools.toml").items()
 }
-"""Agent → name → kind of event. Under "" stand names common in other tools and MCP servers.
-A tool in no table is a ``tool``."""
+"""Agent → tool name → kind of event. The key "" has names that are common in MCP servers and other
+tools. A tool that is in no table has the kind ``tool``."""
 
 SUBCOMMANDS: Mapping[str, str] = {
     "view": "read",
@@ -49,42 +49,47 @@ PATCH_HEADERS: Mapping[str, str] = {
 }
 
 _ARGUMENTS = read_patterns("tool_arguments.toml")
-"""What they hold → names of arguments, the likeliest first."""
+"""Content → names of the arguments that may have it, the most likely first."""
 
 FAILURE_TEXTS = tuple(
     (words, kind) for kind, texts in read_patterns("failure_texts.toml").items() for words in texts
 )
-"""Words that agents use for a failed call, lower case → its kind; the first that fits decides."""
+"""Pairs of words in a failed call's output, in lower case, and the kind of failure. The first
+match decides."""
 
+_Access = tuple[str, tuple[str, ...]]
+"""A kind of event, and the paths it concerns."""
 _EXPLAINED = ("command", "edit")
+"""Kinds of calls that have a comment among their arguments. It is not part of the digest."""
 _FAILURE_CHARS = 400
 _SHORTEST = 3
 _BETWEEN = r"[/\\'\"\s]+"
-"""What the pieces of a path are parted by, as it is written in a command and as it is read."""
+"""Separators of the parts of a path, in a command and in the parsed path."""
 
 
 def kind_of_tool(tool: str, *, agent: str = "") -> str:
-    """Return what a tool does: one of CALLS, ``tool`` when no table knows it.
+    """Return the kind of a tool: one of CALLS, or ``tool`` if it is in no table.
 
-    The agent's own table decides. A tool it lacks is looked up in the others (one agent may run
-    another's hooks), a tool of an MCP server by its own name in the common table.
+    The agent's own table takes precedence. Then come the tables of other agents, because an agent
+    may run another's hooks, and the common table, where a tool of an MCP server is looked up
+    without the server's name.
     """
     kind = TOOLS.get(agent, {}).get(tool) or _ANY_AGENT.get(tool)
     return kind or TOOLS[""].get(re.split("__|:", tool)[-1], "tool")
 
 
 def kind_of_failure(text: str) -> str:
-    """Return which of FAILURES an agent's error text tells of; ``exec_error`` if none else."""
+    """Return which of FAILURES an agent's error text describes; ``exec_error`` by default."""
     head = text[:_FAILURE_CHARS].lower()
     return next((kind for words, kind in FAILURE_TEXTS if words in head), "exec_error")
 
 
 def digest_arguments(arguments: object, *, ignore: Collection[str] = ()) -> str:
-    """Return a short digest, equal for arguments that mean the same call.
+    """Return a short digest that is equal for equal arguments.
 
-    JSON text and the object it stands for are equal, so are dicts in another order; top-level
-    keys in ``ignore`` do not matter; "" for what is no JSON data. It tells the calls of one
-    session apart and is no cryptographic hash.
+    JSON text and its parsed value have the same digest, and so have dicts in any order of keys.
+    Top-level keys in ``ignore`` are left out. The digest is "" if the arguments are not JSON data.
+    It distinguishes the calls of one session and is not a cryptographic hash.
     """
     data = parse_arguments(arguments)
     if isinstance(data, dict):
@@ -105,62 +110,75 @@ def parse_call(
     kinds: Mapping[str, str] | None = None,
     secrets: bool = False,
 ) -> tuple[Event, ...]:
-    """Return a tool call as events: the call itself, then what else it touched.
+    """Return a tool call as events: the call itself, then one for each other kind of file access.
 
-    ``call`` has what the arguments do not tell: tool, agent, scope, outcome and so on. A kind
-    other than ``tool`` is kept; ``kinds`` maps names of tools that no table knows. Relative
-    paths start at ``cwd``, the directory before the call, else at the scope. A call that did not
-    end well touched nothing else. A word of a command that something before it announces as a
-    secret is no path, unless ``secrets`` asks for those, too: alone it could not be told any more.
+    ``call`` provides what is not in the arguments: tool, agent, scope, outcome and so on. Its kind
+    is replaced only if it is ``tool``. ``kinds`` maps names of tools that are in no table to kinds.
+    Relative paths start at ``cwd``, the directory before the call, or at the scope without one. A
+    call that failed has no further events. A path of a command is left out if a part of it is
+    redacted as a secret in the command, unless ``secrets`` is set: alone, it could not be
+    recognised as a secret any more.
     """
     data = _as_object(arguments)
-    known = (kinds or {}).get(call.tool)
-    does = known or kind_of_tool(call.tool, agent=call.agent)
-    if call.tool in TEXT_EDITORS and not known:
-        does = SUBCOMMANDS.get(str(data.get("command")), "tool")
-    command = find_command(data) if does == "command" else ""
+    own_kind = (kinds or {}).get(call.tool)
+    kind = own_kind or kind_of_tool(call.tool, agent=call.agent)
+    if call.tool in TEXT_EDITORS and not own_kind:
+        kind = SUBCOMMANDS.get(str(data.get("command")), "tool")
+    command = find_command(data) if kind == "command" else ""
     if command:
         cwd = find_folder(data, cwd)
     if is_patch_command(command):
-        does, data = "edit", {"input": command}
-    touched = _patch(_first(data, "patches")) if does == "edit" else []
+        kind, data = "edit", {"input": command}
+    touched = _parse_patch(_first(data, "patches")) if kind == "edit" else []
     if command:
-        touched = [(kind, find_patched(command, paths)) for kind, paths in touched]
+        touched = [(change, find_patched(command, paths)) for change, paths in touched]
     if touched:
-        does, targets = touched.pop(0)
+        kind, targets = touched.pop(0)
     else:
         targets = () if command else tuple(_find_paths(data))
         touched = find_touched(command)
-        if touched and not secrets and (left := redact(command)) != command:
-            # A path is left out if any of its pieces is redacted in the command.
-            def is_left(path: str) -> bool:
-                pieces = re.split(_BETWEEN, path)
-                return all(piece in left for piece in pieces if len(piece) >= _SHORTEST)
-
-            touched = [(kind, tuple(filter(is_left, paths))) for kind, paths in touched]
-    ignored = _ARGUMENTS["commentary"] if does in _EXPLAINED else ()
+        if not secrets:
+            touched = _without_secrets(touched, command)
+    ignored = _ARGUMENTS["commentary"] if kind in _EXPLAINED else ()
     first = replace(
         call,
-        kind=does if call.kind == "tool" else call.kind,
+        kind=kind if call.kind == "tool" else call.kind,
         targets=_place(targets, call.scope, cwd),
         arguments=digest_arguments(arguments, ignore=ignored),
         text=call.text or command,
     )
     if call.outcome not in DONE or first.kind not in CALLS:
         return (first,)
+    events = [first]
     blank = replace(call, tool="", text="", output="", record={})
-    rest = (replace(blank, kind=k, targets=_place(paths, call.scope, cwd)) for k, paths in touched)
-    return (first, *(event for event in rest if event.targets))
+    for access, paths in touched:
+        placed = _place(paths, call.scope, cwd)
+        if placed:
+            events.append(replace(blank, kind=access, targets=placed))
+    return tuple(events)
+
+
+def _without_secrets(touched: list[_Access], command: str) -> list[_Access]:
+    """Leave out each path of which a part is redacted in the command."""
+    redacted = redact(command) if touched else command
+    if redacted == command:
+        return touched
+
+    def is_public(path: str) -> bool:
+        parts = re.split(_BETWEEN, path)
+        return all(part in redacted for part in parts if len(part) >= _SHORTEST)
+
+    return [(kind, tuple(filter(is_public, paths))) for kind, paths in touched]
 
 
 def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
-    """Return where a command runs that an agent calls from ``cwd``."""
+    """Return the folder in which a command runs if its agent calls it from ``cwd``."""
     folder = _first(arguments, "folders")
     return join_path(cwd, folder) if folder else cwd
 
 
 def parse_arguments(arguments: object) -> object:
-    """Return what a call's arguments stand for: of JSON text its value, else what was given."""
+    """Return the parsed value of JSON text; return any other arguments unchanged."""
     if isinstance(arguments, str):
         try:
             return json.loads(arguments)
@@ -175,7 +193,7 @@ def _as_object(arguments: object) -> Mapping[str, Any]:
 
 
 def find_command(data: Mapping[str, Any]) -> str:
-    """Return the command line among a call's arguments, "" if there is none."""
+    """Return the command line in a call's arguments; "" if there is none."""
     for key in _ARGUMENTS["commands"]:
         value = data.get(key)
         if isinstance(value, str):
@@ -186,72 +204,93 @@ def find_command(data: Mapping[str, Any]) -> str:
     return ""
 
 
-def _patch(text: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return (kind, paths) of a patch in the ``*** Update File:`` form, edits first."""
-    found: dict[str, list[str]] = {kind: [] for kind in PATCH_HEADERS.values()}
+def _parse_patch(text: str) -> list[_Access]:
+    """Return (kind, paths) for a patch in the ``*** Update File:`` form, edits first."""
+    grouped: dict[str, list[str]] = {kind: [] for kind in PATCH_HEADERS.values()}
     for line in text.splitlines():
         for header, kind in PATCH_HEADERS.items():
             if line.startswith(header):
-                if header == MOVE_HEADER and found["edit"]:
-                    found["remove"].append(found["edit"].pop())
-                found[kind].append(line[len(header) :].strip())
-    return [(kind, tuple(paths)) for kind, paths in found.items() if paths]
+                if header == MOVE_HEADER and grouped["edit"]:
+                    grouped["remove"].append(grouped["edit"].pop())
+                grouped[kind].append(line[len(header) :].strip())
+    return [(kind, tuple(paths)) for kind, paths in grouped.items() if paths]
 
 
-def _holders(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a call's arguments, and those of the smaller edits in its lists."""
-    lists = (value for value in data.values() if isinstance(value, list))
-    return [data, *(item for value in lists for item in value if isinstance(item, dict))]
+def _find_edits(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return a call's arguments, followed by the single edits in its lists."""
+    edits = [data]
+    for value in data.values():
+        if isinstance(value, list):
+            edits += [item for item in value if isinstance(item, dict)]
+    return edits
 
 
 def _find_paths(data: Mapping[str, Any]) -> Iterator[str]:
-    for holder in _holders(data):
-        for value in map(holder.get, _ARGUMENTS["paths"]):
+    for edit in _find_edits(data):
+        for value in map(edit.get, _ARGUMENTS["paths"]):
             paths = value if isinstance(value, list) else [value]
             yield from (path for path in paths if isinstance(path, str) and path)
 
 
 def _place(paths: Iterable[str], scope: str, cwd: str) -> tuple[str, ...]:
-    placed = (relative_path(path, scope, cwd=cwd) for path in paths)
+    """Return paths relative to the scope, each once. Paths with an unknown folder are left out."""
+    placed = [relative_path(path, scope, cwd=cwd) for path in paths]
     return tuple(dict.fromkeys(path for path in placed if path and is_known(path)))
 
 
 def find_changes(
     arguments: Mapping[str, Any] | str, *, scope: str = "", cwd: str = ""
 ) -> list[Change]:
-    """Return the pieces of text that a call to an edit tool writes, with those they replace.
+    """Return the texts that a call to an edit tool writes, each with the text it replaces.
 
-    Paths are relative to ``scope``; the lines are not known.
+    Paths are relative to ``scope``. The line numbers are unknown (0).
     """
     data = _as_object(arguments)
-    texts = (value for key in _ARGUMENTS["patches"] if isinstance(value := data.get(key), str))
-    patch = next((text for text in texts if any(sign in text for sign in PATCH_HEADERS)), "")
-    found = [(hunk.path, hunk.before, hunk.after) for hunk in parse_hunks(patch)]
+    patch = _find_patch(data)
+    edits = [(hunk.path, hunk.before, hunk.after) for hunk in parse_hunks(patch)]
     if not patch:
-        whole = _first(data, "paths")
-        for holder in _holders(data):
-            path, before, after = (_first(holder, w) for w in ("paths", "old text", "new text"))
-            found.append((path or whole, before, after))
-    return [
-        Change(path=placed, before=before, after=after, line=0)
-        for path, before, after in found
-        if after and (placed := relative_path(path, scope, cwd=cwd))
-    ]
+        default = _first(data, "paths")
+        for edit in _find_edits(data):
+            path = _first(edit, "paths") or default
+            edits.append((path, _first(edit, "old text"), _first(edit, "new text")))
+    changes = []
+    for path, before, after in edits:
+        placed = relative_path(path, scope, cwd=cwd)
+        if after and placed:
+            changes.append(Change(path=placed, before=before, after=after, line=0))
+    return changes
+
+
+def _find_patch(data: Mapping[str, Any]) -> str:
+    """Return the patch in a call's arguments; "" if there is none."""
+    for key in _ARGUMENTS["patches"]:
+        text = data.get(key)
+        if isinstance(text, str) and any(header in text for header in PATCH_HEADERS):
+            return text
+    return ""
 
 
 def find_documents(command: str, *, scope: str = "", cwd: str = "") -> list[Change]:
-    """Return what the here-documents of a command write to files, such as ``cat > x <<EOF``."""
-    return [
-        Change(path=placed, after=text, line=0)
-        for row, text in find_here_documents(command)
-        for kind, paths in find_touched(row)
-        if kind == "edit"
-        for path in paths
-        if (placed := relative_path(path, scope, cwd=cwd))
-    ]
+    """Return the texts that here-documents of a command write to files, as ``cat > x <<EOF`` does.
+
+    Paths are relative to ``scope``. The line numbers are unknown (0).
+    """
+    changes = []
+    for row, text in find_here_documents(command):
+        for kind, paths in find_touched(row):
+            if kind != "edit":
+                continue
+            for path in paths:
+                placed = relative_path(path, scope, cwd=cwd)
+                if placed:
+                    changes.append(Change(path=placed, after=text, line=0))
+    return changes
 
 
-def _first(data: Mapping[str, Any], what: str) -> str:
-    """Return the first text among the arguments that hold something."""
-    texts = (data.get(name) for name in _ARGUMENTS[what])
+def _first(data: Mapping[str, Any], content: str) -> str:
+    """Return the first text in the arguments that may have a content; "" if there is none.
+
+    ``content`` is a section of ``tool_arguments.toml``.
+    """
+    texts = (data.get(name) for name in _ARGUMENTS[content])
     return next((text for text in texts if isinstance(text, str)), "")

@@ -25,7 +25,8 @@ from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
 from lessons_kb.process.installation import install_command
 from lessons_kb.store.foreign_settings import FileChange
-from lessons_kb.store.locations import git_top, user_brain
+from lessons_kb.store.locations import user_brain
+from lessons_kb.store.repositories import git_top
 from lessons_kb.text.sanitize import visible
 
 GIT = "git"

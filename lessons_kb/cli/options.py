@@ -15,7 +15,8 @@ from lessons_kb.brain.discovery import Discovery, look, tell_unclaimed, tell_unt
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, options, say
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.store.locations import find_brains, git_top, user_brain
+from lessons_kb.store.locations import user_brain
+from lessons_kb.store.repositories import find_brains, git_top
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.sanitize import counted, shell_word
 

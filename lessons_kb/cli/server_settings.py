@@ -18,8 +18,9 @@ from lessons_kb.errors import InputError
 from lessons_kb.find.shared_server import name_server
 from lessons_kb.process.git import list_files
 from lessons_kb.store.foreign_settings import read_settings_file, replace_settings_file
-from lessons_kb.store.locations import git_top, user_brain, user_settings_path
+from lessons_kb.store.locations import user_brain, user_settings_path
 from lessons_kb.store.private_files import write_private
+from lessons_kb.store.repositories import git_top
 from lessons_kb.store.secrets import read_key
 from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 

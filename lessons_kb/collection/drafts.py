@@ -58,8 +58,9 @@ from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts, DraftFolder, check_draft_size
 from lessons_kb.store.files import relative
 from lessons_kb.store.journal import day_of
-from lessons_kb.store.locations import CONFIG_NAME, git_top
+from lessons_kb.store.locations import CONFIG_NAME
 from lessons_kb.store.locks import hold_new
+from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import counted

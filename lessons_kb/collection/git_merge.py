@@ -27,7 +27,7 @@ from lessons_kb.store.foreign_settings import (
     replace_settings_file,
     show_change,
 )
-from lessons_kb.store.locations import git_top
+from lessons_kb.store.repositories import git_top
 
 _MERGE = f" merge={DRIVER}"
 _FIRST = "# lessons_kb: cards are merged key by key (`lessons install git` in each clone)"

@@ -26,7 +26,8 @@ from lessons_kb.find.project_detection import find_in_tree, list_tree
 from lessons_kb.model import NOTE, Card, Document, Finding
 from lessons_kb.process.installation import install_command
 from lessons_kb.store.brain_settings import read_ignored, read_settings
-from lessons_kb.store.locations import CONFIG_NAME, git_top
+from lessons_kb.store.locations import CONFIG_NAME
+from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import scan_brain
 from lessons_kb.text.patterns import compile_globs, match_globs
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lessons_kb.process import git
-from lessons_kb.store.locations import git_top
+from lessons_kb.store.repositories import git_top
 
 DRIVER = "lessons"
 """Name of the merge driver."""

@@ -25,7 +25,7 @@ from lessons_kb.mining.draft_text import (
 from lessons_kb.mining.triggers import REVIEW, Sighting
 from lessons_kb.model import DONE
 from lessons_kb.process.git import find_change, read_commit
-from lessons_kb.store.locations import git_top
+from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
 
 _TELLING = 5

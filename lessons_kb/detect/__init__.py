@@ -1,1 +1,5 @@
-"""Patterns of cards: how a mistake looks in code or in a command, and where it does."""
+"""The ``detect`` patterns of cards: find mistakes in changes, commands and error output.
+
+This package must not import cards or brains; it gets patterns and texts.
+Start with ``Matcher`` in ``matcher.py``. ``propose.py`` derives patterns from fixes.
+"""

@@ -1,7 +1,7 @@
-"""Many patterns, compiled together, looked for in one text.
+"""Search one text for many patterns that are compiled together.
 
-One pass of RE2 over the text tells which regular expressions are in it at all; where they stand
-is looked up for those alone. Syntax is read only where the words of a pattern occur.
+One pass of RE2 over the text finds which regular expressions match at all. Only those are searched
+again for their positions. Code is parsed only if it contains the words of a syntax pattern.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache, cached_property, lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from lessons_kb.data import read_mapping
@@ -25,91 +25,106 @@ from lessons_kb.text.patterns import FindPatterns, Globs, compile_regex, compile
 from lessons_kb.values import frozen
 
 MAX_PATTERNS = 20
-"""Of one card."""
+"""Patterns per card."""
 MAX_TEXT = 500
 """Characters of one regular expression or syntax pattern."""
 MAX_PROGRAM = 2_000
-"""Instructions of one compiled regular expression: two Unicode classes, or some 200 characters."""
+"""RE2 instructions of one regular expression: two Unicode classes, or about 200 characters."""
 MAX_FILES = 20
-"""Globs of one pattern."""
+"""Globs per pattern."""
 _MAX_PATTERN_MEMORY = 4 << 20
-"""Bytes for one pattern; RE2 goes on without its fastest engine where they do not suffice."""
+"""Bytes per pattern. If they do not suffice, RE2 continues without its fastest engine."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _SINGLE_QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
 _SAFE_SIZE = 10
-"""What a pattern weighs that has no program."""
+"""The cost of a pattern without a compiled program, in RE2 instructions."""
 _WORD = re.compile(r"(?<![\w$])[^\W\d]\w+")
 _TOKEN = re.compile(r"\w+|[.(\[]")
 _GAP = r"(?:\W|(?:#|//)[^\n]*\n)*"
-"""What may stand between two tokens of code: signs, and comments to the end of a line."""
+"""Matches the text between two tokens of code: punctuation, and comments to the end of a line."""
 _IGNORED = re.compile(rb"lessons: ?ignore +([^\s,]+(?:, *[^\s,]+)*)")
 _METAVARIABLE = re.compile(r"\$\$?\$?[A-Z_][A-Z0-9_]*|\$\$\$")
 
 
 def check_pattern(pattern: Pattern) -> str:
-    """Return why a pattern cannot be used, with a suggested fix after "; ", "" when it can.
+    """Return why a pattern is invalid, with a suggested fix after "; "; "" if it is valid.
 
-    The syntax of an ``ast`` pattern is not looked at: what reads it is an extra.
+    The syntax of an ``ast`` pattern is not checked here, because its parser is an optional extra.
     """
-    for name, text in (
-        *((pattern.kind, pattern.text), ("unless", pattern.unless)),
-        *pattern.relations,
-        *(("an example", one) for one in (*pattern.bad, *pattern.good)),
-    ):
+    texts = [(pattern.kind, pattern.text), ("unless", pattern.unless), *pattern.relations]
+    texts += [("an example", example) for example in (*pattern.bad, *pattern.good)]
+    for name, text in texts:
         if len(text) > MAX_TEXT:
             return f"{name} has {len(text)} characters; shorten it to {MAX_TEXT}"
-        if _CONTROL.search(text.replace("\n", " ") if name == "an example" else text):
+        line = text.replace("\n", " ") if name == "an example" else text
+        if _CONTROL.search(line):
             return f"{name} contains a control character; {_SINGLE_QUOTES}"
+    problem = _check_text(pattern)
+    if not problem and pattern.unless:
+        problem = _check_regex("unless", pattern.unless)
+    return problem
+
+
+def _check_text(pattern: Pattern) -> str:
     if pattern.kind == "ast":
         if not find_words(pattern):
             return "ast contains no word to look for; name at least one function or keyword"
-    elif pattern.kind == "error":
+        return ""
+    if pattern.kind == "error":
         if not normalise_error(pattern.text):
             return "error names no error; copy the line of the output that does"
-    elif problem := _check_regex(pattern.kind, pattern.text):
-        return problem
-    return _check_regex("unless", pattern.unless) if pattern.unless else ""
+        return ""
+    return _check_regex(pattern.kind, pattern.text)
 
 
 def find_words(pattern: Pattern) -> tuple[str, ...]:
-    """Return the words that any code holds which an ``ast`` pattern matches, longest first."""
+    """Return the words that occur in all code that an ``ast`` pattern matches, longest first."""
     words = _WORD.findall(_METAVARIABLE.sub(" ", pattern.text))
     return tuple(sorted(dict.fromkeys(words), key=len, reverse=True))
 
 
 def find_segments(pattern: Pattern) -> tuple[str, ...]:
-    """Return regular expressions that are found in any code which an ``ast`` pattern matches.
+    """Return regular expressions that match all code that an ``ast`` pattern matches.
 
-    Each is what stands between two metavariables: its words in their order, with the dot before
-    them and the bracket behind; or a word that it must have.
+    A segment is the text between two metavariables: its words in order, with a dot before the
+    first and a bracket after the last one. A word that a ``has`` relation requires is a segment,
+    too.
     """
-    has = (text for name, text in pattern.relations if name == "has" and _WORD.fullmatch(text))
-    segments = [rf"\b{word}\b" for word in has if word.isascii()]
+    segments = []
+    for name, text in pattern.relations:
+        if name == "has" and _WORD.fullmatch(text) and text.isascii():
+            segments.append(rf"\b{text}\b")
     for piece in _METAVARIABLE.split(pattern.text):
         tokens = _TOKEN.findall(piece)
-        words = [place for place, one in enumerate(tokens) if one not in ".(["]
+        words = [place for place, token in enumerate(tokens) if token not in _SIGNS]
         if not words:
             continue
         first = words[0] - (words[0] > 0 and tokens[words[0] - 1] == ".")
         last = min(words[-1] + 1, len(tokens) - 1)
-        inner = [one for one in tokens[first + 1 : last] if one not in ".(["]
-        kept = [tokens[first], *inner, tokens[last]] if last > first else [tokens[first]]
-        edges = (rf"\b{t}\b" if t.isascii() and t not in ".([" else re.escape(t) for t in kept)
-        segments.append(_GAP.join(edges))
+        inner = [token for token in tokens[first + 1 : last] if token not in _SIGNS]
+        ends = [tokens[last]] if last > first else []
+        segments.append(_GAP.join(map(_token_regex, [tokens[first], *inner, *ends])))
     return tuple(dict.fromkeys(segments))
+
+
+_SIGNS = (".", "(", "[")
+
+
+def _token_regex(token: str) -> str:
+    return rf"\b{token}\b" if token.isascii() and token not in _SIGNS else re.escape(token)
 
 
 @lru_cache(maxsize=1_024)
 def compile_pattern(text: str) -> Any:
-    """Return a regular expression over UTF-8 bytes whose ``^`` and ``$`` are those of lines.
+    """Compile a regular expression over UTF-8 bytes, in which ``^`` and ``$`` match at each line.
 
-    Raises InputError where it cannot be compiled.
+    Raises InputError if it is invalid.
     """
     return compile_regex(f"(?m){text}", max_memory=_MAX_PATTERN_MEMORY, captures=False)
 
 
 def measure(pattern: Pattern) -> int:
-    """Return how much a pattern that was checked costs to look for, in instructions of RE2."""
+    """Return the cost of searching for a valid pattern, in RE2 instructions."""
     plain = pattern.kind in ("ast", "error")
     texts = (pattern.unless,) if plain else (pattern.text, pattern.unless)
     sizes = (int(compile_pattern(text).programsize) for text in texts if text)
@@ -130,12 +145,13 @@ def _check_regex(name: str, text: str) -> str:
 
 EXTRA = "ast"
 MAX_NODES = 1_000
-"""Of one pattern in one text; asking for the place of one takes as long as the text is."""
+"""Matches of one pattern in one text. Finding the position of a node takes time linear in the
+length of the text."""
 _MANY = 3
-"""Patterns from which on it is cheaper to find first what any of them matches."""
+"""From this many patterns on it is faster to find the nodes that any of them matches first."""
 _FEW = 500
-"""Nodes up to which it is cheaper to ask each which patterns match it: 20 µs a pattern, where a
-walk for one pattern takes 10 to 15 ms in a file of 5,000 lines."""
+"""Up to this many nodes it is faster to test each node with each pattern, at 20 µs. A search of
+the tree for one pattern takes 10 to 15 ms in a file of 5,000 lines."""
 
 
 @cache
@@ -151,27 +167,32 @@ _LANGUAGES = read_mapping("languages.toml")
 
 
 def is_available() -> bool:
-    """Tell whether ast-grep is installed; its import takes 12 ms, once."""
+    """Return whether ast-grep is installed. The first call imports it, which takes 12 ms."""
     return _ast_grep() is not None
 
 
 def language_of(path: str) -> str:
-    """Return the language of a file by its extension, "" where none is known."""
+    """Return the language of a file from its extension; "" if it is unknown."""
     return _LANGUAGES["extensions"].get(path.rpartition(".")[2].casefold(), "")
 
 
 def find_language(name: str) -> str:
-    """Return a language by a name in any case, its extension among them; "" for an unknown one."""
+    """Return the language with a name or file extension, in any case; "" if it is unknown."""
     extensions, names = _LANGUAGES["extensions"], _LANGUAGES["names"]
     name = name.casefold()
     return name if name in extensions.values() else extensions.get(name) or names.get(name, "")
 
 
 def name_example(language: str) -> str:
-    """Return the name of a file that is in a language, by any name of it."""
+    """Return a file name for code in a language, such as ``example.py``.
+
+    ``language`` is any name of the language. The file name has no extension if it is unknown.
+    """
     language = find_language(language)
-    known = (name for name, value in _LANGUAGES["extensions"].items() if value == language)
-    return ".".join(["example", *islice(known, 1)])
+    for extension, value in _LANGUAGES["extensions"].items():
+        if value == language:
+            return f"example.{extension}"
+    return "example"
 
 
 _TRAILING = re.compile(r", \$\$\$(?=[)\]}])")
@@ -183,48 +204,54 @@ _QUOTE = re.compile(r"['\"`]")
 def build_rule(pattern: Pattern) -> dict[str, Any]:
     """Return an ``ast`` pattern as ast-grep's rule object.
 
-    A trailing ``$$$`` also stands for no argument at all, and either kind of quotes for the other.
-    The word of a relation is any node that reads so, and ``key=value`` an argument or an entry;
-    ``inside`` a decorator is the function or the class that has it, or what stands in that; else
-    ``inside`` an expression is its parent, a
-    statement (with ``$$$``) any around it; ``follows`` is of what stands before it in its block,
-    and before the blocks around that.
+    A trailing ``$$$`` also matches no argument at all, and single and double quotes match each
+    other. In a relation, a word matches any node with that text, and ``key=value`` an argument or
+    an entry. ``inside`` a decorator matches in the decorated function or class. ``inside`` an
+    expression means that it is the parent; ``inside`` a statement (with ``$$$``) means any
+    ancestor. ``follows`` matches earlier statements of the same block and of the blocks around it.
     """
     rules = [_any_of(pattern.text)]
     for name, text in pattern.relations:
-        near = name.removeprefix("not-")
-        found = _any_of(text)
-        if _NAME.fullmatch(text):
-            exact = _QUOTE.sub(".", re.escape(text).replace(r"\ ", r"\s*"))
-            found = {"regex": f"^{exact}$"}
-        elif text.startswith("@"):
-            marker = {"kind": "decorator", "regex": rf"^{re.escape(text)}\b"}
-            found = {"kind": "decorated_definition", "has": marker, "stopBy": "end"}
-        if near == "follows":  # the statement of an expression, too
-            found = {"any": [found, {"has": found}]}
-        if near != "inside" or "$$$" in text:
-            found["stopBy"] = "end"
-        one: dict[str, Any] = {near: found}
-        if near == "follows":
-            one = {"any": [one, {"inside": {**one, "stopBy": "end"}}]}
-        rules.append({"not": one} if near != name else one)
+        relation = name.removeprefix("not-")
+        rule = _build_relation(relation, text)
+        rules.append({"not": rule} if relation != name else rule)
     return rules[0] if len(rules) == 1 else {"all": rules}
+
+
+def _build_relation(relation: str, text: str) -> dict[str, Any]:
+    target = _any_of(text)
+    if _NAME.fullmatch(text):
+        exact = _QUOTE.sub(".", re.escape(text).replace(r"\ ", r"\s*"))
+        target = {"regex": f"^{exact}$"}
+    elif text.startswith("@"):
+        marker = {"kind": "decorator", "regex": rf"^{re.escape(text)}\b"}
+        target = {"kind": "decorated_definition", "has": marker, "stopBy": "end"}
+    if relation == "follows":  # an expression, or the statement that contains it
+        target = {"any": [target, {"has": target}]}
+    if relation != "inside" or "$$$" in text:
+        target["stopBy"] = "end"
+    rule: dict[str, Any] = {relation: target}
+    if relation == "follows":
+        rule = {"any": [rule, {"inside": {**rule, "stopBy": "end"}}]}
+    return rule
 
 
 def _any_of(text: str) -> dict[str, Any]:
     texts = [text, _TRAILING.sub("", text)]
-    texts += [_QUOTED.sub(_swap_quotes, one) for one in texts]
-    found = [{"pattern": one} for one in dict.fromkeys(texts)]
-    return {"any": found} if len(found) > 1 else {**found[0]}
+    texts += [_QUOTED.sub(_swap_quotes, variant) for variant in texts]
+    rules = [{"pattern": variant} for variant in dict.fromkeys(texts)]
+    return {"any": rules} if len(rules) > 1 else {**rules[0]}
 
 
-def _swap_quotes(found: re.Match[str]) -> str:
-    mark = "'" if found[1] == '"' else '"'
-    return found[0] if mark in found[2] or "\\" in found[2] else f"{mark}{found[2]}{mark}"
+def _swap_quotes(literal: re.Match[str]) -> str:
+    """Return a string literal in the other quotes, if its content allows that."""
+    quote = "'" if literal[1] == '"' else '"'
+    content = literal[2]
+    return literal[0] if quote in content or "\\" in content else f"{quote}{content}{quote}"
 
 
 def check_syntax(pattern: Pattern, language: str) -> str:
-    """Return why ast-grep does not take a pattern in a language, "" where it does."""
+    """Return why ast-grep rejects a pattern in a language; "" if it accepts it."""
     try:
         _find_all(_parse("", language), build_rule(pattern))
     except ValueError as error:
@@ -233,7 +260,7 @@ def check_syntax(pattern: Pattern, language: str) -> str:
 
 
 def parse(text: str, language: str) -> Any:
-    """Return the root of a text's syntax tree, None without ast-grep or such a language."""
+    """Return the root of a text's syntax tree; None without ast-grep or for an unknown language."""
     try:
         return _parse(text.encode("utf-8", "replace").decode(), language)
     except ValueError:
@@ -243,40 +270,45 @@ def parse(text: str, language: str) -> Any:
 def find_nodes(
     text: str, language: str, patterns: Sequence[Pattern]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield (place of the pattern, start, end), in characters, of nodes that match.
+    """Yield (index of the pattern, start, end) of each matching node; positions in characters.
 
-    A pattern that is no code in this language finds nothing, and so does everything where
-    ast-grep is not installed.
+    A pattern that is not valid code in this language matches nothing. Without ast-grep nothing is
+    yielded.
     """
     root = parse(text, language)
     if root is None:
         return
-    rules = [build_rule(one) for one in patterns]
-    nodes: list[Any] | None = None  # what any of many matches, unless that is much
-    if len(patterns) >= _MANY:
-        with suppress(ValueError):  # one of them is no code
-            nodes = [*islice(_find_all(root, {"any": rules}), _FEW + 1)]
-            nodes = nodes if len(nodes) <= _FEW else None
+    rules = [build_rule(pattern) for pattern in patterns]
+    nodes = _find_any(root, rules) if len(patterns) >= _MANY else None
     texts = [node.text() for node in nodes or ()]
-    own: Iterator[Any]
-    for place, (pattern, rule) in enumerate(zip(patterns, rules, strict=True)):
+    matching: Iterable[Any]
+    for index, (pattern, rule) in enumerate(zip(patterns, rules, strict=True)):
         if nodes is None:
             try:
-                own = islice(_find_all(root, rule), MAX_NODES)
+                matching = islice(_find_all(root, rule), MAX_NODES)
             except ValueError:
                 continue
         else:
             word = next(iter(find_words(pattern)), "")
-            pairs = zip(nodes, texts, strict=True)
-            own = (node for node, has in pairs if word in has and node.matches(**rule))
-        for node in own:
+            likely = [node for node, code in zip(nodes, texts, strict=True) if word in code]
+            matching = (node for node in likely if node.matches(**rule))
+        for node in matching:
             span = node.range()
-            yield place, span.start.index, span.end.index
+            yield index, span.start.index, span.end.index
+
+
+def _find_any(root: Any, rules: Sequence[dict[str, Any]]) -> list[Any] | None:
+    """Return the nodes that any rule matches; None if they are many, or if a rule is invalid."""
+    with suppress(ValueError):
+        nodes = [*islice(_find_all(root, {"any": rules}), _FEW + 1)]
+        if len(nodes) <= _FEW:
+            return nodes
+    return None
 
 
 @contextmanager
 def _refuses(problem: str) -> Iterator[None]:
-    """Raise ValueError where the parser panics; its class can only be told by its name."""
+    """Raise ValueError if the parser panics. The exception's class is known only by its name."""
     try:
         yield
     except BaseException as error:
@@ -304,28 +336,31 @@ def _find_all(root: Any, rule: dict[str, Any]) -> Any:
 
 @frozen
 class Change:
-    """One piece of a file, before and after; whole lines where they are known."""
+    """A changed part of a file, before and after; complete lines if they are known."""
 
     path: str
-    """POSIX, relative to the project root where it lies below it."""
+    """A POSIX path, relative to the project root if it is below it."""
     before: str = ""
     after: str
     line: int = 1
-    """1-based, in the changed file, of the first line of ``after``; 0 = not known."""
+    """The 1-based number of the first line of ``after`` in the changed file; 0 if unknown."""
     prefix: str = ""
     suffix: str = ""
-    """The rest of the file around the piece, if it is known: what syntax is read from."""
+    """The rest of the file around the part, if known. Syntax is parsed with it."""
 
 
 def parse_diff(text: str) -> Iterator[Change]:
-    """Yield the pieces of a patch, one for each hunk that adds a line."""
+    """Yield one change for each hunk of a patch that adds a line."""
     for hunk in parse_hunks(text):
         if any(mark == "+" for mark, _line in hunk.rows):
             yield Change(path=hunk.path, before=hunk.before, after=hunk.after, line=hunk.line)
 
 
 def place_in(change: Change, text: str) -> Change:
-    """Return a piece with what stands around it in its changed file, if its lines are there."""
+    """Return a change with the text around it, from the ``text`` of the changed file.
+
+    The change is returned as it is if its lines are not in the file at their place.
+    """
     lines = text.splitlines(keepends=True)
     start, count = change.line - 1, change.after.count("\n")
     prefix, piece = "".join(lines[:start]), "".join(lines[start : start + count])
@@ -335,15 +370,15 @@ def place_in(change: Change, text: str) -> Change:
 
 
 MAX_CHARS = 1_000_000
-"""Of one text; what is behind them is not looked at."""
+"""How many characters of a text are searched."""
 MAX_SYNTAX_CHARS = 200_000
-"""Of a text whose syntax is read: garbage of this length takes ast-grep about a second."""
+"""The longest text that is parsed: ast-grep takes about a second for garbage of this length."""
 MAX_MATCHES = 1_000
-"""Of one pattern in one text."""
+"""Matches of one pattern in one text."""
 _MAX_MEMORY = 64 << 20
-"""Bytes for one compiled set."""
+"""Bytes per compiled set of patterns."""
 _MAX_SHOWN = 200
-"""Characters of a line that are quoted."""
+"""How many characters of a line are quoted."""
 
 
 @frozen
@@ -351,44 +386,44 @@ class Rule:
     """One pattern of one card."""
 
     card: str
-    """Whatever tells the card from others."""
+    """Any key that is unique to the card."""
     pattern: Pattern
     globs: Globs = ()
-    """``pattern.files`` compiled."""
+    """``pattern.files``, compiled."""
 
 
 @frozen
 class Match:
-    """One place where a pattern was found."""
+    """A match of a pattern."""
 
     rule: Rule
     path: str
-    """Of the file; "" for a command."""
+    """The path of the file; "" for a command."""
     line: int
-    """1-based; 0 = not known."""
+    """1-based; 0 if unknown."""
     column: int
     """1-based, in characters."""
     text: str
-    """The line in which it begins, without the white space around it, at most 200 characters."""
+    """The line in which the match begins, stripped, at most 200 characters."""
     length: int = 0
-    """Characters of that line which belong to it; 0 = not known."""
+    """How many characters of that line belong to the match; 0 if unknown."""
     ignored: tuple[str, ...] = ()
-    """Cards, by id or slug in lower case, that its lines say are to be ignored there."""
+    """Ids or slugs, in lower case, of cards that a comment on the matched lines tells to ignore."""
 
 
 class _Hit(NamedTuple):
     rule: Rule
     start: int
     end: int
-    """Bytes in the piece."""
-    found: str
-    """What was found, without regard to white space."""
+    """Byte offsets in the changed part."""
+    text: str
+    """The matched text with normalised white space."""
 
 
 class Matcher:
-    """Rules that passed ``check_pattern``, compiled once; safe to share between threads.
+    """Compiled rules, which passed ``check_pattern``. It is safe to share between threads.
 
-    Each kind is compiled when it is first looked for: a command needs no pattern of files.
+    Each kind of pattern is compiled at its first search: a command needs no pattern of files.
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
@@ -407,22 +442,24 @@ class Matcher:
 
     @cached_property
     def _words(self) -> list[tuple[bytes, ...]]:
-        """Of each syntax pattern."""
-        return [tuple(w.encode() for w in find_words(rule.pattern)) for rule in self._syntax]
+        """The words of each syntax pattern."""
+        words = [find_words(rule.pattern) for rule in self._syntax]
+        return [tuple(map(str.encode, some)) for some in words]
 
     @cached_property
     def _segments(self) -> tuple[list[frozenset[int]], FindPatterns]:
-        """What of each syntax pattern is in any code that it matches, and what tells that it is."""
+        """The numbers of the segments of each syntax pattern, and the compiled set of segments."""
         segments = [find_segments(rule.pattern) for rule in self._syntax]
-        places = {one: n for n, one in enumerate(dict.fromkeys(s for own in segments for s in own))}
-        needed = [frozenset(places[one] for one in own) for own in segments]
-        return needed, compile_set(list(places), max_memory=_MAX_MEMORY)
+        distinct = dict.fromkeys(chain.from_iterable(segments))
+        numbers = {segment: number for number, segment in enumerate(distinct)}
+        needed = [frozenset(map(numbers.__getitem__, some)) for some in segments]
+        return needed, compile_set(list(numbers), max_memory=_MAX_MEMORY)
 
     def find_added(self, change: Change) -> list[Match]:
-        """Return what a change adds, in the order of the file.
+        """Return the matches that a change adds, in the order of the file.
 
-        What was in the piece before does not count, wherever it stands now: of a text that is
-        found more often than before, the places on new lines are returned first.
+        A text that matched before the change does not count, even if it was moved. If a text
+        matches more often than before, matches on new lines take precedence.
         """
         sides = ("before", "after", "prefix", "suffix")
         plain = {side: getattr(change, side).replace("\r\n", "\n") for side in sides}
@@ -430,56 +467,66 @@ class Matcher:
         after = _encode(change.after)
         hits = self._find(change, after, change.after)
         if hits and change.before:
-            before = _encode(change.before)
-            was = self._find(change, before, change.before, among={hit.rule for hit in hits})
-            old = {line.strip() for line in before.split(b"\n")} if was else set()
-            # As many of a text as there are more than before, those on new lines first.
-            left = Counter((hit.rule, hit.found) for hit in hits)
-            left.subtract((hit.rule, hit.found) for hit in was)
-            hits.sort(key=lambda hit: _lines_of(after, hit.start, hit.start).strip() in old)
-            kept = []
-            for hit in hits:
-                left[hit.rule, hit.found] -= 1
-                if left[hit.rule, hit.found] >= 0:
-                    kept.append(hit)
-            hits = kept
+            hits = self._without_old(hits, change, after)
         starts = [0, *(end.end() for end in re.finditer(b"\n", after))]
-        found: dict[tuple[str, int], Match] = {}
+        matches: dict[tuple[str, int], Match] = {}
         for hit in sorted(hits, key=lambda hit: hit.start):
             number = bisect_right(starts, hit.start) - 1
-            found.setdefault((hit.rule.card, number), _match(hit, change, after, number))
-        return list(found.values())
+            matches.setdefault((hit.rule.card, number), _match(hit, change, after, number))
+        return list(matches.values())
+
+    def _without_old(self, hits: list[_Hit], change: Change, after: bytes) -> list[_Hit]:
+        """Leave out as many hits of each text as there were before the change, old lines first."""
+        before = _encode(change.before)
+        old_hits = self._find(change, before, change.before, among={hit.rule for hit in hits})
+        if not old_hits:
+            return hits
+        old_lines = {line.strip() for line in before.split(b"\n")}
+        remaining = Counter((hit.rule, hit.text) for hit in hits)
+        remaining.subtract((hit.rule, hit.text) for hit in old_hits)
+        new_hits = []
+        for hit in sorted(
+            hits, key=lambda hit: _lines_of(after, hit.start, hit.start).strip() in old_lines
+        ):
+            remaining[hit.rule, hit.text] -= 1
+            if remaining[hit.rule, hit.text] >= 0:
+                new_hits.append(hit)
+        return new_hits
 
     def find_in_file(self, path: str, text: str) -> list[Match]:
-        """Return every match in a whole file, in its order."""
+        """Return all matches in a whole file, in order."""
         return self.find_added(Change(path=path, after=text))
 
     def find_in_commands(self, commands: Sequence[str]) -> list[Match]:
-        """Return the matches in some simple commands, one for each rule and command."""
-        found = []
+        """Return the matches in simple commands, at most one for each rule and command."""
+        matches = []
         for command in commands:
             data = _encode(command)
-            for place in sorted(self._in_command(data) or ()):
-                rule = self._commands[place]
+            for index in sorted(self._in_command(data) or ()):
+                rule = self._commands[index]
                 if not all(_is_excused(hit, data) for hit in _find_regex(rule, data)):
                     shown = " ".join(command.split())[:_MAX_SHOWN]
-                    found.append(Match(rule=rule, path="", line=1, column=1, text=shown))
-        return found
+                    matches.append(Match(rule=rule, path="", line=1, column=1, text=shown))
+        return matches
 
     def find_in_failure(self, output: str) -> list[Match]:
-        """Return the errors in the output of something that failed, one for each rule."""
+        """Return the matches of error patterns in the output of a failure, one for each rule."""
         lines = find_errors(output) if self._errors else {}
-        return [
-            Match(rule=rule, path="", line=0, column=1, text=lines[message][:_MAX_SHOWN])
-            for rule in self._errors
-            if (message := normalise_error(rule.pattern.text.partition(" @ ")[0])) in lines
-            and is_same_error(rule.pattern.text, output)
-        ]
+        matches = []
+        for rule in self._errors:
+            message = normalise_error(rule.pattern.text.partition(" @ ")[0])
+            if message in lines and is_same_error(rule.pattern.text, output):
+                text = lines[message][:_MAX_SHOWN]
+                matches.append(Match(rule=rule, path="", line=0, column=1, text=text))
+        return matches
 
     def _find(
         self, change: Change, data: bytes, text: str, *, among: Collection[Rule] | None = None
     ) -> list[_Hit]:
-        """Return the matches in one side of a change; of some rules alone, if they are given."""
+        """Return the hits in one side of a change, which is given as bytes and as text.
+
+        With ``among``, only hits of these rules are returned.
+        """
 
         def applies(rule: Rule) -> bool:
             if among is not None and rule not in among:
@@ -487,19 +534,18 @@ class Matcher:
             return not rule.pattern.files or match_globs(rule.globs, change.path)
 
         hits: list[_Hit] = []
-        for place in sorted(self._in_code(data) or ()):
-            if applies(self._code[place]):
-                hits += _find_regex(self._code[place], data)
-        told = [
-            place
-            for place, words in enumerate(self._words)
-            if any(word in data for word in words) and applies(self._syntax[place])
-        ]
-        whole = f"{change.prefix}{text}{change.suffix}" if told else ""
-        if told and len(whole) <= MAX_SYNTAX_CHARS:
-            needed, tell = self._segments
-            around = set(tell(data if whole == text else _encode(whole)) or ())
-            rules = [self._syntax[place] for place in told if needed[place] <= around]
+        for index in sorted(self._in_code(data) or ()):
+            if applies(self._code[index]):
+                hits += _find_regex(self._code[index], data)
+        likely = []
+        for index, words in enumerate(self._words):
+            if any(word in data for word in words) and applies(self._syntax[index]):
+                likely.append(index)
+        whole = f"{change.prefix}{text}{change.suffix}" if likely else ""
+        if likely and len(whole) <= MAX_SYNTAX_CHARS:
+            needed, find_segments_in = self._segments
+            present = set(find_segments_in(data if whole == text else _encode(whole)) or ())
+            rules = [self._syntax[index] for index in likely if needed[index] <= present]
             hits += _find_syntax(rules, change.path, whole, len(change.prefix), len(text))
         return [hit for hit in hits if not _is_excused(hit, data)]
 
@@ -513,34 +559,40 @@ def _encode(text: str) -> bytes:
 
 
 def _find_regex(rule: Rule, data: bytes) -> list[_Hit]:
-    occurrences = islice(compile_pattern(rule.pattern.text).finditer(data), MAX_MATCHES)
-    spans = ((one.start(), one.end()) for one in occurrences)
-    return [
-        _Hit(rule, start, end, _fold(data[start:end].decode("utf-8", "replace")))
-        for start, end in spans
-        if end > start
-    ]
+    hits = []
+    for match in islice(compile_pattern(rule.pattern.text).finditer(data), MAX_MATCHES):
+        start, end = match.span()
+        if end > start:
+            text = _fold(data[start:end].decode("utf-8", "replace"))
+            hits.append(_Hit(rule, start, end, text))
+    return hits
 
 
 def _find_syntax(
     rules: Sequence[Rule], path: str, whole: str, begin: int, length: int
 ) -> Iterator[_Hit]:
-    """Yield the nodes that reach into a piece of a text; places are bytes in that piece."""
+    """Yield the matching nodes that overlap a part of a text.
+
+    ``begin`` and ``length`` of the part are in characters; the hits have byte offsets in it.
+    """
     whole = whole.encode("utf-8", "replace").decode()
-    piece = whole[begin : begin + length]
-    known = language_of(path)
+    part = whole[begin : begin + length]
+
+    def byte_offset(position: int) -> int:
+        return len(part[: min(max(position - begin, 0), length)].encode())
+
+    file_language = language_of(path)
     by_language: dict[str, list[Rule]] = {}
     for rule in rules:
-        language = find_language(rule.pattern.language) or known
-        if language and known in ("", language):
+        language = find_language(rule.pattern.language) or file_language
+        if language and file_language in ("", language):
             by_language.setdefault(language, []).append(rule)
-    for language, some in by_language.items():
-        for place, start, end in find_nodes(whole, language, [r.pattern for r in some]):
+    for language, group in by_language.items():
+        for index, start, end in find_nodes(whole, language, [rule.pattern for rule in group]):
             if end <= begin or start >= begin + length:
                 continue
-            inside = (min(max(at - begin, 0), length) for at in (start, end))
-            first, last = (len(piece[:at].encode()) for at in inside)
-            yield _Hit(some[place], first, last, _fold(whole[start:end]))
+            text = _fold(whole[start:end])
+            yield _Hit(group[index], byte_offset(start), byte_offset(end), text)
 
 
 def _fold(text: str) -> str:
@@ -548,18 +600,19 @@ def _fold(text: str) -> str:
 
 
 def _is_excused(hit: _Hit, data: bytes) -> bool:
-    """Tell whether ``unless`` stands on the lines of a match."""
+    """Return whether the pattern's ``unless`` matches on the lines of a hit."""
     unless, lines = hit.rule.pattern.unless, _lines_of(data, hit.start, hit.end)
     return bool(unless) and compile_pattern(unless).search(lines) is not None
 
 
 def _lines_of(data: bytes, start: int, end: int) -> bytes:
-    """Return the lines on which some bytes stand."""
+    """Return the complete lines of a range of bytes."""
     end = data.find(b"\n", end)
     return data[data.rfind(b"\n", 0, start) + 1 : len(data) if end < 0 else end]
 
 
 def _match(hit: _Hit, change: Change, data: bytes, number: int) -> Match:
+    """Return a hit as a match. ``number`` is the 0-based number of its line in ``data``."""
     line = _lines_of(data, hit.start, hit.start)
     marked = b",".join(_IGNORED.findall(_lines_of(data, hit.start, hit.end)))
     ignored = marked.decode("utf-8", "replace")

@@ -12,7 +12,7 @@ from lessons_kb.errors import InputError, LessonsError, StorageError
 from lessons_kb.importers.rules_file import RulesFile, read_rules
 from lessons_kb.process.git import list_files
 from lessons_kb.store.files import MAX_TEXT_BYTES, read_regular, shown, storage_errors
-from lessons_kb.store.locations import find_brains, git_top
+from lessons_kb.store.repositories import find_brains, git_top
 
 _FOLDERS_OF_AGENTS = (
     *(".claude", ".github", ".cursor", ".gemini", ".qwen", ".factory", ".agents"),

@@ -31,8 +31,8 @@ from lessons_kb.store.diet_records import (
     write_record,
 )
 from lessons_kb.store.files import TEMP_PREFIX, on_failure, shown, storage_errors
-from lessons_kb.store.locations import find_below, is_brain
 from lessons_kb.store.locks import hold_diet, hold_new
+from lessons_kb.store.repositories import find_below, is_brain
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.swap_files import (
     create_file,

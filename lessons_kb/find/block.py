@@ -13,8 +13,8 @@ from lessons_kb.config import PreflightSettings, Settings
 from lessons_kb.find.search import HIT_LIMIT, Found, complete_query, find_hits
 from lessons_kb.ledger.given import (
     Homes,
-    find_held,
     find_known,
+    find_no_offer_reason,
     is_in_context,
     note_given,
     note_offered,
@@ -22,8 +22,9 @@ from lessons_kb.ledger.given import (
 )
 from lessons_kb.ledger.withheld import find_withheld
 from lessons_kb.model import NOTE, Card, Hit, Preflight, Query
-from lessons_kb.postcheck.request import REQUEST
-from lessons_kb.preflight.block import NO_OFFERS, Offers, pack, shown_name
+from lessons_kb.postcheck.closing_line import REQUEST
+from lessons_kb.preflight.block import pack
+from lessons_kb.preflight.offers import NO_OFFERS, Offers, shown_name
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 from lessons_kb.values import frozen
 
@@ -198,7 +199,7 @@ def _make_offers(nearest: Settings, homes: Homes, options: RetrievalOptions) -> 
         return place(homes[hit.brain, hit.card.id], hit) if place else shown_name(hit)
 
     def find_reason(hit: Hit) -> str:
-        return find_held(homes[hit.brain, hit.card.id], session, hit, least)
+        return find_no_offer_reason(homes[hit.brain, hit.card.id], session, hit, least)
 
     return Offers(least=least, place=find_place, titled=options.titled, held=find_reason)
 

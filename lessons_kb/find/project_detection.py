@@ -27,8 +27,8 @@ from lessons_kb.model import Card, as_data
 from lessons_kb.process.git import Repository, decode, list_files, read_history
 from lessons_kb.process.installation import install_command
 from lessons_kb.store.files import read_regular
-from lessons_kb.store.locations import git_top
 from lessons_kb.store.private_files import write_private
+from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.sanitize import counted

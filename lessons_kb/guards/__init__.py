@@ -1,29 +1,34 @@
-"""Watching a session: pure state machines over events, usable by any agent loop without a brain.
+"""Guards watch the events of a session and return signals. Any agent loop can use them.
 
-One event goes in, what should be said comes out. A whole loop::
+They must not import cards, brains or agents, and they read no file and no clock.
+Start with ``Watch`` in ``session_guards.py``, which runs all guards of a session.
+
+Each guard takes one event and returns a signal or None. A complete loop::
 
     from lessons_kb.guards import Event, Watch, parse_call
 
     def work(task, model, tools):
-        watch, said = Watch(), [task]
+        watch, messages = Watch(), [task]
         watch.see(Event(kind="prompt", text=task))
-        while call := model(said):
+        while call := model(messages):
             outcome, output = tools(call)  # "ok", or the kind of failure, such as "exec_error"
-            said.append(output)
+            messages.append(output)
             done = Event(kind="tool", tool=call["tool"], outcome=outcome)
-            for signal in (s for e in parse_call(done, call["arguments"]) for s in watch.see(e)):
-                said.append(signal.message)
-                if signal.level == "escalate":
-                    return signal.user_line
-        return said[-1]
+            for event in parse_call(done, call["arguments"]):
+                for signal in watch.see(event):
+                    messages.append(signal.message)
+                    if signal.level == "escalate":
+                        return signal.user_line
+        return messages[-1]
 
 After the loop has compacted its context, ``watch.see(Event(kind="compaction", text=summary))``
-returns the files read and modified so far, as text to put behind the summary.
+returns a signal whose message lists the files read and modified so far. Append it to the summary.
 
-``MistakeTracker`` counts failures in a row, ``RepeatGuard`` equal calls, ``EditLoopGuard`` edits
-without a look, ``FileLedger`` keeps the files, ``StallGuard`` tells a silent run from one that
-was cancelled or failed. Each but the last has ``to_state()`` and ``from_state()``, plain JSON data,
-so that a session can go on in another process. None reads a clock or a file.
+``MistakeTracker`` counts consecutive failures. ``RepeatGuard`` counts equal calls in a row.
+``EditLoopGuard`` counts edits of a file that was not read in between. ``FileLedger`` lists the
+files read and modified. ``StallGuard`` distinguishes a silent run from one that was cancelled or
+failed. All but the last save their state as JSON data with ``to_state()`` and restore it with
+``from_state()``, so that a session can continue in another process.
 """
 
 from __future__ import annotations

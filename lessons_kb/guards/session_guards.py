@@ -1,4 +1,4 @@
-"""The guards: failures in a row, equal calls, edits without a look, files, and silent runs."""
+"""The guards of a session: repeated failures, equal calls, edit loops, files and silent runs."""
 
 from __future__ import annotations
 
@@ -16,56 +16,59 @@ from lessons_kb.text.token_estimate import count_bytes
 from lessons_kb.values import frozen
 
 TEXTS: Mapping[str, str] = read_toml("guard_texts.toml")["texts"]
-"""What guards say to the model and, the lines, to the user."""
+"""Name → message. Names that end with ``line`` are for the user, the others for the model."""
 
 
 class StatefulGuard:
-    """A guard that remembers plain JSON data; most speak at a count."""
+    """A guard whose state is JSON data. Most signal when a count reaches a limit."""
 
     SHAPE: ClassVar[Mapping[str, Any]]
-    """What is remembered, by what it is like: a list of any number of its one item, a dict of any
-    keys where its one key is "". A new guard's is empty."""
+    """An example of the state, from which types are checked. A list may have any number of items
+    like its only item; a dict whose only key is "" may have any keys. A new guard's state has
+    empty values of the same types."""
 
     def __init__(self, *, limit: int = 3) -> None:
-        """Speak at ``limit``; InputError below 1."""
+        """Signal when a count reaches ``limit``. Raises InputError below 1."""
         if limit < 1:
             raise InputError(f"a guard's limit must be at least 1, not {limit}")
         self._limit = limit
-        self._state: dict[str, Any] = {name: type(like)() for name, like in self.SHAPE.items()}
+        self._state: dict[str, Any] = {
+            name: type(example)() for name, example in self.SHAPE.items()
+        }
 
     def see(self, event: Event) -> Signal | None:
-        """Take in one event; return what the guard has to say, if anything."""
+        """Process one event and return a signal, or None."""
         raise NotImplementedError
 
     def to_state(self) -> dict[str, Any]:
-        """Return what is remembered as JSON data."""
+        """Return a copy of the state as JSON data."""
         return copy.deepcopy(self._state)
 
     @classmethod
     def from_state(cls, state: object, **options: Any) -> Self:
-        """Go on from ``to_state()``; InputError when it is something else."""
+        """Return a guard with a state from ``to_state()``. Raises InputError for other values."""
         guard = cls(**options)
         guard.load(state)
         return guard
 
     def load(self, state: Any) -> None:
-        """Go on from another's ``to_state()``; InputError when it is something else."""
+        """Restore a state from ``to_state()``. Raises InputError for any other value."""
         _check(state, dict(self.SHAPE))
         self._state.update(copy.deepcopy(state))
 
 
-def _check(state: object, like: object) -> None:
-    """Raise InputError unless ``state`` has the shape of ``like``."""
-    if type(state) is not type(like):
-        raise InputError(f"a guard's state holds {state!r:.60}; start a new guard")
-    if isinstance(state, list) and isinstance(like, list):
+def _check(state: object, shape: object) -> None:
+    """Raise InputError unless ``state`` has the shape of ``shape``."""
+    if type(state) is not type(shape):
+        raise InputError(f"a guard's state contains {state!r:.60}; start a new guard")
+    if isinstance(state, list) and isinstance(shape, list):
         for item in state:
-            _check(item, like[0])
-    if isinstance(state, dict) and isinstance(like, dict):
-        if "" not in like and state.keys() != like.keys():
+            _check(item, shape[0])
+    if isinstance(state, dict) and isinstance(shape, dict):
+        if "" not in shape and state.keys() != shape.keys():
             raise InputError(f"a guard's state has the keys {sorted(state)}; start a new guard")
         for key, value in state.items():
-            _check(value, like.get(key, like.get("")))
+            _check(value, shape.get(key, shape.get("")))
 
 
 _LOOKS_AT_ALL = ("command", "test")
@@ -73,22 +76,22 @@ _UNDOES = ("remove", "rollback")
 
 
 class MistakeTracker(StatefulGuard):
-    """Counts consecutive failures of whatever kinds; any success or a new prompt clears it.
+    """Counts consecutive failures of any kind. A success or a new prompt resets the count.
 
-    It speaks at every ``limit`` failures in a row: a nudge first, then a stop. Calls that were made
-    together fail once: the model could learn from none of them yet.
+    After ``limit`` consecutive failures it nudges, and after as many again it escalates. Calls of
+    one step count as one failure, because the model has seen none of their results yet.
     """
 
     SHAPE = {"run": [""], "nudged": False, "step": ""}  # noqa: RUF012 never changed
 
     def see(self, event: Event) -> Signal | None:
-        """Take in one event; return a nudge, an escalation or nothing."""
+        """Process one event and return a nudge, an escalation or None."""
         state = self._state
         is_call = event.kind in CALLS or event.tool != ""
         if event.kind == "prompt" or (is_call and event.outcome in DONE):
             state.update(run=[], nudged=False)
-        is_known = event.step and event.step == state["step"]
-        if event.kind == "prompt" or event.outcome not in FAILURES or is_known:
+        is_same_step = event.step and event.step == state["step"]
+        if event.kind == "prompt" or event.outcome not in FAILURES or is_same_step:
             return None
         kinds: list[str] = [*state["run"], event.outcome]
         state.update(step=event.step, run=kinds)
@@ -98,25 +101,28 @@ class MistakeTracker(StatefulGuard):
         text = TEXTS["stop" if stop else "guidance"]
         state.update(run=[], nudged=True)
         record = {"kind": "mistake_recovery", "failure_kinds": kinds, "count": len(kinds)}
+        record["escalated"] = stop
+        if stop:
+            record["can_continue"] = True
         return Signal(
             guard="mistakes",
             level="escalate" if stop else "nudge",
             message=text.format(count=len(kinds), kinds=", ".join(kinds)),
             user_line=TEXTS["stopped line" if stop else "guided line"],
-            record={**record, "escalated": stop} | ({"can_continue": True} if stop else {}),
+            record=record,
         )
 
 
 class RepeatGuard(StatefulGuard):
-    """Counts equal calls in a row, whatever their outcome; another call or a prompt ends them.
+    """Counts consecutive equal calls of any outcome. Another call or a prompt resets the count.
 
-    It speaks at every ``limit`` equal calls in a row.
+    It nudges at every ``limit``-th equal call in a row.
     """
 
     SHAPE = {"call": [""], "count": 0}  # noqa: RUF012 never changed
 
     def see(self, event: Event) -> Signal | None:
-        """Take in one event; return a nudge or nothing."""
+        """Process one event and return a nudge or None."""
         if event.kind != "prompt" and not event.tool:
             return None
         if event.kind == "prompt" or not event.arguments:
@@ -138,7 +144,7 @@ class RepeatGuard(StatefulGuard):
 
     @staticmethod
     def speak_for(repeat: Signal, mistake: Signal) -> Signal:
-        """Return what a repeat says in the place of mistakes: as loud, and with their kinds."""
+        """Return the repeat's signal with the level and the failure kinds of the mistake."""
         stop = mistake.level == "escalate"
         kinds = {"escalated": stop, "failure_kinds": mistake.record["failure_kinds"]}
         repeat = replace(repeat, record=repeat.record | kinds)
@@ -155,17 +161,17 @@ class RepeatGuard(StatefulGuard):
 
 
 class EditLoopGuard(StatefulGuard):
-    """Counts edits of each (scope, target) since it was last looked at; lives as long as a session.
+    """Counts the edits of each (scope, target) since the target was last read.
 
-    It speaks at the ``limit``-th and every further edit. Only what is not known to have failed
-    counts, as an edit or as a look. A remove or a rollback without targets is one of everything in
-    its scope.
+    It returns a note at the ``limit``-th and at every further edit. Edits and reads that failed do
+    not count. A remove or a rollback without targets resets all counts of its scope. Prompts do not
+    reset a count.
     """
 
     SHAPE = {"counts": {"": {"": 0}}}  # noqa: RUF012 never changed
 
     def see(self, event: Event) -> Signal | None:
-        """Take in one event; return a note or nothing."""
+        """Process one event and return a note or None."""
         if event.outcome not in DONE:
             return None
         scopes: dict[str, dict[str, int]] = self._state["counts"]
@@ -173,29 +179,34 @@ class EditLoopGuard(StatefulGuard):
         if event.kind in _LOOKS_AT_ALL or (undoes and not event.targets):
             scopes.pop(event.scope, None)
         elif event.kind == "edit":
-            counts = scopes.setdefault(event.scope, {})
-            for target in dict.fromkeys(event.targets):
-                counts[target] = counts.get(target, 0) + 1
-            looping = {t: counts[t] for t in event.targets if counts[t] >= self._limit}
-            notes = (
-                TEXTS["edited"].format(nth=format_ordinal(count), target=show_path(target))
-                for target, count in looping.items()
-            )
-            if message := "\n".join(notes):
-                record: dict[str, object] = {"kind": "edit_loop", "scope": event.scope}
-                record["counts"] = looping
-                return Signal(guard="edits", level="note", message=message, record=record)
+            return self._count_edits(event, scopes.setdefault(event.scope, {}))
         elif undoes or event.kind in CALLS:
             counts = scopes.get(event.scope, {})
             for target in event.targets:
-                for one in list(counts):
-                    if one == target or (undoes and one.startswith(f"{target}/")):
-                        del counts[one]
+                counts.pop(target, None)
+                if undoes:
+                    for path in list(counts):
+                        if path.startswith(f"{target}/"):
+                            del counts[path]
         return None
+
+    def _count_edits(self, event: Event, counts: dict[str, int]) -> Signal | None:
+        targets = dict.fromkeys(event.targets)
+        for target in targets:
+            counts[target] = counts.get(target, 0) + 1
+        looping = {target: counts[target] for target in targets if counts[target] >= self._limit}
+        if not looping:
+            return None
+        notes = [
+            TEXTS["edited"].format(nth=format_ordinal(count), target=show_path(target))
+            for target, count in looping.items()
+        ]
+        record: dict[str, object] = {"kind": "edit_loop", "scope": event.scope, "counts": looping}
+        return Signal(guard="edits", level="note", message="\n".join(notes), record=record)
 
 
 def format_ordinal(number: int) -> str:
-    """Return 1 as ``1st``, 12 as ``12th``, 22 as ``22nd``."""
+    """Return the English ordinal of a number: ``1st``, ``12th``, ``22nd``."""
     suffix = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
     return f"{number}{'th' if number % 100 in (11, 12, 13) else suffix}"
 
@@ -208,51 +219,55 @@ _NOTHING = ("none", "(none)", "_none_", "n/a")
 
 
 class FileLedger(StatefulGuard):
-    """Two sets of paths that outlive any compaction; the order of events does not matter."""
+    """The files read and the files modified in a session. They survive every compaction.
+
+    The order of events does not matter.
+    """
 
     SHAPE = {"read": [""], "modified": [""]}  # noqa: RUF012 never changed
 
     def __init__(self, *, scope: str = "", max_bytes: int = 4000) -> None:
-        """Name files of ``scope`` as they are and others in full; hold texts to ``max_bytes``."""
+        """List files of ``scope`` by their relative path and others in full, in ``max_bytes``."""
         super().__init__()
         self._scope = scope
         self._max_bytes = max_bytes
 
     @property
     def read(self) -> tuple[str, ...]:
-        """Files looked at, sorted."""
+        """The files read, sorted."""
         return tuple(self._state["read"])
 
     @property
     def modified(self) -> tuple[str, ...]:
-        """Files edited, written or removed, sorted."""
+        """The files edited, written or removed, sorted."""
         return tuple(self._state["modified"])
 
     def see(self, event: Event) -> Signal | None:
-        """Take in one event; return the files as a note when the context was compacted.
+        """Process one event. After a compaction, return the files as a note.
 
-        A compaction's ``text`` is the summary that stands in the place of what was cut.
+        The ``text`` of a compaction event is the summary that replaced the conversation.
         """
         if event.kind == "compaction":
             self.merge(event.text)
             if text := self.format():
                 record = {"kind": "file_ledger", **self.to_state()}
                 return Signal(guard="files", level="note", message=text, record=record)
-        elif event.outcome in DONE and (what := _TOUCHES.get(event.kind)):
+        elif event.outcome in DONE and event.kind in _TOUCHES:
             folder = "" if event.scope in ("", self._scope) else event.scope
-            self._add(what, {posixpath.join(folder, target) for target in event.targets if target})
+            paths = {posixpath.join(folder, target) for target in event.targets if target}
+            self._add(_TOUCHES[event.kind], paths)
         return None
 
     def merge(self, summary: str) -> None:
         """Add the files that an earlier summary lists under our two headings."""
-        for what, paths in zip(self.SHAPE, parse_ledger(summary), strict=True):
-            self._add(what, paths)
+        for name, paths in zip(self.SHAPE, parse_ledger(summary), strict=True):
+            self._add(name, paths)
 
     def format(self, max_bytes: int | None = None) -> str:
-        """Return both lists under their headings, or "" when there is nothing to list.
+        """Return both lists under their headings; "" if both are empty.
 
-        Never longer than ``max_bytes``: modified files come first for room, and a cut list says
-        how many more there are.
+        The text has at most ``max_bytes`` bytes. Modified files get room first, and a list that was
+        cut states how many files are missing.
         """
         room = self._max_bytes if max_bytes is None else max_bytes
         modified = _format_list(MODIFIED_TITLE, self.modified, room)
@@ -260,44 +275,42 @@ class FileLedger(StatefulGuard):
         read = _format_list(READ_TITLE, self.read, room)
         return "\n\n".join(part for part in (read, modified) if part)
 
-    def _add(self, what: str, paths: set[str]) -> None:
-        self._state[what] = sorted({*self._state[what], *paths})
+    def _add(self, name: str, paths: set[str]) -> None:
+        self._state[name] = sorted({*self._state[name], *paths})
 
 
 def parse_ledger(summary: str) -> tuple[set[str], set[str]]:
-    """Return the files read and modified that a text lists under our headings.
+    """Return the files read and the files modified that a text lists under our headings.
 
-    A summary may have been rewritten by a model: any heading level and case, any bullet,
-    names in backticks.
+    A model may have rewritten the summary. Therefore any heading level, any case, any bullet, and
+    names in backticks are accepted.
     """
-    found: dict[str, set[str]] = {READ_TITLE.lower(): set(), MODIFIED_TITLE.lower(): set()}
-    listed: set[str] | None = None
-    begun = False
-    for text in filter(None, map(str.strip, summary.splitlines())):
-        name = text.strip("#:* ").lower()
-        if name in found or text.startswith("#"):
-            listed, begun = found.get(name), False
+    sections: dict[str, set[str]] = {READ_TITLE.lower(): set(), MODIFIED_TITLE.lower(): set()}
+    section: set[str] | None = None
+    has_items = False
+    for line in filter(None, map(str.strip, summary.splitlines())):
+        name = line.strip("#:* ").lower()
+        if name in sections or line.startswith("#"):
+            section, has_items = sections.get(name), False
             continue
-        mark, _, item = text.partition(" ")
-        if mark not in _BULLETS and not (mark[:-1].isdigit() and mark[-1] in ".)"):
-            listed = None if begun else listed  # other text ends a list
+        mark, _, item = line.partition(" ")
+        is_numbered = mark[:-1].isdigit() and mark[-1] in ".)"
+        if mark not in _BULLETS and not is_numbered:
+            if has_items:
+                section = None  # other text ends a list
             continue
-        begun = True
+        has_items = True
         item = item.strip()
         if item.startswith("`"):
             item = item[1:].partition("`")[0]
-        if (
-            listed is not None
-            and item
-            and not item.startswith("…")
-            and item.lower() not in _NOTHING
-        ):
-            listed.add(parse_path(item))
-    return found[READ_TITLE.lower()], found[MODIFIED_TITLE.lower()]
+        is_path = item and not item.startswith("…") and item.lower() not in _NOTHING
+        if section is not None and is_path:
+            section.add(parse_path(item))
+    return sections[READ_TITLE.lower()], sections[MODIFIED_TITLE.lower()]
 
 
 def _format_list(title: str, paths: Collection[str], room: int) -> str:
-    """Return a heading and as many items as fit, "" if not even one does."""
+    """Return a heading and as many items as fit into ``room`` bytes; "" if no item fits."""
     text = f"## {title}"
     items = [f"\n- {_show(path)}" for path in paths]
     if items and count_bytes(text) + sum(map(count_bytes, items)) <= room:
@@ -311,7 +324,7 @@ def _format_list(title: str, paths: Collection[str], room: int) -> str:
 
 
 def _show(path: str) -> str:
-    """Return a path so that it is not taken for what ``parse_ledger`` skips."""
+    """Return a path for display, escaped so that ``parse_ledger`` does not skip it."""
     shown = show_path(path)
     if shown.startswith(("`", "…")) or shown.lower() in _NOTHING:
         return escape(shown[0]) + shown[1:]
@@ -323,26 +336,26 @@ STATE_VERSION = 2
 
 @frozen
 class Limits:
-    """When the guards of a watch speak."""
+    """The counts at which the guards of a watch signal."""
 
     mistakes: int = 3
     """Failures in a row."""
     repeats: int = 3
     """Equal calls in a row."""
     edits: int = 3
-    """Edits of one target without a look at it."""
+    """Edits of one target that was not read in between."""
     ledger_bytes: int = 4000
-    """Longest text of the file ledger."""
+    """Length limit of the file ledger's text."""
 
 
 DEFAULT_LIMITS = Limits()
 
 
 class Watch:
-    """The guards of one session, fed together."""
+    """All guards of one session. Each event is passed to all of them."""
 
     def __init__(self, *, scope: str = "", limits: Limits = DEFAULT_LIMITS) -> None:
-        """Start afresh; ``scope`` is the session's own workspace, whose files need no prefix."""
+        """Start with empty states. Files of the workspace ``scope`` are listed by relative path."""
         self.files = FileLedger(scope=scope, max_bytes=limits.ledger_bytes)
         """The files read and modified so far."""
         self._guards: dict[str, StatefulGuard] = {
@@ -353,26 +366,27 @@ class Watch:
         }
 
     def see(self, event: Event) -> tuple[Signal, ...]:
-        """Take in one event; return at most one nudge or escalation, then the notes.
+        """Process one event and return at most one nudge or escalation, followed by the notes.
 
-        Where failures and a repeated call come together, the repeat speaks for both.
+        If an event triggers both the mistake tracker and the repeat guard, one signal reports both.
         """
-        spoken, repeat, *notes = (guard.see(event) for guard in self._guards.values())
-        if repeat:
-            spoken = RepeatGuard.speak_for(repeat, spoken) if spoken else repeat
-        return tuple(signal for signal in (spoken, *notes) if signal)
+        mistake, repeat, *notes = [guard.see(event) for guard in self._guards.values()]
+        nudge = repeat or mistake
+        if repeat and mistake:
+            nudge = RepeatGuard.speak_for(repeat, mistake)
+        return tuple(signal for signal in (nudge, *notes) if signal)
 
     def to_state(self) -> dict[str, Any]:
-        """Return what is remembered as JSON data."""
+        """Return the states of all guards as JSON data."""
         states = {name: guard.to_state() for name, guard in self._guards.items()}
         return {"version": STATE_VERSION, **states}
 
     @classmethod
     def from_state(cls, state: object, *, scope: str = "", limits: Limits = DEFAULT_LIMITS) -> Self:
-        """Go on from ``to_state()``.
+        """Return a watch with a state from ``to_state()``.
 
-        Anything else, such as the state of another version, starts afresh: a forgotten count
-        is harmless, a watch that cannot start is not.
+        Any other value, such as the state of another version, gives a new watch: a lost count is
+        harmless, an error at the start of a session is not.
         """
         watch = cls(scope=scope, limits=limits)
         if isinstance(state, dict) and state.get("version") == STATE_VERSION:
@@ -389,37 +403,40 @@ CANCELLED, STALLED = "cancelled", "stalled"
 
 
 class StallGuard:
-    """A deadline between chunks of output, armed again by each chunk.
+    """Detects a run that prints nothing for too long. Each chunk of output resets the deadline.
 
-    Times are seconds of one monotonic clock, passed in. The first of ``check``, ``cancel`` and
-    ``finish`` to end the run decides its state; whatever comes later changes nothing.
+    The caller passes times, in seconds of one monotonic clock. The first of ``check``, ``cancel``
+    and ``finish`` that ends the run decides its state; later calls have no effect.
     """
 
     def __init__(self, *, now: float, patience: float | None = 90.0) -> None:
-        """Arm the deadline ``patience`` seconds from ``now``; None waits for ever."""
+        """Set the deadline ``patience`` seconds after ``now``; None = no deadline.
+
+        Raises InputError if ``patience`` is not above 0.
+        """
         if patience is not None and not patience > 0:
             raise InputError(f"patience must be above 0 seconds, not {patience:g}; None = no limit")
         self._patience = patience
-        self._heard = now
+        self._last_output = now
         self.state = RUNNING
         """``running``, or how it ended: ``completed``, ``failed``, ``cancelled``, ``stalled``."""
 
     @property
     def deadline(self) -> float | None:
-        """When the run will count as stalled; None = never, or it has ended."""
+        """When the run will count as stalled; None if never, or if the run has ended."""
         if self._patience is None or self.state != RUNNING:
             return None
-        return self._heard + self._patience
+        return self._last_output + self._patience
 
     def chunk(self, now: float) -> None:
-        """Note that output came: the deadline is armed again."""
-        self._heard = now
+        """Record that output came, and reset the deadline."""
+        self._last_output = now
 
     def check(self, now: float) -> Signal | None:
-        """End the run as stalled if its deadline has come; return the signal once."""
+        """End the run as stalled if its deadline has passed. Return the signal once, else None."""
         if self.deadline is None or now < self.deadline:
             return None
-        silence = now - self._heard
+        silence = now - self._last_output
         self.state = STALLED
         return Signal(
             guard="stalls",
@@ -430,11 +447,11 @@ class StallGuard:
         )
 
     def cancel(self) -> str:
-        """End the run as cancelled unless it has ended; return how it ended."""
+        """End the run as cancelled unless it has already ended. Return its state."""
         return self._end(CANCELLED)
 
     def finish(self, *, ok: bool) -> str:
-        """End the run by its own exit unless it has ended; return how it ended."""
+        """End the run as completed or failed unless it has already ended. Return its state."""
         return self._end(COMPLETED if ok else FAILED)
 
     def _end(self, state: str) -> str:

@@ -1,4 +1,4 @@
-"""Rows of galangal's ``mistakes.db`` as lessons."""
+"""Read lessons from the rows of galangal's ``mistakes.db``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import datetime as dt
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.errors import InputError
@@ -32,22 +32,22 @@ COLUMNS = (
     *("id", "description", "feedback", "stage", "file_patterns", "occurrence_count"),
     *("last_task", "last_timestamp", "example_tasks"),
 )
-"""What is read of it."""
+"""Columns of the table that are read."""
 IGNORED = ("embedding",)
 
 _MAX_ITEMS = 5
 _MAX_RULE = 300
-"""Longer feedback is a report, not a rule: its sentences make no checklist."""
+"""In characters. Longer feedback is a report; its sentences do not become a checklist."""
 _BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(\S.*)$")
 
 
 def read_mistakes(
     rows: Iterable[Mapping[str, Any]], *, name: str, columns: Iterable[str] = COLUMNS
 ) -> Imported:
-    """Return the lessons that rows of the table tell.
+    """Return the lessons in rows of the table.
 
-    ``name`` is what messages call the file, ``columns`` are all that its table has. Raises
-    InputError where those that are needed are not among them.
+    ``name`` is the name of the file for messages, ``columns`` are all columns of its table. Raises
+    InputError if the column ``description`` is missing.
     """
     present = list(columns)
     if "description" not in present:
@@ -61,46 +61,44 @@ def read_mistakes(
     passed: list[PassedOver] = []
     for number, row in enumerate(rows, 1):
         where = f"{name} row {row.get('id') or number}"
-        told = {column: str(row.get(column) or "") for column in COLUMNS}
-        if not clean_line(told["description"]):
+        texts = {column: str(row.get(column) or "") for column in COLUMNS}
+        if not clean_line(texts["description"]):
             passed.append(PassedOver(title="", where=where, reason="no description"))
             continue
         values = {}
-        for column, (read, usual, complaint) in _READERS.items():
+        for column, reader in _READERS.items():
             try:
-                values[column] = read(row.get(column))
+                values[column] = reader.read(row.get(column))
             except (ValueError, TypeError, OverflowError, RecursionError):
-                values[column] = usual
-                notes.append(f"{where}: {column} {complaint}")
-        lessons.append(_lesson(told, values, where))
+                values[column] = reader.default
+                notes.append(f"{where}: {column} {reader.problem}")
+        lessons.append(_lesson(texts, values, where))
     return Imported(lessons=tuple(lessons), passed_over=tuple(passed), notes=tuple(notes))
 
 
-def _lesson(told: Mapping[str, str], values: Mapping[str, Any], where: str) -> Incoming:
-    """Return the lesson of a row: its columns as texts, and those that are more than that."""
-    description, stage = clean_line(told["description"]), clean_line(told["stage"])
-    feedback, tasks = told["feedback"].strip(), [*values["example_tasks"]]
-    last_task = clean_line(told["last_task"])
-    tasks += [last_task] if last_task and last_task not in tasks else []
-    at = f" in stage {stage}" if stage else ""
-    last = f", last in the task “{shorten(tasks[-1])}”" if tasks else ""
+def _lesson(texts: Mapping[str, str], values: Mapping[str, Any], where: str) -> Incoming:
+    """Return the lesson of a row: ``texts`` has all columns, ``values`` those of ``_READERS``."""
+    description, stage = clean_line(texts["description"]), clean_line(texts["stage"])
+    feedback, tasks = texts["feedback"].strip(), [*values["example_tasks"]]
+    last_task = clean_line(texts["last_task"])
+    if last_task and last_task not in tasks:
+        tasks.append(last_task)
+    in_stage = f" in stage {stage}" if stage else ""
+    in_task = f", last in the task “{shorten(tasks[-1])}”" if tasks else ""
     flat = unmarked(feedback)
-    rules = _BULLET.findall(feedback) or (split_sentences(flat) if len(flat) <= _MAX_RULE else [])
-    rules = rules[:_MAX_ITEMS]
+    rules = _find_rules(feedback)
     is_rule = len(rules) == 1 and "\n" not in feedback
     repeated = is_rule or flat.rstrip(".") == description.rstrip(".")
     parts = [
-        (SITUATION, f"Seen{at}{last}." if at or last else ""),
+        (SITUATION, f"Seen{in_stage}{in_task}." if in_stage or in_task else ""),
         (FIX, "" if repeated else feedback),
         (PREVENTION, checklist(rules)),
     ]
-    globs = (one.replace("\\", "/").removeprefix("./") for one in values["file_patterns"])
-    # What negates or comments in a glob is a letter in a pattern of fnmatch.
-    globs = (f"\\{one}" if one[:1] in ("!", "#") else one for one in globs)
+    globs = [_to_glob(pattern) for pattern in values["file_patterns"]]
     return Incoming(
         title=shorten(description),
         where=where,
-        origin=make_origin("galangal", told["id"], description),
+        origin=make_origin("galangal", texts["id"], description),
         sections=fit_sections(parts),
         stages=(stage,) if stage else (),
         paths=tuple(dict.fromkeys(globs)),
@@ -110,7 +108,23 @@ def _lesson(told: Mapping[str, str], values: Mapping[str, Any], where: str) -> I
     )
 
 
+def _find_rules(feedback: str) -> list[str]:
+    """Return the first items of a list in feedback, or the sentences of short feedback."""
+    rules: list[str] = _BULLET.findall(feedback)
+    flat = unmarked(feedback)
+    if not rules and len(flat) <= _MAX_RULE:
+        rules = split_sentences(flat)
+    return rules[:_MAX_ITEMS]
+
+
+def _to_glob(pattern: str) -> str:
+    """Return a pattern of fnmatch as a glob: a leading ``!`` or ``#`` is a plain character."""
+    glob = pattern.replace("\\", "/").removeprefix("./")
+    return f"\\{glob}" if glob[:1] in ("!", "#") else glob
+
+
 def _read_texts(value: Any) -> list[str]:
+    """Return the texts of a JSON list, each once."""
     data = json.loads(value or "[]")
     if not isinstance(data, list):
         raise TypeError
@@ -123,18 +137,28 @@ def _read_count(value: Any) -> int:
 
 
 def _read_date(value: Any) -> str | None:
-    """Return the UTC date of seconds since the epoch."""
+    """Return the UTC date of a time in seconds since the epoch, None for no value."""
     if not value:
         return None
-    if not (seconds := read_time(float(value))):
+    seconds = read_time(float(value))
+    if not seconds:
         raise ValueError
     return dt.datetime.fromtimestamp(seconds, dt.UTC).date().isoformat()
 
 
-_READERS: Mapping[str, tuple[Callable[[Any], Any], Any, str]] = {
-    "example_tasks": (_read_texts, [], "is not a JSON list; ignored"),
-    "file_patterns": (_read_texts, [], "is not a JSON list; ignored"),
-    "occurrence_count": (_read_count, 1, "is not a number; 1 is used"),
-    "last_timestamp": (_read_date, None, "is not a time; ignored"),
+class _Reader(NamedTuple):
+    """How to read the value of a column."""
+
+    read: Callable[[Any], Any]
+    default: Any
+    """Replaces a value that cannot be read."""
+    problem: str
+    """The end of the message about a value that cannot be read."""
+
+
+_READERS: Mapping[str, _Reader] = {
+    "example_tasks": _Reader(_read_texts, [], "is not a JSON list; ignored"),
+    "file_patterns": _Reader(_read_texts, [], "is not a JSON list; ignored"),
+    "occurrence_count": _Reader(_read_count, 1, "is not a number; 1 is used"),
+    "last_timestamp": _Reader(_read_date, None, "is not a time; ignored"),
 }
-"""Column → how its value is read, what takes the place of one that cannot be, and what is said."""

@@ -1,4 +1,4 @@
-"""What all importers have in common: lessons as others tell them, and Markdown fit for a card."""
+"""The common part of all importers: the type of an imported lesson, and Markdown for cards."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from lessons_kb.values import frozen
 SITUATION, MISTAKE, CAUSE = "Situation", "Mistake / Risk", "Root Cause"
 FIX, PREVENTION = "Fix", "Prevention Checklist"
 SECTIONS = (SITUATION, MISTAKE, CAUSE, FIX, PREVENTION)
-"""Headings in the order in which a card has them."""
+"""Headings in the order of a card."""
 
 
 @frozen
 class Incoming:
-    """A lesson as another system tells it."""
+    """A lesson from another system."""
 
     title: str
     where: str
     """File and line, or row, for messages."""
     origin: str = ""
-    """``system:source#digest``: equal for the same lesson of the same system at any time."""
+    """``system:source#digest``: always equal for the same lesson of the same system."""
     kind: str = "lesson"
     sections: tuple[tuple[str, str], ...] = ()
     """(heading of SECTIONS, Markdown), in that order."""
@@ -39,7 +39,7 @@ class Incoming:
     gate: str | None = None
     occurrences: int = 1
     last_seen: str | None = None
-    """ISO date, as is ``created``."""
+    """ISO date, like ``created``."""
     created: str | None = None
     not_for: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
@@ -47,14 +47,14 @@ class Incoming:
     supported_by: tuple[str, ...] = ()
     reopen_when: str | None = None
     id: str = ""
-    """The card's id in the brain that exported it, "" from elsewhere."""
+    """The card's id in the brain that exported it, "" for other systems."""
     text: str = ""
-    """The whole file as it was exported; then it is what is written."""
+    """The whole exported file, which is then written unchanged; "" for other systems."""
 
 
 @frozen
 class PassedOver:
-    """Something in the source that becomes no card, and why."""
+    """A part of the source that does not become a card, and the reason."""
 
     title: str
     where: str
@@ -63,28 +63,28 @@ class PassedOver:
 
 @frozen
 class Imported:
-    """What was found in one source."""
+    """The content of one source."""
 
     lessons: tuple[Incoming, ...]
     passed_over: tuple[PassedOver, ...] = ()
     notes: tuple[str, ...] = ()
-    """One line each: what was not understood and left alone."""
+    """Messages about ignored parts, one line each."""
 
 
-def make_origin(system: str, source: str, *what: str) -> str:
-    """Return the origin of a lesson that ``what`` tells apart within its system."""
-    text = "\0".join(" ".join(part.split()).casefold() for part in what)
+def make_origin(system: str, source: str, *parts: str) -> str:
+    """Return the origin of a lesson; ``parts`` identify it within its system."""
+    text = "\0".join(" ".join(part.split()).casefold() for part in parts)
     source = " ".join(source.replace("#", " ").split())
     return f"{system}:{source}#{zlib.crc32(text.encode('utf-8', 'replace')):08x}"
 
 
 def origin_key(origin: str) -> tuple[str, str]:
-    """Return what must be equal in two origins of one lesson: a renamed source is the same."""
+    """Return the part that two origins of the same lesson share, even if the source is renamed."""
     return origin.partition(":")[0], origin.rpartition("#")[2]
 
 
 MAX_TITLE = 110
-"""Characters; longer ones are cut at a word."""
+"""In characters; longer titles are cut at a word."""
 MAX_SECTION = 6_000
 MAX_ITEM = 300
 
@@ -98,47 +98,49 @@ _SHORTEST_CLAUSE = 25
 
 
 def unmarked(text: str) -> str:
-    """Return a text on one line without links, bold and italics; code keeps its ticks."""
+    """Return a text on one line without links, bold and italics; code keeps its backticks."""
     text = _LINK.sub(r"\1", text)
     text = _EMPHASIS.sub(r"\2", text)
     return clean_line(_LIGHT.sub(r"\1", text))
 
 
 def split_lead(text: str) -> tuple[str, str]:
-    """Return the title that a paragraph begins with, and what is left to say.
+    """Return the title at the start of a paragraph, and the remaining text.
 
-    The title is the bold lead, else the first sentence; one that is too long is cut at a clause
-    or a word, and then all of the text is left to say.
+    The title is the bold lead, or else the first sentence. If it is too long, it is cut at a clause
+    or a word, and the remaining text is the whole paragraph.
     """
     text = text.strip()
     lead = _LEAD.match(text)
-    if lead and (rest := text[lead.end() :].strip()):
-        # A sentence that goes on is told whole.
-        return shorten(unmarked(lead[1]).rstrip(" :.")), text if rest[0].islower() else rest
+    after_lead = text[lead.end() :].strip() if lead else ""
+    if lead and after_lead:
+        # If the sentence continues after the lead, the whole sentence remains.
+        rest = text if after_lead[0].islower() else after_lead
+        return shorten(unmarked(lead[1]).rstrip(" :.")), rest
     flat = unmarked(text)
     first = next(iter(split_sentences(flat)), flat)
     if len(first) <= MAX_TITLE:
-        rest = flat[len(first) :].strip() if flat.startswith(first) else ""
-        # The sentence itself is the lesson; formatting is kept only where more is said.
-        return first.rstrip(" .:"), text if rest else ""
+        # A single sentence is the whole lesson. Otherwise the text keeps its formatting.
+        has_more = flat.startswith(first) and bool(flat[len(first) :].strip())
+        return first.rstrip(" .:"), text if has_more else ""
     return shorten(first), text
 
 
 def shorten(text: str, limit: int = MAX_TITLE) -> str:
-    """Return a title of at most ``limit`` characters, cut at a clause, else at a word."""
-    text = _DECORATION.sub("", " ".join(text.split())) or " ".join(text.split())
-    if len(text) <= limit:
-        return text
-    cuts = [found.start() for found in _CLAUSE.finditer(text, 0, limit)]
-    good = [cut for cut in cuts if cut >= _SHORTEST_CLAUSE]
-    if good:
-        return text[: good[-1]].rstrip(" ,.;:")
-    cut = text.rfind(" ", 0, limit - 1)
-    return text[: cut if cut > limit // 2 else limit - 1].rstrip(" ,.;:") + "…"
+    """Return a title of at most ``limit`` characters, cut at a clause or else at a word."""
+    line = " ".join(text.split())
+    line = _DECORATION.sub("", line) or line
+    if len(line) <= limit:
+        return line
+    clause_ends = [clause.start() for clause in _CLAUSE.finditer(line, 0, limit)]
+    if clause_ends and clause_ends[-1] >= _SHORTEST_CLAUSE:
+        return line[: clause_ends[-1]].rstrip(" ,.;:")
+    cut = line.rfind(" ", 0, limit - 1)
+    return line[: cut if cut > limit // 2 else limit - 1].rstrip(" ,.;:") + "…"
 
 
 def section(text: str) -> str:
-    """Return Markdown that is safe as a part of a card: bounded, its headings below ours."""
+    """Return Markdown for a part of a card: of limited length, with headings of level 3 or more."""
     text = clean(text).strip()
     if len(text) > MAX_SECTION:
         cut = text.rfind("\n", 0, MAX_SECTION)
@@ -153,27 +155,34 @@ def section(text: str) -> str:
             fenced = "" if fenced else mark[1]
         elif not fenced:
             if re.match(r" {0,3}(?:=+|-+)[ \t]*\Z", line) and lines and lines[-1].strip():
-                lines.append("")  # else it would make a heading of the line above
+                lines.append("")  # otherwise this line makes a heading of the line above
             line = re.sub(r"^( {0,3})#{1,2}(?=[ \t]|\Z)", r"\1###", line)  # noqa: PLW2901
         lines.append(line)
     return "\n".join([*lines, fenced] if fenced else lines).strip()
 
 
 def checklist(items: Iterable[str]) -> str:
-    """Return texts as checklist items, one line each, without repetition."""
-    found = dict.fromkeys(line for item in items if (line := unmarked(item).strip()))
-    return "\n".join(f"- [ ] {shorten(line, MAX_ITEM)}" for line in found)
+    """Return texts as checklist items, one line each, without duplicates."""
+    lines = [unmarked(item).strip() for item in items]
+    unique = dict.fromkeys(filter(None, lines))
+    return "\n".join(f"- [ ] {shorten(line, MAX_ITEM)}" for line in unique)
 
 
 def fit_sections(parts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Return (heading, Markdown) in the order of a card, parts of one heading joined.
+    """Return (heading, Markdown) in the order of a card; the parts of a heading are joined.
 
-    What is empty is left out, and a text that an earlier part holds already is not said twice.
+    Empty texts are left out, and so are texts that an earlier part contains.
     """
-    joined: dict[str, list[str]] = {}
+    texts_by_heading: dict[str, list[str]] = {}
+    earlier: list[str] = []
     for heading, text in parts:
-        kept = section(text)
-        if kept and not any(kept in other for others in joined.values() for other in others):
-            joined.setdefault(heading, []).append(kept)
-    between = {heading: "\n" if heading == PREVENTION else "\n\n" for heading in joined}
-    return tuple((h, between[h].join(joined[h])) for h in SECTIONS if h in joined)
+        markdown = section(text)
+        if markdown and not any(markdown in other for other in earlier):
+            texts_by_heading.setdefault(heading, []).append(markdown)
+            earlier.append(markdown)
+    sections = []
+    for heading in SECTIONS:
+        if heading in texts_by_heading:
+            separator = "\n" if heading == PREVENTION else "\n\n"
+            sections.append((heading, separator.join(texts_by_heading[heading])))
+    return tuple(sections)

@@ -1,4 +1,4 @@
-"""Lessons as JSON lines: our own export restored as it was, other people's read by their keys."""
+"""Read lessons from JSON lines: our own export unchanged, other systems' by the names of keys."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.times import read_date
 
 FORMAT = "lessons-kb/1"
-"""Marks a line of an export, which ``read_lines`` restores as it was."""
+"""Format of an exported line, which ``read_lines`` restores unchanged."""
 
 NAMES = read_mapping("import_json_keys.toml")["keys"]
-"""Key of a line, in lower case with underscores → field of Incoming, or section."""
+"""Key of a line, in lower case with underscores → field of ``Incoming``, or section."""
 
 _LISTS = ("topics", "stages", "paths", "symptoms", "not_for", "examples", "supported_by")
 _CHOICES = {key.field: key.choices for key in KEYS.values() if key.choices}
 _TAGS = ("topics", "stages", "paths")
-"""Lists that may be written as one text with commas."""
+"""Lists that may also be one text, separated by commas."""
 _SYNONYMS = {"critical": "high", "qa_finding": "qa-finding", "finding": "qa-finding"}
 _IGNORED = ("format", "id", "text")
 
 
 def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
-    """Return the lessons of (line number, line); ``name`` is the file's, for messages.
+    """Return the lessons of (line number, line); ``name`` is the file's name, for messages.
 
-    Empty lines are passed over. Raises InputError, naming file and line, for a line that is no
-    JSON object or has no title, or whose value cannot be used.
+    Empty lines are skipped. Raises InputError, which names file and line, for a line that is not a
+    JSON object, has no title, or has a value that cannot be used.
     """
     lessons: list[Incoming] = []
     unknown: dict[str, str] = {}
@@ -51,12 +51,10 @@ def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
         if not line.strip():
             continue
         where = f"{name}:{number}"
-        if line.strip() == "{" and not lessons:  # one document, as `export json` writes it
-            whole = _object("\n".join((line, *(more for _number, more in lines))), where)
-            form: dict[str, Any] = {"format": whole.get("format")}
-            known = cards if isinstance(cards := whole.get("cards"), list) else [whole]
-            some = [{**form, **_object(json.dumps(one), where)} for one in known]
-            return read_lines(enumerate(map(json.dumps, some), 1), name=name)
+        if line.strip() == "{" and not lessons:
+            rest = [more for _number, more in lines]
+            card_lines = _split_document("\n".join((line, *rest)), where)
+            return read_lines(enumerate(card_lines, 1), name=name)
         data = _object(line, where)
         if data.get("format") == FORMAT and isinstance(data.get("text"), str):
             lessons.append(_exported(data, where))
@@ -69,38 +67,55 @@ def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
     return Imported(lessons=tuple(lessons), notes=tuple(notes))
 
 
+def _split_document(text: str, where: str) -> list[str]:
+    """Return a line for each card of a JSON document, as `export json` writes it."""
+    document = _object(text, where)
+    cards = document.get("cards")
+    if not isinstance(cards, list):
+        cards = [document]
+    lines = []
+    for card in cards:
+        data = _object(json.dumps(card), where)
+        lines.append(json.dumps({"format": document.get("format"), **data}))
+    return lines
+
+
 def _object(line: str, where: str) -> Mapping[str, Any]:
+    """Parse a JSON object. Raises InputError."""
     try:
         data = json.loads(line.removeprefix("\ufeff"))
     except RecursionError:
         raise InputError(f"{where}: nested too deeply; write one flat object per line") from None
     except ValueError as error:
-        what = getattr(error, "msg", "no JSON")
-        raise InputError(f"{where}: not JSON ({what}); write one object per line") from None
+        detail = getattr(error, "msg", "no JSON")
+        raise InputError(f"{where}: not JSON ({detail}); write one object per line") from None
     if not isinstance(data, dict):
         raise InputError(f'{where}: not an object; write {{"title": "…", …}} on each line')
     return data
 
 
 def _exported(data: Mapping[str, Any], where: str) -> Incoming:
+    """Return the lesson of a line of our own export, with its whole text."""
     title = clean_line(str(data.get("title") or ""))
     if not title:
         raise InputError(f"{where}: no title; export the cards again or add one")
     card_id = str(data.get("id") or "")
-    # Beside its text, what a merge looks at.
-    kept = ("kind", "occurrences", "last_seen", "examples")
-    given = {name: _value(name, data[name], where) for name in kept if data.get(name) is not None}
+    fields = {}
+    for name in ("kind", "occurrences", "last_seen", "examples"):  # a merge needs them
+        if data.get(name) is not None:
+            fields[name] = _value(name, data[name], where)
     return Incoming(
         title=title,
         where=where,
         origin=make_origin("jsonl", card_id, card_id, title),
         id=card_id,
         text=str(data["text"]),
-        **given,
+        **fields,
     )
 
 
 def _foreign(data: Mapping[str, Any], where: str) -> Incoming:
+    """Return the lesson of a line of another system. Raises InputError."""
     fields: dict[str, Any] = {}
     parts: list[tuple[str, str]] = []
     for key, value in data.items():
@@ -129,27 +144,37 @@ def _foreign(data: Mapping[str, Any], where: str) -> Incoming:
 
 
 def _key(key: str) -> str:
+    """Return a key as ``NAMES`` spells it."""
     return key.strip().casefold().replace("-", "_").replace(" ", "_")
 
 
 def _section(name: str, value: object, where: str) -> str:
-    given = value if isinstance(value, list) else [value]
-    items = [item for item in given if isinstance(item, str)]
-    if len(items) < len(given):
+    """Return a value as the Markdown of a section. Raises InputError."""
+    values = value if isinstance(value, list) else [value]
+    items = [item for item in values if isinstance(item, str)]
+    if len(items) < len(values):
         raise InputError(f"{where} must be text or a list of texts")
     if name == PREVENTION:
-        pieces = [line for item in items for line in item.split("\n")]
-        return checklist(piece.strip().lstrip("-*").strip() for piece in pieces)
-    return "\n".join(f"- {' '.join(i.split())}" for i in items) if len(items) > 1 else items[0]
+        lines = "\n".join(items).split("\n")
+        return checklist(line.strip().lstrip("-*").strip() for line in lines)
+    if len(items) == 1:
+        return items[0]
+    return "\n".join(f"- {' '.join(item.split())}" for item in items)
+
+
+def _texts(name: str, value: object, where: str) -> tuple[str, ...]:
+    """Return a value as a list of texts. Raises InputError."""
+    if isinstance(value, str):
+        value = split_commas(value) if name in _TAGS else [value]
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise InputError(f"{where}: {name} must be a list of texts")
+    return tuple(filter(None, map(clean_line, value)))
 
 
 def _value(name: str, value: object, where: str) -> Any:
+    """Return a value for a field of ``Incoming``. Raises InputError."""
     if name in _LISTS:
-        items = split_commas(value) if isinstance(value, str) and name in _TAGS else value
-        items = [items] if isinstance(items, str) else items
-        if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-            raise InputError(f"{where}: {name} must be a list of texts")
-        return tuple(line for item in items if (line := clean_line(item)))
+        return _texts(name, value, where)
     if name == "occurrences":
         if type(value) is not int or not 1 <= value <= MAX_OCCURRENCES:
             raise InputError(f"{where}: {name} must be a whole number from 1 to 1,000,000")
@@ -158,9 +183,10 @@ def _value(name: str, value: object, where: str) -> Any:
         raise InputError(f"{where}: {name} must be text")
     text = clean_line(value)
     if name in ("last_seen", "created"):
-        if day := read_date(text):
-            return day.isoformat()
-        raise InputError(f"{where}: {name} must be a date such as 2026-01-31")
+        day = read_date(text)
+        if not day:
+            raise InputError(f"{where}: {name} must be a date such as 2026-01-31")
+        return day.isoformat()
     if name in _CHOICES:
         text = _SYNONYMS.get(text.casefold(), text.casefold())
         if text not in _CHOICES[name]:

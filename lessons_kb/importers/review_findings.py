@@ -1,4 +1,4 @@
-"""The claims and the deferrals of a review synthesis as review findings."""
+"""Read the claims and the deferrals of a review synthesis as review findings."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from lessons_kb.importers.incoming import (
 from lessons_kb.model import EVIDENCE
 
 _MEANINGS = read_mapping("import_review_columns.toml")["columns"]
-"""Name of a column, in lower case → what it means."""
-_MAY_TELL = ("support", "verdict")
-"""What a column without the head of a state may mean, and yet hold one."""
+"""Name of a column, in lower case → its meaning."""
+_MAY_HAVE_STATE = ("support", "verdict")
+"""Meanings of columns that may contain the state if the table has no column for it."""
 _REOPEN, _WHY, _SOURCE, _LABELLED, _YAGNI = compile_patterns(
     "import_review_columns.toml", "reopen", "why", "source", "labelled", "yagni"
 )
 _DECIDED = re.compile(r"(?:→|->|=>)\s*(?:already\s+)?\**([A-Z]{3,}(?:/[A-Z]{3,})*)\**[\s,:]*")
-"""`→ DEFER`, `→ REPLACE`: what was decided of an item."""
+"""`→ DEFER`, `→ REPLACE`: the decision about an item."""
 _PUT_OFF = ("DEFER", "DEFERRED", "DROP", "DROPPED", "POSTPONE", "POSTPONED", "LATER", "SKIP")
 _NONE = ("", "-", "\u2014", "\u2013", "n/a", "none")
 
@@ -38,40 +38,47 @@ _NONE = ("", "-", "\u2014", "\u2013", "n/a", "none")
 def read_review(text: str, *, name: str) -> Imported:
     """Return the claims and deferrals of a review; ``name`` is its path, for messages.
 
-    Claims that are evidenced, anecdotal or disputed and deferrals become findings.
+    Deferrals become findings, and so do claims that are evidenced, anecdotal or disputed.
     """
     base = re.split(r"[\\/]", name)[-1]
-    found: list[Incoming | PassedOver] = []
+    lessons: list[Incoming] = []
+    passed_over: list[PassedOver] = []
     for is_deferral, block, below in _walk(read_fragments(text)):
-        cells, where = _meant(block), f"{name}:{block.line}"
-        if "claim" in cells and "state" in cells:
-            found.append(_claim(cells, where, base))
-        elif "reopen" in cells and ("deferred" in cells or "feature" in cells):
-            what = cells.get("deferred") or cells["feature"]
-            found.append(_deferral(what, cells.get("why", ""), cells["reopen"], where, base))
-        elif "claim" in cells:
-            title = split_lead(cells["claim"])[0]
-            found.append(PassedOver(title=title, where=where, reason=_STATELESS))
-        elif is_deferral and block.kind != ROW:
-            found += _written_deferral(block, below, where, base)
-    nameless = "no words to build a title from"
-    found = [
-        one
-        if one.title or isinstance(one, PassedOver)
-        else PassedOver(title="", where=one.where, reason=nameless)
-        for one in found
-    ]
-    lessons = tuple(one for one in found if isinstance(one, Incoming))
-    passed_over = tuple(one for one in found if isinstance(one, PassedOver))
+        where = f"{name}:{block.line}"
+        for finding in _read_block(block, below, where, base, is_deferral=is_deferral):
+            if isinstance(finding, PassedOver):
+                passed_over.append(finding)
+            elif finding.title:
+                lessons.append(finding)
+            else:
+                reason = "no words to build a title from"
+                passed_over.append(PassedOver(title="", where=finding.where, reason=reason))
     notes = () if lessons else (f"{name}: no table with the columns Claim and State",)
-    return Imported(lessons=lessons, passed_over=passed_over, notes=notes)
+    return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over), notes=notes)
 
 
 _STATELESS = f"nothing says whether it is {', '.join(EVIDENCE[:-1])} or {EVIDENCE[-1]}"
 
 
+def _read_block(
+    block: Fragment, below: Sequence[Fragment], where: str, base: str, *, is_deferral: bool
+) -> Iterator[Incoming | PassedOver]:
+    """Yield the finding in a block; ``is_deferral``: its section is about deferrals."""
+    cells = _read_cells(block)
+    if "claim" in cells and "state" in cells:
+        yield _claim(cells, where, base)
+    elif "reopen" in cells and ("deferred" in cells or "feature" in cells):
+        deferred = cells.get("deferred") or cells["feature"]
+        yield _deferral(deferred, cells.get("why", ""), cells["reopen"], where, base)
+    elif "claim" in cells:
+        title = split_lead(cells["claim"])[0]
+        yield PassedOver(title=title, where=where, reason=_STATELESS)
+    elif is_deferral and block.kind != ROW:
+        yield from _written_deferral(block, below, where, base)
+
+
 def _walk(blocks: Sequence[Fragment]) -> Iterator[tuple[bool, Fragment, Sequence[Fragment]]]:
-    """Yield (does its section defer?, block, what belongs to it) for headings, items and rows."""
+    """Yield headings, items and rows: (whether its section defers, block, blocks below it)."""
     defers, level, label = False, 0, -1
     for place, block in enumerate(blocks):
         text = unmarked(block.text)
@@ -84,111 +91,130 @@ def _walk(blocks: Sequence[Fragment]) -> Iterator[tuple[bool, Fragment, Sequence
             label = block.level if block.kind == ITEM else -1
             continue
         elif block.kind == ITEM and block.level <= label:
-            defers, label = False, -1  # the next of the items of which one was the label
-        below: list[Fragment] = []  # its text, its smaller items
+            defers, label = False, -1  # the item after the label's own item
+        below: list[Fragment] = []  # its text and its nested items
         for other in blocks[place + 1 :]:
-            is_smaller = other.kind == ITEM and other.level > block.level
-            if other.kind == HEADING or not (block.kind == HEADING or is_smaller):
+            is_nested = other.kind == ITEM and other.level > block.level
+            if other.kind == HEADING or not (block.kind == HEADING or is_nested):
                 break
             below.append(other)
         yield defers, block, below
 
 
-def _meant(block: Fragment) -> dict[str, str]:
-    found: dict[str, str] = {}
-    heads = {_MEANINGS.get(column) for column, _cell in block.cells}
-    told = "claim" not in heads or "state" in heads
+def _read_cells(block: Fragment) -> dict[str, str]:
+    """Return the cells of a row by the meaning of their columns; empty cells are left out."""
+    texts: dict[str, str] = {}
+    meanings = {_MEANINGS.get(column) for column, _cell in block.cells}
+    lacks_state = "claim" in meanings and "state" not in meanings
     for column, cell in block.cells:
         meaning = _MEANINGS.get(column)
-        if meaning and cell.casefold() not in _NONE:
-            if meaning in _MAY_TELL and not told and _evidence(cell):
-                meaning = "state"
-            found[meaning] = f"{found[meaning]}, {cell}" if meaning in found else cell
-    return found
+        if meaning is None or cell.casefold() in _NONE:
+            continue
+        if lacks_state and meaning in _MAY_HAVE_STATE and _find_evidence(cell):
+            meaning = "state"
+        texts[meaning] = f"{texts[meaning]}, {cell}" if meaning in texts else cell
+    return texts
 
 
-def _evidence(state: str) -> str | None:
+def _find_evidence(state: str) -> str | None:
+    """Return the kind of evidence with which a state begins."""
     folded = unmarked(state).casefold()
     return next((word for word in EVIDENCE if folded.startswith(word)), None)
 
 
 def _finding(
-    title: str, what: str, parts: Sequence[tuple[str, str]], where: str, base: str
+    title: str, text: str, parts: Sequence[tuple[str, str]], where: str, base: str
 ) -> Incoming:
+    """Return a review finding; ``text`` identifies it within the review ``base``."""
     return Incoming(
         title=title,
         where=where,
-        origin=make_origin("review", base, what),
+        origin=make_origin("review", base, text),
         kind="qa-finding",
         sections=fit_sections(parts),
     )
 
 
 def _claim(cells: Mapping[str, str], where: str, base: str) -> Incoming | PassedOver:
+    """Return the finding of a claim, or the reason why its state makes it none."""
     title, rest = split_lead(cells["claim"])
     state = unmarked(cells["state"])
-    evidence = _evidence(state)
+    evidence = _find_evidence(state)
     if evidence is None:
         return PassedOver(title=title, where=where, reason=f"its state is {state!r}")
     facts = [f"A claim of the review {base}, {evidence}."]
-    named = {"maturity": "Spec maturity", "category": "Category"}
-    facts += [f"{name}: {unmarked(cells[key])}." for key, name in named.items() if key in cells]
-    if remark := state[len(evidence) :].strip(" ()\u2014\u2013:;-→"):
+    labels = {"maturity": "Spec maturity", "category": "Category"}
+    facts += [f"{label}: {unmarked(cells[key])}." for key, label in labels.items() if key in cells]
+    remark = state[len(evidence) :].strip(" ()\u2014\u2013:;-→")
+    if remark:
         facts.append(f"{remark[0].upper()}{remark[1:].rstrip('.')}.")
     parts = [(SITUATION, " ".join(facts)), (MISTAKE, rest)]
-    supporters = _supporters(cells.get("support", ""))
-    found = _finding(title, cells["claim"], parts, where, base)
-    return replace(found, evidence=evidence, supported_by=supporters)
+    finding = _finding(title, cells["claim"], parts, where, base)
+    supporters = _split_supporters(cells.get("support", ""))
+    return replace(finding, evidence=evidence, supported_by=supporters)
 
 
-def _supporters(text: str) -> tuple[str, ...]:
-    """Return what a cell names, cut at semicolons, else at commas outside brackets."""
-    text = re.sub(r"(?:^|\s)(?:vs\.?|\+|&)\s", ", ", re.sub(r"^\([^()]*\)\s*", "", unmarked(text)))
-    cut = ";" if ";" in text else ","
-    found, depth = [""], 0
+def _split_supporters(text: str) -> tuple[str, ...]:
+    """Return the names in a cell, split at semicolons, or else at commas outside of brackets."""
+    text = re.sub(r"^\([^()]*\)\s*", "", unmarked(text))
+    text = re.sub(r"(?:^|\s)(?:vs\.?|\+|&)\s", ", ", text)
+    separator = ";" if ";" in text else ","
+    names, depth = [""], 0
     for char in text:
         depth += (char in "([") - (char in ")]")
-        if char == cut and depth <= 0:
-            found.append("")
+        if char == separator and depth <= 0:
+            names.append("")
         else:
-            found[-1] += char
-    lines = map(str.strip, found)
-    return tuple(dict.fromkeys(line for line in lines if line.casefold() not in _NONE))
+            names[-1] += char
+    stripped = map(str.strip, names)
+    return tuple(dict.fromkeys(name for name in stripped if name.casefold() not in _NONE))
 
 
-def _deferral(what: str, why: str, reopen: str, where: str, base: str) -> Incoming:
-    title, rest = split_lead(what)
+def _deferral(text: str, why: str, reopen: str, where: str, base: str) -> Incoming:
+    """Return the finding of a deferral; ``reopen`` says when to take it up again."""
+    title, rest = split_lead(text)
     facts = f"Set aside for now by the review {base}."
     parts = [(SITUATION, facts), (MISTAKE, rest), (CAUSE, why)]
-    found = _finding(title, what, parts, where, base)
+    finding = _finding(title, text, parts, where, base)
     reopen_when = unmarked(reopen).rstrip(".") or None
-    return replace(found, topics=("deferred",), reopen_when=reopen_when)
+    return replace(finding, topics=("deferred",), reopen_when=reopen_when)
 
 
 def _written_deferral(
     block: Fragment, below: Sequence[Fragment], where: str, base: str
 ) -> Iterator[Incoming | PassedOver]:
-    """Yield a deferral told as a heading, an item or a bold lead, with reason and trigger."""
+    """Yield a deferral in the form of a heading, an item or a bold lead, with its labelled parts.
+
+    Yields the reason instead if the decision was another one.
+    """
     is_label = any(label.match(block.text) for label in (_REOPEN, _WHY, _SOURCE))
     if is_label or not (block.kind in (HEADING, ITEM) or block.text.startswith("**")):
         return
-    own = _LABELLED.split(block.text)
-    what, decided, reason = own[0].rstrip(" (;\u2014"), _DECIDED.search(own[0]), ""
-    if decided:
-        what, reason = own[0][: decided.start()].rstrip(), own[0][decided.end() :].strip(" .")
-        if not {*decided[1].split("/")}.intersection(_PUT_OFF):
-            title = unmarked(what)
-            yield PassedOver(title=title, where=where, reason=f"decided: {decided[1].lower()}")
+    start, *labelled = _LABELLED.split(block.text)
+    deferred, decision, reason = start.rstrip(" (;\u2014"), _DECIDED.search(start), ""
+    if decision:
+        deferred = start[: decision.start()].rstrip()
+        reason = start[decision.end() :].strip(" .")
+        if not {*decision[1].split("/")}.intersection(_PUT_OFF):
+            title = unmarked(deferred)
+            yield PassedOver(title=title, where=where, reason=f"decided: {decision[1].lower()}")
             return
         if reason[:1] == "(" and reason[-1:] == ")":
             reason = reason[1:-1]
-    pieces = (*own[1:], *(one.text for one in below))
-    texts = [part.strip() for piece in pieces for part in re.split(r"\n(?=\s*\*\*)", piece)]
-    reopen, why, source = (
-        next((found[1] for text in texts if (found := label.match(text))), "")
-        for label in (_REOPEN, _WHY, _SOURCE)
-    )
-    why = why or reason
+    texts: list[str] = []
+    for part in (*labelled, *(fragment.text for fragment in below)):
+        texts += map(str.strip, re.split(r"\n(?=\s*\*\*)", part))
+    reopen, source = _find_labelled(_REOPEN, texts), _find_labelled(_SOURCE, texts)
+    why = _find_labelled(_WHY, texts) or reason
     if block.kind == ITEM or reopen or why:
-        made = _deferral(what, why, reopen.rstrip(")"), where, base)
-        yield replace(made, supported_by=_supporters(source.rstrip(".")))
+        finding = _deferral(deferred, why, reopen.rstrip(")"), where, base)
+        yield replace(finding, supported_by=_split_supporters(source.rstrip(".")))
+
+
+def _find_labelled(label: re.Pattern[str], texts: Sequence[str]) -> str:
+    """Return the first text with a label, without the label; "" if there is none."""
+    for text in texts:
+        match = label.match(text)
+        if match:
+            return match[1]
+    return ""

@@ -1,6 +1,6 @@
-"""The rules files that people keep for agents (AGENTS.md, CLAUDE.md, rules folders), rule by rule.
+"""Split rules files for agents (AGENTS.md, CLAUDE.md, rules folders) into their rules.
 
-Some rules hold for every task; the others hold when something is the case, and become cards.
+Some rules apply to every task; the others apply in a certain situation, and become cards.
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import NamedTuple
 
-from lessons_kb.cards.keys import canonical, split_header
+from lessons_kb.cards.keys import Split, canonical, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import Block, normal_newlines, read_blocks, split_lines
 from lessons_kb.data import compile_patterns, read_mapping, read_patterns, read_toml
@@ -35,7 +36,7 @@ from lessons_kb.values import frozen
 
 ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
-"""Stands at the end of a file whose rules went into cards."""
+"""Last line of a file whose rules were moved into cards."""
 
 _DATA, _OF_LESSONS = "rules_files.toml", "a file of lessons"
 _LESSONS = re.compile(
@@ -76,7 +77,7 @@ _MAX_SYMPTOMS = 8
 _MAX_REASON = 50
 _TOPIC_WORDS = 3
 _COMMON = 0.15
-"""Share of a file's rules from which on a name says nothing about one of them."""
+"""A name in more than this share of a file's rules is not specific to any of them."""
 
 
 @frozen
@@ -84,79 +85,79 @@ class AgentRule:
     """One rule, word for word."""
 
     text: str
-    """Its lines as they stand in the file, indentation taken off; a lead of its own included."""
+    """Its lines as in the file, without their indentation, including its own lead."""
     line: int
     """1-based."""
     kind: str = ""
     """``always`` or ``when``."""
     reason: str = ""
+    """The reason for the kind."""
     title: str = ""
-    """Of the file, where it has one."""
+    """The title of the file, "" if it has none."""
     headings: tuple[str, ...] = ()
-    """Below the title, the outermost first."""
+    """The headings above it, without the title, the outermost first."""
     lead: str = ""
-    """The line that announces the list it stands in."""
+    """The line that introduces its list."""
     names: tuple[str, ...] = ()
     """Files, folders, globs and code that it names."""
 
     @property
     def words(self) -> str:
-        """Return what it says, whatever its lines and blanks."""
+        """Return its text on one line, with single spaces."""
         return " ".join(self.text.split())
 
 
 @dataclass(kw_only=True, slots=True)
 class _Node:
-    """A block of a file, with what it stands under."""
+    """A block of a file, and the headings above it."""
 
     block: Block
     owner: int
-    """Place of the lead or heading above it, -1 for none."""
+    """Position of the lead or heading above it, -1 for none."""
     text: str = ""
-    """Of a rule."""
+    """The text of a rule, "" if no rule begins with this block."""
     line: int = 0
-    """Of the rule that it is, or is a part of; 0 for what is none."""
+    """The line of the rule that contains the block, 0 if it is not part of a rule."""
     above: tuple[tuple[int, str], ...] = ()
-    """(level, text) of the headings above it and of the lead."""
+    """(level, text) of the headings and the lead above it."""
 
 
 @frozen
 class RulesFile:
-    """A file of rules, taken apart."""
+    """A rules file and its rules."""
 
     name: str
     rules: tuple[AgentRule, ...]
     globs: tuple[str, ...] = ()
-    """Files for which an agent reads it; none means every session."""
+    """Files for which an agent reads this file; () = every session."""
     imports: tuple[str, ...] = ()
-    """Files that it has an agent read too, as it names them."""
+    """Names of the files that it imports for the agent."""
     text: str
     _nodes: tuple[_Node, ...]
 
     def without(self, lines: Collection[int]) -> str:
-        """Return the text without the rules of these lines; every other byte stays.
+        """Return the text without the rules at these lines; the rest keeps its bytes.
 
-        A heading or a lead goes with the last rule below it. In a file that every session reads a
-        pointer says where the others are.
+        A heading or a lead is removed with the last rule below it. ``POINTER`` is appended to a
+        file that every session reads.
         """
         if not lines:
             return self.text
-        gone = self._find_gone(lines)
-        whole = split_lines(self.text)
-        eol = "\r\n" if "\r\n" in self.text else "\n"
-        lost = {line for place in gone for line in self._range(place)}
+        gone = self._find_gone_lines(lines)
         rest: list[str] = []
-        for line, text in enumerate(whole):
-            if line in lost:
+        eol = "\r\n" if "\r\n" in self.text else "\n"
+        for line, text in enumerate(split_lines(self.text)):
+            if line in gone:
                 continue
-            after_gap = line - 1 in lost
+            is_after_gap = line - 1 in gone
             is_blank = not text.strip()
-            is_open = bool(rest) and bool(rest[-1].strip())
-            if is_blank and after_gap and not is_open:
-                lost.add(line)  # the blank lines behind what goes; those before it stay
+            has_text_before = bool(rest) and bool(rest[-1].strip())
+            if is_blank and is_after_gap and not has_text_before:
+                gone.add(line)  # the blank lines after a removed block; those before it stay
                 continue
-            if after_gap and is_open and not is_blank and not _ITEM.match(text):
-                rest.append(eol)  # two paragraphs that a list stood between
+            if is_after_gap and has_text_before and not is_blank and not _ITEM.match(text):
+                # Two blocks that become neighbours need an empty line between them.
+                rest.append(eol)
             rest.append(text)
         left = "".join(rest)
         mark = "\ufeff" if self.text.startswith("\ufeff") and not left.startswith("\ufeff") else ""
@@ -168,68 +169,70 @@ class RulesFile:
         return f"{mark}{left}{gap}{blank}{POINTER}{eol}"
 
     def has_rules_besides(self, lines: Collection[int]) -> bool:
-        """Return whether rules are left without those of these lines."""
+        """Return whether the file has rules at other lines than these."""
         return any(rule.line not in lines for rule in self.rules)
 
-    def _find_gone(self, lines: Collection[int]) -> set[int]:
-        """Return the places of the blocks that go with the rules of these lines."""
-        lost, kept = set[int](), set[int]()
+    def _find_gone_lines(self, lines: Collection[int]) -> set[int]:
+        """Return the lines of the blocks that are removed with the rules at these lines, from 0."""
+        owners = self._find_gone_owners(lines)
+        gone = set[int]()
+        for place, node in enumerate(self._nodes):
+            is_gone_rule = node.block.kind == "hr" and node.owner in owners
+            if node.line in lines or place in owners or is_gone_rule:
+                gone.update(range(node.block.first, node.block.end))
+        return gone
+
+    def _find_gone_owners(self, lines: Collection[int]) -> set[int]:
+        """Return the positions of headings and leads that have only rules at these lines."""
+        of_removed, of_kept = set[int](), set[int]()
         for node in self._nodes:
-            owners = lost if node.line in lines else kept
+            owners = of_removed if node.line in lines else of_kept
             owner = node.owner if node.line or node.block.kind == "html_block" else -1
             while owner >= 0:
                 owners.add(owner)
                 owner = self._nodes[owner].owner
-        gone = lost - kept
-        places = set[int]()
-        for place, node in enumerate(self._nodes):
-            is_rule_off = node.block.kind == "hr" and node.owner in gone
-            if node.line in lines or place in gone or is_rule_off:
-                places.add(place)
-        return places
-
-    def _range(self, place: int) -> range:
-        block = self._nodes[place].block
-        return range(block.first, block.end)
+        return of_removed - of_kept
 
 
 def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
-    """Take a rules file apart; ``folder`` is the one, relative to the project, that it is for."""
+    """Split a rules file into its rules.
+
+    ``folder`` is the folder to which the file applies, relative to the project; "" = all of it.
+    """
     split = split_header(text)
     globs: tuple[str, ...] = (f"{folder}/**",) if folder else ()
     if split.header:
-        keyed = (e.texts for e in read_header(split).entries if canonical(e.key) in _GLOB_KEYS)
-        parts = [part for text in next(keyed, ()) if text for part in split_commas(text)]
-        globs = tuple(part for part in parts if part not in _EVERYWHERE) or globs
+        globs = _read_globs(split) or globs
     nodes = list(_find_nodes(normal_newlines(split.body), split.body_line - 1))
     names = {node.line: find_names(node.text) for node in nodes if node.text}
-    common = Counter(one for some in names.values() for one in some)
-    often = {one for one, n in common.items() if n > max(2, _COMMON * len(names))}
+    common = _find_common(names)
     levels = [node.block.level for node in nodes if node.block.level]
     is_titled = levels[:1] == [1] and levels.count(1) == 1
-    is_of_lessons = _LESSONS.fullmatch(re.split(r"[\\/]", name)[-1].partition(".")[0])
+    is_lessons_file = _LESSONS.fullmatch(re.split(r"[\\/]", name)[-1].partition(".")[0])
     rules = []
     for node in nodes:
         if not node.text:
             continue
-        headings = tuple(said for level, said in node.above if level < _TITLED)
-        leads = [said for level, said in node.above if level >= _TITLED]
-        is_below = is_titled and node.above[:1] != () and node.above[0][0] == 1
-        found = names[node.line]
+        headings = tuple(label for level, label in node.above if level < _TITLED)
+        leads = [label for level, label in node.above if level >= _TITLED]
+        is_below_title = is_titled and bool(node.above) and node.above[0][0] == 1
         rule = AgentRule(
             text=node.text,
             line=node.line,
-            title=headings[0] if is_below else "",
-            headings=headings[is_below:],
-            lead="".join(leads[-1:]),
-            names=tuple(found),
+            title=headings[0] if is_below_title else "",
+            headings=headings[1:] if is_below_title else headings,
+            lead=leads[-1] if leads else "",
+            names=tuple(names[node.line]),
         )
-        kind, reason = _classify(rule, [one for one in found if one not in often], globs)
-        if is_of_lessons:
+        specific = [name for name in rule.names if name not in common]
+        kind, reason = _classify(rule, specific, globs)
+        if is_lessons_file:
             kind, reason = WHEN, _OF_LESSONS
         rules.append(replace(rule, kind=kind, reason=reason))
-    named = (name for node in nodes for name in _IMPORT.findall(_CODE.sub("", node.text)))
-    imports = (name for name in named if not name.endswith(_NOT_IMPORTED))
+    imports: list[str] = []
+    for node in nodes:
+        named = _IMPORT.findall(_CODE.sub("", node.text))
+        imports += [name for name in named if not name.endswith(_NOT_IMPORTED)]
     return RulesFile(
         name=name,
         rules=tuple(rules),
@@ -240,37 +243,76 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     )
 
 
-def _find_nodes(body: str, above: int) -> Iterator[_Node]:
-    """Yield the blocks of a body whose first line has ``above`` lines of its file before it."""
+def _read_globs(split: Split) -> tuple[str, ...]:
+    """Return the globs in a header, except those that match everything."""
+    for entry in read_header(split).entries:
+        if canonical(entry.key) in _GLOB_KEYS:
+            globs: list[str] = []
+            for text in filter(None, entry.texts):
+                globs += split_commas(text)
+            return tuple(glob for glob in globs if glob not in _EVERYWHERE)
+    return ()
+
+
+def _find_common(names: Mapping[int, Sequence[str]]) -> set[str]:
+    """Return the names that many rules of a file have; ``names`` are those of each rule."""
+    counts: Counter[str] = Counter()
+    for names_of_rule in names.values():
+        counts.update(names_of_rule)
+    limit = max(2, _COMMON * len(names))
+    return {name for name, count in counts.items() if count > limit}
+
+
+class _Owner(NamedTuple):
+    """A heading or a lead above the current block."""
+
+    level: int
+    label: str
+    place: int
+    """Its position among the blocks."""
+
+
+def _read_file_blocks(body: str) -> list[Block]:
+    """Return the blocks of a body; the pointer counts as a horizontal rule."""
     lines = body.split("\n")
-    blocks = [
-        replace(one, kind="hr") if "".join(lines[one.first : one.end]).strip() == POINTER else one
-        for one in read_blocks(body)
-    ]
-    owners: list[tuple[int, str, int]] = []
-    """Level, text and place of the headings and the lead above."""
+    blocks = []
+    for block in read_blocks(body):
+        is_pointer = "".join(lines[block.first : block.end]).strip() == POINTER
+        blocks.append(replace(block, kind="hr") if is_pointer else block)
+    return blocks
+
+
+def _find_nodes(body: str, offset: int) -> Iterator[_Node]:
+    """Yield the blocks of a body; ``offset`` is the number of lines before it in the file."""
+    lines = body.split("\n")
+    blocks = _read_file_blocks(body)
+    owners: list[_Owner] = []
     rule: _Node | None = None
     for place, block in enumerate(blocks):
-        said = lines[block.first : block.end]
-        text = "\n".join(said)
+        block_lines = lines[block.first : block.end]
+        text = "\n".join(block_lines)
         after = blocks[place + 1].kind if place + 1 < len(blocks) else ""
-        moved = replace(block, first=block.first + above, end=block.end + above)
+        moved = replace(block, first=block.first + offset, end=block.end + offset)
         before = blocks[place - 1].kind if place else ""
-        lead = block.kind == PARAGRAPH and _LEAD.fullmatch(text) and after in (ITEM, LIST)
-        headed = after in ("", "hr", HEADING)
-        titled = block.kind == PARAGRAPH and _BOLD.fullmatch(text) and not headed
-        if block.kind == HEADING or lead or titled:
-            level = block.level or (_TITLED if titled else _LEADS)
-            owners = [one for one in owners if one[0] < level]
-            yield _Node(block=moved, owner=owners[-1][2] if owners else -1)
-            label = unmarked(" ".join(said).strip("#= ").removesuffix("---")).strip(" *_")
-            owners.append((level, label, place))
+        is_paragraph = block.kind == PARAGRAPH
+        is_lead = is_paragraph and _LEAD.fullmatch(text) and after in (ITEM, LIST)
+        has_content = after not in ("", "hr", HEADING)
+        is_bold_title = is_paragraph and _BOLD.fullmatch(text) and has_content
+        if block.kind == HEADING or is_lead or is_bold_title:
+            level = block.level or (_TITLED if is_bold_title else _LEADS)
+            owners = [owner for owner in owners if owner.level < level]
+            yield _Node(block=moved, owner=owners[-1].place if owners else -1)
+            line = " ".join(block_lines).strip("#= ").removesuffix("---")
+            owners.append(_Owner(level, unmarked(line).strip(" *_"), place))
             rule = None
             continue
         if block.kind not in (ITEM, LIST) and before in (ITEM, LIST):
-            owners = [one for one in owners if one[0] != _LEADS]  # the list it announced is over
-        owner = owners[-1][2] if owners else -1
-        node = _Node(block=moved, owner=owner, above=tuple((one, t) for one, t, _ in owners))
+            owners = [owner for owner in owners if owner.level != _LEADS]  # the lead's list ended
+        node = _Node(
+            block=moved,
+            owner=owners[-1].place if owners else -1,
+            above=tuple((owner.level, owner.label) for owner in owners),
+        )
         if block.kind in _STRUCTURE:
             rule = None
         elif block.kind == CODE and rule is not None and before != CODE:
@@ -291,104 +333,124 @@ def find_names(text: str) -> list[str]:
 
 
 def is_place(name: str) -> bool:
-    """Return whether a name is one of a file, a folder or a glob."""
+    """Return whether a name denotes a file, a folder or a glob."""
     return " " not in name and bool("/" in name.strip("/@") or "*" in name or find_paths(name))
 
 
 def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tuple[str, str]:
-    """Return the kind of a rule and why: the weights of its signs add up, the heaviest is told."""
+    """Return the kind of a rule and the reason.
+
+    The weights of its features are added up; the reason is the feature with the largest weight.
+    ``names`` are its specific names, ``globs`` those of the file.
+    """
     if globs:
         return WHEN, f"for {', '.join(globs)}"
-    said = unmarked(rule.text)
-    first = _MARK.sub("", said)
+    text = unmarked(rule.text)
+    first = _MARK.sub("", text)
     near = rule.headings[-1] if rule.headings else rule.title
-    begins = next((one for one in (first, rule.lead) if _CONDITION.match(one)), "")
-    clause = _CLAUSE.match(begins)
+    condition = next(filter(_CONDITION.match, (first, rule.lead)), "")
+    clause = _CLAUSE.match(condition)
     situation = shorten(clause[0].strip(), _MAX_REASON) if clause else ""
-    of_any_task = bool(situation and _ANY_TASK.search(situation))
+    is_any_task = bool(situation and _ANY_TASK.search(situation))
     places = [name for name in names if is_place(name)]
     others = [name for name in names if name not in places]
     runs = "```" in rule.text or any(map(is_command, _CODE.findall(rule.text)))
     is_item = bool(_ITEM.match(rule.text))
     is_layout, is_general = bool(_LAYOUT.search(near)), bool(_GENERAL.search(near))
-    if is_layout and is_item and "." in "".join(places[:1]).rpartition("/")[2]:  # one file of it
-        is_layout = is_general = False
-    is_own = bool(rule.headings and re.search(r"\w", _NEUTRAL.sub("", near))) and not is_general
-    signs = (
-        (3.0 * bool(situation and not of_any_task), f"“{situation}”"),
+    if is_layout and is_item and "." in "".join(places[:1]).rpartition("/")[2]:
+        is_layout = is_general = False  # an item about a single file
+    has_topic = bool(rule.headings and re.search(r"\w", _NEUTRAL.sub("", near))) and not is_general
+    features = (
+        (3.0 * bool(situation and not is_any_task), f"“{situation}”"),
         (3.0 * bool(_LESSONS.search(near)), f"a lesson, under “{near}”"),
         (2.0 * bool(places), f"names {' '.join(places[:1])}"),
-        (1.5 * is_own, f"under “{near}”"),
+        (1.5 * has_topic, f"under “{near}”"),
         (0.75 * min(len(others), 2), f"names {' '.join(others[:1])}"),
         (-4.0 * is_layout, f"under “{near}”"),
         (-2.0 * is_general, f"under “{near}”"),
-        (-1.5 * bool(runs and _BUILD.search(said)), "how to build and test"),
+        (-1.5 * bool(runs and _BUILD.search(text)), "how to build and test"),
         (-0.75 * bool(_UNIVERSAL.match(first)), "for all work"),
         (-4.0 * bool(_OVERVIEW.match(rule.text)), "a table or tree of it all"),
         (-1.5 * (not is_item and not rule.headings), "about the project"),
     )
-    if sum(weight for weight, _reason in signs) > _THRESHOLD:
-        return WHEN, max(signs)[1]
-    least, reason = min(signs)
+    if sum(weight for weight, _reason in features) > _THRESHOLD:
+        return WHEN, max(features)[1]
+    least, reason = min(features)
     return ALWAYS, reason if least else "names nothing in particular"
 
 
 def is_command(span: str) -> bool:
-    """Return whether a span of code is a command line."""
+    """Return whether a span of code begins with the name of a program."""
     return span.split(" ", maxsplit=1)[0] in _PROGRAMS
 
 
 def holds_lessons(text: str, *, name: str) -> bool:
-    """Tell whether notes hold a lesson or a rule, and are not prose alone.
+    """Return whether notes contain a lesson or a rule, rather than prose only.
 
-    An item of a list is one if it forbids or demands something or says when it holds; all are
-    below a heading for lessons, in a file of lessons, and in one whose header says what it is for.
+    An item of a list is a rule if it forbids or demands something, or names its situation. Every
+    part is a rule below a heading for lessons, in a file of lessons, and in a file whose header
+    names its files or the type of a memory.
     """
     file, header = read_rules(text, name=name), split_header(text).header
     if file.globs or any(map(_MEMORY_TYPE.fullmatch, header.lines if header else ())):
         return True
     for rule in file.rules:
-        said = _MARK.sub("", unmarked(rule.text)) if _ITEM.match(rule.text) else ""
-        speaks = NEGATIVE.search(said) or _CONDITION.match(said) or _DEMAND.match(said)
-        near = rule.headings[-1:] or (rule.title,)
-        if speaks or any(map(_LESSONS.search, near)) or rule.reason == _OF_LESSONS:
+        near = rule.headings[-1] if rule.headings else rule.title
+        if _LESSONS.search(near) or rule.reason == _OF_LESSONS:
+            return True
+        item = _MARK.sub("", unmarked(rule.text)) if _ITEM.match(rule.text) else ""
+        if NEGATIVE.search(item) or _CONDITION.match(item) or _DEMAND.match(item):
             return True
     return False
 
 
 def read_notes(text: str, *, name: str) -> Imported:
-    """Return the cards of a file of notes, and what of it becomes none; it stays as it is.
+    """Return the cards of a file of notes, and the parts that do not become cards.
 
-    Rules that hold for every task do not, nor what Claude Code remembers of the user or the
-    project. ``name`` is the path, for messages.
+    Rules for every task do not become cards, nor do Claude Code's memories about the user or the
+    project. ``name`` is the path, for messages. The file itself stays as it is.
     """
     file = read_rules(text, name=name)
     header = split_header(text).header
-    known = header.lines if header else ()
-    if found := next(filter(None, map(_MEMORY_TYPE.fullmatch, known)), None):
-        title = next((m[1] for m in map(_DESCRIPTION.fullmatch, known) if m), file.name)
-        if found[1] != "feedback":
-            reason = f"a memory about the {found[1]}, not a lesson"
+    header_lines = header.lines if header else ()
+    memory_type = _match_first(_MEMORY_TYPE, header_lines)
+    if memory_type:
+        title = _match_first(_DESCRIPTION, header_lines) or file.name
+        if memory_type != "feedback":
+            reason = f"a memory about the {memory_type}, not a lesson"
             passed = PassedOver(title=title, where=f"{name}:1", reason=reason)
             return Imported(lessons=(), passed_over=(passed,))
-        made = build_cards(file, {rule.line for rule in file.rules}, set())
-        return Imported(lessons=tuple(replace(one, title=shorten(title)) for one, _ in made))
+        cards = build_cards(file, {rule.line for rule in file.rules}, set())
+        return Imported(lessons=tuple(replace(card, title=shorten(title)) for card, _ in cards))
     labelled = read_labelled_lessons(text, name=name)
-    told = {line for one in labelled for line in range(one.first, one.end)}
-    others = [rule for rule in file.rules if rule.line not in told]
+    labelled_lines: set[int] = set()
+    for lesson in labelled:
+        labelled_lines.update(range(lesson.first, lesson.end))
+    others = [rule for rule in file.rules if rule.line not in labelled_lines]
     lines = {rule.line for rule in others if rule.kind == WHEN}
     always = [
-        PassedOver(title=title_of(one), where=f"{name}:{one.line}", reason=f"always: {one.reason}")
-        for one in others
-        if one.kind == ALWAYS
+        PassedOver(
+            title=title_of(rule), where=f"{name}:{rule.line}", reason=f"always: {rule.reason}"
+        )
+        for rule in others
+        if rule.kind == ALWAYS
     ]
-    cards = (lesson for lesson, _rules in build_cards(file, lines, set()))
-    lessons = (*(_add_situations(one, file.rules) for one in labelled), *cards)
-    return Imported(lessons=lessons, passed_over=tuple(always))
+    lessons = [_add_situations(lesson, file.rules) for lesson in labelled]
+    lessons += [card for card, _rules in build_cards(file, lines, set())]
+    return Imported(lessons=tuple(lessons), passed_over=tuple(always))
+
+
+def _match_first(pattern: re.Pattern[str], lines: Sequence[str]) -> str | None:
+    """Return the first group of the first line that a pattern matches."""
+    for line in lines:
+        match = pattern.fullmatch(line)
+        if match:
+            return match[1]
+    return None
 
 
 def _add_situations(labelled: LabelledLesson, rules: Sequence[AgentRule]) -> Incoming:
-    """Return a lesson with the situations in which its rules hold as symptoms."""
+    """Return a lesson with the situations of its rules as symptoms."""
     own = [rule for rule in rules if labelled.first <= rule.line < labelled.end]
     symptoms = tuple(_find_situations(own))[:_MAX_SYMPTOMS]
     return replace(labelled.lesson, symptoms=symptoms)
@@ -397,87 +459,108 @@ def _add_situations(labelled: LabelledLesson, rules: Sequence[AgentRule]) -> Inc
 def build_cards(
     file: RulesFile, lines: Collection[int], seen: set[str]
 ) -> Iterator[tuple[Incoming, list[AgentRule]]]:
-    """Yield a card for each section that has rules of these lines, and the rules in it.
+    """Yield a card for each section with rules at these lines, and the rules in the card.
 
-    Below a heading such as Lessons or Gotchas each rule has a card of its own. The rules stand in
-    the card word for word; one that is ``seen`` already is left out, and they are added to it.
+    Below a heading such as Lessons or Gotchas each rule gets its own card. Cards contain the rules
+    word for word. Rules in ``seen``, by their words, are left out; the others are added to it.
     """
-    base = file.name.replace("\\", "/").rpartition("/")[2]
     chosen = [rule for rule in file.rules if rule.line in lines]
-    for _key, group in groupby(chosen, _key_of):
+    for _key, group in groupby(chosen, _card_key):
         rules = []
         for rule in group:
-            rules += [] if rule.words in seen else [rule]
-            seen.add(rule.words)
-        if not rules:
-            continue
-        first = rules[0]
-        near = first.headings[-1] if first.headings else first.lead.strip(" :")
-        title = title_of(first)
-        if near and (len(rules) > 1 or not _BULLET.match(first.text)):
-            above = "".join(first.headings[:-1][-1:])
-            is_bare = len(near.split()) == 1 or _NEUTRAL.search(near)
-            title = shorten(f"{above}: {near}" if above and is_bare else near, _MAX_TITLE)
-            if len(title.split()) < _FEWEST_WORDS:  # a topic, which names no mistake
-                prose = [rule for rule in rules if not _NO_PROSE.match(rule.text)]
-                naming = [rule for rule in prose if NEGATIVE.search(rule.text)]
-                more = "".join(f": {title_of(rule)}" for rule in (*naming, *prose)[:1])
-                title = shorten(f"{near}{more}", _MAX_TITLE)
-        said: dict[str, list[str]] = {}
-        lead = ""
-        for rule in rules:
-            if rule.lead != lead and rule.lead and not _CODE.fullmatch(rule.lead):
-                said.setdefault(PREVENTION, []).append(rule.lead)
-            lead = rule.lead
-            found = _LABEL.match(rule.text)
-            label = " ".join(found[1].casefold().split()) if found else ""
-            said.setdefault(_LABELS.get(label, PREVENTION), []).append(as_item(rule.text))
-        above_all = " > ".join(filter(None, (first.title, *first.headings)))
-        under = f" under “{above_all}”" if above_all else ""
-        said.setdefault(SITUATION, []).insert(0, f"From {base}{under}.")
-        topics = [one.casefold() for one in first.headings if len(one.split()) <= _TOPIC_WORDS]
-        names = (n for rule in rules for n in (*find_names(rule.lead), *rule.names))
-        lesson = Incoming(
-            title=title,
-            where=f"{file.name}:{first.line}",
-            origin=make_origin("rules", base, *(rule.text for rule in rules)),
-            sections=tuple((h, "\n\n".join(said[h])) for h in SECTIONS if h in said),
-            topics=tuple(topics),
-            paths=file.globs or tuple(dict.fromkeys(filter(is_place, names))),
-            symptoms=tuple(_find_situations(rules))[:_MAX_SYMPTOMS],
-        )
-        yield lesson, rules
+            if rule.words not in seen:
+                rules.append(rule)
+                seen.add(rule.words)
+        if rules:
+            yield _build_card(file, rules), rules
 
 
-def _key_of(rule: AgentRule) -> tuple[object, ...]:
-    """Return what the rules of one card have in common."""
+def _build_card(file: RulesFile, rules: Sequence[AgentRule]) -> Incoming:
+    """Return the card with these rules of a section."""
+    base = file.name.replace("\\", "/").rpartition("/")[2]
+    first = rules[0]
+    sections = _sort_into_sections(rules)
+    path = " > ".join(filter(None, (first.title, *first.headings)))
+    under = f" under “{path}”" if path else ""
+    sections.setdefault(SITUATION, []).insert(0, f"From {base}{under}.")
+    ordered = [name for name in SECTIONS if name in sections]
+    topics = [label.casefold() for label in first.headings if len(label.split()) <= _TOPIC_WORDS]
+    names: list[str] = []
+    for rule in rules:
+        names += [*find_names(rule.lead), *rule.names]
+    return Incoming(
+        title=_title_for(rules),
+        where=f"{file.name}:{first.line}",
+        origin=make_origin("rules", base, *(rule.text for rule in rules)),
+        sections=tuple((name, "\n\n".join(sections[name])) for name in ordered),
+        topics=tuple(topics),
+        paths=file.globs or tuple(dict.fromkeys(filter(is_place, names))),
+        symptoms=tuple(_find_situations(rules))[:_MAX_SYMPTOMS],
+    )
+
+
+def _title_for(rules: Sequence[AgentRule]) -> str:
+    """Return the title of a card with some rules: the heading above them, or the first rule."""
+    first = rules[0]
+    near = first.headings[-1] if first.headings else first.lead.strip(" :")
+    if not near or (len(rules) == 1 and _BULLET.match(first.text)):
+        return title_of(first)
+    above = first.headings[-2] if len(first.headings) > 1 else ""
+    is_vague = len(near.split()) == 1 or _NEUTRAL.search(near)
+    title = shorten(f"{above}: {near}" if above and is_vague else near, _MAX_TITLE)
+    if len(title.split()) >= _FEWEST_WORDS:
+        return title
+    # A short heading is a topic and names no mistake: a rule completes it.
+    prose = [rule for rule in rules if not _NO_PROSE.match(rule.text)]
+    forbidding = [rule for rule in prose if NEGATIVE.search(rule.text)]
+    completing = (*forbidding, *prose)[:1]
+    return shorten(": ".join([near, *map(title_of, completing)]), _MAX_TITLE)
+
+
+def _sort_into_sections(rules: Sequence[AgentRule]) -> dict[str, list[str]]:
+    """Return the rules as Markdown by section; a label such as "Why:" selects the section."""
+    sections: dict[str, list[str]] = {}
+    lead = ""
+    for rule in rules:
+        if rule.lead != lead and rule.lead and not _CODE.fullmatch(rule.lead):
+            sections.setdefault(PREVENTION, []).append(rule.lead)
+        lead = rule.lead
+        match = _LABEL.match(rule.text)
+        label = " ".join(match[1].casefold().split()) if match else ""
+        sections.setdefault(_LABELS.get(label, PREVENTION), []).append(as_item(rule.text))
+    return sections
+
+
+def _card_key(rule: AgentRule) -> tuple[object, ...]:
+    """Return the key that the rules of one card share."""
     near = rule.headings[-1] if rule.headings else rule.title
     is_lesson = _LESSONS.search(near) and _ITEM.match(rule.text)
     return (rule.headings, rule.line if is_lesson else 0)
 
 
 def title_of(rule: AgentRule) -> str:
-    """Return the title of a card that holds one rule."""
+    """Return the title of a single rule."""
     title = split_lead(_ITEM.sub("", rule.text, count=1))[0]
     return shorten(title, _MAX_TITLE) or " ".join(rule.headings[-1:]) or "Rule"
 
 
 def as_item(text: str) -> str:
-    """Return a rule as a list item: its words unchanged, prose below a dash."""
+    """Return a rule as a list item with the same words; a paragraph gets a dash."""
     if _ITEM.match(text):
         return text
     return "- " + text.replace("\n", "\n  ").replace("\n  \n", "\n\n")
 
 
 def _find_situations(rules: Sequence[AgentRule]) -> Iterator[str]:
-    """Yield in what situations rules hold, as they say it, each once."""
+    """Yield the situations to which rules apply, in the rules' own words, each once."""
     seen = set[str]()
     for rule in rules:
-        for said in (_MARK.sub("", unmarked(one)) for one in (rule.lead, rule.text)):
-            found = _CONDITION.match(said) and _CLAUSE.match(said)
-            words = found[0].strip() if found else ""
-            if words and len(words.split()) <= _TOPIC_WORDS:  # the first of several, by commas
-                words = shorten(said, _MAX_TITLE)
-            if words and words not in seen and not _ANY_TASK.search(words):
-                seen.add(words)
-                yield words
+        for text in (rule.lead, rule.text):
+            sentence = _MARK.sub("", unmarked(text))
+            clause = _CONDITION.match(sentence) and _CLAUSE.match(sentence)
+            situation = clause[0].strip() if clause else ""
+            if situation and len(situation.split()) <= _TOPIC_WORDS:  # the start of a list
+                situation = shorten(sentence, _MAX_TITLE)
+            if situation and situation not in seen and not _ANY_TASK.search(situation):
+                seen.add(situation)
+                yield situation

@@ -1,4 +1,4 @@
-"""What the journal of a brain says about the effect of its cards."""
+"""Compute the effect of a brain's cards from its journal."""
 
 from __future__ import annotations
 
@@ -9,31 +9,36 @@ from lessons_kb.ledger.lesson_effect import Effect, group_by_card, weigh
 from lessons_kb.model import Card
 
 _MANY = 500
-"""Cards for which all counts are read at once."""
+"""From this many cards on, the counts of all cards are read with one query."""
 
 
 SUPPRESSED = "suppressed"
-"""How the reason of a hit begins that its own brain holds back; a server's copy is so, too."""
+"""The first word of the reason of a hit that its own brain suppresses, here or on a server."""
 
 
 def weigh_cards(brain: Brain, cards: Iterable[Card]) -> dict[str, Effect]:
-    """Return what is known of some cards by their ids; those that were never given are left out."""
-    every = {card.id: card for card in cards}
-    if not every:
+    """Return card id → effect. Cards without counts and occasions are left out."""
+    by_id = {card.id: card for card in cards}
+    if not by_id:
         return {}
     journal = brain.hook_journal
-    totals = journal.outcomes.totals([*every] if len(every) < _MANY else None)
-    occasions = group_by_card(journal.ledger.find(cards=every))
-    seen = [card for card in every if card in totals or card in occasions]
-    return {
-        card: weigh(every[card], totals.get(card, {}), occasions.get(card, ())) for card in seen
-    }
+    totals = journal.outcomes.totals([*by_id] if len(by_id) < _MANY else None)
+    occasions = group_by_card(journal.ledger.find(cards=by_id))
+    effects = {}
+    for name, card in by_id.items():
+        if name in totals or name in occasions:
+            effects[name] = weigh(card, totals.get(name, {}), occasions.get(name, ()))
+    return effects
 
 
 def find_harmful(brain: Brain, cards: Iterable[Card]) -> dict[str, str]:
-    """Return the ids of the harmful ones among some cards → why; none where all may be given."""
+    """Return the ids of the harmful cards, each with the reason why it is suppressed.
+
+    The result is empty if the setting ``withhold_harmful`` is off.
+    """
     if not brain.settings.effect.withhold_harmful:
         return {}
-    where = f"{SUPPRESSED} by [effect] withhold_harmful"
-    effects = weigh_cards(brain, cards).items()
-    return {card: f"{where}: {one.reason}" for card, one in effects if one.verdict == "harms"}
+    setting = f"{SUPPRESSED} by [effect] withhold_harmful"
+    effects = weigh_cards(brain, cards)
+    harmful = [name for name, effect in effects.items() if effect.verdict == "harms"]
+    return {name: f"{setting}: {effects[name].reason}" for name in harmful}

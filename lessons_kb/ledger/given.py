@@ -1,4 +1,4 @@
-"""What a session was given, has in its context, or was offered."""
+"""Record and find the lessons that a session was given, was offered, or has in its context."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from lessons_kb.model import (
     Preflight,
     as_data,
 )
-from lessons_kb.preflight.block import IN_CONTEXT, shown_name
+from lessons_kb.preflight.offers import IN_CONTEXT, shown_name
 from lessons_kb.store.journal import ASKED, OFFER
 from lessons_kb.values import frozen
 
 
 def find_given(brains: Sequence[Brain], session: str | None = None) -> list[Card]:
-    """Return the lessons that the latest prompt of a session, or of any, was given or had already.
+    """Return the lessons that were in the context of the latest prompt of a session, or of any.
 
-    Those given since, before a guarded file was touched, are among them. A prompt that was given
-    nothing has none, whatever an earlier one was given. Where nobody noted what came of a prompt,
-    those of the latest block are returned; a journal that cannot be used knows none.
+    Lessons given after the prompt, such as before an edit of a guarded file, are included. Lessons
+    of earlier prompts are not. If the outcome of the prompt was not recorded, the lessons of the
+    latest block are returned. The result is empty if the journal cannot be read.
     """
     try:
         chosen = _find_since_asked(brains, session)
@@ -39,13 +39,12 @@ def find_given(brains: Sequence[Brain], session: str | None = None) -> list[Card
         chosen = None
     if chosen is None:
         chosen = {brain: set(brain.hook_journal.last_injected(session)) for brain in brains}
-    return [
-        card
-        for brain, ids in chosen.items()
-        if ids
-        for card in brain.read(lambda one: one.catalogue.all_cards())
-        if card.id in ids and card.kind != NOTE
-    ]
+    cards: list[Card] = []
+    for brain, ids in chosen.items():
+        if ids:
+            every = brain.read(lambda one: one.catalogue.all_cards())
+            cards += [card for card in every if card.id in ids and card.kind != NOTE]
+    return cards
 
 
 def _find_since_asked(brains: Sequence[Brain], session: str | None) -> dict[Brain, set[str]] | None:
@@ -53,7 +52,7 @@ def _find_since_asked(brains: Sequence[Brain], session: str | None) -> dict[Brai
     noted = read_outcome(asked) if asked else None
     if asked is None or noted is None:
         return None
-    for brain in brains:  # something may have been given since, for a prompt that nobody noted
+    for brain in brains:  # a later prompt may have been given lessons without being recorded
         newest = brain.journal.injections.newest()
         if newest is None or newest[1] <= int(asked.at):
             continue
@@ -69,12 +68,12 @@ def _find_since_asked(brains: Sequence[Brain], session: str | None) -> dict[Brai
 
 
 def find_cards(brain: Brain, ids: set[str]) -> list[Card]:
-    """Return the cards of a brain by their ids, by path; those that are gone are left out."""
+    """Return the cards of a brain with some ids, sorted by id. Deleted cards are left out."""
     if not ids or not brain.ensure_indexed():
         return []
 
     def fetch(one: Brain) -> list[Card]:
-        # One by one: a session was given a few, the brain may have twelve thousand.
+        # Looked up one at a time: these are a few cards of a brain that may have thousands.
         rows = [row for path in ids for row in one.catalogue.numbers(path).values()]
         numbers = [number for number, _digest in rows]
         return sorted(one.catalogue.cards(numbers).values(), key=lambda card: card.id)
@@ -83,15 +82,15 @@ def find_cards(brain: Brain, ids: set[str]) -> list[Card]:
 
 
 OUTCOME = "lessons"
-"""Key of an event's record under which `outcome` stands."""
+"""The key of `outcome` in an event's record."""
 
 
 MAX_OUTCOME = 8
-"""Cards told of a block: those given, then the best of those held back."""
+"""How many cards of a block are recorded: the given ones first, then the best suppressed ones."""
 
 
 TAKEN = "offer taken"
-"""What is counted, once a session, of a card whose title was offered, and then opened or given."""
+"""Counted once per session for a card whose title was offered and that was then opened or given."""
 
 
 _DOUBLED_AFTER = 10
@@ -100,11 +99,12 @@ _DOUBLED_AFTER = 10
 _TAKEN_WEIGHS = 3
 
 
-def find_held(brain: Brain, session: str | None, hit: Hit, least: float) -> str:
-    """Return why the title of a hit is not offered now, "" where it is.
+def find_no_offer_reason(brain: Brain, session: str | None, hit: Hit, least: float) -> str:
+    """Return why the title of a hit is not offered now; "" if it is offered.
 
-    Ten sessions in which nobody opened it double the confidence that an offer takes, one in which
-    somebody did makes up for three of them. A card of which the gate is sure is always offered.
+    ``least`` is the confidence that an offer needs at first. Ten sessions in which the offered card
+    was not opened double it; each session in which it was opened makes up for three others. A card
+    that passed the gate is always offered.
     """
     outcomes = brain.hook_journal.outcomes
     if session and outcomes.is_noted(session, hit.card.id, OFFER):
@@ -119,7 +119,7 @@ def find_held(brain: Brain, session: str | None, hit: Hit, least: float) -> str:
 
 
 def note_offered(homes: Homes, block: Preflight, session: str, *, at: float) -> None:
-    """Count that the titles of cards were offered to a session."""
+    """Record that the titles of cards were offered to a session."""
     for hit in block.offered if session else ():
         journal = homes[hit.brain, hit.card.id].hook_journal
         journal.outcomes.note(session, hit.card.id, OFFER, at=at)
@@ -128,14 +128,15 @@ def note_offered(homes: Homes, block: Preflight, session: str, *, at: float) -> 
 
 
 def note_taken(brain: Brain, session: str, card: str, *, at: float) -> None:
-    """Count that a session opened, or was given, a card whose title it was offered."""
+    """Record that a session opened, or was given, a card whose title it had been offered."""
     outcomes = brain.hook_journal.outcomes
     if session and outcomes.is_noted(session, card, OFFER):
         outcomes.note(session, card, TAKEN, at=at)
 
 
 Homes = Mapping[tuple[str, str], Brain]
-"""A hit's alias and card id → the brain that holds the card; the nearest has a server's."""
+"""(alias of the hit's brain, card id) → the brain that records the card's events. For a card of a
+server this is the nearest brain."""
 
 
 Known = Mapping[Brain, set[tuple[str, str]]]
@@ -143,9 +144,10 @@ Known = Mapping[Brain, set[tuple[str, str]]]
 
 
 def find_known(after: Mapping[Brain, int], session: str, *, coming: int = 0) -> Known:
-    """Return what a session still has; ``after``: brain → prompts for which a lesson lasts.
+    """Return the lessons that a session still has in its context.
 
-    ``coming`` prompts are about to be counted.
+    ``after`` maps each brain to the number of prompts after which a lesson may be given again.
+    ``coming`` is the number of prompts that are not counted yet.
     """
     known = {}
     for brain, prompts in after.items():
@@ -155,7 +157,7 @@ def find_known(after: Mapping[Brain, int], session: str, *, coming: int = 0) -> 
 
 
 def is_in_context(known: Known, brain: Brain, card: Card) -> bool:
-    """Tell whether a session still has a lesson, as it is now."""
+    """Return whether the current text of a lesson is still in a session's context."""
     return (card.id, card_digest(card)) in known.get(brain, ())
 
 
@@ -168,9 +170,9 @@ def note_given(
     occasion: str = "prompt",
     counted: bool = True,
 ) -> list[GivenCard]:
-    """Journal the lessons of a block, and return them.
+    """Record the lessons of a block in the journal, and return them.
 
-    Its tokens are shared out evenly; unless it is ``counted``, it costs nothing.
+    The block's tokens are divided evenly among them, or are 0 unless ``counted``.
     """
     rows: dict[Brain, dict[int, tuple[str, str, int]]] = {}
     tokens = block.tokens // max(len(block.lessons), 1) if counted else 0
@@ -193,7 +195,7 @@ def note_given(
 
 
 def note_preflight(brain: Brain, session: str, prompt: str, block: Preflight, scope: str) -> None:
-    """Journal that lessons were asked for, and what came of it."""
+    """Record a preflight and its outcome in the journal."""
     event = Event(
         kind="preflight",
         at=time.time(),
@@ -207,7 +209,7 @@ def note_preflight(brain: Brain, session: str, prompt: str, block: Preflight, sc
 
 @frozen
 class CardOutcome:
-    """What became of one card at a prompt, as the record of an event tells it."""
+    """The outcome for one card at a prompt, as an event's record has it."""
 
     id: str
     given: bool
@@ -216,7 +218,7 @@ class CardOutcome:
 
 
 def list_outcomes(block: Preflight) -> list[CardOutcome]:
-    """Return what a block gave, offered and held back, eight cards at most."""
+    """Return the outcome of a block: the given, offered and suppressed cards, at most eight."""
     hits = (*block.lessons, *block.notes, *block.offered, *block.withheld)[:MAX_OUTCOME]
     given = len(block.lessons) + len(block.notes)
     return [
@@ -231,12 +233,12 @@ def list_outcomes(block: Preflight) -> list[CardOutcome]:
 
 
 def outcome(block: Preflight) -> list[dict[str, object]]:
-    """Return `list_outcomes` as data for the record of an event; `read_outcome` reads it."""
-    return [as_data(one) for one in list_outcomes(block)]
+    """Return `list_outcomes` as JSON data for an event's record; `read_outcome` parses it."""
+    return [as_data(card) for card in list_outcomes(block)]
 
 
 def read_outcome(event: Event) -> list[CardOutcome] | None:
-    """Return what ``outcome`` told of an event, None where nobody noted it."""
+    """Return the outcome in an event's record; None if there is none."""
     stored = event.record.get(OUTCOME)
     if not isinstance(stored, list):
         return None
@@ -254,5 +256,5 @@ def _read_card_outcome(data: Mapping[str, object]) -> CardOutcome:
 
 
 def card_digest(card: Card) -> str:
-    """Return what changes when the card would read differently in a block."""
+    """Return a digest that changes with the text that a block shows of the card."""
     return f"{zlib.crc32(repr((card.title, card.why, card.checklist)).encode()):08x}"

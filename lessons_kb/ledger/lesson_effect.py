@@ -1,7 +1,7 @@
-"""Does a lesson prevent its mistake? From the ledger of its occasions to a verdict.
+"""Judge from its occasions in the ledger whether a lesson prevents its mistake.
 
-Sessions that were told a lesson are compared with sessions that it was withheld from. A mistake
-that was put right in its session counts as prevented, in each of them.
+Sessions that got a lesson are compared with sessions from which it was withheld. A mistake that was
+corrected in the same session counts as prevented in both groups.
 """
 
 from __future__ import annotations
@@ -29,95 +29,98 @@ VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never u
 MARKS = ("helpful", "harmful", "irrelevant")
 
 SURE, FALSE_HELPS = 0.975, 0.05
-"""Probability from which one card helps; that any of many compared is said to for nothing."""
+"""The probability from which a single card helps, and the accepted probability that any of several
+compared cards is said to help by chance."""
 HARM = 0.9
-"""Probability from which a card harms."""
+"""The probability from which a card harms."""
 MIN_COMPARED = 3
-"""With it and without it each: with fewer sessions nothing is compared."""
+"""The least number of sessions with the card, and of sessions without it, for a comparison."""
 MIN_HARMFUL = 2
-"""Marks of harm, and more than twice as many as of help, that settle it."""
+"""So many marks of harm, if they are more than twice as many as of help, give the verdict."""
 SELDOM_ADDRESSED = 0.25
-"""Items that are surely addressed in less than this share of the answers are to be rewritten."""
+"""A checklist that is certainly addressed in a smaller share of the answers should be reworded."""
 MIN_RETURNS = 3
-"""Sessions in which the mistake was left in spite of the lesson, before that is made louder."""
+"""After so many sessions with the mistake in spite of the lesson, a stronger form is suggested."""
 WEEKS = 26
 _TOP = 10
 _FACTLESS = "it has no `detect` pattern, and no error message or failing test in its text"
 
 INJECTED, SESSIONS, TOKENS = "injected", "sessions", "tokens"
 ADDRESSED, UNADDRESSED = "addressed", "unaddressed"
-"""What is counted of a card by day."""
+"""Names of a card's daily counts."""
 
 
 @frozen
 class Rate:
-    """A share that was observed."""
+    """An observed share with its 95 % interval."""
 
     times: int
     of: int
     low: float
-    """The true share lies between with 95 % probability."""
+    """The lower bound of the 95 % interval, 0 to 1."""
     high: float
+    """The upper bound, 0 to 1."""
 
 
 @frozen
 class Effect:
-    """What is known of one card's work."""
+    """The measured effect of one card."""
 
     card: Card
     brain: str = ""
-    """Alias of the card's brain; set only where another brain has a card of the same id."""
+    """The alias of the card's brain; "" unless another brain has a card with the same id."""
     injections: int
     sessions: int
-    """Sessions that it was given to."""
+    """How many sessions were given the card."""
     opened: int = 0
-    """Sessions that read its file."""
+    """How many sessions read its file."""
     tokens: int
     checked: int
-    """Checklist items held against answers."""
+    """How many checklist items were compared with answers."""
     addressed: int
-    """Of those, items that were visible."""
+    """How many of them were addressed."""
     helpful: int
     harmful: int
     irrelevant: int
     outcomes: Mapping[str, int]
-    """What became of the sessions that were told: outcome → how many."""
+    """Outcome → number of sessions, for the sessions that got the lesson."""
     told: Rate
-    """Sessions in which the mistake was left, of those told of which that is known."""
+    """The share of sessions with a remaining mistake, among sessions with the lesson and a known
+    outcome."""
     untold: Rate
-    """The same where the lesson was withheld."""
+    """The same share among sessions from which the lesson was withheld."""
     difference: float
-    """Share of the sessions in which it prevents the mistake, below 0 for harm."""
+    """The share of sessions in which the lesson prevents the mistake; negative for harm."""
     interval: tuple[float, float]
-    """The 95 % interval of that."""
+    """The 95 % interval of the difference."""
     prevents: float
-    """Probability that the difference is above 0."""
+    """The probability that the difference is positive."""
     needed: int = 0
-    """About how many more sessions would tell; 0 where they do, or nothing is compared."""
+    """About how many more sessions are needed for a verdict; 0 if none, or without a comparison."""
     verdict: str = ""
     """One of VERDICTS."""
     proposal: str = ""
-    """What its human might do: ``edit``, ``archive``, ``promote``, or "" for nothing."""
+    """A suggestion to the user: ``edit``, ``archive``, ``promote``, or "" for none."""
     reason: str = ""
-    """One sentence for verdict and proposal."""
+    """One sentence that explains verdict and proposal."""
     first_injected: str | None
-    """ISO date."""
+    """An ISO date; None if the card was never injected."""
     last_injected: str | None
-    """ISO date."""
+    """An ISO date; None if the card was never injected."""
     added: tuple[tuple[str, int, int], ...] = ()
-    """How often commits added the mistake, as its patterns detect it: (``2026-01``, times before
-    the card was created, times since), oldest first."""
+    """How often commits added the mistake, as its patterns detect it: (month such as ``2026-01``,
+    times before the card was created, times since), oldest first."""
     expected: float | None = None
-    """The difference as the brain's other cards make it likely, where they tell."""
+    """The difference, shrunk towards that of the brain's other cards; None without enough data."""
 
     @property
     def name(self) -> str:
-        """What ``Cards.find`` knows the card by: its id, the brain's alias in front if needed."""
+        """The name by which ``Cards.find`` finds the card: its id, with the alias if needed."""
         return f"{self.brain}:{self.card.id}" if self.brain else self.card.id
 
 
 def tell_added(effects: Iterable[Effect]) -> str:
-    """Return in words how often commits added mistakes that patterns detect, "" for never."""
+    """Describe how often commits added mistakes that patterns detect; "" if never."""
     months = [month for effect in effects for month in effect.added]
     before = sum(month[1] for month in months)
     since = sum(month[2] for month in months)
@@ -126,10 +129,10 @@ def tell_added(effects: Iterable[Effect]) -> str:
 
 @frozen
 class Period:
-    """A week of all cards together."""
+    """The sums over all cards for one week."""
 
     start: str
-    """ISO date of its Monday."""
+    """The ISO date of its Monday."""
     injections: int
     checked: int
     addressed: int
@@ -138,7 +141,7 @@ class Period:
 
 @frozen
 class Overview:
-    """Everything about a brain on one page. Pairs are (name, cards), most first."""
+    """The statistics of a brain. Pairs are (name, number of cards), the most frequent first."""
 
     cards: int
     notes: int
@@ -157,9 +160,9 @@ class Overview:
     addressed: int
     recurrences: int
     periods: tuple[Period, ...]
-    """Weeks, oldest first, without gaps, at most 26; none before anything happened."""
+    """The weeks, oldest first, without gaps, at most 26; () before the first event."""
     effects: tuple[Effect, ...]
-    """Of every card that is not archived, the most injected first."""
+    """The effects of all cards that are not archived, the most injected card first."""
     pooled: Pooled = field(default_factory=Pooled)
     """What its cards prevent together."""
     late: int = 0
@@ -167,28 +170,28 @@ class Overview:
 
 
 def top(overview: Overview, limit: int = _TOP) -> tuple[Effect, ...]:
-    """Return the cards that were given most often, those never given left out."""
+    """Return the most injected cards. Cards that were never injected are left out."""
     return tuple(effect for effect in overview.effects[:limit] if effect.injections)
 
 
 def never_used(overview: Overview) -> tuple[Effect, ...]:
-    """Return the active cards that no session was ever given, by id."""
-    found = [e for e in overview.effects if not e.injections and e.card.status == "active"]
-    return tuple(sorted(found, key=lambda effect: (effect.card.id, effect.brain)))
+    """Return the active cards that were never injected, sorted by id."""
+    active = [effect for effect in overview.effects if effect.card.status == "active"]
+    unused = [effect for effect in active if not effect.injections]
+    return tuple(sorted(unused, key=lambda effect: (effect.card.id, effect.brain)))
 
 
 def noisy(overview: Overview) -> tuple[Effect, ...]:
-    """Return the cards that take room and do not help: harmful, or hardly ever addressed.
-
-    The most injected stand first.
-    """
-    return tuple(e for e in overview.effects if e.verdict == "harms" or is_ignored(e))
+    """Return the cards that are harmful or rarely addressed, the most injected first."""
+    return tuple(
+        effect for effect in overview.effects if effect.verdict == "harms" or is_ignored(effect)
+    )
 
 
 def is_ignored(effect: Effect) -> bool:
-    """Return whether a card's items are surely addressed in few of the answers only."""
-    often = wilson(effect.addressed, effect.checked)[1]
-    return effect.injections > 0 and often < SELDOM_ADDRESSED
+    """Return whether a card's items are certainly addressed in only a small share of answers."""
+    _low, high = wilson(effect.addressed, effect.checked)
+    return effect.injections > 0 and high < SELDOM_ADDRESSED
 
 
 def rate(times: int, of: int) -> Rate:
@@ -198,20 +201,27 @@ def rate(times: int, of: int) -> Rate:
 
 
 def group_by_card(occasions: Iterable[Occasion]) -> Mapping[str, list[Occasion]]:
-    """Return card → its occasions."""
-    found: dict[str, list[Occasion]] = {}
-    for one in occasions:
-        found.setdefault(one.card, []).append(one)
-    return found
+    """Return card id → its occasions."""
+    groups: dict[str, list[Occasion]] = {}
+    for occasion in occasions:
+        groups.setdefault(occasion.card, []).append(occasion)
+    return groups
 
 
 def compare(occasions: Sequence[Occasion]) -> RiskDifference:
-    """Return how often a card's mistake was left with it and where it was withheld."""
-    known = [one for one in occasions if one.outcome in KNOWN_OUTCOMES]
-    told = [one for one in known if one.told != WITHHELD]
-    control = [one for one in known if one.told == WITHHELD]
-    made, without = (sum(one.outcome in FAILED for one in some) for some in (told, control))
-    return RiskDifference(made=made, of=len(told), made_without=without, of_without=len(control))
+    """Compare how often a card's mistake remained with the card and without it.
+
+    Occasions with an unknown outcome are left out.
+    """
+    settled = [occasion for occasion in occasions if occasion.outcome in KNOWN_OUTCOMES]
+    withheld = [occasion for occasion in settled if occasion.told == WITHHELD]
+    told = [occasion for occasion in settled if occasion.told != WITHHELD]
+    return RiskDifference(
+        made=sum(occasion.outcome in FAILED for occasion in told),
+        of=len(told),
+        made_without=sum(occasion.outcome in FAILED for occasion in withheld),
+        of_without=len(withheld),
+    )
 
 
 def weigh(
@@ -226,12 +236,13 @@ def weigh(
     facts: Sequence[str] = FACTS,
     compared: int = 1,
 ) -> Effect:
-    """Return what a card's counts and occasions say.
+    """Compute a card's effect from its counts and occasions.
 
-    ``counts`` maps what was counted to its sum over all days; ``brain`` is the alias to be shown;
-    ``first`` and ``last`` are the days (ISO) of its injections; ``idle`` says that a card never
-    given has had its time; ``facts`` are those that could show its mistake; ``compared`` is how
-    many cards are, for one of many is soon lucky.
+    ``counts`` maps the name of each count to its sum over all days. ``brain`` is the alias to show.
+    ``first`` and ``last`` are the ISO dates of its injections. ``idle`` states that a card without
+    injections has existed long enough to be judged. ``facts`` are the kinds of facts that could
+    show its mistake. ``compared`` is the number of cards that are judged together, which corrects
+    for multiple comparisons.
     """
     seen = Counter(counts)
     two = compare(occasions)
@@ -268,7 +279,7 @@ def weigh(
 def _judge(
     effect: Effect, two: RiskDifference, facts: Sequence[str], compared: int
 ) -> tuple[str, str]:
-    """Return the verdict and why, without a full stop."""
+    """Return the verdict and its reason, without a full stop."""
     if effect.harmful >= MIN_HARMFUL and effect.harmful > 2 * effect.helpful:
         return "harms", f"marked harmful {effect.harmful}×, helpful {effect.helpful}×"
     if not effect.injections and not two.of:
@@ -281,7 +292,7 @@ def _judge(
         return "too early", f"{change}; there is no session without it to compare with"
     change += f", in {two.made_without} of {two.of_without} when it was withheld"
     if min(two.of, two.of_without) >= MIN_COMPARED:
-        # Two shares of nothing differ too, by what is believed of few sessions and of many.
+        # Two shares of zero differ as well if one group has more sessions: require a mistake.
         if two.prevents >= max(SURE, 1 - FALSE_HELPS / max(compared, 1)) and two.made_without:
             return "helps", f"{change}: it prevents it with {_percent(two.prevents)} probability"
         if 1 - two.prevents >= HARM and two.made:
@@ -292,7 +303,7 @@ def _judge(
 
 
 def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
-    """Return what its human might do, and why, without a full stop."""
+    """Return a suggestion to the user and its reason, without a full stop; ("", "") for none."""
     card = effect.card
     if verdict == "harms":
         return "archive", "archive or rewrite it"
@@ -311,25 +322,27 @@ def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
 
 
 def tell_difference(effect: Effect) -> str:
-    """Return what the sessions with and without a card show, "" where nothing is compared."""
+    """Describe the difference between sessions with and without a card; "" without both."""
     if not effect.untold.of:
         return ""
     low, high = (f"{100 * bound:+.0f}" for bound in effect.interval)
-    told = f"{100 * effect.difference:+.0f} points (95 % interval {low} to {high})"
+    text = f"{100 * effect.difference:+.0f} points (95 % interval {low} to {high})"
     if effect.expected is not None:
-        told += f", {100 * effect.expected:+.0f} in the light of the other cards"
-    return f"{told}; about {effect.needed:,} more sessions would tell" if effect.needed else told
+        text += f", {100 * effect.expected:+.0f} in the light of the other cards"
+    if effect.needed:
+        text += f"; about {effect.needed:,} more sessions would tell"
+    return text
 
 
 def tell_outcomes(effect: Effect) -> str:
-    """Return in how many sessions a card was opened, and what became of those told of it."""
+    """Describe how many sessions opened a card, and the outcomes of those that got it."""
     times = {OPENED: effect.opened, **effect.outcomes}
     names = (OPENED, *KNOWN_OUTCOMES, UNKNOWN_OUTCOME)
     return ", ".join(f"{name} {times[name]}×" for name in names if times.get(name))
 
 
 def tell_pooled(pooled: Pooled) -> str:
-    """Return what the cards prevent together, "" where nothing is compared."""
+    """Describe the common effect of the cards; "" without a comparison."""
     if not pooled.lessons:
         return ""
     value, low, high = (f"{100 * part:+.0f}" for part in (pooled.value, pooled.low, pooled.high))
@@ -337,9 +350,9 @@ def tell_pooled(pooled: Pooled) -> str:
 
 
 def count_verdicts(effects: Iterable[Effect]) -> Mapping[str, int]:
-    """Return how many cards have each verdict, in the order of VERDICTS."""
-    found = [effect.verdict for effect in effects]
-    return {verdict: found.count(verdict) for verdict in VERDICTS}
+    """Return verdict → number of cards, in the order of VERDICTS."""
+    counts = Counter(effect.verdict for effect in effects)
+    return {verdict: counts[verdict] for verdict in VERDICTS}
 
 
 def _percent(share: float) -> str:

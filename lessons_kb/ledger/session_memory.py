@@ -1,7 +1,8 @@
-"""The memory of a session between its hooks: typed records, one reader and one writer.
+"""The memory of a session between its hooks, as typed records.
 
-It is stored as JSON in which each record is a list, as it has been since 0.9: a hook of an older
-build may read what a newer one wrote, and the other way round. What cannot be read is left out.
+It is stored as JSON in which each record is a list. The format has not changed since 0.9, because
+a hook of an older build may read the memory of a newer one, and the other way round. Invalid
+records are ignored.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from lessons_kb.store.journal import SESSION_STATE, Journal
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
 DRAFT, LATE = "draft", "late"
 AGAIN, TITLES, START = "again", "titles", "start"
-"""What a text that waits for the model is about; "declined" is what came with a call that the user
-declined, "again" the lessons of a session that was compacted, "late" the answer to an event whose
-deadline cut it off."""
+"""Kinds of texts that wait for the model. "declined" texts belong to a call that the user declined,
+"again" texts are lessons that are repeated after a compaction, and "late" texts answer an event
+whose deadline had passed."""
 OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES, LATE)
 
 
@@ -30,32 +31,32 @@ class GivenCard(NamedTuple):
     """A card that was given in this turn."""
 
     root: str
-    """Of its brain, "" for a server's."""
+    """The root folder of its brain; "" for a card of a server."""
     card: str
 
 
 class NearHit(NamedTuple):
-    """A lesson that the prompt nearly drew."""
+    """A lesson that narrowly failed the gate for the prompt."""
 
     name: str
-    """As `shown_name` has it."""
+    """The name from `shown_name`."""
     confidence: str
 
 
 class RepeatedAnswer(NamedTuple):
-    """What the model was told with a prompt that the agent sends again."""
+    """The context that was added to a prompt, for an agent that sends the prompt twice."""
 
     prompt: str
     context: str
 
 
 class StopOrder(NamedTuple):
-    """The model was told to stop; its next call ends the turn."""
+    """A request to the model to stop. Its next call ends the turn."""
 
     step: str
-    """Names the message of the model that made the failing call."""
+    """The message of the model that made the failing call."""
     line: str
-    """For the user."""
+    """The line for the user."""
 
 
 class ExpectedMistake(NamedTuple):
@@ -65,37 +66,37 @@ class ExpectedMistake(NamedTuple):
     brain: str
     card: str
     text: str
-    """Goes to the model if the change is made all the same; "" where it was told enough."""
+    """The text for the model if the change is made in spite of it; "" if the model has it."""
 
 
 class StandingMistake(NamedTuple):
-    """A mistake that stood in the files of a command before it ran."""
+    """A mistake that was in the files of a command before it ran."""
 
     call: str
     mark: str
-    """As `mark_matches` has it; one record without a mark says that the files were looked at."""
+    """The mark from `mark_matches`. A record without a mark states that the files were searched."""
 
 
 class QuestionText(NamedTuple):
-    """What was said with a question: the model gets it if the call runs."""
+    """The text of a question to the user. The model gets it if the call runs."""
 
     call: str
     text: str
 
 
 class SpawnedAgent(NamedTuple):
-    """A subagent that was asked for and has not begun yet."""
+    """A subagent that was requested and has not begun yet."""
 
     kind: str
     prompt: str
 
 
 class Remark(NamedTuple):
-    """Something that was said in this session.
+    """A text that was shown in this session, and need not be repeated yet.
 
-    ``key`` names a card and file, or a line (`mark_matches`), worth saying again after some
-    prompts. Without the number of a prompt it is a lesson that came late (``late …``), or a text
-    about a mistake that was made (``after …``).
+    ``key`` names a card and file, or a line (`mark_matches`), about which a text may be repeated
+    after some prompts. Without the number of a prompt, it is a lesson that a change or error
+    brought (``late …``), or a text about a mistake that was made (``after …``).
     """
 
     call: str
@@ -104,57 +105,57 @@ class Remark(NamedTuple):
 
 
 class AboutCall(NamedTuple):
-    """A call that the user was asked about, or that was refused, and what for."""
+    """A call that the user was asked about, or that was refused, and its reason."""
 
     call: str
-    """Without an id where nobody could be asked and the model was told instead."""
+    """The id of the call; "" if nobody could be asked and the model was told instead."""
     key: str
     """A card and file, or the mark of a mistake's line."""
 
 
 class BroughtCard(NamedTuple):
-    """A card that a call put in front of the model."""
+    """A card that the model got because of a call."""
 
     call: str
     card: str
 
 
 class WaitingText(NamedTuple):
-    """A text that no hook event could carry yet."""
+    """A text for the model that could not be delivered with a hook event yet."""
 
     about: str
-    """One of the words above."""
+    """One of the kinds of texts above."""
     text: str
 
 
 class Channel(Protocol):
-    """What an answer may do, as far as the memory has to know."""
+    """The abilities of an answer to a hook event that the memory depends on."""
 
     @property
     def inject(self) -> bool:
-        """Text can be put in front of the model."""
+        """Whether text can be added to the model's context."""
 
     @property
     def lines(self) -> bool:
-        """Lines can be shown to the user."""
+        """Whether lines can be shown to the user."""
 
     @property
     def tokens(self) -> int:
-        """Most of one text."""
+        """The length limit of a text for the model, in tokens."""
 
     @property
     def review(self) -> str:
-        """What the user types in the chat to go through drafts."""
+        """The chat command with which the user reviews drafts; "" if there is none."""
 
     def count_tokens(self, text: str) -> int:
-        """Return the tokens of a text."""
+        """Return the number of tokens of a text."""
 
 
 @dataclass(kw_only=True, slots=True)
 class SessionMemory:
-    """The memory of a session between its hooks, or of a subagent: of a context of the model.
+    """The memory of one context of the model, a session or a subagent, between its hooks.
 
-    Change it within ``Hook.transaction`` or ``lend_memory`` only.
+    It may be changed only within ``Hook.transaction`` or ``lend_memory``.
     """
 
     # Of the turn: each prompt begins them anew.
@@ -212,7 +213,7 @@ class SessionMemory:
 
     @classmethod
     def from_json(cls, stored: str) -> SessionMemory:
-        """Return what ``to_json`` wrote; what is of another form is left out."""
+        """Return the memory that ``to_json`` wrote. Invalid records are ignored."""
         memory = cls()
         try:
             data = json.loads(stored) if stored else {}
@@ -226,7 +227,7 @@ class SessionMemory:
         return memory
 
     def to_json(self) -> str:
-        """Return it as it is stored: of what is many the newest."""
+        """Return the memory as JSON. Long lists are cut to their newest records."""
         stored: dict[str, Any] = {}
         for name in _NAMES:
             value = getattr(self, name)
@@ -243,7 +244,7 @@ class SessionMemory:
         return json.dumps(stored)
 
     def take_back(self, call: str) -> set[str]:
-        """Forget what was said of a call, asked, refused and expected; return what it brought."""
+        """Forget the records of a call that did not run. Return the cards that it had brought."""
         gone = {remark.key for remark in self.shown if remark.call == call}
         cards = {brought.card for brought in self.brought if brought.call == call}
         for name in _OF_A_CALL:
@@ -253,11 +254,11 @@ class SessionMemory:
         return cards
 
     def is_refused(self, call: str) -> bool:
-        """Tell whether we refused a call."""
+        """Return whether we refused a call."""
         return bool(call) and any(refused.call == call for refused in self.refused)
 
     def note_late(self, call: str, found: list[tuple[Brain, Card]]) -> list[tuple[Brain, Card]]:
-        """Return which lessons no change or error has brought in this session, and note them."""
+        """Return the lessons that no change or error has brought in this session; record them."""
         shown = {remark.key for remark in self.shown}
         keys = {f"late {brain.alias}:{card.id}": (brain, card) for brain, card in found}
         new = [key for key in keys if key not in shown]
@@ -265,13 +266,14 @@ class SessionMemory:
         return [keys[key] for key in new]
 
     def note_given(self, given: Sequence[GivenCard]) -> None:
-        """Note what was given in this turn."""
+        """Record the cards that were given in this turn."""
         self.cards += [card for card in given if card not in self.cards]
 
     def settle_question(self, event: Event) -> Event:
-        """End the question about a call; return its event, with what was asked if it was declined.
+        """End the question about a call. Return its event, with the question if it was declined.
 
-        It is asked again then, and what was said with it waits; after any other call it was heard.
+        After a declined call the question may be asked again, and its text waits for the model.
+        After any other call the text counts as delivered.
         """
         declined = event.outcome == "permission_denied"
         if event.tool:
@@ -286,9 +288,9 @@ class SessionMemory:
         return replace(event, record={**event.record, "asked": keys})
 
     def take_titles(self, titles: str, prompt: str = "", *, whole: bool) -> list[tuple[str, str]]:
-        """Return titles as a text to ``deliver``, in the place of those that wait.
+        """Return titles as a text for ``deliver``. They replace titles that still wait.
 
-        ``whole`` says that they are those of all cards.
+        ``whole`` states that they are the titles of all cards.
         """
         if not titles:
             return []
@@ -297,9 +299,10 @@ class SessionMemory:
         return [(TITLES, titles)]
 
     def deliver(self, texts: Sequence[tuple[str, str]], can: Channel) -> str:
-        """Return what goes to the model now, waiting texts last; keep what does not fit beside it.
+        """Return the text for the model now, with waiting texts last. Texts that do not fit wait.
 
-        ``texts`` are (what about, text), most important first. What is too long alone is dropped.
+        ``texts`` are pairs (kind, text), the most important first. A text that exceeds the limit
+        alone is dropped.
         """
         given: list[str] = []
         waiting, self.waiting = self.waiting, []
@@ -307,25 +310,28 @@ class SessionMemory:
             joined = "\n\n".join([*given, text])
             if text and can.inject and can.count_tokens(joined) <= can.tokens:
                 given.append(text)
-            elif text and (given or not can.inject):  # what is too long alone never fits
+            elif text and (given or not can.inject):  # else it exceeds the limit alone
                 self.waiting.append(WaitingText(about, text))
         return "\n\n".join(given)
 
     def expect(self, call: str, brain: str, card: str, text: str) -> None:
-        """Note that a call is about to make a card's mistake; ``text`` is told once a session."""
+        """Record that a call is about to make a card's mistake.
+
+        ``text`` is for the model, at most once a session.
+        """
         if any(remark.key == _mark(text) for remark in self.shown):
             text = ""
         self.matched.append(ExpectedMistake(call, brain, card, text))
 
     def take_matched(self, call: str, *, made: bool) -> list[str]:
-        """Forget what was found in a call before it was made; return what is told if it was."""
+        """Remove the mistakes that a call was about to make. Return their texts if it was made."""
         texts = [one.text for one in self.matched if one.call == call and one.text and made]
         self.matched = [one for one in self.matched if one.call != call]
         self.shown += [Remark(call, _mark(text)) for text in texts]
         return texts
 
     def tell_drafted(self, can: Channel) -> tuple[str, ...]:
-        """Return one line about the drafts that the user was not told of, once it can be shown."""
+        """Return one line about the drafts that are new to the user, if it can be shown now."""
         count = self.drafted if can.lines else 0
         if not count:
             return ()

@@ -1,7 +1,7 @@
-"""What two arms say: how much better one is, how surely, and how many more runs would settle it.
+"""Compare two arms: the difference, its confidence interval, and the sample size needed.
 
-A pair of a trial is one run of a task in each arm. What is inferred holds for these tasks: each run
-counts, and that other tasks are like them is the reader's judgement.
+A pair of a trial is one run of a task in each arm. The inference is about these tasks: every run
+counts, and the reader judges whether other tasks are similar.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from lessons_kb.values import frozen
 Z = 1.959964
 """The normal quantile of a 95 % interval."""
 _POWER_Z = 0.841621
-"""That of a power of 80 %."""
+"""The normal quantile of a power of 80 %."""
 _SUPPOSED = 0.2
-"""Difference to be found where nothing was seen yet."""
+"""The difference that a sample should be able to show if none was observed yet."""
 _FEW = 5
-"""Lessons, by their weights, whose spread tells too little."""
+"""With fewer (effective) lessons, the spread between them is too uncertain to be used."""
 
 
 @frozen
 class Comparison:
-    """How many pairs came out how, the second arm against the first."""
+    """The counts of the pairs by their results in the first and in the second arm."""
 
     both_right: int = 0
     repaired: int = 0
@@ -37,7 +37,7 @@ class Comparison:
 
     @property
     def pairs(self) -> int:
-        """How many there are."""
+        """The number of pairs."""
         return self.both_right + self.repaired + self.broken + self.both_wrong
 
     @property
@@ -47,14 +47,14 @@ class Comparison:
 
     @property
     def p(self) -> float:
-        """How likely so unequal a split of repaired and broken is by chance (exact McNemar)."""
+        """The p-value of the exact McNemar test for repaired against broken."""
         unequal, less = self.repaired + self.broken, min(self.repaired, self.broken)
         tail: float = sum(math.comb(unequal, k) for k in range(less + 1)) / 2**unequal
         return min(1.0, 2 * tail)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the difference, of shares that go together in pairs."""
+        """The 95 % interval of the difference of the paired shares (Newcombe)."""
         a, b, c, d = self.both_right, self.repaired, self.broken, self.both_wrong
         product = (a + b) * (c + d) * (a + c) * (b + d)
         excess = float(a * d - b * c)
@@ -64,14 +64,14 @@ class Comparison:
 
     @property
     def settled(self) -> bool:
-        """Whether the pairs tell which arm is better, at the usual 5 %."""
+        """Whether the difference is significant at the 5 % level."""
         return self.p < 0.05  # noqa: PLR2004
 
     @property
     def needed(self) -> int:
-        """About how many pairs would tell, if the difference is what it seems (power 80 %).
+        """About how many pairs would show the observed difference with a power of 80 %.
 
-        Where none is seen, a difference of 20 points is supposed.
+        If no difference was observed, 20 points are assumed.
         """
         share = (self.repaired + self.broken) / self.pairs if self.pairs else 0.0
         difference = abs(self.difference) or _SUPPOSED
@@ -104,10 +104,10 @@ def wilson(times: int, of: int) -> tuple[float, float]:
 def _newcombe(
     first: tuple[int, int], second: tuple[int, int], phi: float = 0.0
 ) -> tuple[float, float]:
-    """Return the 95 % interval of the second share minus the first, each (times, of).
+    """Return the 95 % interval of the second share minus the first, each given as (times, of).
 
-    Newcombe's method 10 (Statistics in Medicine 17, 1998): for paired shares, with their
-    correlation ``phi``, and for others.
+    This is Newcombe's method 10 (Statistics in Medicine 17, 1998). ``phi`` is the correlation of
+    paired shares, and 0 for independent ones.
     """
     if not (first[1] and second[1]):
         return -1.0, 1.0
@@ -134,7 +134,7 @@ class RiskDifference:
 
     @property
     def known(self) -> bool:
-        """Whether there were sessions of both kinds."""
+        """Whether there are sessions with the lesson and sessions without it."""
         return min(self.of, self.of_without) > 0
 
     @property
@@ -157,21 +157,21 @@ class RiskDifference:
 
     @property
     def variance(self) -> float:
-        """That of the value, from shares with one session more of either outcome."""
+        """The variance of the value, from shares with one session of each outcome added."""
         pairs = ((self.made, self.of), (self.made_without, self.of_without))
         shares = (((made + 1) / (of + 2), of) for made, of in pairs)
         return sum(share * (1 - share) / of for share, of in shares)
 
     @property
     def telling(self) -> bool:
-        """Whether there are enough sessions for 20 points to show (power 80 %)."""
+        """Whether there are enough sessions to show a difference of 20 points (power 80 %)."""
         return self.known and (Z + _POWER_Z) * math.sqrt(self.variance) <= _SUPPOSED
 
     @property
     def needed(self) -> int:
-        """About how many sessions in all would tell, split as these are.
+        """About how many sessions in total are needed, with the split of the present ones.
 
-        They show the difference that is seen, or that there are no 20 points.
+        They would show the observed difference, or that it is below 20 points.
         """
         value = max(abs(self.value), _SUPPOSED)
         spread = self.variance * (self.of + self.of_without) if self.known else 1.0
@@ -180,9 +180,9 @@ class RiskDifference:
 
 @lru_cache(maxsize=4096)
 def _probability_less(first: tuple[int, int], second: tuple[int, int]) -> float:
-    """Return the probability that the first of two beta-distributed shares is the smaller one.
+    """Return the probability that the first of two beta-distributed shares is smaller.
 
-    With whole parameters it is a finite sum (J. Cook, "Exact calculation of beta inequalities",
+    For integer parameters it is a finite sum (J. Cook, "Exact calculation of beta inequalities",
     2005).
     """
     (a, b), (c, d) = first, second
@@ -199,48 +199,57 @@ def _probability_less(first: tuple[int, int], second: tuple[int, int]) -> float:
 
 @frozen
 class Pooled:
-    """What many lessons prevent together, each with its own effect."""
+    """The common effect of several lessons, each of which has its own effect."""
 
     lessons: int = 0
     value: float = 0.0
-    """Mean share of sessions in which a lesson prevents its mistake."""
+    """The mean share of sessions in which a lesson prevents its mistake."""
     low: float = -1.0
     high: float = 1.0
     """The 95 % interval."""
     between: float = 0.0
-    """Variance between the lessons, beyond that of few sessions."""
+    """The variance between the lessons, without the variance within them."""
 
-    def shrink(self, one: RiskDifference) -> float:
-        """Return what is to be expected of a lesson: its own difference, drawn to the mean."""
-        own = self.between + one.variance if one.known else 0.0
-        return self.value + (one.value - self.value) * (self.between / own if own else 0.0)
+    def shrink(self, difference: RiskDifference) -> float:
+        """Return the expected difference of a lesson: its own, shrunk towards the mean."""
+        if not difference.known:
+            return self.value
+        total = self.between + difference.variance
+        weight = self.between / total if total else 0.0
+        return self.value + (difference.value - self.value) * weight
 
 
 def pool(differences: Iterable[RiskDifference]) -> Pooled:
-    """Return what lessons prevent together (partial pooling).
+    """Return the common effect of lessons (partial pooling).
 
-    Lessons weigh by their sessions (Mantel and Haenszel), whatever came of those; the interval is
-    from the spread between the lessons, as of clusters; of few lessons, from their sessions.
+    Lessons are weighted by their numbers of sessions (Mantel and Haenszel). The interval comes from
+    the spread between the lessons as clusters or, for few lessons, from their sessions.
     """
-    found = [one for one in differences if one.known]
-    weights = [one.of * one.of_without / (one.of + one.of_without) for one in found]
-    if not (total := sum(weights)):
+    lessons = [lesson for lesson in differences if lesson.known]
+    weights = [
+        lesson.of * lesson.of_without / (lesson.of + lesson.of_without) for lesson in lessons
+    ]
+    total = sum(weights)
+    if not total:
         return Pooled()
     shares = [weight / total for weight in weights]
-    value = sum(share * one.value for share, one in zip(shares, found, strict=True))
-    off = [(one.value - value) ** 2 for one in found]
-    within = sum(share * one.variance for share, one in zip(shares, found, strict=True))
-    spread = sum(share * square for share, square in zip(shares, off, strict=True))
-    clusters = 1 / sum(share * share for share in shares)
+    squares = [share * share for share in shares]
+    value = _dot(shares, [lesson.value for lesson in lessons])
+    deviations = [(lesson.value - value) ** 2 for lesson in lessons]
+    variances = [lesson.variance for lesson in lessons]
+    clusters = 1 / sum(squares)
     if clusters < _FEW:
-        variance = sum(s * s * one.variance for s, one in zip(shares, found, strict=True))
-        reach = Z * math.sqrt(variance)
+        reach = Z * math.sqrt(_dot(squares, variances))
     else:
-        variance = sum(s * s * square for s, square in zip(shares, off, strict=True))
-        reach = _student(clusters - 1) * math.sqrt(variance * clusters / (clusters - 1))
-    low, high = (value - reach, value + reach) if found[1:] else found[0].interval
-    between = max(spread - within, 0.0)
-    return Pooled(lessons=len(found), value=value, low=low, high=high, between=between)
+        variance = _dot(squares, deviations) * clusters / (clusters - 1)
+        reach = _student(clusters - 1) * math.sqrt(variance)
+    low, high = (value - reach, value + reach) if len(lessons) > 1 else lessons[0].interval
+    between = max(_dot(shares, deviations) - _dot(shares, variances), 0.0)
+    return Pooled(lessons=len(lessons), value=value, low=low, high=high, between=between)
+
+
+def _dot(weights: Iterable[float], values: Iterable[float]) -> float:
+    return sum(weight * value for weight, value in zip(weights, values, strict=True))
 
 
 def _student(freedom: float) -> float:

@@ -1,4 +1,4 @@
-"""Lessons that are withheld from a session to see what becomes without them."""
+"""Withhold lessons from some sessions, as the control group that shows their effect."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lessons_kb.store.user_settings import WithholdSettings, read_user_settings
 
 
 def read_withholding() -> WithholdSettings:
-    """Return what the user has withheld: nothing in a trial, nor where the settings are wrong."""
+    """Return the user's settings for withholding; the default in a trial or if they are invalid."""
     if os.path.exists(user_settings_path()):
-        with suppress(ConfigError):  # doctor says so
+        with suppress(ConfigError):  # `lessons doctor` reports it
             settings = read_user_settings(WithholdSettings)
             if settings.withhold and not read_arm(os.environ):
                 return settings
@@ -30,11 +30,11 @@ def read_withholding() -> WithholdSettings:
 def find_withheld(
     brain: Brain, cards: Iterable[Card], session: str, *, occasion: str = "", at: float = 0.0
 ) -> set[str]:
-    """Return the ids of the lessons that are kept from a session to see what becomes without them.
+    """Return the ids of the lessons that are withheld from a session.
 
-    A keyed hash of session and card decides, which nobody can steer who does not know the user's
-    secret; a subagent's session is its parent's. At an ``occasion`` the ledger notes them. A lesson
-    that the session has been given is not withheld.
+    A keyed hash of session and card decides, so that nobody can choose without the user's secret. A
+    subagent belongs to the session of its parent. With an ``occasion``, the ledger records the
+    withheld lessons. A lesson that the session was already given is not withheld.
     """
     settings = read_withholding() if session else WithholdSettings()
     if not settings.withhold:
@@ -43,24 +43,25 @@ def find_withheld(
         key = withhold_key()
     except (StorageError, OSError):
         return set()
-    journal, held = brain.hook_journal, set[str]()
+    journal, withheld = brain.hook_journal, set[str]()
     given = journal.outcomes.given(session)
     for card in cards:
         is_weighty = card.gate != NO_GATE or card.severity == "high"
-        spared = (is_weighty and not settings.withhold_high) or card.id in given
-        about = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
-        drawn = int.from_bytes(hmac.digest(key, about, "sha256")[:8])
-        if spared or card.kind == NOTE or card.source == RULE or drawn >= settings.withhold * 2**64:
+        is_exempt = (is_weighty and not settings.withhold_high) or card.id in given
+        message = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
+        number = int.from_bytes(hmac.digest(key, message, "sha256")[:8])
+        is_no_lesson = card.kind == NOTE or card.source == RULE
+        if is_exempt or is_no_lesson or number >= settings.withhold * 2**64:
             continue
-        held.add(card.id)
+        withheld.add(card.id)
         if occasion:
             due = {"session": session, "card": card.id, "at": at or time.time()}
             journal.ledger.note(**due, occasion=occasion, told=WITHHELD)
-    return held
+    return withheld
 
 
 def is_withheld(
     brain: Brain, card: Card, session: str, *, occasion: str = "", at: float = 0.0
 ) -> bool:
-    """Tell whether one lesson is withheld, as `find_withheld` does of several."""
+    """Return whether one lesson is withheld from a session; see `find_withheld`."""
     return bool(find_withheld(brain, [card], session, occasion=occasion, at=at))

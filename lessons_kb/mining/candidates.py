@@ -1,4 +1,4 @@
-"""Candidates for lessons: what sessions and commits show, brought together and ranked."""
+"""Group the mistakes in sessions, commits and review comments, and rank them as candidates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import chain
 from statistics import fmean, median, pstdev
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from lessons_kb.calls.failure_signs import is_test, one_line
 from lessons_kb.data import read_patterns
@@ -36,37 +36,39 @@ from lessons_kb.text.times import read_time
 from lessons_kb.values import frozen
 
 MAX_FILE_BYTES = 400_000
-"""Of one file's part of a patch; a longer one is data, or generated."""
+"""The size limit of one file's part of a patch. A longer part is data or generated code."""
 _MAX_CAUSES = 6
 _SMALL, _MUCH = 20, 60
-"""Lines of code that half of the commits add at most where they are small; too many for a fix."""
+"""Added lines of code. A history with a median below ``_SMALL`` has small commits; there, commits
+above ``_MUCH`` lose points."""
 _ENOUGH = (50, 3, 600)
-"""Lines of tests, comments with a cause, and characters of a message: more show no more there."""
+"""For small commits: lines of tests, comments with a cause, and characters of the message beyond
+which more lines, comments or characters give no more points."""
 _WEIGHTS = (1, 1, 1, 1, 2, 2, 1)
-"""Of the signals in `score`; the subject's are 0 where commits are large."""
+"""Weights of the signals in `score`. Signals of the subject are 0 if commits are large."""
 _MAX_PATHS = 12
 
 _NAME = re.compile(rb'^\+\+\+ "?b/(.+?)"?\t?$', re.MULTILINE)
 _FILE = b"\ndiff --git "
 _BLANK = b" \t+-{}()[];,\r"
-"""A line of these alone counts for nothing."""
+"""Lines of only these characters are not counted."""
 _COMMENT = re.compile(
     rb"^\+[ \t]*(?:///?|#|\*|/\*\*?|--|;;|<!--)[ \t]+([^\n]{10,400})"
     rb"|[ \t](?://|#)[ \t]+([^\n]{10,400})"
 )
 _WRAPS = 4
-"""Lines of a sentence on either side of the one that gives the cause."""
+"""How many lines before and after the line with the cause may belong to its sentence."""
 _ENDS = (".", "!", "?", ":", ";")
 _LONG_LINE = 2_000
 _REWRAPPED = 0.9
-"""Share of a comment's words that stand in what was removed where it is only broken elsewhere."""
+"""A comment with this share of its words in the removed lines was only re-wrapped."""
 _CODE = frozenset(" ".join(read_patterns("mining_signals.toml")["code"]).split())
-"""Endings of files that people write by hand."""
+"""Extensions of files with code that people write."""
 
 
 @frozen
 class CommitFacts:
-    """What one commit tells: counts of lines that hold more than brackets."""
+    """The facts about one commit. Lines of brackets alone are not counted."""
 
     id: str
     at: float
@@ -74,25 +76,28 @@ class CommitFacts:
     subject: str
     body: str = ""
     paths: tuple[str, ...] = ()
-    """Code that it changes, tests left out, the most changed first."""
+    """Changed code files without tests, the most changed first."""
     tests: tuple[str, ...] = ()
+    """Changed test files."""
     added: int = 0
-    """Lines of code, tests left out."""
+    """Added lines of code, without tests."""
     removed: int = 0
+    """Removed lines of code, without tests."""
     test_lines: int = 0
+    """Added lines of tests."""
     causes: tuple[str, ...] = ()
-    """Added comments that give a cause, the first few."""
+    """The first few added comments that give a cause."""
     cause_count: int = 0
-    """All of them, each once."""
+    """How many different added comments give a cause."""
 
 
 def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitFacts:
-    """Return what a commit tells; ``patch`` is git's, without context lines."""
+    """Return the facts about a commit. ``patch`` is git's patch without context lines."""
     subject, _, body = message.strip().partition("\n")
     changed: dict[str, int] = {}
     tests: dict[str, None] = {}
     added = removed = test_lines = 0
-    causes: dict[str, str] = {}  # a file that is kept in several places says it once
+    causes: dict[str, str] = {}  # equal comments in copies of a file count once
     for part in (b"\n" + patch).split(_FILE)[1:]:
         name = _NAME.search(part[:2_000])
         path = name[1].decode("utf-8", "replace") if name else ""
@@ -108,12 +113,12 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
         changed[path] = plus + minus
         added += plus
         removed += minus
-        # A comment that was there before and is broken elsewhere says nothing new.
         before = b" ".join(line[1:].strip(b" \t#/*;-") for line in lines if line[:1] == b"-")
-        known = before.decode("utf-8", "replace").split()
+        old_words = before.decode("utf-8", "replace").split()
         for text, sentence in _find_causes(lines):
             words = text.split()
-            if sum(word in known for word in words) < _REWRAPPED * len(words):
+            is_rewrapped = sum(word in old_words for word in words) >= _REWRAPPED * len(words)
+            if not is_rewrapped:
                 causes.setdefault(text, sentence)
     return CommitFacts(
         id=commit_id,
@@ -131,32 +136,33 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
 
 
 def _find_causes(lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
-    """Yield each added comment that gives a cause, and its sentence, which may go over lines."""
-    for place, line in enumerate(lines):
+    """Yield each added comment that gives a cause, with its sentence, which may span lines."""
+    for number, line in enumerate(lines):
         if line[:1] != b"+" or len(line) >= _LONG_LINE:
             continue
-        # Spelt out: this is asked of every added line of a history.
+        # Written out for speed: this runs for every added line of a history.
         if b"#" in line or b"//" in line or b"* " in line or b"--" in line:
             comment = _COMMENT.search(line)
             text = (comment[1] or comment[2]).decode("utf-8", "replace") if comment else ""
             if text and shows("cause", text.lower()):
-                yield text.strip(), _read_sentence(lines, place) or text.strip()
+                yield text.strip(), _read_sentence(lines, number) or text.strip()
 
 
-def _read_sentence(lines: Sequence[bytes], place: int) -> str:
-    """Return the sentence around a line of a comment over several; "" where code stands before."""
+def _read_sentence(lines: Sequence[bytes], number: int) -> str:
+    """Return the sentence of a comment that spans lines; "" if the comment follows code."""
 
-    def comment_of(place: int) -> str:
-        found = _COMMENT.match(lines[place]) if 0 <= place < len(lines) else None
-        return found[1].decode("utf-8", "replace").strip() if found and found[1] else ""
+    def comment_of(number: int) -> str:
+        match = _COMMENT.match(lines[number]) if 0 <= number < len(lines) else None
+        return match[1].decode("utf-8", "replace").strip() if match and match[1] else ""
 
-    first = last = place
-    while place - first < _WRAPS and (before := comment_of(first - 1)):
-        if before.endswith(_ENDS):
+    first = last = number
+    while number - first < _WRAPS:
+        before = comment_of(first - 1)
+        if not before or before.endswith(_ENDS):
             break
         first -= 1
-    while last - place < _WRAPS and not comment_of(last).endswith(_ENDS):
-        if not comment_of(last + 1):
+    while last - number < _WRAPS:
+        if comment_of(last).endswith(_ENDS) or not comment_of(last + 1):
             break
         last += 1
     return " ".join(map(comment_of, range(first, last + 1)))
@@ -164,157 +170,189 @@ def _read_sentence(lines: Sequence[bytes], place: int) -> str:
 
 @cache
 def is_code(path: str) -> bool:
-    """Tell whether a file holds code that people wrote."""
-    ending = path.rpartition(".")[2].lower()
-    return ending in _CODE and not shows("generated", path.lower())
+    """Return whether the path is that of code that people wrote."""
+    extension = path.rpartition(".")[2].lower()
+    return extension in _CODE and not shows("generated", path.lower())
 
 
 def score(history: Sequence[CommitFacts]) -> list[float]:
-    """Return for each commit how much it looks like the fix of a mistake, in standard deviations.
+    """Return for each commit how much it looks like a fix, in standard deviations.
 
-    Positive is more than the average of this history. All signals count alike: weights chosen on
-    three repositories, with a penalty for large changes, reached a mean recall@20 of .31 on four
-    that neither choice had seen, and equal weights .33. That is so where each commit is a feature's
-    worth of an agent's work, and fixes are inside. Where people commit a few lines at a time, a
-    fix is one of the small ones and says so: large commits, which have more of everything, led.
-    There the two signals of the subject count twice: on three such repositories (encode/httpx,
-    encode/starlette, tokio-rs/tracing) that raised recall@20 from .45 to .49, precision@10 from
-    .57 to .70.
+    A positive score is above the average of this history. In histories of large commits all
+    signals have equal weights: weights that were fitted on three repositories, with a penalty for
+    large changes, reached a mean recall@20 of .31 on four unseen repositories, and equal weights
+    reached .33. In such histories a commit is a whole feature, often an agent's work, and contains
+    fixes. In histories of small commits a fix is a small commit whose subject says so, and large
+    commits would lead because they have more of everything. There the two signals of the subject
+    count twice: on three such repositories (encode/httpx, encode/starlette, tokio-rs/tracing) that
+    raised recall@20 from .45 to .49 and precision@10 from .57 to .70.
     """
     small = median([facts.added for facts in history] or [0]) < _SMALL
+    rows = [_measure_signals(facts, small=small) for facts in history]
+    columns = list(zip(*rows, strict=True))
+    means = [fmean(column) for column in columns]
+    spreads = [pstdev(column) or 1.0 for column in columns]
+    scores = []
+    for row in rows:
+        signals = zip(row, _WEIGHTS, means, spreads, strict=True)
+        scores.append(
+            sum(weight * (value - mean) / spread for value, weight, mean, spread in signals)
+        )
+    return scores
+
+
+def _measure_signals(facts: CommitFacts, *, small: bool) -> tuple[float, ...]:
+    """Return the signals of a commit, in the order of ``_WEIGHTS``.
+
+    Counts are logarithms, so that a difference means the same for small and large values.
+    """
     tests, causes, body = _ENOUGH if small else (math.inf,) * 3
-
-    def named(what: str, facts: CommitFacts) -> float:
-        return float(shows(what, facts.subject.lower()))
-
-    rows = [  # on scales where a difference means the same everywhere
-        (
-            math.log1p(min(facts.test_lines, tests)),
-            float(facts.test_lines > 0 and facts.removed > 0),
-            math.log1p(min(facts.cause_count, causes)),
-            math.log1p(min(len(facts.body), body)),
-            small * (named("repairs", facts) - named("builds", facts)),
-            small * float(named("repairs", facts) > named("builds", facts)),
-            -max(math.log1p(facts.added) - math.log1p(_MUCH), 0.0) if small else 0.0,
-        )
-        for facts in history
-    ]
-    spreads = [(fmean(values), pstdev(values) or 1.0) for values in zip(*rows, strict=True)]
-    return [
-        sum(
-            weight * (value - mean) / spread
-            for value, weight, (mean, spread) in zip(row, _WEIGHTS, spreads, strict=True)
-        )
-        for row in rows
-    ]
+    subject = facts.subject.lower()
+    repairs, builds = float(shows("repairs", subject)), float(shows("builds", subject))
+    excess = max(math.log1p(facts.added) - math.log1p(_MUCH), 0.0)
+    return (
+        math.log1p(min(facts.test_lines, tests)),
+        float(facts.test_lines > 0 and facts.removed > 0),
+        math.log1p(min(facts.cause_count, causes)),
+        math.log1p(min(len(facts.body), body)),
+        small * (repairs - builds),
+        small * float(repairs > builds),
+        -excess if small else 0.0,
+    )
 
 
 def choose(history: Iterable[CommitFacts]) -> list[CommitFacts]:
-    """Return the commits that can be the fix of a mistake: they change code."""
+    """Return the commits that change code: only they can fix a mistake."""
     return [facts for facts in history if facts.paths]
 
 
 ALIKE = 0.6
-"""Share of their terms that two titles have in common where they tell of one mistake."""
+"""Titles that share this part of their terms are about the same mistake (Jaccard index)."""
 SURE_COMMIT = 2.0
-"""Standard deviations at which a commit is as likely a fix as not."""
+"""The score, in standard deviations, at which a commit is a fix with a probability of one half."""
 SURE_POINTS = 3.0
-"""Points of signals at which a sighting is."""
+"""The points of signals at which a sighting is a mistake with a probability of one half."""
 HALF_LIFE_DAYS = 180.0
 _DAY = 86_400.0
 _FIXED_WITHIN = 3 * _DAY
-"""Between a mistake in a session and the commit that fixed it."""
+"""The longest time, in seconds, between a mistake in a session and the commit that fixed it."""
 MIN_TERMS = 3
 _MAX_EXAMPLES = 5
 
 
 @frozen
 class Candidate:
-    """One mistake, however often it was met."""
+    """One mistake with all its sightings and commits."""
 
     id: str
-    """Equal as long as its first sighting or commit is the same."""
+    """Stable as long as the first sighting or commit is the same."""
     title: str
     occurrences: int
-    """Sessions and commits in which it was met."""
+    """How many sessions, or how many commits, show it."""
     at: float
-    """The last time, seconds since the epoch."""
+    """The last time it was seen, in seconds since the epoch."""
     rank: float
     reasons: tuple[str, ...]
-    """Why it looks like a mistake, the strongest first."""
+    """Why it looks like a mistake, the strongest reason first."""
     paths: tuple[str, ...] = ()
     sightings: tuple[Sighting, ...] = ()
-    """The strongest first."""
+    """The strongest sightings, in order."""
     commits: tuple[CommitFacts, ...] = ()
 
 
 def find_candidates(
     sightings: Iterable[Sighting], commits: Sequence[CommitFacts], *, now: float
 ) -> list[Candidate]:
-    """Return what may be worth a lesson, best first."""
-    # Of each change the first commit: rebased or picked, it is in the history again.
+    """Return the candidates for lessons, best first. ``now`` is in seconds since the epoch."""
+    code = _drop_repeated_commits(commits)
+    scores = dict(zip([facts.id for facts in code], score(code), strict=True))
+    used: set[str] = set()
+    candidates: list[Candidate] = []
+    for group in _group_sightings(sightings):
+        fixes = _find_fixes(group, code, scores)
+        used.update(facts.id for facts in fixes)
+        candidate = _of_sightings(group, fixes, now)
+        if candidate:
+            candidates.append(candidate)
+    rest = [facts for facts in code if facts.id not in used and scores[facts.id] > 0]
+    rest.sort(key=lambda facts: -scores[facts.id])
+    candidates += [_of_commits(similar, scores, now) for similar in _group_commits(rest)]
+    return sorted(candidates, key=lambda one: (-one.rank, -one.at, one.id))
+
+
+def _drop_repeated_commits(commits: Sequence[CommitFacts]) -> list[CommitFacts]:
+    """Return the first commit of each change: after a rebase or cherry-pick it is there again."""
     first: dict[tuple[object, ...], CommitFacts] = {}
-    for one in sorted(choose(commits), key=lambda facts: facts.at):
-        size = (one.added, one.removed, one.test_lines)
-        first.setdefault((one.subject, one.paths, *size), one)
-    code = list(first.values())
-    fixes = dict(zip([facts.id for facts in code], score(code), strict=True))
-    taken: set[str] = set()
-    found: list[Candidate] = []
-    # Sightings of one mistake together: by the error's signature, else by their words.
+    for facts in sorted(choose(commits), key=lambda facts: facts.at):
+        size = (facts.added, facts.removed, facts.test_lines)
+        first.setdefault((facts.subject, facts.paths, *size), facts)
+    return list(first.values())
+
+
+def _group_sightings(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
+    """Group the sightings of one mistake, by the error's signature or by similar titles.
+
+    Groups with more points come first; among equal ones, those with an error's signature.
+    """
     groups: dict[object, list[Sighting]] = defaultdict(list)
     for number, sighting in enumerate(_merge_copies(sightings)):
         groups[sighting.signature or number].append(sighting)
-    # What only words tell comes behind the errors of as many points.
     ranked = sorted(groups.values(), key=lambda group: not group[0].signature)
-    ranked.sort(key=lambda group: -sum(one.points for one in group))
-    joined = _join(ranked, lambda one: one[0].title, lambda one: analyze(one[0].title))
-    for group in (list(chain.from_iterable(some)) for some in joined):
-        own = _find_fixes(group, code, fixes)
-        taken.update(facts.id for facts in own)
-        candidate = _of_sightings(group, own, now)
-        found += [candidate] if candidate else []
-    rest = [facts for facts in code if facts.id not in taken and fixes[facts.id] > 0]
-    rest.sort(key=lambda facts: -fixes[facts.id])
-    # Alike in their subject, and in a file. "Minor cleanup" twice is no mistake.
-    noise = {facts.id for facts in rest if shows("noise", facts.subject.lower())}
-    alike = _join(rest, lambda one: "" if one.id in noise else one.subject, lambda one: one.paths)
-    found += [_of_commits(commits, fixes, now) for commits in alike]
-    return sorted(found, key=lambda one: (-one.rank, -one.at, one.id))
+    ranked.sort(key=lambda group: -sum(sighting.points for sighting in group))
+    joined = _join(ranked, lambda group: group[0].title, lambda group: analyze(group[0].title))
+    return [list(chain.from_iterable(some)) for some in joined]
+
+
+def _group_commits(commits: Sequence[CommitFacts]) -> list[list[CommitFacts]]:
+    """Group commits with similar subjects that share a file.
+
+    Subjects such as "Minor cleanup" are ignored: two of them do not show the same mistake.
+    """
+
+    def subject_of(facts: CommitFacts) -> str:
+        return "" if shows("noise", facts.subject.lower()) else facts.subject
+
+    return _join(commits, subject_of, lambda facts: facts.paths)
 
 
 def typed_before(candidate: Candidate) -> tuple[str, ...]:
-    """Return the prompts that belong to a mistake.
+    """Return the prompts of the tasks in which a mistake was made.
 
-    What was met in several sessions belongs to their task only where the tasks are alike: an error
-    of the machine is met whatever somebody asked for.
+    For a mistake of several sessions these are only the prompts that resemble each other: an error
+    of the machine occurs in any task.
     """
-    typed = list(dict.fromkeys(p for one in candidate.sightings for p in one.prompts))
-    if len({one.session for one in candidate.sightings}) == 1 or len(typed) == 1:
-        return tuple(typed)
-    terms = {prompt: frozenset(analyze(prompt)) for prompt in typed}
+    prompts = list(
+        dict.fromkeys(chain.from_iterable(sighting.prompts for sighting in candidate.sightings))
+    )
+    sessions = {sighting.session for sighting in candidate.sightings}
+    if len(sessions) == 1 or len(prompts) == 1:
+        return tuple(prompts)
+    terms = {prompt: frozenset(analyze(prompt)) for prompt in prompts}
 
     def is_shared(prompt: str) -> bool:
-        return any(_alike(terms[prompt], terms[other]) for other in typed if other != prompt)
+        return any(_alike(terms[prompt], terms[other]) for other in prompts if other != prompt)
 
-    return tuple(filter(is_shared, typed))
+    return tuple(filter(is_shared, prompts))
 
 
 def _merge_copies(sightings: Iterable[Sighting]) -> list[Sighting]:
-    """Return each sighting once: a session that is resumed or exported again is copied whole."""
-    kept: list[Sighting] = []
-    places: dict[tuple[object, ...], int] = {}
-    for one in sightings:
-        told = one.signature or one.title
-        by_words = [(told, one.prompts, one.excerpt or one.quote)] if one.prompts else []
-        keys = [*by_words, *([(told, one.began)] if one.began else [])]
-        place = next((places[key] for key in keys if key in places), len(kept))
-        if place == len(kept):
-            kept.append(one)
-        elif one.points > kept[place].points:  # a copy may have gone on
-            kept[place] = replace(one, session=kept[place].session)
-        places |= dict.fromkeys(keys, place)
-    return kept
+    """Return each sighting once. A session that is resumed or exported again repeats its events."""
+    merged: list[Sighting] = []
+    numbers: dict[tuple[object, ...], int] = {}
+    for sighting in sightings:
+        mistake = sighting.signature or sighting.title
+        keys: list[tuple[object, ...]] = []
+        if sighting.prompts:
+            keys.append((mistake, sighting.prompts, sighting.excerpt or sighting.quote))
+        if sighting.began:
+            keys.append((mistake, sighting.began))
+        number = next((numbers[key] for key in keys if key in numbers), len(merged))
+        if number == len(merged):
+            merged.append(sighting)
+        elif sighting.points > merged[number].points:  # the copy continued the session
+            merged[number] = replace(sighting, session=merged[number].session)
+        numbers |= dict.fromkeys(keys, number)
+    return merged
 
 
 _Item = TypeVar("_Item")
@@ -325,91 +363,100 @@ def _join(
     text_of: Callable[[_Item], str],
     places_of: Callable[[_Item], Iterable[str]],
 ) -> list[list[_Item]]:
-    """Return items together that share a place and whose words are alike those of the first."""
-    groups: list[tuple[frozenset[str], list[_Item]]] = []
+    """Group items that share a place and whose text resembles that of the group's first item."""
+    first_terms: list[frozenset[str]] = []
+    groups: list[list[_Item]] = []
     index: dict[str, set[int]] = defaultdict(set)
+    """Place → numbers of the groups that have an item there."""
     for item in items:
-        words, places = frozenset(analyze(text_of(item))), list(places_of(item))
-        near = sorted({group for place in places for group in index[place]})
-        home = next((group for group in near if _alike(words, groups[group][0])), len(groups))
-        groups += [(words, [])] if home == len(groups) else []
-        groups[home][1].append(item)
+        terms, places = frozenset(analyze(text_of(item))), list(places_of(item))
+        near = sorted(set().union(*(index[place] for place in places)))
+        similar = (number for number in near if _alike(terms, first_terms[number]))
+        number = next(similar, len(groups))
+        if number == len(groups):
+            first_terms.append(terms)
+            groups.append([])
+        groups[number].append(item)
         for place in places:
-            index[place].add(home)
-    return [group for _words, group in groups]
+            index[place].add(number)
+    return groups
 
 
-def _alike(one: frozenset[str], other: frozenset[str]) -> bool:
-    shared = len(one & other)
-    return shared >= MIN_TERMS and shared / len(one | other) >= ALIKE
+def _alike(terms: frozenset[str], others: frozenset[str]) -> bool:
+    shared = len(terms & others)
+    return shared >= MIN_TERMS and shared / len(terms | others) >= ALIKE
 
 
 def _find_fixes(
-    group: Sequence[Sighting], code: Sequence[CommitFacts], fixes: Mapping[str, float]
+    group: Sequence[Sighting], code: Sequence[CommitFacts], scores: Mapping[str, float]
 ) -> list[CommitFacts]:
-    """Return commits soon after a sighting that change its files and speak its words.
+    """Return commits soon after a sighting that change its files and share words with it.
 
-    ``code`` is in the order of time.
+    ``code`` is sorted by time.
     """
-    found: dict[str, CommitFacts] = {}
-    for one in group:
-        if not one.at or not one.paths:
+    fixes: dict[str, CommitFacts] = {}
+    for sighting in group:
+        if not sighting.at or not sighting.paths:
             continue
-        words = frozenset(analyze(f"{one.title} {one.quote}"))
-        first = bisect_left(code, one.at, key=lambda facts: facts.at)
-        end = bisect_right(code, one.at + _FIXED_WITHIN, key=lambda facts: facts.at)
-        found |= {
-            facts.id: facts
-            for facts in code[first:end]
-            if not {*one.paths}.isdisjoint(facts.paths)
-            and len(words.intersection(analyze(facts.subject))) > 1
-        }
-    return sorted(found.values(), key=lambda facts: -fixes[facts.id])[:_MAX_EXAMPLES]
+        words = frozenset(analyze(f"{sighting.title} {sighting.quote}"))
+        first = bisect_left(code, sighting.at, key=lambda facts: facts.at)
+        end = bisect_right(code, sighting.at + _FIXED_WITHIN, key=lambda facts: facts.at)
+        for facts in code[first:end]:
+            shares_file = not set(sighting.paths).isdisjoint(facts.paths)
+            if shares_file and len(words.intersection(analyze(facts.subject))) > 1:
+                fixes[facts.id] = facts
+    return sorted(fixes.values(), key=lambda facts: -scores[facts.id])[:_MAX_EXAMPLES]
 
 
 def _of_sightings(
     group: Sequence[Sighting], fixes: Sequence[CommitFacts], now: float
 ) -> Candidate | None:
-    """Return the candidate of a group, None if there is not enough to it."""
-    best = sorted(group, key=lambda one: (-one.points, -one.at))
-    sessions = len({one.session for one in group})
+    """Return the candidate of a group of sightings; None if its signals are too weak."""
+    best = sorted(group, key=lambda sighting: (-sighting.points, -sighting.at))
+    sessions = len({sighting.session for sighting in group})
     points = best[0].points + 1.5 * math.log2(sessions) + bool(fixes)
     if points < SURE_POINTS / 2:
         return None
-    signals = {signal for one in group for signal in one.signals}
+    signals = set(chain.from_iterable(sighting.signals for sighting in group))
     reasons = [signal for signal in POINTS if signal in signals]
     if sessions > 1:
-        reviews = {one.agent == REVIEW for one in group}
-        places = "reviews" if reviews == {True} else "sessions and reviews"
-        reasons.insert(0, f"in {sessions} {places if True in reviews else 'sessions'}")
+        reasons.insert(0, f"in {sessions} {_name_sources(group)}")
     reasons += [f"fixed by {facts.id[:8]}" for facts in fixes[:1]]
     return _rank(
         points - SURE_POINTS,
-        sum(one.calls + 4 * one.turns for one in group),
+        sum(sighting.calls + 4 * sighting.turns for sighting in group),
         now,
         often=sessions,
         id=f"{best[0].session}:{best[0].signature or best[0].title}",
         title=best[0].title,
         occurrences=sessions,
-        at=max(one.at for one in group),
+        at=max(sighting.at for sighting in group),
         reasons=tuple(reasons),
-        paths=tuple(dict.fromkeys(path for one in best for path in one.paths))[:5],
+        paths=tuple(dict.fromkeys(chain.from_iterable(sighting.paths for sighting in best)))[:5],
         sightings=tuple(best[:_MAX_EXAMPLES]),
         commits=tuple(fixes),
     )
 
 
-def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: float) -> Candidate:
+def _name_sources(group: Sequence[Sighting]) -> str:
+    are_reviews = {sighting.agent == REVIEW for sighting in group}
+    if are_reviews == {True}:
+        return "reviews"
+    return "sessions and reviews" if True in are_reviews else "sessions"
+
+
+def _of_commits(group: Sequence[CommitFacts], scores: Mapping[str, float], now: float) -> Candidate:
+    """Return the candidate of a group of similar commits."""
     first = group[0]
     reasons = [f"{len(group)} commits alike"] if len(group) > 1 else []
     if first.causes:
         reasons.append(f"{counted(first.cause_count, 'comment')} with a reason")
     reasons += [f"{first.test_lines:,} lines of tests"] if first.test_lines else []
     return _rank(
-        fixes[first.id] - SURE_COMMIT,
+        scores[first.id] - SURE_COMMIT,
         0,
         now,
-        # A feature that came in two commits was no mistake twice.
+        # Two commits of one feature are not a mistake that was made twice.
         often=len(group) if shows("repairs", first.subject.lower()) else 1,
         id=first.id,
         title=first.subject,
@@ -422,7 +469,10 @@ def _of_commits(group: Sequence[CommitFacts], fixes: Mapping[str, float], now: f
 
 
 def _rank(points: float, cost: int, now: float, *, often: int, **facts: Any) -> Candidate:
-    """Return a candidate that matters as much as it is likely, frequent, costly and recent."""
+    """Return a candidate whose rank grows with its likelihood, frequency, cost and recency.
+
+    ``points`` are relative to a likelihood of one half; ``cost`` counts tool calls and turns.
+    """
     likely = math.log1p(math.exp(points))
     recent = 0.5 + 0.5 * math.exp2(-max(now - facts["at"], 0.0) / _DAY / HALF_LIFE_DAYS)
     rank = likely * (1 + math.log2(often)) * (1 + math.log1p(cost) / 8) * recent
@@ -438,83 +488,110 @@ _MAX_DEPTH = 8
 _BETWEEN = re.compile(r"[ \t\r\n,]*")
 _TIMES = ("created_at", "createdAt", "submitted_at", "submittedAt")
 _LATEST = 4e9
-"""Seconds since the epoch; a date that no calendar of Python can show in every zone is none."""
+"""Seconds since the epoch. Later dates are ignored: Python cannot show them in every time zone."""
 _MAX_QUOTE = 300
 _MAX_TITLE = 160
 _MAX_CODE = 20
-"""Lines of a change."""
+"""Lines of a suggested change."""
 _MAX_HUNK = 6
-"""Lines of code up to the one that a comment is about."""
+"""Lines of code up to the commented line."""
 
 
-_Comment = tuple[Mapping[str, Any], str, str]
-"""A comment as it was exported, its pull or merge request, and the comment that it answers."""
+class _Comment(NamedTuple):
+    data: Mapping[str, Any]
+    """The comment as it was exported."""
+    request: str
+    """Its pull or merge request."""
+    parent: str
+    """The id of the comment that it answers; "" if none."""
 
 
 def read_comments(text: str, *, name: str) -> list[Sighting]:
-    """Return the comments of an export that name a mistake, as sightings; ``name`` for messages.
+    """Return the comments of an export that name a mistake, as sightings.
 
-    Praise, questions without a cause and matters of taste are left out; a reply that agrees
-    counts for what it answers. Raises InputError for what is no such export.
+    Praise, questions without a cause and matters of taste are left out. A reply that agrees counts
+    for the comment it answers. ``name`` is the file's, for messages. Raises InputError if the text
+    is not an export of comments.
     """
-    comments = [one for data in _documents(text, name) for one in _walk(data, name)]
+    comments: list[_Comment] = []
+    for data in _documents(text, name):
+        comments += _walk(data, name)
     if not comments:
         raise InputError(f"{name}: no review comments; export them as GitHub or GitLab do")
-    agreed = {parent for data, _, parent in comments if shows("agrees", data["body"].lower())}
-    found = (
-        _sighting(data, where, is_agreed=_text(data.get("id")) in agreed - {""})
-        for data, where, parent in comments
-        if not parent
-    )
-    return [one for one in found if one is not None]
+    agreed = {one.parent for one in comments if shows("agrees", one.data["body"].lower())}
+    agreed.discard("")
+    sightings = []
+    for comment in comments:
+        if comment.parent:
+            continue
+        is_agreed = _text(comment.data.get("id")) in agreed
+        sighting = _sighting(comment.data, comment.request, is_agreed=is_agreed)
+        if sighting is not None:
+            sightings.append(sighting)
+    return sightings
 
 
 def _documents(text: str, name: str) -> Iterator[Any]:
-    """Yield the documents of a text: one, one a line, or one behind the other, as pages are."""
-    decoder, place = json.JSONDecoder(), 0
+    """Yield the JSON documents of a text: a single one, one per line, or concatenated pages."""
+    decoder, position = json.JSONDecoder(), 0
     text = text.strip()
-    while place < len(text):
+    while position < len(text):
         try:
-            data, place = decoder.raw_decode(text, place)
+            data, position = decoder.raw_decode(text, position)
         except (ValueError, RecursionError):
-            line = text.count("\n", 0, place) + 1
+            line = text.count("\n", 0, position) + 1
             raise InputError(f"{name}:{line}: not JSON; export the comments as JSON") from None
         yield data
-        if between := _BETWEEN.match(text, place):
-            place = between.end()
+        between = _BETWEEN.match(text, position)
+        if between:
+            position = between.end()
 
 
-def _walk(data: Any, where: str, depth: int = 0) -> Iterator[_Comment]:
+def _walk(data: Any, request: str, depth: int = 0) -> Iterator[_Comment]:
+    """Yield the comments anywhere in exported data."""
     if depth > _MAX_DEPTH:
         return
     if isinstance(data, list):
-        first = ""
-        for one in data:
-            for comment, place, parent in _walk(one, where, depth + 1):
-                # GitLab keeps a thread as a list of notes.
-                threaded = isinstance(one, dict) and "noteable_id" in one
-                yield comment, place, first if threaded and first else parent
-                first = first or (_text(comment.get("id")) if threaded else "")
+        yield from _walk_list(data, request, depth)
     elif isinstance(data, dict):
-        where = _text(data.get("pull_request_url")) or _text(data.get("url")) or where
+        request = _text(data.get("pull_request_url")) or _text(data.get("url")) or request
         if "isResolved" in data and isinstance(data.get("comments"), dict):
-            # A thread of GitHub's GraphQL: its place is its comments', which answer the first.
-            shared = {key: value for key, value in data.items() if key != "comments"}
-            nodes = [one for one in data["comments"].get("nodes") or () if isinstance(one, dict)]
-            for number, one in enumerate(nodes):
-                above: dict[str, Any] = {"in_reply_to_id": nodes[0].get("id")} if number else {}
-                yield from _walk({**shared, **one, **above}, where, depth + 1)
+            yield from _walk_thread(data, request, depth)
             return
         if isinstance(data.get("body"), str) and not data.get("system"):
             merge = data.get("noteable_id")
-            place = f"merge request {merge}" if merge else where
-            yield data, place, _text(data.get("in_reply_to_id"))
+            own_request = f"merge request {merge}" if merge else request
+            yield _Comment(data, own_request, _text(data.get("in_reply_to_id")))
         for value in data.values():
             if isinstance(value, (list, dict)):
-                yield from _walk(value, where, depth + 1)
+                yield from _walk(value, request, depth + 1)
 
 
-def _sighting(data: Mapping[str, Any], where: str, *, is_agreed: bool) -> Sighting | None:
+def _walk_list(data: list[Any], request: str, depth: int) -> Iterator[_Comment]:
+    """Yield the comments of a list. GitLab stores a thread as a list of notes."""
+    first = ""
+    for item in data:
+        is_note = isinstance(item, dict) and "noteable_id" in item
+        for comment in _walk(item, request, depth + 1):
+            yield comment._replace(parent=first) if is_note and first else comment
+            if is_note and not first:
+                first = _text(comment.data.get("id"))
+
+
+def _walk_thread(data: Mapping[str, Any], request: str, depth: int) -> Iterator[_Comment]:
+    """Yield the comments of a thread of GitHub's GraphQL API, which all answer the first one.
+
+    They share the position of the thread.
+    """
+    shared = {key: value for key, value in data.items() if key != "comments"}
+    nodes = [node for node in data["comments"].get("nodes") or () if isinstance(node, dict)]
+    for number, node in enumerate(nodes):
+        reply: dict[str, Any] = {"in_reply_to_id": nodes[0].get("id")} if number else {}
+        yield from _walk({**shared, **node, **reply}, request, depth + 1)
+
+
+def _sighting(data: Mapping[str, Any], request: str, *, is_agreed: bool) -> Sighting | None:
+    """Return the mistake that a comment names; None if it names none."""
     position, body = data.get("position"), data["body"]
     place = position if isinstance(position, Mapping) else {}
     path = clean_line(_text(data.get("path") or place.get("new_path")))
@@ -538,19 +615,21 @@ def _sighting(data: Mapping[str, Any], where: str, *, is_agreed: bool) -> Sighti
     diff = ""
     hunk = (_text(data.get("diff_hunk")) or _text(data.get("diffHunk"))).splitlines()
     if suggestion:
-        first, last = (data.get(key) for key in ("start_line", "line"))
-        # Lines of the hunk's end:
-        count = max(last - first + 1, 1) if isinstance(first, int) and isinstance(last, int) else 1
-        before = [line[1:] for line in hunk if line[:1] in ("+", " ")][-count:][:_MAX_CODE]
+        first, last = data.get("start_line"), data.get("line")
+        count = 1
+        if isinstance(first, int) and isinstance(last, int):
+            count = max(last - first + 1, 1)
+        code = [line[1:] for line in hunk if line[:1] in ("+", " ")]
+        before = code[-count:][:_MAX_CODE]  # the suggestion replaces the end of the hunk
         after = suggestion[1].splitlines()[:_MAX_CODE]
         diff = show_replacement(path, before, after)
-    times = map(read_time, map(data.get, _TIMES))
+    times = [read_time(data.get(name)) for name in _TIMES]
     return Sighting(
-        session=where,
+        session=request,
         agent=REVIEW,
         at=next((at for at in times if 0 < at < _LATEST), 0.0),
         title=one_line(sentences[0], _MAX_TITLE),
-        signals=(REVIEWED, *(signal for signal, given in signals.items() if given)),
+        signals=(REVIEWED, *(signal for signal, is_present in signals.items() if is_present)),
         quote=one_line(prose, _MAX_QUOTE),
         paths=(path,) if path else (),
         excerpt="\n".join(line[:_MAX_QUOTE] for line in hunk[1:][-_MAX_HUNK:]),
@@ -559,7 +638,7 @@ def _sighting(data: Mapping[str, Any], where: str, *, is_agreed: bool) -> Sighti
 
 
 def show_replacement(path: str, old: Sequence[str], new: Sequence[str]) -> str:
-    """Return which lines of a file replaced which, as a diff without places."""
+    """Return a diff in which new lines of a file replace old ones. Line numbers are not real."""
     head = f"--- a/{path}\n+++ b/{path}\n@@ -1,{len(old)} +1,{len(new)} @@"
     return "\n".join((head, *(f"-{line}" for line in old), *(f"+{line}" for line in new)))
 

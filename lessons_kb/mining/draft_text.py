@@ -1,4 +1,4 @@
-"""What a draft says before anybody has thought about it: the facts, and room for the rest."""
+"""Sketch a draft: the facts about a mistake, with placeholders for the parts a person writes."""
 
 from __future__ import annotations
 
@@ -41,19 +41,20 @@ from lessons_kb.values import frozen
 SITUATION = "Situation"
 FIX = "Fix"
 UNNAMED = "TODO name the mistake"
-"""How the title of a draft begins until somebody has named it."""
+"""The beginning of a draft's title until the mistake has a name."""
 
 EVIDENCE = "Evidence"
-"""Last heading of a draft that somebody completed: what it was written from; no card has it."""
+"""The last heading of a completed draft. Its section is the material of the draft, and is removed
+when the draft becomes a card."""
 
 MAX_DIFF = 4_000
 MAX_EXCERPT = 1_500
 _MAX_KEPT_DIFF = 1_500
-"""Of a diff that a card keeps."""
+"""The length limit, in characters, of a diff in a card."""
 _MAX_BODY = 2_500
 _MAX_TESTS = 1_500
 Propose = Callable[[str], Proposal]
-"""Returns how the mistake may look that a unified diff put right."""
+"""Derives a pattern of the mistake from the unified diff of its fix."""
 _PROPOSAL = """\
 <!-- The mistake looks like this. If that is right, move it to the header: the lesson then arrives
      before it is made again (`lessons detect` shows where it is now)."""
@@ -69,7 +70,7 @@ _MAX_PATHS = 5
 
 @frozen
 class Sketch:
-    """What is known of a card before it is written."""
+    """The fields of a card before its text is written."""
 
     title: str
     sections: Mapping[str, str] = field(default_factory=dict)
@@ -83,30 +84,31 @@ class Sketch:
     symptoms: Sequence[str] = ()
     detect: Sequence[Pattern] = ()
     example: str = ""
-    """The task in which it happened, one line."""
+    """The task in which the mistake was made, as one line."""
 
 
 def sketch_trigger(
     trigger: Trigger, *, diff: str = "", propose: Propose = lambda _diff: Proposal()
 ) -> Sketch:
-    """Return what a trigger tells; ``diff`` is the change that put it right, where one did.
+    """Return the sketch of a trigger. ``diff`` is the change that fixed the mistake; "" if unknown.
 
-    ``propose`` finds how the mistake looks in code.
+    ``propose`` derives a pattern of the mistake from it.
     """
     files, failure = trigger.files or _names(diff), trigger.failure
     is_fixed, output = trigger.kind == RED_GREEN, failure.output if failure else ""
     facts = [_asked(trigger.request), _headline(trigger)]
     if failure is not None and trigger.kind != REJECTION:
         facts += _failed(failure, ", and later passed" if is_fixed else "")
-    what = trigger.quote or trigger.cause.text or trigger.cause.tool or trigger.kind
+    hint = trigger.quote or trigger.cause.text or trigger.cause.tool or trigger.kind
     if is_fixed:
         failing = find_failing(output)
-        what = f"{failing[0] if failing else trigger.cause.text} failed"
-    how = "The change that made it pass:" if is_fixed else _CHANGED
-    change, facts = diff or "\n".join(trigger.changes), [*facts, _changed(files)]
+        hint = f"{failing[0] if failing else trigger.cause.text} failed"
+    heading = "The change that made it pass:" if is_fixed else _CHANGED
+    change = diff or "\n".join(trigger.changes)
+    facts.append(_changed(files))
     return Sketch(
-        title=f"{UNNAMED} ({one_line(what, _MAX_HINT)})",
-        sections=_write_sections(facts, how, change, propose, output=output),
+        title=f"{UNNAMED} ({one_line(hint, _MAX_HINT)})",
+        sections=_write_sections(facts, heading, change, propose, output=output),
         paths=_protected(files),
         symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
@@ -115,13 +117,17 @@ def sketch_trigger(
 
 
 def _find_symptoms(trigger: Trigger) -> tuple[str, ...]:
-    """Return the task and the error of a mistake: what a future task may have in common."""
-    output = trigger.failure.output if trigger.failure else ""
-    lines = (line.strip().removeprefix("E ").strip() for line in clean(output).splitlines())
-    errors = [_shorten(one_line(line, _MAX_HINT)) for line in lines if shows("error", line.lower())]
+    """Return the task and the error of a mistake, which a future task may share."""
+    symptoms = []
     request = one_line(trigger.request, _MAX_HINT) if trigger.kind != REJECTION else ""
-    enough = len(request.split()) >= _MIN_WORDS
-    return tuple(dict.fromkeys([*([request] if enough else []), *errors[-1:]]))
+    if len(request.split()) >= _MIN_WORDS:
+        symptoms.append(request)
+    output = trigger.failure.output if trigger.failure else ""
+    lines = [line.strip().removeprefix("E ").strip() for line in clean(output).splitlines()]
+    errors = [line for line in lines if shows("error", line.lower())]
+    if errors:
+        symptoms.append(_shorten(one_line(errors[-1], _MAX_HINT)))
+    return tuple(dict.fromkeys(symptoms))
 
 
 def sketch_session(
@@ -131,17 +137,18 @@ def sketch_session(
     title: str = "",
     propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
-    """Return what a session tells: its last request, its last failure, what it changed.
+    """Return the sketch of a session: its last request, its last failure and its changes.
 
-    With a ``title`` only what belongs to the mistake that it names.
+    With a ``title``, only events that belong to the mistake in the title are used.
     """
     if title:
         events = pick_turns(events, title)
     asked = [event for event in events if event.kind == "prompt" and event.text.strip()]
     failures = [event for event in events if event.kind in RUNS and event.outcome == "exec_error"]
     files = _unique(path for event in events if event.kind in CHANGES for path in event.targets)
-    # What was asked first is the task; what follows until it passed are its repetitions.
-    request = (asked[0] if title else asked[-1]).text if asked else ""
+    request = ""
+    if asked:  # with a title, the first prompt is the task, and the others repeat it
+        request = asked[0].text if title else asked[-1].text
     facts = [_asked(request)]
     if failures:
         facts += _failed((find_failure(events, title) if title else None) or failures[-1])
@@ -163,7 +170,7 @@ def sketch_diff(
     title: str = "",
     propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
-    """Return what a change of one file tells; ``line`` 0 means all of it."""
+    """Return the sketch of a change of one file, at ``line`` or, for 0, as a whole."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
     sections = _write_sections([f"Seen at {where}."], f"The change of {where}:", hunks, propose)
     return Sketch(title=title or UNNAMED, sections=sections, paths=(path,))
@@ -178,56 +185,46 @@ def sketch_candidate(
     propose: Propose = lambda _diff: Proposal(),
     ran: Iterable[str] = (),
 ) -> Sketch:
-    """Return what sessions and commits of the past tell; ``diff`` is the commit that fixed it.
+    """Return the sketch of a mined mistake. ``diff`` is the commit that fixed it.
 
-    ``prompts`` are the tasks in which it happened, ``tests`` what that commit changed of its
-    tests, ``ran`` the commands that did no harm. Cause, checklist and symptoms hold what somebody
-    wrote, word for word.
+    ``prompts`` are the tasks in which the mistake was made, ``tests`` is the change of the commit's
+    tests, ``ran`` are command lines that succeeded. Root cause, checklist and symptoms quote
+    sentences that people wrote, without changes.
     """
-    facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
-    for one in candidate.sightings[:2]:
-        facts += [_asked(prompt) for prompt in one.prompts[:1] if prompt in prompts]
-        facts.append(f"What was said:\n\n{_quoted(one.quote)}" if one.quote else "")
-        facts.append(f"What failed: {_code(_shorten(one.command))}" if one.command else "")
+    first_commit = next(iter(candidate.commits), None)
+    body = _TRAILER.sub("", first_commit.body).strip() if first_commit else ""
+    causes = first_commit.causes if first_commit else ()
     excerpt = _shorten(next((one.excerpt for one in candidate.sightings if one.excerpt), ""))
-    facts.append(fence(excerpt, "text", limit=MAX_EXCERPT) if excerpt else "")
-    for commit in candidate.commits[:3]:
-        facts.append(f"Commit {_code(commit.id[:10])}: {one_line(commit.subject, _MAX_QUOTE)}")
-    body = next((_TRAILER.sub("", commit.body).strip() for commit in candidate.commits[:1]), "")
-    if body and body != candidate.commits[0].subject:
-        quoted = "\n".join(f"> {line}".rstrip() for line in clean(body[:_MAX_BODY]).splitlines())
-        facts.append(f"Its message:\n\n{quoted}")
-    causes = [cause for commit in candidate.commits[:1] for cause in commit.causes]
-    if causes:
-        said = "\n".join(f"> {one_line(cause, _MAX_QUOTE)}" for cause in causes)
-        facts.append(f"The fix explains itself:\n\n{said}")
+    facts = _list_facts(candidate, prompts, excerpt, body, causes)
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
-    failed = propose_command([o.command for o in candidate.sightings if o.command], ran)
-    told, how = dict.fromkeys(facts), "What fixed it:"
-    sections = _write_sections(told, how, change, propose, output=excerpt, command=failed)
+    commands = [sighting.command for sighting in candidate.sightings if sighting.command]
+    sections = _write_sections(
+        facts,
+        "What fixed it:",
+        change,
+        propose,
+        output=excerpt,
+        command=propose_command(commands, ran),
+    )
     if tests.strip():
         shown = fence(tests, "diff", limit=_MAX_TESTS)
         sections[FIX] = _paragraphs([sections.get(FIX, ""), "Its tests:", shown])
-    written = [
-        sentence
-        for text in (body, *causes, *(one.quote for one in candidate.sightings))
-        for line in re.split(r"\n\s*\n|\n(?=\s*[-*] )", text)
-        for sentence in split_sentences(" ".join(line.split()))
-        if 0 < len(sentence) <= _MAX_SENTENCE and "|" not in sentence
-    ]
-    named = name_mistake(candidate.title)
+    quotes = [sighting.quote for sighting in candidate.sightings]
+    sentences = _split_prose([body, *causes, *quotes])
+    explanations = [one for one in sentences if shows("explains", one.lower())][:2]
+    if explanations:
+        sections["Root Cause"] = " ".join(map(clean_line, explanations))
+    others = [one for one in sentences if not one[0].islower() and one not in explanations]
+    advice = [one for one in others if shows("advises", one.lower())][:3]
+    if advice:
+        items = [f"- [ ] {clean_line(one).lstrip('-* ')}" for one in advice]
+        sections["Prevention Checklist"] = "\n".join(items)
+    errors = [sighting.title for sighting in candidate.sightings if sighting.signature]
+    errors += [line for line in map(str.strip, body.splitlines()) if shows("error", line.lower())]
+    symptoms = [*prompts[:2], *(_shorten(one_line(line, _MAX_HINT)) for line in errors[:2])]
     hint = f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})"
-    why = [one for one in written if shows("explains", one.lower())][:2]
-    whole = (one for one in written if not (one[0].islower() or one in why))  # no end of a sentence
-    items = [one for one in whole if shows("advises", one.lower())][:3]
-    sections |= {"Root Cause": " ".join(map(clean_line, why))} if why else {}
-    checklist = "\n".join(f"- [ ] {clean_line(one).lstrip('-* ')}" for one in items)
-    sections |= {"Prevention Checklist": checklist} if items else {}
-    errors = [one.title for one in candidate.sightings if one.signature]
-    errors += [line.strip() for line in body.splitlines() if shows("error", line.strip().lower())]
-    symptoms = (*prompts[:2], *(_shorten(one_line(line, _MAX_HINT)) for line in errors[:2]))
     return Sketch(
-        title=named or hint,
+        title=name_mistake(candidate.title) or hint,
         sections=sections,
         paths=_protected(candidate.paths),
         symptoms=tuple(dict.fromkeys(symptoms))[:3],
@@ -235,21 +232,65 @@ def sketch_candidate(
     )
 
 
+def _list_facts(
+    candidate: Candidate,
+    prompts: Sequence[str],
+    excerpt: str,
+    body: str,
+    causes: Sequence[str],
+) -> list[str]:
+    """Return the facts about a candidate as paragraphs, each once.
+
+    ``excerpt`` is of its error; ``body`` and ``causes`` are of its first commit.
+    """
+    facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
+    for sighting in candidate.sightings[:2]:
+        facts += [_asked(prompt) for prompt in sighting.prompts[:1] if prompt in prompts]
+        if sighting.quote:
+            facts.append(f"What was said:\n\n{_quoted(sighting.quote)}")
+        if sighting.command:
+            facts.append(f"What failed: {_code(_shorten(sighting.command))}")
+    if excerpt:
+        facts.append(fence(excerpt, "text", limit=MAX_EXCERPT))
+    for commit in candidate.commits[:3]:
+        facts.append(f"Commit {_code(commit.id[:10])}: {one_line(commit.subject, _MAX_QUOTE)}")
+    if body and body != candidate.commits[0].subject:
+        quoted = [f"> {line}".rstrip() for line in clean(body[:_MAX_BODY]).splitlines()]
+        facts.append("\n".join(["Its message:\n", *quoted]))
+    if causes:
+        quoted = [f"> {one_line(cause, _MAX_QUOTE)}" for cause in causes]
+        facts.append("\n".join(["The fix explains itself:\n", *quoted]))
+    return list(dict.fromkeys(facts))
+
+
+def _split_prose(texts: Iterable[str]) -> list[str]:
+    """Return the sentences of some texts, without tables and overlong sentences."""
+    sentences: list[str] = []
+    for text in texts:
+        for paragraph in re.split(r"\n\s*\n|\n(?=\s*[-*] )", text):
+            sentences += split_sentences(" ".join(paragraph.split()))
+    short = [sentence for sentence in sentences if 0 < len(sentence) <= _MAX_SENTENCE]
+    return [sentence for sentence in short if "|" not in sentence]
+
+
 def name_mistake(subject: str) -> str:
-    """Return the mistake that a commit's subject names, "" where it names what was done."""
+    """Return the mistake that a commit's subject names; "" if it names the change instead."""
     text = _REFERENCE.sub("", _CONVENTION.sub("", subject.strip())).strip()
     for pattern in _TITLES:
-        if (found := pattern.match(text)) and (told := (found[1] or "").strip(" .:")):
-            first = told.split()[0]
-            named = told[0].upper() + told[1:] if first.isalpha() and first.islower() else told
-            return "" if _words(named) <= _MIN_TITLE else named
+        match = pattern.match(text)
+        title = (match[1] or "").strip(" .:") if match else ""
+        if title:
+            first = title.split()[0]
+            if first.isalpha() and first.islower():
+                title = title[0].upper() + title[1:]
+            return title if _words(title) > _MIN_TITLE else ""
     return ""
 
 
 def split_evidence(text: str) -> tuple[str, str]:
-    """Return a draft's card and the evidence behind it; one that nobody completed is all evidence.
+    """Return the card in a draft, and its evidence. An incomplete draft is its own evidence.
 
-    The evidence has no comments: what they ask for is no part of it.
+    The evidence has no comments, because their instructions are not part of it.
     """
     card, mark, evidence = text.partition(f"\n## {EVIDENCE}\n")
     if mark:
@@ -259,9 +300,9 @@ def split_evidence(text: str) -> tuple[str, str]:
 
 
 def finish(text: str, template: str) -> str:
-    """Return a draft as the card it becomes: no evidence, no guidance, no empty heading.
+    """Return the card of a draft, without evidence, guidance and empty headings.
 
-    ``template`` is what it was written over; of a long diff the beginning stays.
+    ``template`` is the template of the draft, whose unused lines are removed. A long diff is cut.
     """
     card = split_evidence(text)[0]
     body = split_header(card).body
@@ -274,57 +315,61 @@ def finish(text: str, template: str) -> str:
 
 
 def _strip_comments(body: str) -> str:
-    """Return Markdown without comments, but for those in code, and what shows an item done."""
+    """Return Markdown without comments, except comments in code and ``shown-by`` patterns."""
     return _REMARK.sub(lambda one: one[0] if one[1] else "", body)
 
 
 def _write_sections(
     facts: Iterable[str],
-    how: str,
+    heading: str,
     diff: str,
     propose: Propose,
     *,
     output: str = "",
     command: Proposal = Proposal(),  # noqa: B008
 ) -> dict[str, str]:
-    """Return the facts and, if there is one, the diff that fixed it.
+    """Return a section with the facts and, if there is a diff, one with the fix under ``heading``.
 
-    Behind it stand, as a comment, how the mistake looks in what it removed, and the error in the
-    ``output`` of what failed, for the header.
+    A comment after the fix proposes patterns for the header: one derived from the diff, that of a
+    failed ``command``, and the error in the ``output`` of a failure.
     """
     sections = {SITUATION: _paragraphs(facts)}
     proposal = propose(diff) if diff.strip() else Proposal()
-    patterns = [one.pattern for one in (proposal, command) if one.pattern]
+    proposals = [one for one in (proposal, command) if one.pattern]
+    patterns = [one.pattern for one in proposals if one.pattern]
     signature = error_signature(output)
-    if signature and not signature.startswith("assert"):  # what a test expected is no cause
+    if signature and not signature.startswith("assert"):  # an expectation of a test is no cause
         patterns.append(Pattern(kind="error", text=signature))
     if "--" in format_patterns(patterns):  # it would end the comment
-        patterns = [replace(one, bad=(), good=()) for one in patterns]
-    shown = [how, fence(diff, "diff")] if diff.strip() else []
-    if patterns and "--" not in (form := format_patterns(patterns)):
-        said = "".join(f"# {one.said}\n" for one in (proposal, command) if one.pattern)
-        shown.append(f"{_PROPOSAL}\n{said}{form}\n-->")
+        patterns = [replace(pattern, bad=(), good=()) for pattern in patterns]
+    header = format_patterns(patterns)
+    fix = [heading, fence(diff, "diff")] if diff.strip() else []
+    if patterns and "--" not in header:
+        said = "".join(f"# {one.said}\n" for one in proposals)
+        fix.append(f"{_PROPOSAL}\n{said}{header}\n-->")
     elif proposal.said:
-        shown.append(f"<!-- No pattern: {proposal.said.replace('--', '—')}. -->")
-    return {**sections, FIX: _paragraphs(shown)} if shown else sections
+        fix.append(f"<!-- No pattern: {proposal.said.replace('--', '—')}. -->")
+    if fix:
+        sections[FIX] = _paragraphs(fix)
+    return sections
 
 
 def fill(template: str, sections: Mapping[str, str]) -> str:
-    """Return a card's text with the guidance under these level-2 headings replaced."""
-    kept: list[str] = []
+    """Return a card's text in which sections replace the guidance under their level-2 headings."""
+    lines: list[str] = []
     skipping = False
     for line in template.split("\n"):
         if line.startswith("## "):
             text = sections.get(line[3:].strip(), "").strip()
-            kept += [line, "", text, ""] if text else [line]
+            lines += [line, "", text, ""] if text else [line]
             skipping = bool(text)
         elif not skipping:
-            kept.append(line)
-    return "\n".join(kept).rstrip("\n") + "\n"
+            lines.append(line)
+    return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def fence(text: str, language: str, *, limit: int = MAX_DIFF) -> str:
-    """Return a code block that its content cannot close, cut after ``limit`` characters."""
+    """Return a fenced code block, cut after ``limit`` characters. Its content cannot close it."""
     body = clean(text).strip("\n")
     if len(body) > limit:
         cut = body.rfind("\n", 0, limit)
@@ -335,13 +380,13 @@ def fence(text: str, language: str, *, limit: int = MAX_DIFF) -> str:
 
 
 def find_diff(text: str) -> str:
-    """Return the unified diff that a draft, or a card made of one, shows; "" if none."""
-    found = _DIFF.search(text)
-    return f"{found[2]}\n" if found else ""
+    """Return the unified diff in a draft or in the card that it became; "" if there is none."""
+    match = _DIFF.search(text)
+    return f"{match[2]}\n" if match else ""
 
 
 def format_patterns(patterns: Iterable[Pattern]) -> str:
-    """Return patterns as the key of a card's header."""
+    """Return patterns as the ``detect`` key of a card's header, in YAML."""
 
     def quoted(text: str) -> str:
         return "'" + text.replace("'", "''") + "'"
@@ -361,9 +406,9 @@ def format_patterns(patterns: Iterable[Pattern]) -> str:
 
 
 def pick_hunks(diff: str, path: str, line: int = 0) -> str:
-    """Return a file's part of a unified diff, with ``line`` only the hunk it lies in; "" if none.
+    """Return the part of a unified diff for a file; "" if there is none.
 
-    Lines are those of the new file.
+    With ``line``, a line number in the new file, only the hunk that contains it is returned.
     """
 
     def holds(hunk: str) -> bool:
@@ -375,7 +420,7 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
 
 
 def pick_hunks_with(part: str, phrases: Sequence[Sequence[str]]) -> str:
-    """Return a file's part of a diff with the hunks that hold one of these runs of words."""
+    """Return a file's part of a diff with only the hunks that contain one of the phrases."""
     runs = [re.compile(r"\s+".join(map(re.escape, words))) for words in phrases]
     return _keep_hunks(part, lambda hunk: any(run.search(hunk) for run in runs))
 
@@ -387,18 +432,19 @@ def _keep_hunks(part: str, is_kept: Callable[[str], bool]) -> str:
 
 
 def split_files(diff: str) -> list[str]:
-    """Return the parts of a unified diff, one a file."""
+    """Split a unified diff into one part per file."""
     return [part for part in re.split(r"(?m)^(?=diff --git )", diff) if part.strip()]
 
 
 def names_of(part: str) -> tuple[str, ...]:
-    """Return the old and the new name of the file that a part of a diff is about, else ("",)."""
+    """Return the old and the new name of the file in a part of a diff; ("",) if unknown."""
     head = part.split("\n@@ ", 1)[0]
-    found = re.findall(r'(?m)^(?:---|\+\+\+) "?[ab]/(.+?)"?\t?$', head)
-    found = found or re.findall(r"(?m)^(?:rename|copy) (?:from|to) (.+)$", head)
-    if not found and (match := re.match(r"diff --git a/(.+) b/(.+)", head)):
-        found = list(match.groups())
-    return _unique(found) or ("",)
+    names = re.findall(r'(?m)^(?:---|\+\+\+) "?[ab]/(.+?)"?\t?$', head)
+    names = names or re.findall(r"(?m)^(?:rename|copy) (?:from|to) (.+)$", head)
+    match = re.match(r"diff --git a/(.+) b/(.+)", head)
+    if not names and match:
+        names = list(match.groups())
+    return _unique(names) or ("",)
 
 
 def _names(diff: str) -> tuple[str, ...]:
@@ -407,7 +453,7 @@ def _names(diff: str) -> tuple[str, ...]:
 
 def _headline(trigger: Trigger) -> str:
     spoken = trigger.cause.text if trigger.kind in (FEEDBACK, REQUEST) else ""
-    # All that a user said beside a complaint, where it is short: what broke, and how.
+    # A short message is quoted completely: it says what broke, and how.
     said = _quoted(spoken if 0 < len(spoken) <= _MAX_QUOTE else trigger.quote)
     command = _code(trigger.cause.text or trigger.cause.tool)
     lines: Mapping[str, str] = {
@@ -428,12 +474,12 @@ def _asked(request: str) -> str:
 
 
 def _failed(event: Event, passed: str = "") -> list[str]:
-    """Return what failed with the error, and the names of the tests."""
+    """Return paragraphs about a failed call: its command and error, and its failing tests."""
     excerpt = error_excerpt(event.output, limit=MAX_EXCERPT)
-    told = f"\n\n{fence(excerpt, 'text')}" if excerpt else ""
+    error = f"\n\n{fence(excerpt, 'text')}" if excerpt else ""
     names = ", ".join(map(_code, find_failing(event.output)))
-    what = f"What failed{passed}: {_code(event.text or event.tool)}{told}"
-    return [what, f"Failing tests: {names}" if names else ""]
+    failure = f"What failed{passed}: {_code(event.text or event.tool)}{error}"
+    return [failure, f"Failing tests: {names}" if names else ""]
 
 
 def _changed(files: Sequence[str]) -> str:
@@ -443,7 +489,10 @@ def _changed(files: Sequence[str]) -> str:
 
 
 def _protected(files: Sequence[str]) -> tuple[str, ...]:
-    """Return the changed files that a card may guard: in the project, and no tests."""
+    """Return the changed files for a card's ``paths``: files of the project that are not tests.
+
+    If all of them are tests, the tests are returned.
+    """
     inside = [path for path in files if not path.startswith(("/", "..")) and ":" not in path]
     code = [path for path in inside if not re.search(r"(?:^|/)tests?/|test_|[._]test\.", path)]
     return tuple((code or inside)[:_MAX_PATHS])
@@ -455,9 +504,9 @@ def _quoted(text: str) -> str:
 
 
 def _shorten(text: str) -> str:
-    """Return a text with file names in place of absolute paths.
+    """Return a text in which file names replace absolute paths.
 
-    They hold a user's name, and the words of folders, such as the project's, fit any prompt.
+    An absolute path contains the user's name, and its folder names would match any prompt.
     """
     return _ABSOLUTE.sub(r"\1", _PLACE.sub("", text))
 
@@ -482,7 +531,7 @@ MISSING = {
     "symptoms": "two or three `symptoms`, worded like a future task",
     "symptom": "a second of the `symptoms`, in other words than the first",
 }
-"""Part of a card → what is said where it is missing."""
+"""Part of a card → how the part is described if it is missing."""
 
 _OPEN, _NO_MISTAKE, _NO_CAUSE = compile_patterns(
     "draft_gaps.toml", "open", "no mistake", "no cause"
@@ -501,13 +550,13 @@ _REMARK = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1[ \t]*$|\n?[ \t]*<!--(?!\s*sho
 _EMPTY = re.compile(r"(?m)^##[ ][^\n]+\n+(?=##[ ]|\Z)")
 _COMMENT = r"<!--.*?(?:-->|\Z)"
 _MIN_TITLE, _MIN_CAUSE, _MIN_ITEM = 3, 4, 2
-"""Words; of a script without spaces two characters count as one."""
+"""Words. In a script without spaces two characters count as one word."""
 _LONG_CAUSE = 14
-"""Words; a longer one says more than its vague part."""
+"""Words. A longer root cause is accepted even if a part of it is vague."""
 
 
 def find_lacks(document: Document) -> tuple[str, ...]:
-    """Return what a draft lacks before it may become a card, one line each; none if it may."""
+    """Return what a draft lacks to become a card, one line each; () if it is complete."""
     card = document.card
     if card is None:
         return tuple(f"{finding.message}: {finding.fix}" for finding in document.findings[:1])
@@ -516,30 +565,34 @@ def find_lacks(document: Document) -> tuple[str, ...]:
     items = checklist.items if checklist.origin == "prevention" else ()
     title, cause = card.title, re.sub(_COMMENT, " ", text_of(sections, (CAUSE,)), flags=re.DOTALL)
     vague = _NO_CAUSE.search(cause) is not None and _words(cause) < _LONG_CAUSE
-    symptoms = [one.casefold() for one in card.symptoms if not _is_open(one)]
-    told = {" ".join(re.findall(r"\w+", symptom)) for symptom in symptoms}
+    written = [symptom.casefold() for symptom in card.symptoms if not _is_open(symptom)]
+    symptoms = {" ".join(re.findall(r"\w+", symptom)) for symptom in written}
     lacks = {
         "title": not names_mistake(title),
         "cause": _is_open(cause) or vague or is_vague(cause.strip()) or _words(cause) < _MIN_CAUSE,
-        "items": not any(
-            not (_is_open(item.text) or is_vague(item.text)) and _words(item.text) >= _MIN_ITEM
-            for item in items
-        ),
-        "symptoms": not told,
-        "symptom": len(told) == 1,
+        "items": not any(_is_concrete(item.text) for item in items),
+        "symptoms": not symptoms,
+        "symptom": len(symptoms) == 1,
     }
     return tuple(MISSING[part] for part, lacking in lacks.items() if lacking)
 
 
+def _is_concrete(item: str) -> bool:
+    is_placeholder = _is_open(item) or is_vague(item)
+    return not is_placeholder and _words(item) >= _MIN_ITEM
+
+
 def names_mistake(title: str) -> bool:
-    """Return whether a title may name a mistake: a placeholder and a topic do not."""
+    """Return whether a title may name a mistake. A placeholder or a mere topic does not."""
     return not (_is_open(title) or _NO_MISTAKE.match(title)) and _words(title) >= _MIN_TITLE
 
 
 def _is_open(text: str) -> bool:
+    """Return whether a text still contains a placeholder."""
     return _OPEN.search(text.strip()) is not None
 
 
 def _words(text: str) -> float:
+    """Return the number of words; in a script without spaces, two characters are one word."""
     dense = len(re.findall(r"[\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3]", text))
     return len(re.findall(r"[^\W\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3]+", text)) + dense / 2

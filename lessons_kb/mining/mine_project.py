@@ -1,4 +1,4 @@
-"""Lessons that a project's past holds, in its sessions and its history."""
+"""Search the sessions and the commits of a project for candidates for lessons."""
 
 from __future__ import annotations
 
@@ -74,7 +74,8 @@ _RECORDS = (
     (COPILOT, "COPILOT_HOME", ".copilot", "session-state/*.jsonl"),
     (COPILOT, "COPILOT_HOME", ".copilot", "session-state/*/events.jsonl"),
 )
-"""Agent, what names its folder, else where that lies in the home folder, and its sessions in it."""
+"""(agent, variable that names its folder, the folder's default name in the home folder, glob of its
+session files)."""
 
 
 _SUBAGENT = os.sep + "subagents" + os.sep
@@ -86,38 +87,38 @@ class Source:
 
     agent: str
     path: str
-    """Its file; of a database with ``#`` and the session's id."""
+    """Its file; for a database, the file followed by ``#`` and the session's id."""
     size: int
-    """Bytes; 0 where it is a part of a database."""
+    """Bytes; 0 for a session in a database."""
     stamp: str
-    """Another when the record has changed."""
+    """A value that changes with the record."""
     at: float
-    """When it was written last."""
+    """When it was last written, in seconds since the epoch."""
     cwd: str = ""
 
 
 def find_sources(directory: str, *, everywhere: bool = False) -> list[Source]:
-    """Return the sessions of the project at ``directory``, or all, oldest first.
+    """Return the sessions of the project at ``directory``, or of all projects, oldest first.
 
-    Nothing but names, sizes and the first bytes is read.
+    Only names, sizes and the first bytes of files are read.
     """
     directory = os.path.realpath(directory)
-    found: list[Source] = []
+    sources: list[Source] = []
     with contextlib.suppress(OSError, sqlite3.Error):
-        found += _find_opencode(directory, everywhere=everywhere)
+        sources += _find_opencode(directory, everywhere=everywhere)
     files = (_find_files(directory, everywhere), _find_gemini(directory, everywhere))
     for agent, path, cwd in chain(*files, _find_specstory(directory)):
         with contextlib.suppress(OSError):
             info = os.stat(path)
             stamp, size = f"{info.st_size}:{info.st_mtime_ns}", info.st_size
-            found.append(
+            sources.append(
                 Source(agent=agent, path=path, size=size, stamp=stamp, at=info.st_mtime, cwd=cwd)
             )
-    return sorted(found, key=lambda one: (one.at, one.path))
+    return sorted(sources, key=lambda source: (source.at, source.path))
 
 
 def read_entries(source: Source) -> Iterator[Entry]:
-    """Yield what the record of a session tells. Raises StorageError, sqlite3.Error, OSError."""
+    """Yield the entries of a session. Raises StorageError, sqlite3.Error or OSError."""
     if source.agent == SPECSTORY:
         text = read_head(source.path, MAX_LINE_BYTES).decode("utf-8", "replace")
         yield from read_export(text, session=os.path.basename(source.path))
@@ -135,12 +136,12 @@ def _home(variable: str, *names: str) -> str:
     return os.environ.get(variable) or os.path.join(os.path.expanduser("~"), *names)
 
 
-_Found = Iterator[tuple[str, str, str]]
-"""Agent, file and folder of each session."""
+_SessionFiles = Iterator[tuple[str, str, str]]
+"""(agent, file, working directory) of each session."""
 
 
-def _find_files(directory: str, everywhere: bool) -> _Found:
-    """Yield the records of agents that keep one file a session, which names its folder."""
+def _find_files(directory: str, everywhere: bool) -> _SessionFiles:
+    """Yield the sessions of agents that write one file per session with the working directory."""
     project = glob.escape(re.sub(r"[^A-Za-z0-9]", "-", directory)[:200])
     for agent, variable, folder, pattern in _RECORDS:
         inside = pattern.replace("PROJECT", "" if everywhere else project)
@@ -153,7 +154,7 @@ def _find_files(directory: str, everywhere: bool) -> _Found:
                     yield agent, path, cwd
 
 
-def _find_gemini(directory: str, everywhere: bool) -> _Found:
+def _find_gemini(directory: str, everywhere: bool) -> _SessionFiles:
     home = os.path.join(_home("GEMINI_CLI_HOME"), ".gemini", "tmp")
     digest = hashlib.sha256(directory.encode()).hexdigest()
     for folder in glob.iglob(os.path.join(glob.escape(home), "*")):
@@ -167,11 +168,11 @@ def _find_gemini(directory: str, everywhere: bool) -> _Found:
             yield from ((GEMINI, path, cwd) for path in glob.iglob(pattern, recursive=True))
 
 
-def _find_specstory(directory: str) -> _Found:
+def _find_specstory(directory: str) -> _SessionFiles:
     home = glob.escape(directory)
-    for above in ((), ("*",), ("*", "*")):  # a part of the project may be a workspace of its own
+    for above in ((), ("*",), ("*", "*")):  # a subfolder may be a workspace of its own
         for path in glob.iglob(os.path.join(home, *above, ".specstory", "history", "*.md")):
-            # A repository may be anyone's, and a link in it lead to a private file.
+            # A repository is not trusted: a link in it could point to a private file.
             if os.path.realpath(path) == path:
                 yield SPECSTORY, path, directory
 
@@ -206,33 +207,33 @@ def _read_opencode(source: Source) -> Iterator[Entry]:
         )
         for number, message, part in rows:
             try:
-                told = {"id": number, "sessionID": session, **mapping(json.loads(message))}
+                parent = {"id": number, "sessionID": session, **mapping(json.loads(message))}
                 data = mapping(json.loads(part))
             except (ValueError, RecursionError):
                 continue
-            yield from read_part(told, data, cwd=source.cwd)
+            yield from read_part(parent, data, cwd=source.cwd)
 
 
 FORMAT = 2
-"""Of what is remembered of a source; another one makes it be read again."""
+"""The version of the stored results. Sources with another version are read again."""
 
 
 FEW_COMMITS = 20
-"""A shorter history cannot show what is unusual in it."""
+"""A shorter history is too short for scores that compare its commits."""
 
 
 _RULES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 
 
 _BATCH = 200
-"""Commits after which progress is told."""
+"""Progress is reported each time so many commits have been read."""
 
 
 _MAX_CHANGE = 1_500
 
 
 _MANY_BYTES = 50_000_000
-"""Of sessions, from which on another process is worth its start."""
+"""From this size of the sessions on, a second process saves time."""
 
 
 _WORKERS = 2
@@ -243,19 +244,19 @@ _CHANGE_KEYS = (
     ("new_string", "new_str", "newString"),
     ("file_path", "path", "filePath"),
 )
-"""Of an edit's arguments: what stood there, what stands there now, the file."""
+"""Argument names of edit tools for the old text, the new text, and the file."""
 
 
 _T = TypeVar("_T")
 
 
 Progress = Callable[[str, int, int], None]
-"""Told what is read, how much of it, and how much there is: ``sessions`` in bytes."""
+"""Called with (``sessions`` or ``commits``, amount read, total); sessions are counted in bytes."""
 
 
 @dataclass(kw_only=True, slots=True)
 class MiningResult:
-    """What was found, and in how much."""
+    """The candidates, and how much was searched for them."""
 
     candidates: list[Candidate] = field(default_factory=list)
     sessions: int
@@ -263,16 +264,16 @@ class MiningResult:
     comments: int = 0
     """Comments of reviewers that name a mistake."""
     read: int = 0
-    """Of sessions and commits, those that were new or had changed."""
+    """How many sessions and commits were new or changed, and therefore read."""
     trouble: list[str] = field(default_factory=list)
 
 
 def _survey(
     directory: str, *, everywhere: bool = False, since: str | None = None
 ) -> tuple[list[Source], list[str], list[str]]:
-    """Return the sessions and the commits of a project, newest commit first, and what failed.
+    """Return the sessions of a project, its commits (newest first), and error messages.
 
-    Nothing but names is read.
+    The contents of the commits are not read.
     """
     after = read_time(since)
     sources = [one for one in find_sources(directory, everywhere=everywhere) if one.at >= after]
@@ -283,17 +284,21 @@ def _survey(
 
 
 def tell_past(directory: str) -> str:
-    """Return in words what a project has to look through, "" if it has next to nothing."""
+    """Describe in a phrase what can be mined in a project; "" if it is too little."""
     sessions, commits, _trouble = _survey(directory)
     if not sessions and len(commits) < FEW_COMMITS:
         return ""
-    told = [counted(len(sessions), "session")] if sessions else []
-    told += [counted(len(commits), "commit")] if commits else []
-    told += [name for name in _RULES if os.path.isfile(os.path.join(directory, name))]
+    parts = []
+    if sessions:
+        parts.append(counted(len(sessions), "session"))
+    if commits:
+        parts.append(counted(len(commits), "commit"))
+    parts += [name for name in _RULES if os.path.isfile(os.path.join(directory, name))]
     pattern = os.path.join(glob.escape(directory), "docs", "solutions", "**", "*.md")
-    if count := len(glob.glob(pattern, recursive=True, include_hidden=True)):
-        told.append(f"docs/solutions ({counted(count, 'file')})")
-    return ", ".join(told)
+    count = len(glob.glob(pattern, recursive=True, include_hidden=True))
+    if count:
+        parts.append(f"docs/solutions ({counted(count, 'file')})")
+    return ", ".join(parts)
 
 
 def mine(
@@ -304,31 +309,30 @@ def mine(
     comments: Sequence[str] = (),
     progress: Progress,
 ) -> MiningResult:
-    """Look through the past of the project around a brain for what may be worth a lesson.
+    """Search the past of the project around a brain for candidates for lessons.
 
-    ``comments`` are files of review comments, as GitHub or GitLab export them: InputError names
-    one that is none. Nothing is written but what was found, redacted, into the user's state: what
-    was read once is not read again. An interrupt loses only what is being read. Raises
+    ``comments`` are files of review comments as GitHub or GitLab export them; InputError names a
+    file of another kind. Results are stored, redacted, in the user's state folder, so that a
+    source is read only once. An interrupt loses only the source that is being read. Raises
     StorageError.
     """
-    reviewed = [
-        restore(Sighting, redact_data(as_data(one)))
-        for path in comments
-        for one in read_comments(read_source(path), name=path)
-    ]
+    reviewed = []
+    for path in comments:
+        comments_of_file = read_comments(read_source(path), name=path)
+        reviewed += [restore(Sighting, redact_data(as_data(one))) for one in comments_of_file]
     sources, commits, trouble = _survey(brains.directory, everywhere=everywhere, since=since)
-    found = MiningResult(
+    result = MiningResult(
         sessions=len(sources), commits=len(commits), comments=len(reviewed), trouble=trouble
     )
     home = "" if everywhere else brains.directory
     with contextlib.closing(Mined(brains.members[0].root)) as mined:
         phrases = tuple(brains.members[0].settings.triggers.patterns)
-        sightings = [*_read_sessions(mined, sources, home, phrases, found, progress), *reviewed]
-        facts = _read_commits(mined, brains.directory, commits, found, progress)
+        sightings = [*_read_sessions(mined, sources, home, phrases, result, progress), *reviewed]
+        facts = _read_commits(mined, brains.directory, commits, result, progress)
     after = read_time(since)
-    kept = [one for one in sightings if one.at >= after or not one.at]
-    found.candidates = find_candidates(kept, facts, now=time.time())
-    return found
+    recent = [sighting for sighting in sightings if sighting.at >= after or not sighting.at]
+    result.candidates = find_candidates(recent, facts, now=time.time())
+    return result
 
 
 def _read_sessions(
@@ -336,60 +340,64 @@ def _read_sessions(
     sources: Sequence[Source],
     directory: str,
     phrases: tuple[str, ...],
-    found: MiningResult,
+    result: MiningResult,
     progress: Progress,
 ) -> Iterator[Sighting]:
-    """Yield what sessions show; ``directory`` is as for `extract`."""
+    """Yield the sightings of sessions, stored ones first. ``directory`` is as for `extract`."""
     fresh: list[tuple[Source, str]] = []
     for source in sources:
         stamp = f"{FORMAT}:{int(not directory)}:{source.stamp}"
-        known = mined.read_source(source.path, stamp)
-        fresh += [(source, stamp)] if known is None else []
-        yield from (restore(Sighting, row) for row in known or ())
+        rows = mined.read_source(source.path, stamp)
+        if rows is None:
+            fresh.append((source, stamp))
+        else:
+            yield from (restore(Sighting, row) for row in rows)
     done, total = 0, sum(source.size for source, _stamp in fresh)
     jobs = [(source, directory, phrases) for source, _stamp in fresh]
     workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
     results = map_batches(extract, jobs, workers=workers)
     for (source, stamp), (rows, trouble) in zip(fresh, results, strict=True):
         mined.write_sources([(source.path, stamp, rows)])
-        found.trouble += [trouble] if trouble else []
-        found.read += 1
+        if trouble:
+            result.trouble.append(trouble)
+        result.read += 1
         done += source.size
         progress("sessions", done, total)
         yield from (restore(Sighting, row) for row in rows)
 
 
 def _read_commits(
-    mined: Mined, directory: str, ids: Sequence[str], found: MiningResult, progress: Progress
+    mined: Mined, directory: str, ids: Sequence[str], result: MiningResult, progress: Progress
 ) -> list[CommitFacts]:
-    """Return what commits tell, oldest first."""
-    known = mined.read_commits()
-    missing = [number for number in ids if number not in known]
+    """Return the facts about commits, oldest first. New commits are read and stored."""
+    rows = mined.read_commits()
+    missing = [commit for commit in ids if commit not in rows]
     done = 0
     try:
         for patch in read_patches(directory, missing) if missing else ():
             facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
-            known[facts.id] = redact_data(as_data(facts))
-            mined.write_commits({facts.id: known[facts.id]})
+            rows[facts.id] = redact_data(as_data(facts))
+            mined.write_commits({facts.id: rows[facts.id]})
             done += 1
             if not done % _BATCH:
                 progress("commits", done, len(missing))
     except GitError as error:
-        found.trouble.append(str(error))
+        result.trouble.append(str(error))
     else:
-        if lost := len(missing) - done:
+        lost = len(missing) - done
+        if lost:
             lack = f"{lost} of {len(ids)} commits lack content in this clone; left out"
-            found.trouble.append(lack)
-    found.read += done
-    return [restore(CommitFacts, known[number]) for number in reversed(ids) if number in known]
+            result.trouble.append(lack)
+    result.read += done
+    return [restore(CommitFacts, rows[commit]) for commit in reversed(ids) if commit in rows]
 
 
 def extract(
     source: Source, directory: str, phrases: Sequence[str]
 ) -> tuple[list[dict[str, Any]], str]:
-    """Return what one session shows, without secrets, and what was wrong with its record.
+    """Return the redacted sightings of one session, and an error message or "".
 
-    ``directory`` "" is no matter where it took place.
+    Entries outside ``directory`` are ignored, unless it is "".
     """
     reader, trouble = SessionReader(phrases), ""
     try:
@@ -409,7 +417,10 @@ _OUTCOMES = {records.CANCELLED: "cancelled", records.UNKNOWN: "unknown"}
 
 
 def _event(entry: Entry, source: Source, directory: str) -> Event | None:
-    """Return what an entry tells; None outside ``directory``, and for what needs no look."""
+    """Return an entry as an event; None outside ``directory`` and for calls without relevance.
+
+    A successful call is relevant only if it ran a command or changed a file.
+    """
     cwd = entry.cwd or source.cwd
     if directory and cwd and not _lies_in(cwd, directory):
         return None
@@ -439,16 +450,23 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     if kind not in CHANGES or event.outcome != "ok":
         return event
     first = parse_call(event, entry.arguments, cwd=cwd, secrets=True)[0]
-    before, after, path = (next((data[k] for k in ks if k in data), None) for ks in _CHANGE_KEYS)
+    before, after, path = (_first_value(data, keys) for keys in _CHANGE_KEYS)
     change = ""
     if isinstance(before, str) and isinstance(after, str):
-        old, new = (text[:_MAX_CHANGE].splitlines() for text in (before, after))
+        old, new = before[:_MAX_CHANGE].splitlines(), after[:_MAX_CHANGE].splitlines()
         change = show_replacement(os.path.basename(str(path or "file")), old, new)
     return replace(first, record={"change": change})
 
 
+def _first_value(data: Mapping[str, Any], keys: Sequence[str]) -> object:
+    return next((data[key] for key in keys if key in data), None)
+
+
 def restore(kind: type[_T], row: Mapping[str, Any]) -> _T:
-    """Return a value of a dataclass from what is remembered of it."""
-    names = {one.name for one in fields(kind)}  # type: ignore[arg-type]
-    values = {name: value for name, value in row.items() if name in names}
-    return kind(**{n: tuple(v) if isinstance(v, list) else v for n, v in values.items()})
+    """Return a dataclass from its stored row. Lists become tuples; unknown keys are ignored."""
+    names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    for name, value in row.items():
+        if name in names:
+            values[name] = tuple(value) if isinstance(value, list) else value
+    return kind(**values)

@@ -1,11 +1,11 @@
-"""Mistakes in a session, each to become a draft.
+"""Find the mistakes of a session, each of which becomes a draft.
 
 ``find_triggers`` finds them in the events that our hooks journalled, ``SessionReader`` in a
 transcript that no hook saw.
 
-A trigger decides alone, for the hooks saw its events. Of a transcript several weak signals are
-counted together: errors are compared by their signature, the line that tells them without what
-differs each time; what users say is searched for complaints as they open a turn.
+A single trigger is enough, because the hooks saw its events. In a transcript, several weak signals
+are added up: equal errors are recognised by their signature (the error line without its variable
+parts), and prompts are searched for complaints.
 """
 
 from __future__ import annotations
@@ -42,18 +42,18 @@ from lessons_kb.text.sentences import split_sentences
 from lessons_kb.values import frozen
 
 _RARE = 0.0005
-"""Share of texts that hold a term which is not listed."""
+"""The assumed share of texts that contain a term which is not listed."""
 _LEAST = 4.0
-"""Nats of shared words below which a turn has nothing to do with a title."""
+"""Nats of shared words below which a turn is unrelated to a title."""
 _MAX_CHARS = 4_000
-"""Of one event that are looked at."""
+"""How many characters of an event are searched."""
 
 
 def pick_turns(events: Sequence[Event], title: str) -> list[Event]:
-    """Return the events that belong to the mistake of a title; all where none shows that.
+    """Return the events that belong to the mistake of a title; all events if no turn fits it.
 
-    That is the turn (a prompt and what follows it) that shares most with the title, the later one
-    of two alike, and those after it until what failed in it has passed.
+    These are the turn (a prompt and the events after it) that shares most words with the title,
+    and the turns after it until its failed command passed. Of two equal turns the later one counts.
     """
     turns: list[list[Event]] = []
     for event in events:
@@ -61,104 +61,107 @@ def pick_turns(events: Sequence[Event], title: str) -> list[Event]:
             turns.append([])
         turns[-1].append(event)
     title_terms = {*analyze(title)}
-    scores = [_shared(turn, title_terms) for turn in turns]
+    scores = [_shared_nats(turn, title_terms) for turn in turns]
     best = max(scores, default=0.0)
     if best < _LEAST:
         return list(events)
     first = len(turns) - 1 - scores[::-1].index(best)
-    failed = find_failure(turns[first], title)
-    passed = (
-        place
-        for place, turn in enumerate(turns[first:], first)
-        for event in turn
-        if failed
-        and event.kind in RUNS
-        and (event.outcome, event.text) == ("ok", failed.text)
-        and event.at >= failed.at
-    )
-    return [event for turn in turns[first : next(passed, first) + 1] for event in turn]
+    last = _find_passing_turn(turns, first, find_failure(turns[first], title))
+    return [event for turn in turns[first : last + 1] for event in turn]
+
+
+def _find_passing_turn(turns: Sequence[Sequence[Event]], first: int, failed: Event | None) -> int:
+    """Return the number of the turn in which a failed command passed; ``first`` if it never did."""
+    if failed is None:
+        return first
+    for number, turn in enumerate(turns[first:], first):
+        for event in turn:
+            is_same = event.kind in RUNS and event.text == failed.text
+            if is_same and event.outcome == "ok" and event.at >= failed.at:
+                return number
+    return first
 
 
 def find_failure(events: Sequence[Event], title: str) -> Event | None:
-    """Return the failed command that shares most with a title, the latest of some alike."""
+    """Return the failed command that shares most words with a title; the latest of equal ones."""
     failures = [one for one in events if one.kind in RUNS and one.outcome == "exec_error"]
     title_terms = {*analyze(title)}
-    return max(reversed(failures), key=lambda one: _shared([one], title_terms), default=None)
+    return max(reversed(failures), key=lambda one: _shared_nats([one], title_terms), default=None)
 
 
-def _shared(turn: Sequence[Event], title_terms: Collection[str]) -> float:
-    """Return the nats of the words of a title that stand in a turn."""
-    found: set[str] = set()
+def _shared_nats(turn: Sequence[Event], title_terms: Collection[str]) -> float:
+    """Return the information, in nats, of the title's words that occur in a turn."""
+    terms: set[str] = set()
     for event in turn:
         texts = (event.text[:_MAX_CHARS], event.output[:_MAX_CHARS], *event.targets)
-        found.update(analyze(" ".join(texts)))
-    return sum(-log(get_share(term) or _RARE) for term in found.intersection(title_terms))
+        terms.update(analyze(" ".join(texts)))
+    return sum(-log(get_share(term) or _RARE) for term in terms.intersection(title_terms))
 
 
 RED_GREEN, STAGE, ROLLBACK = "red-green", "stage", "rollback"
 MISTAKES, INTERRUPT, REJECTION = "mistakes", "interrupt", "rejection"
 TRIGGERS = (RED_GREEN, REQUEST, FEEDBACK, STAGE, ROLLBACK, MISTAKES, INTERRUPT, REJECTION)
-"""Strongest first: a turn becomes one draft, of the kind of its strongest, or one for each test."""
+"""The strongest first. A turn becomes one draft of its strongest kind, or one for each test."""
 
 _PAUSE_SECONDS = 3_600
-"""Events without prompts, such as captured runs, belong together until nothing is seen so long."""
+"""Events without prompts, such as captured runs, form one turn until a pause of this length."""
 _OWN_TOOL = r"(?:\A|[^a-z])lessons_[a-z]+\Z"
-"""Each agent puts the server's name in front in a form of its own."""
+"""Matches our tools. Each agent adds the server's name before it in its own way."""
 _OWN_COMMAND = r"(?:\A|[;&|(\n]\s*)(?:[^\s;&|]*/)?lessons(?:\s|\Z)"
-"""Who declines to work with lessons does not say that something went wrong."""
+"""Matches our command. A user who declines it does not report a mistake."""
 
 
 @frozen
 class Trigger:
-    """One mistake that a session shows."""
+    """A mistake in a session, for which a draft is made."""
 
     kind: str
     """One of TRIGGERS."""
     key: str
-    """Equal where the same mistake was seen, in whatever session."""
+    """Equal for the same mistake, also in different sessions."""
     ids: tuple[str, ...]
-    """One for each observation that it stands for, different from every other in any session."""
+    """An id for each observation of the mistake, unique across sessions."""
     cause: Event
-    """The event that completed it: the prompt, the green run, the rejected call …"""
+    """The event that completed it, such as the prompt, the green run or the rejected call."""
     failure: Event | None = None
-    """The test's last failing run, the call itself that was refused or failed too often; for
-    the other kinds the last call that failed before."""
+    """The test's last failing run, or the call that was refused or failed too often; for the
+    other kinds the last call that failed before."""
     request: str = ""
-    """The last prompt before ``cause``, "" when none is known."""
+    """The last prompt before ``cause``; "" if unknown."""
     quote: str = ""
-    """The user's sentence, the reason of a failed stage; "" when nobody said anything."""
+    """The user's sentence, or the reason of a failed stage; "" if there is none."""
     files: tuple[str, ...] = ()
-    """Those a rollback names, else those changed before: since the test failed first, for the
-    other kinds since the session began."""
+    """The files that a rollback names; else the files changed before, since the test first failed
+    or, for the other kinds, since the session began."""
     changes: tuple[str, ...] = ()
-    """What the journal holds of these changes: diffs and edits."""
+    """These changes as the journal has them: diffs and edits."""
 
 
 def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> list[Trigger]:
-    """Return what a session's events call for, in order: one a turn, or one for each test mended.
+    """Return the triggers in a session's events, in order: one per turn, or one per fixed test.
 
-    ``phrases`` are patterns for feedback beyond our own. Events of several sessions are kept
-    apart, by session and scope.
+    ``phrases`` are additional patterns for feedback. Events of several sessions are separated by
+    session and scope.
     """
     sessions: dict[tuple[str, str], _Watched] = {}
     for event in sorted(events, key=lambda event: event.at):
         sessions.setdefault((event.session, event.scope), _Watched(phrases)).see(event)
-    found = []
+    triggers = []
     for session in sessions.values():
         turns = [_fold(turn) if turn else [] for turn in session.turns]
         for earlier, turn in pairwise(turns):
-            # "It broke again" behind a fix is about that fix: one incident.
+            # "It broke again" after a fix is about that fix: both are one incident.
             was_fixed = bool(earlier) and earlier[-1].kind == RED_GREEN
             if len(turn) == 1 and turn[0].kind == FEEDBACK and was_fixed:
-                last, said = earlier[-1], turn.pop()
-                quote = last.quote or said.quote
-                earlier[-1] = replace(last, ids=(*last.ids, *said.ids), quote=quote)
-        found += [trigger for turn in turns for trigger in turn]
-    return sorted(found, key=lambda trigger: trigger.cause.at)
+                fix, feedback = earlier[-1], turn.pop()
+                quote = fix.quote or feedback.quote
+                earlier[-1] = replace(fix, ids=(*fix.ids, *feedback.ids), quote=quote)
+        triggers += [trigger for turn in turns for trigger in turn]
+    return sorted(triggers, key=lambda trigger: trigger.cause.at)
 
 
 class _Watched:
-    """What is known while the events of one session pass by."""
+    """The state of one session while its events are processed in order."""
 
     def __init__(self, phrases: Sequence[str]) -> None:
         self._phrases = phrases
@@ -166,7 +169,7 @@ class _Watched:
         self._request = ""
         self._asked_at = 0.0
         self._before = ""
-        """The request of the turn before: what a complaint is about."""
+        """The prompt of the previous turn, which a complaint is about."""
         self._red: dict[str, list[Event]] = {}
         self._broken: dict[str, Event] = {}
         """Other commands that failed with an error, by their text."""
@@ -175,11 +178,11 @@ class _Watched:
         self._commands: list[Event] = []
         self._interrupted = False
         self._refused: Event | None = None
-        """The last call that the user declined without a word."""
+        """The last call that the user declined without a reason."""
         self._last = 0.0
 
     def see(self, event: Event) -> None:
-        """Take in one event."""
+        """Process one event."""
         if event.kind == "prompt" or event.at - self._last > _PAUSE_SECONDS:
             self.turns.append([])
         self._last = event.at
@@ -194,9 +197,10 @@ class _Watched:
             self._add(ROLLBACK, event, quote=event.text, files=event.targets)
         is_own = re.search(_OWN_TOOL, event.tool) or re.search(_OWN_COMMAND, event.text)
         if not is_own and (event.kind == "rejection" or event.outcome == "permission_denied"):
-            if quote := _why_refused(event.output):
+            quote = _find_reason(event.output)
+            if quote:
                 self._refuse(event, event, quote)
-            elif not event.record.get("asked"):  # whose question it was has its card
+            elif not event.record.get("asked"):  # a card asked the question: it exists already
                 self._refused = event
         if event.kind == "stage" and event.outcome in FAILURES:
             self._add(STAGE, event, key=f"{event.stage}\n{event.text}", quote=event.text)
@@ -212,16 +216,22 @@ class _Watched:
         self._add(REJECTION, cause, key=key, failure=call, quote=quote)
 
     def _listen(self, event: Event) -> None:
-        """Add what the user says; the reason of an interrupt may come with the next prompt."""
+        """Add the triggers in the user's messages.
+
+        The reason of an interrupt or of a refusal may be in the next prompt.
+        """
         typed = event.text.strip()
         if event.kind in SPOKEN:
-            if found := find_phrase(event.text, self._phrases):
-                self._add(found[0], event, quote=found[1])
-            elif said := self._find_correction(typed):
-                self._add(FEEDBACK, event, quote=said)
-            elif self._interrupted and typed and not shows("go on", typed.lower()):
+            phrase = find_phrase(event.text, self._phrases)
+            correction = "" if phrase else self._find_correction(typed)
+            lower = typed.lower()
+            if phrase:
+                self._add(phrase[0], event, quote=phrase[1])
+            elif correction:
+                self._add(FEEDBACK, event, quote=correction)
+            elif self._interrupted and typed and not shows("go on", lower):
                 self._add(INTERRUPT, event, quote=event.text)
-            elif self._refused and any(shows(one, typed.lower()) for one in ("opener", "advises")):
+            elif self._refused and (shows("opener", lower) or shows("advises", lower)):
                 self._refuse(event, self._refused, event.text)
             self._interrupted, self._refused = False, None
         elif event.kind == "interrupt" and typed:
@@ -229,16 +239,16 @@ class _Watched:
         elif event.kind == "interrupt" or (event.kind in CALLS and event.outcome == "cancelled"):
             self._interrupted = True
         elif event.kind in CALLS or (event.kind == "answer" and event.text):
-            self._interrupted = False  # the work went on, nobody said why
+            self._interrupted = False  # the work continued without a reason for the interrupt
 
     def _find_correction(self, typed: str) -> str:
-        """Return the sentence that says what was wrong with the changes of the turn before."""
+        """Return the sentence that corrects the changes of the previous turn; "" without one."""
         sentences = _sentences(typed)
         changed = any(edit.at >= self._asked_at for edit in self._edits)
         if not (changed and sentences and shows("opener", sentences[0].lower())):
             return ""
-        told = [one for one in sentences if not one.endswith("?")]
-        return _find_said("complaint", told) or _find_said("advises", told)
+        statements = [sentence for sentence in sentences if not sentence.endswith("?")]
+        return _find_said("complaint", statements) or _find_said("advises", statements)
 
     def _ran(self, event: Event) -> None:
         test = find_test_command(event.text) or (event.text if event.kind == "test" else "")
@@ -264,60 +274,57 @@ class _Watched:
                 self._add(RED_GREEN, event, key=event.text, failure=failed, since=failed.at)
 
     def _pop_red(self, test: str) -> list[Event]:
-        """Return the failed runs of the tests that have passed now, of all or of these alone.
+        """Remove and return the earlier failed runs of a test that has passed now.
 
-        That is the same command, one that runs more, or one that is told to run what had failed.
+        The passing run is the same command, one that runs more tests, or one that selects the
+        failed tests.
         """
-        found = list[Event]()
+        runs = list[Event]()
         program = re.match(_PROGRAM, test)
-        for known, runs in [*self._red.items()]:
-            failing = find_failing("\n".join(run.output for run in runs))
-            chosen = {*test.split()} - {*known.split()}
-            narrowed = failing and all(any(word in name for word in chosen) for name in failing)
-            same = program and known.startswith(program[0]) and (narrowed or not chosen)
-            if known == test or same:
-                found += self._red.pop(known)
-        return sorted(found, key=lambda run: run.at)
+        for red_test, red_runs in [*self._red.items()]:
+            failing = find_failing("\n".join(run.output for run in red_runs))
+            selectors = {*test.split()} - {*red_test.split()}
+            narrowed = failing and all(any(word in name for word in selectors) for name in failing)
+            is_same_program = program and red_test.startswith(program[0])
+            covers = is_same_program and (narrowed or not selectors)
+            if red_test == test or covers:
+                runs += self._red.pop(red_test)
+        return sorted(runs, key=lambda run: run.at)
 
     def _is_fixed(self, failed: Event) -> bool:
-        """Tell whether a file that an error names was changed since, and not written before."""
-        edited = {path for one in self._edits if one.at >= failed.at for path in one.targets}
-        own = {path for one in self._edits if one.kind == "create" for path in one.targets}
-        return any(posixpath.basename(path) in failed.output for path in edited - own)
+        """Return whether a file that the error names was edited since, and not created here."""
+        edited = _targets_of(edit for edit in self._edits if edit.at >= failed.at)
+        created = _targets_of(edit for edit in self._edits if edit.kind == "create")
+        return any(posixpath.basename(path) in failed.output for path in {*edited} - {*created})
 
     def _is_no_mistake(self, red: Sequence[Event], failing: Sequence[str]) -> bool:
-        """Tell whether an agent's test failed for another reason than that something was wrong.
+        """Return whether a test failed for another reason than a mistake in the code.
 
-        There was none yet, it was there before what it tests, it lacked a package, a name was not
-        changed everywhere yet, or it expected what was no longer wanted: code was changed before,
-        tests alone after.
+        There was no test yet; the test was written before its feature; a package was missing; a
+        name was not yet renamed everywhere; or the test expected the old behaviour. The last one
+        is assumed if code was changed before the failure and only tests after it.
         """
-        said = "\n".join(error_excerpt(run.output) for run in red).lower()
-        commands = [one.text.lower() for one in self._commands if one.at >= red[0].at]
-        if not failing and re.search(
-            r"\bno tests (?:ran|found|were found)|collected 0 items", said
-        ):
+        errors = "\n".join(error_excerpt(run.output) for run in red).lower()
+        commands = [run.text.lower() for run in self._commands if run.at >= red[0].at]
+        if not failing and re.search(_NO_TESTS, errors):
             return True
-        if shows("absent", said) and any(shows("install", one) for one in commands):
+        if shows("absent", errors) and any(shows("install", command) for command in commands):
             return True
         before = [edit for edit in self._edits if edit.at <= red[-1].at]
-        after = [path for one in self._edits if one.at > red[-1].at for path in one.targets]
-        asked = [p for one in before if one.at >= self._asked_at for p in one.targets]
-        if after and all(map(is_test, after)) and not all(map(is_test, asked)):
+        changed_after = _targets_of(edit for edit in self._edits if edit.at > red[-1].at)
+        changed_in_turn = _targets_of(edit for edit in before if edit.at >= self._asked_at)
+        only_tests_after = changed_after and all(map(is_test, changed_after))
+        if only_tests_after and not all(map(is_test, changed_in_turn)):
             return True
-        shown = "\n".join(_show_edit(one) for one in before if any(map(is_test, one.targets)))
-        added = "\n".join(line for line in shown.splitlines() if line.startswith("+"))
-        created = {p for one in before if one.kind == "create" for p in one.targets}
+        test_edits = [edit for edit in before if any(map(is_test, edit.targets))]
+        diff = "\n".join(map(_show_edit, test_edits))
+        added = "\n".join(line for line in diff.splitlines() if line.startswith("+"))
+        created = {*_targets_of(edit for edit in before if edit.kind == "create")}
         created |= {name for name in failing if _FUNCTION.sub("", name) in added}
         if are_new(failing, created):
             return True
-        names = _QUOTED_NAME.findall(said) if shows("unknown name", said) else []
-        return any(
-            re.search(word, str(edit.record.get("before", "")).lower())
-            and not re.search(word, edit.output.lower())
-            for edit in before
-            for word in (rf"\b{re.escape(name)}\b" for name in names)
-        )
+        names = _QUOTED_NAME.findall(errors) if shows("unknown name", errors) else []
+        return any(_removes_name(edit, name) for name in names for edit in before)
 
     def _add(
         self,
@@ -348,16 +355,30 @@ class _Watched:
 
 
 def are_new(failing: Sequence[str], created: Collection[str]) -> bool:
-    """Tell whether all the tests that fail are in files that were written just before."""
-    return bool(failing) and all(any(p in n or n in p for p in created) for n in failing)
+    """Return whether all failing tests are among the created files or test names."""
+    for name in failing:
+        if not any(path in name or name in path for path in created):
+            return False
+    return bool(failing)
+
+
+def _targets_of(edits: Iterable[Event]) -> list[str]:
+    return [path for edit in edits for path in edit.targets]
+
+
+def _removes_name(edit: Event, name: str) -> bool:
+    word = rf"\b{re.escape(name)}\b"
+    before = str(edit.record.get("before", "")).lower()
+    return bool(re.search(word, before)) and not re.search(word, edit.output.lower())
 
 
 _PATCH = r"(?ms)^\*\*\* Begin Patch\n(.*?)(?:^\*\*\* End Patch|\Z)"
 
 
 def _show_edit(edit: Event) -> str:
-    """Return an edit as a diff where the journal has both sides, else as it stands there."""
-    if not edit.output and (patch := re.search(_PATCH, edit.text)):  # run as a command
+    """Return an edit as a diff if the journal has both sides, else as the journal has it."""
+    patch = None if edit.output else re.search(_PATCH, edit.text)
+    if patch:  # the edit was made by a command
         return patch[1].rstrip()
     before = edit.record.get("before")
     if not isinstance(before, str) or not before or not edit.targets or "\n@@ " in edit.output:
@@ -368,15 +389,15 @@ def _show_edit(edit: Event) -> str:
 
 
 def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
-    """Return one trigger for each test that went green in a turn, else the strongest alone.
+    """Return one trigger for each test that was fixed in a turn, else only the strongest one.
 
-    The first stands for those left out as well: it has their ids, and what the user said.
+    The first one represents those left out: it has their ids and the user's sentence.
     """
     tests: dict[str, Trigger] = {}
     for trigger in turn:
         if trigger.kind == RED_GREEN:
-            known = tests[trigger.key].ids if trigger.key in tests else ()
-            tests[trigger.key] = replace(trigger, ids=(*known, *trigger.ids))
+            earlier = tests[trigger.key].ids if trigger.key in tests else ()
+            tests[trigger.key] = replace(trigger, ids=(*earlier, *trigger.ids))
     others = [trigger for trigger in turn if trigger.kind != RED_GREEN]
     others.sort(key=lambda trigger: TRIGGERS.index(trigger.kind))
     first, *further = tests.values() or [others.pop(0)]
@@ -385,10 +406,10 @@ def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
     return [replace(first, ids=ids, quote=first.quote or said), *further]
 
 
-def _why_refused(output: str) -> str:
-    """Return what the user said of a call, without the agent's own words around it.
+def _find_reason(output: str) -> str:
+    """Return the user's reason for refusing a call, without the agent's own words around it.
 
-    A rule of the user's settings says nothing.
+    The result is "" without a reason, such as when a rule of the user's settings refused it.
     """
     reason = re.split(r"(?i)the user said:|with the following feedback:", output, maxsplit=1)
     if len(reason) > 1:
@@ -410,7 +431,7 @@ OPENER, COMPLAINT = "turn opened with a complaint", "complaint"
 SAID_SO, ADMISSION = "said it broke again", "agent admitted it"
 THEN_GREEN, RETURNED = "red, then green", "error came back"
 REVIEW = "review"
-"""In place of the agent of a session: reviewers said it of a change."""
+"""Takes the place of the agent's name for comments of reviewers."""
 REVIEWED, CAUSE, SUGGESTED = "review comment", "gives a cause", "suggests a change"
 REQUESTED, AGREED = "changes requested", "the author agreed"
 RESOLVED = "resolved"
@@ -430,63 +451,64 @@ POINTS: Mapping[str, float] = {
     REQUESTED: 1.0,
     SUGGESTED: 0.5,
 }
-"""Signal → what it adds; a sighting needs LEAST in all."""
+"""Signal → points. A sighting needs at least LEAST points in total."""
 LEAST = 1.5
 FEW_WORDS = 4
-"""Fewer do not say what went wrong: "Nope."."""
+"""A complaint with fewer words does not describe the mistake: "Nope."."""
 MAX_SIGHTINGS = 200
-"""Of one session."""
+"""Per session."""
 MAX_UNSURE = 50
 _PROMPT_CHARS = 4_000
 _MAX_DIFF = 3_000
 _MAX_TITLE = 160
 _PROSE, _SENTENCE, _MAX_SENTENCES = 600, 300, 20
-"""Characters of a line and of a sentence that somebody may have written; sentences looked at."""
+"""Length limits of a typed line and of a sentence, in characters, and how many sentences count."""
 _EXCERPT = 800
 _OUTPUT_CHARS = 8_000
-"""Of an output, its end: where programs say what was wrong."""
+"""How many characters at the end of an output are searched: programs report errors last."""
 _COMMAND_CHARS = 2_000
 _OPENING_CHARS = 800
-"""Of an answer: what went wrong is told first, what was done after it."""
+"""How many characters of an answer are searched: agents admit mistakes first."""
+_NO_TESTS = r"\bno tests (?:ran|found|were found)|collected 0 items"
 _PROGRAM = r"(?:cd \S+ && )?\S+"
 _FUNCTION = re.compile(r"^.*::|\[.*$")
-"""Around the name of a test function."""
+"""Matches the text around the name of a test function."""
 _QUOTED_NAME = re.compile(r"['\"`]([\w@./-]+)['\"`]")
 _LABEL = re.compile(r"^(?:E|>|\||\*|-|\d+[:.)])\s+")
 
 
 @frozen
 class Sighting:
-    """One mistake as one session shows it."""
+    """A mistake in one session, or in one review comment."""
 
     session: str
     agent: str
     at: float
-    """When it was last seen, seconds since the epoch; 0 where the record does not say."""
+    """When it was last seen, in seconds since the epoch; 0 if the record has no times."""
     began: float = 0.0
-    """When it was seen first; the same in each copy of a session that was resumed."""
+    """When it was first seen. This is the same in each copy of a resumed session."""
     title: str
     """The error line, else the user's sentence."""
     signature: str = ""
-    """Equal for equal errors; "" where only words tell."""
+    """Equal for equal errors; "" if no error was printed."""
     signals: tuple[str, ...] = ()
     quote: str = ""
-    """What the user or the agent said."""
+    """The sentence of the user or of the agent."""
     prompts: tuple[str, ...] = ()
-    """What was typed before it went wrong."""
+    """The prompts before the mistake."""
     paths: tuple[str, ...] = ()
     command: str = ""
     excerpt: str = ""
     diff: str = ""
-    """What was changed until it passed."""
+    """The changes until it passed."""
     turns: int = 1
     """In how many turns it was seen."""
     calls: int = 0
-    """Tool calls between the first and the last time."""
+    """Tool calls between the first and the last time it was seen."""
 
     @property
     def points(self) -> float:
-        """How sure it is that something went wrong."""
+        """The sum of the points of its signals: how likely it is a mistake."""
         return sum(POINTS[signal] for signal in self.signals)
 
 
@@ -501,12 +523,14 @@ class _Error:
     at: float = 0.0
     turns: dict[int, None] = field(default_factory=dict)
     typed: set[int] = field(default_factory=set)
-    """Turns whose prompt holds it."""
+    """Numbers of the turns whose prompt contains it."""
     seen: int = 0
     changed: bool = False
-    """Something was changed between two of its times."""
+    """Whether a file was edited between two of its occurrences."""
     fixed: bool = False
+    """Whether its command passed after an edit."""
     installed: bool = False
+    """Whether it was a missing package that was installed later."""
 
 
 @dataclass(kw_only=True, slots=True)
@@ -519,21 +543,21 @@ class _Turn:
 
 
 class SessionReader:
-    """Takes in the events of one session in order; ``finish`` returns what hurt."""
+    """Collects the mistakes of one session from its events, which are passed in order."""
 
     def __init__(self, phrases: Sequence[str] = ()) -> None:
         self._phrases = phrases
         self._turns: list[_Turn] = []
         self._errors: dict[str, _Error] = {}
         self._said: list[tuple[int, Sighting]] = []
-        """With the number of the turn."""
+        """(number of the turn, sighting) for each complaint."""
         self._red: dict[str, list[str]] = {}
         self._calls = 0
         self._last_edit = -1
         self._session = self._agent = ""
 
     def see(self, event: Event) -> None:
-        """Take in one event."""
+        """Process one event."""
         self._session = event.session or self._session
         self._agent = event.agent or self._agent
         if event.kind == "prompt":
@@ -544,28 +568,32 @@ class SessionReader:
             self._called(event)
 
     def finish(self) -> list[Sighting]:
-        """Return what the session shows, strongest first: errors, and what was said of none.
+        """Return the sightings, strongest first: errors, and complaints that are about no error.
 
-        Behind it stand errors of no weight alone, which other sessions may know, too.
+        Errors with too few points follow: other sessions may have them, too.
         """
         errors = {
             signature: self._sighting_of(signature, error)
             for signature, error in self._errors.items()
             if error.typed or not error.installed
         }
-        spoken = []
-        for turn, said in self._said:
-            near = [sign for sign in errors if {turn, turn - 1} & {*self._errors[sign].turns}]
+        complaints = []
+        for turn, complaint in self._said:
+            near = [
+                name for name in errors if not {turn, turn - 1}.isdisjoint(self._errors[name].turns)
+            ]
             if not near:
-                spoken.append(said)
+                complaints.append(complaint)
                 continue
-            host = max(near, key=lambda sign: (self._errors[sign].seen, self._errors[sign].last))
-            signals = dict.fromkeys((*errors[host].signals, *said.signals))
-            quote = errors[host].quote or said.quote
+            host = max(near, key=lambda name: (self._errors[name].seen, self._errors[name].last))
+            signals = dict.fromkeys((*errors[host].signals, *complaint.signals))
+            quote = errors[host].quote or complaint.quote
             errors[host] = replace(errors[host], signals=tuple(signals), quote=quote)
-        found = [*errors.values(), *spoken]
-        sure = sorted((o for o in found if o.points >= LEAST), key=lambda one: -one.points)
-        unsure = [one for one in found if one.points < LEAST and one.signature]
+        sightings = [*errors.values(), *complaints]
+        sure = [sighting for sighting in sightings if sighting.points >= LEAST]
+        sure.sort(key=lambda sighting: -sighting.points)
+        weak = [sighting for sighting in sightings if sighting.points < LEAST]
+        unsure = [sighting for sighting in weak if sighting.signature]
         return [*sure[:MAX_SIGHTINGS], *unsure[:MAX_UNSURE]]
 
     def _asked(self, event: Event) -> None:
@@ -576,30 +604,37 @@ class SessionReader:
         if shows("go on", text.lower()):
             return
         sentences = _sentences(text)
-        told: dict[str, str] = {}
-        if (found := find_phrase(text, self._phrases)) and found[0] == FEEDBACK:
-            told[SAID_SO] = found[1]
-        # In the first turn nothing had been done that could be wrong.
-        if number and sentences and shows("opener", sentences[0].lower()):
-            told |= {} if sentences[0].endswith("?") else {OPENER: sentences[0]}
-        if complaint := _find_said("complaint", sentences):
-            told[COMPLAINT] = complaint
-        if told:
-            clear = (one for one in told.values() if len(one.split()) >= FEW_WORDS)
-            self._speak(number, next(clear, " ".join(sentences[:3])), *told)
+        signals: dict[str, str] = {}
+        """Signal → the sentence that gives it."""
+        phrase = find_phrase(text, self._phrases)
+        if phrase and phrase[0] == FEEDBACK:
+            signals[SAID_SO] = phrase[1]
+        # In the first turn nothing has been done yet that could be wrong.
+        opening = sentences[0] if number and sentences else ""
+        if shows("opener", opening.lower()) and not opening.endswith("?"):
+            signals[OPENER] = opening
+        complaint = _find_said("complaint", sentences)
+        if complaint:
+            signals[COMPLAINT] = complaint
+        if signals:
+            clear = (text for text in signals.values() if len(text.split()) >= FEW_WORDS)
+            self._add_said(number, next(clear, " ".join(sentences[:3])), *signals)
 
     def _answered(self, opening: str) -> None:
-        """Count an admission with what was said in this turn, for it has no words of its own."""
+        """Add an agent's admission to the complaint of its turn, or as one without a complaint."""
         turn = len(self._turns) - 1
-        if turn < 0 or not (sentence := _find_said("admission", _sentences(opening))):
+        sentence = _find_said("admission", _sentences(opening)) if turn >= 0 else ""
+        if not sentence:
             return
-        for place, (number, one) in enumerate(self._said):
-            if number == turn and ADMISSION not in one.signals:
-                self._said[place] = (turn, replace(one, signals=(*one.signals, ADMISSION)))
+        for index, (number, complaint) in enumerate(self._said):
+            if number == turn and ADMISSION not in complaint.signals:
+                signals = (*complaint.signals, ADMISSION)
+                self._said[index] = (turn, replace(complaint, signals=signals))
                 return
-        self._speak(turn, sentence, ADMISSION)
+        self._add_said(turn, sentence, ADMISSION)
 
-    def _speak(self, number: int, quote: str, *signals: str) -> None:
+    def _add_said(self, number: int, quote: str, *signals: str) -> None:
+        """Add a complaint or an admission of a turn as a sighting."""
         turn, before = self._turns[number], self._turns[max(number - 1, 0)]
         said = Sighting(
             session=self._session,
@@ -629,9 +664,11 @@ class SessionReader:
         is_run, output = event.kind in RUNS, event.output[-_OUTPUT_CHARS:]
         if is_run and shows("install", event.text.lower()):
             self._forget_absent(event.text)
-        looks = is_run or event.outcome != "permission_denied"
-        looks = looks and (failed or (is_run and event.outcome == "unknown"))
-        signatures = self._note_errors(output, event.text, event.at) if looks else []
+        may_have_failed = failed or (is_run and event.outcome == "unknown")
+        was_run = is_run or event.outcome != "permission_denied"
+        signatures = []
+        if was_run and may_have_failed:
+            signatures = self._note_errors(output, event.text, event.at)
         if is_run and (failed or signatures):
             if are_new(find_failing(output) if turn.created else (), turn.created):
                 signatures = []
@@ -642,9 +679,9 @@ class SessionReader:
                 error.fixed = error.fixed or self._last_edit > error.first
 
     def _note_errors(self, text: str, command: str, at: float) -> list[str]:
-        """Note the errors that a text names; return their signatures."""
-        found = find_errors(text)
-        for signature, line in found.items():
+        """Record the errors that a text names, and return their signatures."""
+        lines = find_errors(text)
+        for signature, line in lines.items():
             error = self._errors.get(signature)
             if error is None:
                 excerpt, now = error_excerpt(text, limit=_EXCERPT), self._calls
@@ -655,10 +692,10 @@ class SessionReader:
             error.seen += 1
             error.turns[max(len(self._turns) - 1, 0)] = None
             error.last, error.at = self._calls, at or error.at
-        return list(found)
+        return list(lines)
 
     def _forget_absent(self, command: str) -> None:
-        """Forget a missing package that is installed now: nobody did anything wrong."""
+        """Mark errors about a missing package that the command installs: they are no mistakes."""
         for error in self._errors.values():
             if shows("absent", error.line.lower()):
                 names = _QUOTED_NAME.findall(error.line)
@@ -701,21 +738,31 @@ def _identify_run(event: Event) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the first sentences that somebody wrote: no code, no lists, no log."""
+    """Return the first sentences of a text's prose, without code and long lines such as logs."""
     prose = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
     lines = [line for line in prose.splitlines() if len(line) < _PROSE]
-    found = [one.strip() for line in lines for one in split_sentences(line)]
-    return [one for one in found if len(one) <= _SENTENCE][:_MAX_SENTENCES]
+    sentences = [sentence.strip() for line in lines for sentence in split_sentences(line)]
+    return [sentence for sentence in sentences if len(sentence) <= _SENTENCE][:_MAX_SENTENCES]
 
 
 def _find_said(section: str, sentences: Iterable[str]) -> str:
-    """Return the first sentence that says what a section of the table tells, "" if none does."""
-    found = (one for one in sentences if shows(section, one.lower()))
-    return next((one for one in found if not shows("not said", one.lower())), "")
+    """Return the first sentence that matches a section of the table of signals; "" if none does."""
+    for sentence in sentences:
+        lower = sentence.lower()
+        if shows(section, lower) and not shows("not said", lower):
+            return sentence
+    return ""
 
 
 def _prompts(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return prompts that ask for something, as one line each; a complaint came after it."""
-    found = filter(None, (one_line(text, 200) for text in texts))
-    asked = (p for p in found if not (shows("go on", p.lower()) or shows("opener", p.lower())))
-    return tuple(dict.fromkeys(asked))[:3]
+    """Return the first three prompts that ask for something, as one line each.
+
+    "Go on" and complaints are left out.
+    """
+    prompts: dict[str, None] = {}
+    for text in texts:
+        prompt = one_line(text, 200)
+        lower = prompt.lower()
+        if prompt and not shows("go on", lower) and not shows("opener", lower):
+            prompts[prompt] = None
+    return tuple(prompts)[:3]

@@ -48,11 +48,11 @@ from lessons_kb.model import (
     Evidence,
 )
 from lessons_kb.postcheck.claims import is_harmless, is_quiet
+from lessons_kb.postcheck.closing_line import read_closings
 from lessons_kb.postcheck.item_states import (
     check_items,
     format_request,
     is_patch,
-    read_closings,
     read_patch,
     read_verdicts,
 )

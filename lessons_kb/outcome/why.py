@@ -22,18 +22,21 @@ from lessons_kb.ledger.given import (
 )
 from lessons_kb.ledger.session_memory import read_memory
 from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
-from lessons_kb.preflight.block import IN_CONTEXT, NEVER_ALONE, OFFERED, shown_name
+from lessons_kb.preflight.block import NEVER_ALONE
+from lessons_kb.preflight.offers import IN_CONTEXT, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, TITLE, Injection
 from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import frozen
 
+GATE = "gate.min_confidence"
+"""The setting that holds back a card that is not sure enough."""
 _MAX_FILES = 3
 _LOOKED_AT = 200
 _OVER_SECONDS = 3_600
 """Without an event for so long a session is over."""
 _RULES = (
     (STILL_TEMPLATE, ""),
-    ("suppressed: ", "gate.min_confidence"),
+    ("suppressed: ", GATE),
     ("offered ", "gate.offer_confidence"),
     ("far weaker", "preflight.weakest"),
     ("beyond max_lessons", "preflight.max_lessons"),
@@ -243,7 +246,7 @@ def _find_withheld(brains: Sequence[Brain], session: str) -> tuple[str, ...]:
 def find_rule(reason: str) -> str:
     """Return the setting that a reason for holding back goes by, "" when none does."""
     if reason.startswith(OFFERED):
-        return find_rule(reason.removeprefix(OFFERED)) or _GATE
+        return find_rule(reason.removeprefix(OFFERED)) or GATE
     return next((key for begin, key in _RULES if reason.startswith(begin)), "")
 
 
@@ -269,27 +272,6 @@ def find_prompt(brains: Brains, card: Card) -> str:
         if one.given and one.id in names
     )
     return next((event.text for event in given), "")
-
-
-LEAST = 0.4
-"""Confidence from which a card that was held back is worth a question: of prompts about other
-things and everyday ones three of five were about it, below it none of fifteen."""
-_GATE = "gate.min_confidence"
-
-
-def find_nearest(why: Why) -> Verdict | None:
-    """Return the card that was nearest to being given for a prompt that was given none, if any.
-
-    The gate alone held it back.
-    """
-    if any(one.given for one in why.verdicts) or not why.prompt.strip():
-        return None
-    held = [
-        one
-        for one in why.verdicts
-        if one.rule == _GATE and (one.confidence or 0) >= LEAST and "not-for" not in one.reason
-    ]
-    return max(held, key=lambda one: one.confidence or 0, default=None)
 
 
 _LARGEST = 1 << 20

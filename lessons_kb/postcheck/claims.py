@@ -1,14 +1,14 @@
-"""What an answer claims and denies, and where that and what happened cannot both be true.
+"""Find the claims and denials of an answer, and refute claims that contradict the evidence.
 
-A claim is refuted only if nothing that was done could bear it out: a command that may run anything
-leaves every claim open.
+A claim is refuted only if no edit or command could support it. After a command that may run
+anything, no claim is refuted.
 """
 
 from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 
 from lessons_kb.data import read_patterns, read_words
@@ -20,6 +20,7 @@ from lessons_kb.model import (
     NOT_RUN,
     TESTS_FAILED,
     Command,
+    Edit,
     Evidence,
 )
 from lessons_kb.text.analyzer import analyze
@@ -28,7 +29,7 @@ from lessons_kb.text.shell import split_commands
 from lessons_kb.values import frozen
 
 _MAX_TEXT = 100_000
-"""Characters of an edit."""
+"""How many characters of an edit are searched."""
 _SCRIPT = re.compile(r"\.(?:sh|py|js|ts|rb|ps1)$")
 
 _phrases = cache(read_patterns)
@@ -37,7 +38,7 @@ _words = cache(read_words)
 
 @cache
 def phrase(name: str) -> re.Pattern[str]:
-    """Return what finds the phrases of a section of ``data/claim_phrases.toml``."""
+    """Return a pattern that matches the phrases of a section of ``data/claim_phrases.toml``."""
     return re.compile("|".join(_phrases("claim_phrases.toml")[name]))
 
 
@@ -48,7 +49,7 @@ def terms_of_phrases(name: str) -> frozenset[str]:
 
 
 class Claims:
-    """What happened, to hold the sentences of an answer against."""
+    """The evidence of a turn, with which the sentences of an answer are compared."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
@@ -57,13 +58,13 @@ class Claims:
         runs = [command for command in evidence.commands if command.tests]
         failed = TESTS_FAILED if runs and runs[-1].failed else ""
         self._untested = failed if runs else NO_TEST_RUN
-        """Which of REASONS speaks against tests that passed, "" if none does."""
+        """Which of REASONS refutes that tests passed; "" if none does."""
         self._reasons: dict[str, str] = {}
 
     def refute(self, sentence: str) -> str:
-        """Return which of REASONS an affirmative sentence is refuted for, "" if it may be true.
+        """Return which of REASONS refutes an affirmative sentence; "" if it may be true.
 
-        Nothing is refuted where it is not known what else was done.
+        Nothing is refuted if the evidence is incomplete.
         """
         if not self._evidence.complete:
             return ""
@@ -72,40 +73,34 @@ class Claims:
         return self._reasons[sentence]
 
     def refute_done(self, item: str) -> str:
-        """Return which of REASONS speaks against an item that asks to run tests, "" if none."""
+        """Return which of REASONS refutes the test run that an item asks for; "" if none does."""
         asks = phrase("asks to run tests").search(item)
         return self._untested if asks and not self._is_open else ""
 
     def touches(self, path: str) -> bool:
-        """Tell whether a file was written, or is named by a command that may have written it.
+        """Return whether a file was edited, or named by a command that may have written it.
 
-        Of two paths of one file, one may begin further up.
+        Two paths are of the same file if one is the end of the other.
         """
-        return any(
-            f"/{path}".endswith(f"/{edit.path}") or f"/{edit.path}".endswith(f"/{path}")
-            for edit in self._evidence.edits
-        ) or any(
-            path in command.line for command in self._evidence.commands if not is_quiet(command)
-        )
+        for edit in self._evidence.edits:
+            if f"/{path}".endswith(f"/{edit.path}") or f"/{edit.path}".endswith(f"/{path}"):
+                return True
+        writers = [command for command in self._evidence.commands if not is_quiet(command)]
+        return any(path in command.line for command in writers)
 
     def ran(self, line: str) -> bool:
-        """Tell whether a command line was run without failing, alone or as part of a longer one."""
-        shown = " ".join(line.split())
-        return any(
-            shown in " ".join(command.line.split())
-            for command in self._evidence.commands
-            if not command.failed
-        )
+        """Return whether a command line succeeded, alone or as part of a longer one."""
+        wanted = " ".join(line.split())
+        succeeded = [command for command in self._evidence.commands if not command.failed]
+        return any(wanted in " ".join(command.line.split()) for command in succeeded)
 
     def _refutations(self, sentence: str) -> Iterator[str]:
         low, commands, edits = sentence.lower(), self._evidence.commands, self._evidence.edits
         is_tested = phrase("tests ran").search(low) and not phrase("elsewhere").search(sentence)
         if is_tested and self._untested and not self._is_open:
             yield self._untested
-        if not self._is_open and any(
-            not any(re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", c.line) for c in commands)
-            for name in _named_programs(sentence)
-        ):
+        names_missing = not all(map(self._has_program, _named_programs(sentence)))
+        if not self._is_open and names_missing:
             yield NOT_RUN
         only_looked = not any(command.tests or _may_write(command) for command in commands)
         if only_looked and phrase("did what takes a command").search(low):
@@ -113,41 +108,59 @@ class Claims:
         if self._may_write or self._is_open:
             return
         if phrase("changed").search(low):
-            names = []
-            for path in find_paths(sentence):
-                before = sentence[: sentence.find(posixpath.basename(path))]
-                before = before[: before.rfind(" ") + 1] if "/" in path else before
-                if not phrase("refers").search(before.lower().rstrip("`\"'(*_ ") + " "):
-                    names.append(posixpath.basename(path))  # not only "as in `docs/api.md`"
-            lines = [command.line for command in commands if not command.tests]
-            written = {posixpath.basename(edit.path) for edit in edits}
-            if names and not any(n in written or any(n in one for one in lines) for n in names):
+            names = _named_files(sentence)
+            if names and not any(map(self._mentions_file, names)):
                 yield NOT_CHANGED
-        if phrase("wrote a test").search(low) and not any(
-            phrase("like a test").search(text)
-            for edit in edits
-            for text in (edit.path, edit.text, edit.before)
-        ):
+        if phrase("wrote a test").search(low) and not any(map(_is_test_edit, edits)):
             yield NO_TEST_WRITTEN
         if phrase("I changed").search(low):
             terms = frozenset(analyze(sentence))
-            texts = (f"{e.path}\n{e.text}\n{e.before}" for e in edits)
+            texts = [f"{edit.path}\n{edit.text}\n{edit.before}" for edit in edits]
             if all(terms.isdisjoint(analyze(text[:_MAX_TEXT])) for text in texts):
                 yield NO_CHANGE
 
+    def _has_program(self, name: str) -> bool:
+        """Return whether a command contains the name of a program as a word."""
+        word = rf"(?<![\w-]){re.escape(name)}(?![\w-])"
+        return any(re.search(word, command.line) for command in self._evidence.commands)
+
+    def _mentions_file(self, name: str) -> bool:
+        """Return whether a file of this name was edited, or named by a command without tests."""
+        if any(name == posixpath.basename(edit.path) for edit in self._evidence.edits):
+            return True
+        lines = [command.line for command in self._evidence.commands if not command.tests]
+        return any(name in line for line in lines)
+
+
+def _named_files(sentence: str) -> list[str]:
+    """Return the names of files in a sentence, without mere references (as in `docs/api.md`)."""
+    names = []
+    for path in find_paths(sentence):
+        name = posixpath.basename(path)
+        before = sentence[: sentence.find(name)]
+        if "/" in path:
+            before = before[: before.rfind(" ") + 1]
+        if not phrase("refers").search(before.lower().rstrip("`\"'(*_ ") + " "):
+            names.append(name)
+    return names
+
+
+def _is_test_edit(edit: Edit) -> bool:
+    return any(phrase("like a test").search(text) for text in (edit.path, edit.text, edit.before))
+
 
 def is_harmless(tool: str) -> bool:
-    """Tell whether an agent's tool of this name changes nothing in the project."""
+    """Return whether an agent's tool of this name changes nothing in the project."""
     return tool in _words("command_effects.txt")["harmless tools"] or "lessons_" in tool
 
 
 def is_quiet(command: Command) -> bool:
-    """Tell whether a command certainly changes nothing in the project: it looks, or runs tests."""
+    """Return whether a command certainly changes nothing: it only reads, or it runs tests."""
     return command.tests or not _may_write(command)
 
 
 def _named_programs(sentence: str) -> Iterator[str]:
-    """Yield the programs of the command lines that a sentence says were run."""
+    """Yield the programs of the command lines that were run according to a sentence."""
     if not phrase("ran").search(re.sub(r"`[^`]*`", " ", sentence)):
         return
     for span in re.findall(r"`([^`\n]+)`", sentence):
@@ -158,73 +171,81 @@ def _named_programs(sentence: str) -> Iterator[str]:
 
 
 def _may_do_anything(command: Command) -> bool:
-    """Tell whether a command may run tests that nobody sees in its line."""
+    """Return whether a command may run tests that are not visible in its line."""
+    if command.tests:
+        return False
     commands = split_commands(command.line)
+    return not commands or any(_is_opaque(words) for _operator, words in commands)
+
+
+def _is_opaque(words: Sequence[str]) -> bool:
+    """Return whether a simple command is a script or a task runner that may run anything."""
     effects = _words("command_effects.txt")
-    return not command.tests and (
-        not commands
-        or any(
-            ("/" in words[0] or _SCRIPT.search(words[0]) or words[0] in effects["opaque"])
-            and effects["plain targets"].isdisjoint(words[1:])
-            for _operator, words in commands
-        )
-    )
+    program = words[0]
+    is_opaque = "/" in program or _SCRIPT.search(program) or program in effects["opaque"]
+    return bool(is_opaque) and effects["plain targets"].isdisjoint(words[1:])
 
 
 def _may_write(command: Command) -> bool:
-    """Tell whether a command may change a file of the project."""
-    if command.tests or ">" in command.line:
-        return not command.tests
+    """Return whether a command may change a file of the project."""
+    if command.tests:
+        return False
     commands = split_commands(command.line)
+    if ">" in command.line or not commands:
+        return True
+    return any(_is_writer(words) for _operator, words in commands)
+
+
+def _is_writer(words: Sequence[str]) -> bool:
+    """Return whether a simple command may write: it is not in the list of reading programs."""
     effects = _words("command_effects.txt")
-    return not commands or any(
-        not effects["quiet git"].issuperset(words[1:2] or ("",))
-        if posixpath.basename(words[0]) == "git"
-        else posixpath.basename(words[0]) not in effects["quiet"]
-        for _operator, words in commands
-    )
+    program = posixpath.basename(words[0])
+    if program == "git":
+        return not effects["quiet git"].issuperset(words[1:2] or ("",))
+    return program not in effects["quiet"]
 
 
 LEFT, PUT_OFF, ABSENT = "left", "put off", "absent"
-"""What a clause says: it was not done; it may be done some day; it is not so."""
+"""Kinds of denials: it was not done; it may be done later; something does not exist."""
 
 MAX_SENTENCE = 2_000
-"""Characters. Nobody writes a longer sentence: it is data."""
+"""Characters. A longer sentence is data, not prose."""
 
 _SUBORDINATE = r"\b(?:if|when|where|unless|that|which|who|whose|because|as|since|so)\b[^,;:]*$"
-"""Before a "not": it tells when or which, not what was done."""
+"""Before a "not": a subordinate clause, which does not say what was done."""
 _PAST = r"\b(?:before|previously|until\s+now|earlier|formerly)\b\s*(?:[,;:.(|)\u2014]|$)"
-"""Behind a "not": so it was, and is no longer."""
+"""After a "not": the denial is about the past."""
 _LIST_ITEM = r"\s*(?:[-*+•]|\d{1,3}[.)])\s"
 _UNTICKED = r"^[-*\s]*\[ \]|^[-*\s]*[❌✗✘☐⬜]"
 _QUOTED = r"`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d"
-"""What somebody else says, or a program: it may be what is denied, but denies nothing itself."""
+"""Matches quotations and code. Their content may be denied, but does not deny anything itself."""
 
 
 @frozen
 class Denial:
     """A clause of an answer that denies something."""
 
-    what: str
+    kind: str
     """LEFT, PUT_OFF or ABSENT."""
     cue: str
-    """The words that deny, in lower case."""
+    """The words of the denial, in lower case."""
     sentence: str
     terms: frozenset[str]
-    """All terms of the clause."""
+    """All index terms of the clause."""
     topic: frozenset[str]
-    """Those that tell what is denied, not that it is."""
+    """The terms of the denied thing, without those of the denial itself."""
 
 
 def find_denials(
     sentences: Iterable[tuple[str, frozenset[str]]], about: frozenset[str]
 ) -> list[Denial]:
-    """Return the clauses of an answer that say of something that it was not done.
+    """Return the clauses of an answer that deny that something was done.
 
-    So does an open box of a checklist, and what stands in a list below "Not done:". ``sentences``
-    come with their terms; those without a term of ``about`` are passed over.
+    An open box of a checklist and the items of a list below "Not done:" are denials, too.
+    ``sentences`` are pairs of a sentence and its terms. Sentences without a term of ``about`` are
+    skipped.
     """
-    found: list[Denial] = []
+    denials: list[Denial] = []
     is_left = False
     for sentence, terms in sentences:
         is_left = is_left and bool(re.match(_LIST_ITEM, sentence))
@@ -236,23 +257,31 @@ def find_denials(
         else:
             clauses = list(_denying_clauses(sentence))
             is_left = is_heading and bool(clauses)
-        for what, cue, clause in clauses:
-            own = frozenset(analyze(clause))
-            topic = own - terms_of_phrases("words of denials")
-            found.append(Denial(what=what, cue=cue, sentence=sentence, terms=own, topic=topic))
-    return found
+        for kind, cue, clause in clauses:
+            terms_of_clause = frozenset(analyze(clause))
+            denials.append(
+                Denial(
+                    kind=kind,
+                    cue=cue,
+                    sentence=sentence,
+                    terms=terms_of_clause,
+                    topic=terms_of_clause - terms_of_phrases("words of denials"),
+                )
+            )
+    return denials
 
 
 def _denying_clauses(sentence: str) -> Iterator[tuple[str, str, str]]:
-    own = re.sub(_QUOTED, lambda quoted: "_" * len(quoted[0]), sentence)
+    """Yield (kind, cue, clause) for each clause of a sentence that denies something."""
+    unquoted = re.sub(_QUOTED, lambda quoted: "_" * len(quoted[0]), sentence)
     start = 0
-    for end in [*phrase("clause ends").finditer(own), None]:
+    for end in [*phrase("clause ends").finditer(unquoted), None]:
         clause = slice(start, end.start() if end else None)
         start = end.end() if end else start
-        low = own[clause].lower()
-        for what in (PUT_OFF, LEFT, ABSENT):
-            cue = phrase(what).search(low)
-            if cue and (what == PUT_OFF or not re.search(_SUBORDINATE, low[: cue.start()])):
-                if what == PUT_OFF or not re.search(_PAST, low[cue.end() :]):
-                    yield what, cue[0], sentence[clause]
+        low = unquoted[clause].lower()
+        for kind in (PUT_OFF, LEFT, ABSENT):
+            cue = phrase(kind).search(low)
+            if cue and (kind == PUT_OFF or not re.search(_SUBORDINATE, low[: cue.start()])):
+                if kind == PUT_OFF or not re.search(_PAST, low[cue.end() :]):
+                    yield kind, cue[0], sentence[clause]
                 break

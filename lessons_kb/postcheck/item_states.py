@@ -1,7 +1,7 @@
-"""After the answer: what became of each checklist item.
+"""Find the state of each checklist item after an answer.
 
-What an item asks for can be told in words that share nothing with it, and the same words can tell
-of something else. Hence four states, of which only the sure ones are claims; the rest is open.
+An answer may describe the work for an item in entirely different words, or use the same words for
+something else. Therefore only certain results get a state; all other items stay *open*.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from itertools import groupby, islice
+from itertools import groupby
 from typing import NamedTuple
 
 from lessons_kb.errors import InputError
@@ -47,6 +47,7 @@ from lessons_kb.postcheck.claims import (
     phrase,
     terms_of_phrases,
 )
+from lessons_kb.postcheck.closing_line import LEFT_OUT, NOT_NEEDED, Closing, remove_closing_lines
 from lessons_kb.text.analyzer import analyze, get_share
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.paths import FILE_NAMES
@@ -55,92 +56,33 @@ from lessons_kb.text.redact import redact
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.values import frozen
 
-DONE, LEFT_OUT, NOT_NEEDED = "done", "left", "not needed"
-MAX_CLOSINGS = 200
-_CLOSING_LINE = re.compile(
-    r"^[ \t>*#/<!+-]*[`*_]*(?:lessons[`*_]*[ \t]*:|(?=L\d{1,3}\.\d))[^\n]{1,4000}$",
-    re.IGNORECASE | re.MULTILINE,
-)
-_CLOSING = re.compile(
-    r"\bL?(\d{1,3})\.(\d{1,3})[`*]*[ \t:\u2013\u2014-]+(?:\[[xX]\]\s*)?"
-    r"(?:(done)|(n/?a|not\s+needed)|left|open|skipped|not\s+done)\b[ \t:(\u2013\u2014-]*"
-    r"((?:(?![;|\u00b7]|,\s*L?\d{1,3}\.\d{1,3}\b).){0,400})",
-    re.IGNORECASE,
-)
-_PLACE = re.compile(r"([\w.@+~/\\-]+?\.\w+|[\w.@+~-]+(?:/[\w.@+~-]+)+)(?::(\d+))?(?=[\s,;.)`]|$)")
-
-
-@frozen
-class Closing:
-    """What an agent says of one item when it ends."""
-
-    state: str
-    """DONE, LEFT_OUT or NOT_NEEDED."""
-    line: str
-    """As it was written."""
-    path: str = ""
-    """The file it cites, POSIX, "" if none."""
-    number: int = 0
-    """The line in it, 0 if none."""
-    command: str = ""
-    """The command it cites, "" if none."""
-
-
-def read_closings(
-    answer: str, cards: Mapping[int, str], checklists: Mapping[str, Sequence[str]]
-) -> dict[tuple[str, str], Closing]:
-    """Return (card id, item) → how an answer closes it; of several the last counts.
-
-    ``cards`` maps a lesson's number in the block to its id, ``checklists`` an id to its items.
-    """
-    found: dict[tuple[str, str], Closing] = {}
-    lines = (line[0] for line in _CLOSING_LINE.finditer(answer))
-    for match in islice((one for line in lines for one in _CLOSING.finditer(line)), MAX_CLOSINGS):
-        card, place = cards.get(int(match[1]), ""), int(match[2])
-        items = checklists.get(card, ())
-        if not 1 <= place <= len(items):
-            continue
-        rest = match[5].strip()
-        span = re.search(r"`([^`\n]+)`", rest)
-        cited = span[1].strip() if span else rest
-        file = _PLACE.fullmatch(cited) or (None if span else _PLACE.match(cited))
-        found[card, items[place - 1]] = Closing(
-            state=DONE if match[3] else NOT_NEEDED if match[4] else LEFT_OUT,
-            line=match[0].strip(),
-            path=file[1].replace("\\", "/").removeprefix("./") if file else "",
-            number=int(file[2] or 0) if file else 0,
-            command=cited if span and not file else "",
-        )
-    return found
-
-
 MAX_ANSWER, MAX_EVIDENCE = 100_000, 400_000
-"""Characters that are looked at."""
+"""How many characters are searched."""
 MAX_ITEM = 1_000
 _REFUTED_FOR = {
     **dict.fromkeys((NO_TEST_RUN, TESTS_FAILED), "asks to run tests"),
     NO_TEST_WRITTEN: "asks for a test",
 }
-"""Reason → the phrases of an item that is refuted by its kind."""
+"""Reason → phrases of the items that it refutes."""
 
 SHOWN_FROM = 0.5
-"""Part of an item's terms, weighed by rarity, that one sentence or piece of code has to hold,
-what it asks to do among them."""
-BORNE_OUT_FROM = 0.1
-"""Part of them that something which was done has to hold to bear a sentence out."""
+"""The share of an item's terms, weighted by rarity, that a sentence or code must contain to show
+the item. The words for the action must be among them."""
+SUPPORTED_FROM = 0.1
+"""The share of an item's terms that an edit or a command must contain to support a sentence."""
 DENIED_FROM = 0.2
-"""Part of an item's terms that a denying clause has to hold at least, …"""
+"""The least share of an item's terms in a clause that denies it."""
 NEAR_FROM = 0.6
-"""… and what that and the item's part of what the clause is about have to come to, …"""
+"""The least sum of that share and of the share of the clause's topic in the item."""
 SURE_FROM = 1.0
-"""… or this, where something else says that the item was done."""
+"""The least sum if something else shows that the item was done."""
 ABSENT_FROM = 0.6
-"""Part of an item's terms in a clause that only says of something that it is not so."""
+"""The least share of an item's terms in a clause that says that something does not exist."""
 
 _LEAST_TERMS = 2
-"""One word is found anywhere."""
+"""A single word could occur anywhere."""
 _RAREST = 1e-3
-"""Share of texts that hold a term which is in no table."""
+"""The assumed share of texts that contain a term which is in no table."""
 _LEAST_WEIGHT = 0.1
 _CHUNK_LINES, _CHUNK_OVERLAP = 12, 4
 _FENCE = r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)"
@@ -149,10 +91,10 @@ _COMMENT = r"^\s*(?:#(?!!)|//|--(?!\w)|/?\*|<!--).*$|\b(?:TODO|FIXME)\b.*$"
 
 
 def read_texts(texts: Iterable[str]) -> Evidence:
-    r"""Return texts of what was done as evidence, nothing known of what else was done.
+    r"""Parse texts about the work as evidence, which is incomplete.
 
-    A text of one line is a command, one that begins with the name of a file an edit of it; a patch
-    is taken apart.
+    A text of one line is a command. A text that begins with the name of a file is an edit of it. A
+    patch is split into edits.
     """
     edits: list[Edit] = []
     commands: list[Command] = []
@@ -172,14 +114,14 @@ def read_texts(texts: Iterable[str]) -> Evidence:
 
 
 def is_patch(text: str) -> bool:
-    """Tell whether a text is a patch, of git or of an agent."""
+    """Return whether a text is a patch of git or of an agent."""
     return re.search(r"(?m)^(?:\*\*\* Begin Patch|@@ -\d+)", text) is not None
 
 
 def read_patch(text: str, *, path: str = "") -> list[Edit]:
-    """Return the edits of a patch; of any other text one edit of ``path``.
+    """Return the edits of a patch. Any other text is a single edit of ``path``.
 
-    Lines that begin with ``-`` and ``+`` in the text of an edit were removed and added.
+    Lines that begin with ``-`` or ``+`` in its text are removed or added lines.
     """
     if not is_patch(text):
         marks = r"(?m)^\+" if path.endswith((".md", ".yml", ".yaml")) else r"(?m)^[+-]\s*\S"
@@ -208,16 +150,18 @@ def read_patch(text: str, *, path: str = "") -> list[Edit]:
 
 
 def share(terms: frozenset[str], others: frozenset[str]) -> float:
-    """Return the part of some terms, weighed by rarity, that is among others."""
+    """Return the share of ``terms`` that is among ``others``, weighted by rarity (0 to 1)."""
     both = terms & others
     return sum(map(_weigh, both)) / sum(map(_weigh, terms)) if both else 0.0
 
 
 @lru_cache(maxsize=10_000)
 def _weigh(term: str) -> float:
-    """Return what a term tells: 1 for a rare one, less the commoner it is anywhere."""
-    known = get_share(term)
-    return 1.0 if known is None else max(_LEAST_WEIGHT, math.log(known) / math.log(_RAREST))
+    """Return the weight of a term: 1 for a rare one, less for a common one."""
+    frequency = get_share(term)
+    if frequency is None:
+        return 1.0
+    return max(_LEAST_WEIGHT, math.log(frequency) / math.log(_RAREST))
 
 
 def check_items(
@@ -229,13 +173,13 @@ def check_items(
 ) -> Check:
     """Return the state of each checklist item of some cards.
 
-    An item is contradicted by what ``detected`` found in the change, or if the answer claims for
-    it what never happened; denied by the answer's own sentence; shown by a match of its
-    ``shown-by`` pattern, or by lines of an edit, a command or a sentence with enough of its words,
-    what it asks to do among them. Of complete evidence, a sentence alone shows nothing: something
-    that was done has to bear it out. Conditions, statements and items without a word that could
-    be looked for are left out. ``closings`` are by (card id, item): what one cites must have been
-    touched or run.
+    An item is *contradicted* by a match in ``detected``, or by a claim in the answer that the
+    evidence refutes. It is *denied* by a sentence of the answer. It is *shown* by a match of its
+    ``shown-by`` pattern, or by an edit, a command or a sentence that contains enough of its words,
+    those for the action among them. If the evidence is complete, a sentence also needs support by
+    an edit or a command. Conditions, statements and items without a searchable word are left out.
+    ``closings`` maps (card id, item) to a statement; the cited file must have been changed, or the
+    cited command run.
     """
     sought: list[_Item] = []
     for card in cards:
@@ -247,8 +191,8 @@ def check_items(
         ):
             own = [*own, (card.title, "")]  # the mistake then contradicts the card
         sought += (item for pair in own if (item := _Item(card, *pair)).order)
-    # What a closing says is held against what happened, not believed.
-    scene = _Scene(_CLOSING_LINE.sub("", answer) if closings else answer, evidence, sought)
+    # Closing statements are compared with the evidence, and are no evidence themselves.
+    scene = _Scene(remove_closing_lines(answer) if closings else answer, evidence, sought)
     verdicts: dict[int, _Verdict] = {}
     for line in detected:  # of a card's items, the nearest in words
         terms = frozenset(analyze(line.quote))
@@ -276,19 +220,19 @@ def check_items(
 def find_unaddressed_items(
     answer: str, cards: Sequence[Card], evidence: Sequence[str] = ()
 ) -> Check:
-    """Return the check of an answer against texts of what the agent did.
+    """Check an answer against texts about the agent's work.
 
-    ``evidence`` are edits (path and new text, or a diff) and commands, each one string; nothing is
-    said of what else was done, so that no claim is contradicted. All that is not shown is in
-    ``unaddressed``.
+    ``evidence`` are edits (a path and the new text, or a diff) and commands, one string each. It
+    counts as incomplete, so that no claim is contradicted. ``unaddressed`` of the result has all
+    items that are not shown.
     """
     return check_items(cards, answer, read_texts(evidence))
 
 
 def is_check(item: str) -> bool:
-    """Tell whether an item asks for something: a condition or a statement cannot be checked.
+    """Return whether an item asks for an action. Conditions and statements cannot be checked.
 
-    A condition has no main clause; what follows a comma is one.
+    A condition has no main clause; text after a comma counts as a main clause.
     """
     if phrase("is a condition").search(item):
         return False
@@ -296,8 +240,8 @@ def is_check(item: str) -> bool:
 
 
 def is_about_tests(item: str) -> bool:
-    """Tell whether an item asks to write tests or run them: no line of a source tells of that."""
-    return any(phrase(f"asks {what}").search(item) for what in ("to run tests", "for a test"))
+    """Return whether an item asks to write or run tests, which a line of source cannot show."""
+    return any(phrase(f"asks {action}").search(item) for action in ("to run tests", "for a test"))
 
 
 class _Verdict(NamedTuple):
@@ -308,7 +252,7 @@ class _Verdict(NamedTuple):
 
 
 class _Item:
-    """An item that is looked for."""
+    """An item to be checked."""
 
     def __init__(self, card: Card, text: str, pattern: str) -> None:
         self.card, self.text, self.pattern = card, text, pattern
@@ -316,12 +260,13 @@ class _Item:
         """Its terms in order."""
         self.terms = frozenset(self.order)
         self.forbids = phrase("forbids").search(text) is not None
-        """Whether it is kept by not doing something."""
+        """Whether it forbids something, so that nothing has to be done for it."""
 
     def is_told_in(self, terms: frozenset[str], *, asked: int = 2) -> bool:
-        """Tell whether a place has enough of the item's words, what it asks to do among them.
+        """Return whether a text contains enough of the item's words.
 
-        That is its first ``asked`` words, the verb and its object as a rule.
+        The words for the action must be among them: the first ``asked`` words, usually the verb and
+        its object.
         """
         if len(self.order) < _LEAST_TERMS or share(self.terms, terms) < SHOWN_FROM:
             return False
@@ -329,44 +274,44 @@ class _Item:
         return terms.issuperset([term for term in self.order if term not in light][:asked])
 
     def is_unsure_in(self, sentence: str) -> bool:
-        """Tell whether a sentence may say that something was not done.
+        """Return whether a sentence may say that something was not done.
 
-        The words that the item itself uses say nothing of that.
+        Words such as "not" do not count if the item itself contains them.
         """
-        own = self.text.lower()
-        return any(found[0] not in own for found in phrase("unsure").finditer(sentence.lower()))
+        item = self.text.lower()
+        return any(word[0] not in item for word in phrase("unsure").finditer(sentence.lower()))
 
 
 @frozen
 class _Place:
-    """Some text that may show an item."""
+    """A text that may show an item."""
 
     terms: frozenset[str]
     lines: tuple[str, ...]
     where: str
     """ANSWER, COMMAND or a path."""
     numbers: tuple[int, ...] = ()
-    """1-based line in the file of each of ``lines``; empty = not known."""
+    """The 1-based line number in the file of each of ``lines``; empty if unknown."""
     counts: bool = True
-    """It was done in this turn, without failing."""
+    """Whether it was done in this turn and did not fail."""
     failed: bool = False
 
     def show(self, item: _Item) -> _Verdict:
-        """Return the line that most of an item's terms stand in as what shows it."""
+        """Return the verdict that an item is shown, with the line that has most of its terms."""
         shares = [share(item.terms, frozenset(analyze(line))) for line in self.lines]
         best = max(range(len(shares)), key=shares.__getitem__)
         return _Verdict(SHOWN, self.lines[best].strip(), _locate(self.where, self.numbers, best))
 
 
 def _locate(where: str, numbers: Sequence[int], place: int) -> str:
-    """Return ``path:line`` if the line is known."""
+    """Return ``path:line`` if the line is known, else the path."""
     return f"{where}:{numbers[place]}" if where and place < len(numbers) else where
 
 
 def _chunks(
     where: str, text: str, numbers: Sequence[int] = (), *, counts: bool = True
 ) -> Iterator[_Place]:
-    """Yield some lines of a text at a time, without comments: they do nothing."""
+    """Yield a text in overlapping chunks of lines. Comments are removed: they do nothing."""
     if not text.strip():
         return
     name = frozenset(analyze(where)) if where != ANSWER else frozenset()
@@ -379,13 +324,13 @@ def _chunks(
 
 
 class _Scene:
-    """Everything that items are looked for in: an answer, and what was done."""
+    """The texts in which items are searched: the answer, the edits and the commands."""
 
     def __init__(self, answer: str, evidence: Evidence, sought: Iterable[_Item]) -> None:
         self._claims = Claims(evidence)
         self._evidence = evidence = _cut(evidence)
         answer = answer[:MAX_ANSWER]
-        # A block quote is what somebody else said.
+        # A block quote was written by somebody else.
         prose = re.sub(_BLOCK_QUOTE, "", re.sub(_FENCE, "", answer))
         self._told = [(one, frozenset(analyze(one))) for one in split_sentences(prose)]
         about = frozenset[str]().union(*(item.terms for item in sought))
@@ -415,32 +360,36 @@ class _Scene:
         )
 
     def judge(self, item: _Item, closing: Closing | None) -> _Verdict:
-        """Return the state of an item, from the surest sign to none."""
-        if item.pattern and (found := self._find_pattern(item.pattern)):
-            return found
+        """Return the state of an item. More certain signs take precedence."""
+        match = self._find_pattern(item.pattern) if item.pattern else None
+        if match:
+            return match
         if closing:
             return self._verify(closing, item)
         shown = self._find_done(item) or self._find_told(item)
         near, denial = self._find_denial(item)
         if denial and (shown is None or near >= SURE_FROM):
             return _Verdict(DENIED, denial.sentence, ANSWER)
-        if not denial and (found := self._find_contradiction(item) or shown):
-            return found
+        if not denial:
+            verdict = self._find_contradiction(item) or shown
+            if verdict:
+                return verdict
         nearest = max(self._told, key=lambda one: share(item.terms, one[1]), default=None)
         if nearest is None or item.terms.isdisjoint(nearest[1]):
             return _Verdict(OPEN)
         return _Verdict(OPEN, nearest[0], ANSWER)
 
     def _find_pattern(self, pattern: str) -> _Verdict | None:
-        """Return the line, the file or the command that an item's own pattern is found in.
+        """Return the line, file or command that an item's ``shown-by`` pattern matches.
 
-        Comments count: whoever wrote the pattern knows what shows the item.
+        Comments are searched, too: the author of the pattern decides what shows the item.
         """
         for edit in self._evidence.edits:
             if edit.earlier:
                 continue
             lines = edit.text.split("\n")
-            if (place := find_line(pattern, lines)) is not None:
+            place = find_line(pattern, lines)
+            if place is not None:
                 where = _locate(edit.path, edit.numbers, place)
                 return _Verdict(SHOWN, lines[place].strip(), where)
             if edit.path and find_line(pattern, (edit.path,)) is not None:
@@ -452,7 +401,7 @@ class _Scene:
         return None
 
     def _verify(self, closing: Closing, item: _Item) -> _Verdict:
-        """Hold a closing against what happened; what nothing speaks for or against is a claim."""
+        """Compare a closing statement with the evidence. Without evidence the item is *claimed*."""
         if closing.state == LEFT_OUT:
             return _Verdict(DENIED, closing.line, ANSWER)
         claimed = _Verdict(CLAIMED, closing.line, ANSWER)
@@ -464,7 +413,7 @@ class _Scene:
             where = _locate(closing.path, (closing.number,) if closing.number else (), 0)
         elif not reason and closing.command:
             happened, reason = self._claims.ran(closing.command), NOT_RUN
-        if happened:  # a file that was written does not show that something ran
+        if happened:  # an edited file does not show that a command ran
             ran = where == COMMAND or not phrase("asks to run").search(item.text)
             return _Verdict(SHOWN, closing.command or closing.line, where) if ran else claimed
         if reason and self._evidence.complete:
@@ -472,73 +421,85 @@ class _Scene:
         return claimed
 
     def _find_done(self, item: _Item) -> _Verdict | None:
-        """Return what was written or run that shows an item; what is forbidden is not so shown.
+        """Return the edit or command that shows an item; None for an item that forbids something.
 
-        What is to be removed is looked for among what was.
+        An item that asks to remove something is searched in the removed lines.
         """
-        removes = phrase("removes").search(item.text)
-        rest = frozenset(item.order[1:])
-        for place in () if item.forbids else self._removed if removes else self._added:
-            if place.counts and (
-                share(rest, place.terms) >= SHOWN_FROM if removes else item.is_told_in(place.terms)
-            ):
+        if item.forbids:
+            return None
+        if phrase("removes").search(item.text):
+            rest = frozenset(item.order[1:])
+            for place in self._removed:
+                if place.counts and share(rest, place.terms) >= SHOWN_FROM:
+                    return place.show(item)
+            return None
+        for place in self._added:
+            if place.counts and item.is_told_in(place.terms):
                 return place.show(item)
         return None
 
     def _find_told(self, item: _Item) -> _Verdict | None:
-        """Return the sentence or the code of the answer that says that an item was done.
+        """Return the sentence or the code of the answer that shows that an item was done.
 
-        Of complete evidence something that was done has to bear it out.
+        If the evidence is complete, an edit or a command must support it.
         """
-        if self._evidence.complete and not any(
-            share(item.terms, place.terms) >= BORNE_OUT_FROM
-            for place in (*self._added, *self._removed)
-            if not place.failed
-        ):
+        if self._evidence.complete and not self._is_supported(item):
             return None
         for sentence, terms in self._told:
             if not item.is_told_in(terms) or self._claims.refute(sentence):
                 continue
-            if (
-                phrase("negates").search(sentence)
-                if item.forbids
-                else not item.is_unsure_in(sentence)
-            ):
+            if item.forbids:
+                is_shown = phrase("negates").search(sentence) is not None
+            else:
+                is_shown = not item.is_unsure_in(sentence)
+            if is_shown:
                 return _Verdict(SHOWN, sentence, ANSWER)
-        code = (place for place in self._code if item.is_told_in(place.terms))
-        place = None if item.forbids else next(code, None)
-        return place.show(item) if place else None
+        if item.forbids:
+            return None
+        for place in self._code:
+            if item.is_told_in(place.terms):
+                return place.show(item)
+        return None
+
+    def _is_supported(self, item: _Item) -> bool:
+        """Return whether an edit, or a command that did not fail, has some of the item's words."""
+        places = [place for place in (*self._added, *self._removed) if not place.failed]
+        return any(share(item.terms, place.terms) >= SUPPORTED_FROM for place in places)
 
     def _find_denial(self, item: _Item) -> tuple[float, Denial | None]:
-        """Return how nearly which clause says of an item that it was not done.
+        """Return the clause that denies an item, with its score; (0, None) without one.
 
-        What an item forbids is kept by not doing it: that may only be put off.
+        An item that forbids something can only be put off: not doing it is what the item asks for.
         """
         near: list[tuple[float, Denial | None]] = []
         for denial in self._denials:
             is_own = denial.cue and denial.cue in item.text.lower()
-            if is_own or (denial.what != PUT_OFF and item.forbids):
+            if is_own or (denial.kind != PUT_OFF and item.forbids):
                 continue
             part = share(item.terms, denial.terms)
             about = part + share(denial.topic, item.terms)
-            least = ABSENT_FROM if denial.what == ABSENT else DENIED_FROM
+            least = ABSENT_FROM if denial.kind == ABSENT else DENIED_FROM
             if part >= least and about >= NEAR_FROM:
                 near.append((about, denial))
         return max(near, key=lambda entry: entry[0], default=(0.0, None))
 
     def _find_contradiction(self, item: _Item) -> _Verdict | None:
-        """Return the sentence that claims for an item what never happened."""
-        for sentence, terms in self._told if self._evidence.complete else ():
-            if item.is_unsure_in(sentence) or not (reason := self._claims.refute(sentence)):
+        """Return the sentence about an item whose claim the evidence refutes."""
+        if not self._evidence.complete:
+            return None
+        for sentence, terms in self._told:
+            reason = "" if item.is_unsure_in(sentence) else self._claims.refute(sentence)
+            if not reason:
                 continue
-            asks = _REFUTED_FOR.get(reason)  # what is refuted is then what the item asks for
-            if (asks and phrase(asks).search(item.text)) or item.is_told_in(terms, asked=1):
+            asks = _REFUTED_FOR.get(reason)
+            is_asked = asks is not None and phrase(asks).search(item.text)
+            if is_asked or item.is_told_in(terms, asked=1):
                 return _Verdict(CONTRADICTED, sentence, ANSWER, reason)
         return None
 
 
 def _cut(evidence: Evidence) -> Evidence:
-    """Return evidence of at most MAX_EVIDENCE characters."""
+    """Cut the evidence to MAX_EVIDENCE characters."""
     left = MAX_EVIDENCE
 
     def cut(text: str) -> str:
@@ -553,11 +514,11 @@ def _cut(evidence: Evidence) -> Evidence:
 
 
 MAX_TEXT = 100_000
-"""Characters of the answer, and of each edit and command."""
+"""The length limit of the answer, and of each edit and command, in characters."""
 
 
 def format_request(check: Check, answer: str, evidence: Evidence) -> str:
-    """Return what the program reads, without secrets: items, answer, edits, commands as JSON."""
+    """Return the redacted input of a checking program: items, answer, edits, commands as JSON."""
 
     def safe(text: str) -> str:
         return redact(text)[:MAX_TEXT]
@@ -583,10 +544,10 @@ def format_request(check: Check, answer: str, evidence: Evidence) -> str:
 
 
 def read_verdicts(check: Check, output: str, answer: str) -> Check:
-    """Return a check with the states that a program printed; see ``format_request``.
+    """Return a check with the states from a program's output; see ``format_request``.
 
-    What is contradicted is a fact and stays. A denied item needs the answer's own words as its
-    ``quote``. Raises InputError, one line, for anything else than the JSON that was asked for.
+    A contradicted item does not change, because it is a fact. A denied item needs a ``quote`` from
+    the answer. Raises InputError, a single line, for any other output than the requested JSON.
     """
     try:
         rows = json.loads(output)["items"]
@@ -599,7 +560,7 @@ def read_verdicts(check: Check, output: str, answer: str) -> Check:
             raise InputError(f"its verdict on item {name[:20]!r} is not shown, denied or open")
         item = known[name]
         where = ANSWER if quote and quote in answer else ""
-        # Nobody is told that something was not done without the agent's own words.
+        # A denial is reported only with the agent's own words.
         if item.state not in (CONTRADICTED, state) and (where or state != DENIED):
             known[name] = replace(
                 item, state=state, quote=quote if where else redact(quote), where=where, terms=()

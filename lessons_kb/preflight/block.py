@@ -15,15 +15,24 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.data import read_mapping
 from lessons_kb.model import Hit, Preflight
 from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
+from lessons_kb.preflight.offers import (
+    IN_CONTEXT,
+    MAX_OFFERS,
+    NO_OFFERS,
+    OFFERED,
+    Offers,
+    format_offer,
+    format_offers,
+    is_possible,
+    safe_line,
+    shown_name,
+)
 from lessons_kb.search.ranking import protects_file
-from lessons_kb.text.sanitize import clean_line, defang_line, shorten
+from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.token_estimate import TokenCounter
-from lessons_kb.values import frozen
 
 LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
 LESSONS_CLOSE = "[/ACTIVE LESSONS]"
-OFFER_OPEN = "[LESSON_OFFER]"
-OFFER_CLOSE = "[/LESSON_OFFER]"
 CONTEXT_OPEN = "[CONTEXT]"
 CONTEXT_CLOSE = "[/CONTEXT]"
 
@@ -31,7 +40,6 @@ MAX_WHY = 160
 """Characters of a ``Why:`` line's text, the ellipsis included."""
 SMALL_MODEL_PART = 20
 """A budget is at most one twentieth of ``model_context``."""
-IN_CONTEXT = "already in this session"
 AGENT_FILES = frozenset(
     ("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
 ) | {"copilot-instructions.md"}
@@ -39,24 +47,6 @@ AGENT_FILES = frozenset(
 READ_BY_AGENT = "agents read it by themselves"
 NEVER_ALONE = "no lesson is given; --context asks for notes alone"
 TITLE_ONLY = "the card says nothing beyond its title"
-OFFERED = "offered: "
-"""How the reason of a hit begins whose title is offered."""
-
-_TITLES = "Does each concern the task, yes or no? Open every yes before you change anything."
-_FILES = (
-    "Does each of these concern the task, yes or no? Open every yes before you change anything:"
-)
-_BESIDE = (
-    "If the lessons above miss the task: does one of these concern it? Open that before you change"
-    " anything:"
-)
-_MAX_OFFERS = 3
-_MAX_TITLE = 160
-_ON_PURPOSE = (
-    "suppressed by", "suppressed: nearly one of", "suppressed: it is still", IN_CONTEXT, "does not"
-)  # fmt: skip
-"""How the reasons begin for which not even a title is shown."""
-
 _MAX_ITEMS = 100
 """Items of one card that may be shown; further ones are only counted."""
 _EXCERPT_STEP = 50
@@ -65,29 +55,6 @@ _EXCERPT_STEPS = 128
 
 WORDS = read_mapping("user_phrases.toml")
 """Language → name → words for the user."""
-_safe = lru_cache(maxsize=2048)(defang_line)
-
-
-def shown_name(hit: Hit) -> str:
-    """Return the name a block gives a card: its id, the brain's alias in front where it has one."""
-    return f"{hit.brain}:{hit.card.id}" if hit.brain else hit.card.id
-
-
-@frozen
-class Offers:
-    """Which cards a block may offer by their titles, for the agent to open."""
-
-    least: float
-    """Confidence from which a card that has no place in the block is offered."""
-    place: Callable[[Hit], str] = shown_name
-    """Returns the file for the agent to open, "" where it cannot."""
-    held: Callable[[Hit], str] = lambda _hit: ""
-    """Returns why a card is not offered now, "" where it is."""
-    titled: bool = False
-    """The titles of all cards are in view: their files are enough."""
-
-
-NO_OFFERS = Offers(least=2.0)
 
 
 def pack(
@@ -200,30 +167,28 @@ class _Block:
     def add_offers(self, offers: Offers) -> None:
         """Offer the best of what has no place among the lessons, by title and file."""
         before = [*self.lines, ""] if self.lines else []
-        head = _BESIDE if self.lessons else _FILES if offers.titled else _TITLES
         shown: list[str] = []
-        kept: list[Hit] = []
+        remaining: list[Hit] = []
         for hit in self.withheld:
-            possible = hit.confidence >= offers.least and not hit.reason.startswith(_ON_PURPOSE)
-            place = _safe(offers.place(hit)) if possible and len(shown) < _MAX_OFFERS else ""
+            place = ""
+            if len(shown) < MAX_OFFERS and is_possible(hit, offers):
+                place = safe_line(offers.place(hit))
             if not place:
-                kept.append(hit)
+                remaining.append(hit)
                 continue
-            if held := offers.held(hit):
-                kept.append(replace(hit, reason=held))
+            if reason := offers.held(hit):
+                remaining.append(replace(hit, reason=reason))
                 continue
-            title = "" if offers.titled else f": {shorten(_safe(hit.card.title), _MAX_TITLE)}"
-            lines = [*shown, f"{place}{title}"]
-            text = [OFFER_OPEN, head, *lines, OFFER_CLOSE]
-            if offers.titled:
-                text = [f"{OFFER_OPEN} {head} {', '.join(lines)} {OFFER_CLOSE}"]
-            if self._fits([*before, *text], self.budget):
-                self.lines, shown = [*before, *text], lines
-                reason = hit.reason.removeprefix("suppressed: ")
-                self.offered.append(replace(hit, reason=f"{OFFERED}{reason}"))
-            else:
-                kept.append(hit)
-        self.withheld = kept
+            lines = [*shown, format_offer(hit, place, titled=offers.titled)]
+            text = format_offers(lines, titled=offers.titled, beside_lessons=bool(self.lessons))
+            if not self._fits([*before, *text], self.budget):
+                remaining.append(hit)
+                continue
+            self.lines = [*before, *text]
+            shown = lines
+            reason = hit.reason.removeprefix("suppressed: ")
+            self.offered.append(replace(hit, reason=f"{OFFERED}{reason}"))
+        self.withheld = remaining
 
     def add_notes(
         self,
@@ -319,16 +284,16 @@ class _Form:
     def __init__(self, hit: Hit, number: int, *, labelled: bool) -> None:
         card = hit.card
         self.name = _name(hit)
-        facts = [_safe(card.severity), self.name]
+        facts = [safe_line(card.severity), self.name]
         if card.occurrences > 1:
             facts.insert(1, f"seen {card.occurrences}×")
-        self.title = f"{number}. {_safe(card.title) or self.name} ({' · '.join(facts)})"
-        self.why = _safe(card.why)
+        self.title = f"{number}. {safe_line(card.title) or self.name} ({' · '.join(facts)})"
+        self.why = safe_line(card.why)
         if len(self.why) > MAX_WHY:
             kept = self.why[: MAX_WHY - 1]
             words = kept if self.why[MAX_WHY - 1].isspace() else kept.rsplit(" ", 1)[0]
             self.why = (words if len(words) > MAX_WHY // 2 else kept).rstrip(" ,;:—-") + "…"
-        cleaned = [_safe(item) for item in card.checklist[:_MAX_ITEMS]]
+        cleaned = [safe_line(item) for item in card.checklist[:_MAX_ITEMS]]
         if labelled:
             places = enumerate(cleaned, 1)
             cleaned = [f"L{number}.{place} {item}" if item else "" for place, item in places]
@@ -356,4 +321,4 @@ def _odds(confidence: float) -> float:
 
 
 def _name(hit: Hit) -> str:
-    return _safe(shown_name(hit)) or "unnamed"
+    return safe_line(shown_name(hit)) or "unnamed"

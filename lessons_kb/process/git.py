@@ -1,8 +1,8 @@
-"""Ask git what changed, without letting the repository run anything.
+"""Run git without letting the repository execute anything.
 
-A repository brings its own configuration, and git runs programs that it names: file system
-monitors, hooks, diff drivers, text converters, clean filters, transports for objects that are
-missing. All of them are switched off here, for the repository may be anyone's.
+A repository has its own configuration, and git runs programs that are named there: file system
+monitors, hooks, diff drivers, text converters, clean filters, and transports for missing objects.
+All of them are disabled here, because a repository is not trusted.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.values import frozen
 
 MAX_BYTES = 4_000_000
-"""A longer diff is cut."""
+"""The size at which a diff is cut."""
 _MAX_LIST_BYTES, _MAX_BATCH_BYTES = 200_000_000, 40_000_000
-"""Of the ids of a history, and of the patches of a batch."""
+"""The size limits of the ids of a history, and of the patches of a batch."""
 _MAX_UNTRACKED = 500
 _MAX_UNTRACKED_BYTES = 200_000
-"""Of one file; a larger one is named without its text."""
+"""The size limit of an untracked file. A larger one is listed without its text."""
 _SECONDS = {"rev-parse": 10.0, "config": 10.0, "check-attr": 10.0, "log": 120.0, "rev-list": 120.0}
 _USUAL_SECONDS = 30.0
-"""How long git may be silent, by its command: what only looks something up is done at once, and a
-walk through a history prints nothing before it has its order."""
+"""How long a git command may take: short for lookups, long for walks through a history, which
+print nothing until the commits are sorted."""
 _OPTIONS = read_words("git_options.txt")
-_SAFE = [
-    word for one in sorted(_OPTIONS["settings"]) for word in ("-c", one.replace("NULL", os.devnull))
-]
-_ENVIRONMENT = dict(one.split("=") for one in _OPTIONS["environment"])
-FORM = [one.replace("NULL", os.devnull) for one in sorted(_OPTIONS["diff"])]
+_SETTINGS = [setting.replace("NULL", os.devnull) for setting in sorted(_OPTIONS["settings"])]
+_SAFE = [word for setting in _SETTINGS for word in ("-c", setting)]
+_ENVIRONMENT = dict(variable.split("=") for variable in _OPTIONS["environment"])
+FORM = [option.replace("NULL", os.devnull) for option in sorted(_OPTIONS["diff"])]
+"""Options that give every diff the same form, whatever the user has configured."""
 _GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
@@ -60,7 +60,10 @@ class Done:
 
 
 def find_git(otherwise: str = "") -> str:
-    """Return the path of git; GitError without it, which ends with a way to do without."""
+    """Return the path of git. Raises GitError if it is not installed.
+
+    The message ends with ``otherwise``, a way to do without git.
+    """
     git = find_program("git")
     if git is None:
         raise GitError(f"git is not installed; install it{otherwise}")
@@ -70,10 +73,10 @@ def find_git(otherwise: str = "") -> str:
 def run_git(
     cwd: str, *arguments: str, stdin: bytes = b"", limit: int = 0, **environment: str
 ) -> Done:
-    """Run git in ``cwd`` so that the repository there starts no program of its own.
+    """Run git in ``cwd`` so that the repository there cannot start a program.
 
-    Raises GitError when git takes too long; what it prints is cut at ``limit`` bytes, without one
-    at MAX_BYTES.
+    The output is cut at ``limit`` bytes, or at MAX_BYTES if it is 0. Raises GitError if git takes
+    too long.
     """
     git, limit = find_git(), limit or MAX_BYTES
     for folder in _upwards(cwd):
@@ -84,17 +87,17 @@ def run_git(
                     raise GitError(f"{path} is a FIFO, on which git would wait; remove it")
         if os.path.lexists(os.path.join(folder, ".git")):
             break
-    kept = {k: v for k, v in os.environ.items() if k not in _OPTIONS["dropped"]}
+    inherited = {k: v for k, v in os.environ.items() if k not in _OPTIONS["dropped"]}
     seconds, late = _SECONDS.get(arguments[0], _USUAL_SECONDS), threading.Event()
-    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as errors:
-        given.write(stdin)
-        given.seek(0)
-        # In our own group: whoever ends that, as a terminal and agents do, ends git as well.
+    with tempfile.TemporaryFile() as input_file, tempfile.TemporaryFile() as errors:
+        input_file.write(stdin)
+        input_file.seek(0)
+        # git stays in our process group: a terminal or an agent that ends the group ends git, too.
         with subprocess.Popen(
             [git, "--no-pager", *_SAFE, *arguments],
             cwd=cwd,
-            env={**kept, **_ENVIRONMENT, **environment},
-            stdin=given,
+            env={**inherited, **_ENVIRONMENT, **environment},
+            stdin=input_file,
             stdout=subprocess.PIPE,
             stderr=errors,
         ) as process:
@@ -126,7 +129,7 @@ def run_git(
 
 
 def decode(data: bytes) -> str:
-    """Return what git printed as text; bytes that are no UTF-8 are replaced."""
+    """Decode git's output. Bytes that are not UTF-8 are replaced."""
     return data.decode("utf-8", "replace")
 
 
@@ -138,31 +141,32 @@ def _upwards(cwd: str) -> list[str]:
 _UNBORN = "does not have any commits yet"
 _EXPLAINED = read_mapping("git_errors.toml")["errors"]
 _ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
-"""How git says to trust a repository that belongs to another user."""
+"""Matches git's advice how to trust a repository of another user."""
 
 
-def explain(error: str, what: str) -> str:
-    """Return what git complained about in one line, with what to do; ``what`` comes first."""
+def explain(error: str, subject: str) -> str:
+    """Return git's error message as one line with a fix. It begins with ``subject``, a path."""
     for words, fix in _EXPLAINED.items():
         if words in error:
-            return f"{what}: {fix}"
+            return f"{subject}: {fix}"
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     fatal = next((line for line in lines if line.startswith("fatal: ")), "")
     reason = fatal.removeprefix("fatal: ") or next(iter(lines), "git failed")
     fix = "try the same with git"
-    if advice := _ADVISED.search(error):
+    advice = _ADVISED.search(error)
+    if advice:
         fix = f"if you trust it, run `{advice[0].strip()}`"
     elif "not a git repository" in error:
-        marks = (os.path.join(folder, ".git") for folder in _upwards(what))
-        mark = next(filter(os.path.lexists, marks), "")
-        if not mark:
-            return f"{what}: not in a git repository; run this inside one"
-        fix = f"{mark} is damaged: restore its HEAD, refs and objects, or clone again"
-    return f"{what}: {reason}; {fix}"
+        paths = (os.path.join(folder, ".git") for folder in _upwards(subject))
+        path = next(filter(os.path.lexists, paths), "")
+        if not path:
+            return f"{subject}: not in a git repository; run this inside one"
+        fix = f"{path} is damaged: restore its HEAD, refs and objects, or clone again"
+    return f"{subject}: {reason}; {fix}"
 
 
 def ask_git(cwd: str, *arguments: str, **environment: Any) -> bytes:
-    """Return what git prints; GitError when it fails."""
+    """Return git's output. Raises GitError if git fails."""
     done = run_git(cwd, *arguments, **environment)
     if done.truncated:
         raise GitError(f"{cwd}: git {arguments[0]} printed too much; name fewer files")
@@ -172,107 +176,118 @@ def ask_git(cwd: str, *arguments: str, **environment: Any) -> bytes:
 
 
 class Repository:
-    """The repository around a folder, with all switched off that would run a program of its own."""
+    """The repository around a folder. Its configuration cannot start a program."""
 
     def __init__(self, cwd: str) -> None:
-        """Raises GitError where there is no git or no repository."""
+        """Find the repository. Raises GitError without git or a repository."""
         self.top = cwd
         top = self.ask("rev-parse", "--show-toplevel").decode("utf-8", "surrogateescape")
         self.top = os.path.realpath(top.removesuffix("\n"))
-        """The folder in which git's paths begin."""
-        marks = ((folder, os.path.join(folder, ".git")) for folder in _upwards(cwd))
-        nearest = (
-            folder
-            for folder, mark in marks
-            if os.path.isfile(mark) or os.path.isfile(os.path.join(mark, "HEAD"))
-        )
-        named = any(name in os.environ for name in ("GIT_DIR", "GIT_WORK_TREE"))
-        if not named and next(nearest, None) != self.top:
+        """The top folder of the work tree, to which git's paths are relative."""
+        nearest = next(filter(_is_top, _upwards(cwd)), None)
+        is_set = any(name in os.environ for name in ("GIT_DIR", "GIT_WORK_TREE"))
+        if not is_set and nearest != self.top:
             raise GitError(f"{cwd}: its core.worktree points elsewhere; unset it")
 
     def run(self, *arguments: str, **environment: Any) -> Done:
-        """Run git in the work tree, for a bounded time, with bounded output."""
+        """Run git in the work tree, with limits on time and output."""
         return run_git(self.top, *arguments, **environment)
 
     def ask(self, *arguments: str, **environment: Any) -> bytes:
-        """Return what git prints there; GitError when it fails."""
+        """Return git's output in the work tree. Raises GitError if git fails."""
         return ask_git(self.top, *arguments, **environment)
 
     def find_head(self) -> str:
-        """Return the hash of HEAD, "" before the first commit; GitError for a broken HEAD."""
+        """Return the hash of HEAD; "" before the first commit. Raises GitError for a broken one."""
         done = self.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-        if done.code and _UNBORN not in (error := self.run("log", "--max-count=1").error):
+        if not done.code:
+            return done.output.decode().strip()
+        error = self.run("log", "--max-count=1").error
+        if _UNBORN not in error:
             raise GitError(explain(error, self.top))
-        return "" if done.code else done.output.decode().strip()
+        return ""
 
     def head(self) -> str:
-        """Return the hash of HEAD; GitError before the first commit."""
-        if not (head := self.find_head()):
+        """Return the hash of HEAD. Raises GitError before the first commit."""
+        head = self.find_head()
+        if not head:
             raise GitError(f"{self.top} has no commit yet; commit something first")
         return head
 
     def leads(self, commit: str) -> bool:
-        """Tell whether a commit, by its hash, leads to HEAD."""
+        """Return whether a commit, given by its full hash, is an ancestor of HEAD."""
         is_hash = _HASH.fullmatch(commit) is not None
         return is_hash and not self.run("merge-base", "--is-ancestor", commit, "HEAD").code
 
     def filters_off(self) -> list[str]:
-        """Return options that disable the clean filters the repository itself defines.
+        """Return options that disable the clean filters in the repository's own configuration.
 
-        Comparing with the working tree runs them; those of the user's own configuration stay.
+        git would run them to compare files with the working tree. Filters of the user's
+        configuration are not disabled.
         """
         done = self.run("config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
         if done.code not in (0, 1):  # 1: none
             raise GitError(explain(done.error, "config"))
         fields = done.output.decode("utf-8", "surrogateescape").split("\0")
-        drivers = {
-            match[1]
-            for scope, key in zip(fields[::2], fields[1::2], strict=False)
-            if scope not in ("system", "global", "command") and (match := _FILTER_KEY.match(key))
-        }
+        drivers = set()
+        for scope, key in zip(fields[::2], fields[1::2], strict=False):
+            match = _FILTER_KEY.match(key)
+            if match and scope not in ("system", "global", "command"):
+                drivers.add(match[1])
         if any("=" in driver for driver in drivers):
             raise GitError("the repository defines a filter with = in its name; remove it")
-        off = ("clean=", "smudge=", "process=", "required=false")
-        return [o for d in sorted(drivers) for key in off for o in ("-c", f"filter.{d}.{key}")]
+        options = []
+        for driver in sorted(drivers):
+            for setting in ("clean=", "smudge=", "process=", "required=false"):
+                options += ["-c", f"filter.{driver}.{setting}"]
+        return options
+
+
+def _is_top(folder: str) -> bool:
+    """Return whether a folder is the top of a work tree, or of a linked one."""
+    path = os.path.join(folder, ".git")
+    return os.path.isfile(path) or os.path.isfile(os.path.join(path, "HEAD"))
 
 
 def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
-    """Return the files of the work tree around ``cwd`` that git does not ignore, POSIX, sorted.
+    """Return the files of the work tree around ``cwd`` that git does not ignore, sorted.
 
-    They start from git's top folder, and so do ``paths``, files or folders to stay within.
-    Raises GitError where there is no git or no repository.
+    Paths are POSIX and relative to git's top folder. With ``paths``, only these files and files in
+    these folders are listed. Raises GitError without git or a repository.
     """
     find_git(", or name the files")
     inside = [f":(top,literal){path}" for path in paths]
     names = ("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "--")
-    found = Repository(cwd).ask(*names, *inside)
-    return sorted(name for part in found.split(b"\0") if (name := decode(part)))
+    output = Repository(cwd).ask(*names, *inside)
+    return sorted(filter(None, map(decode, output.split(b"\0"))))
 
 
 @frozen
 class Diff:
-    """A change, as git tells it."""
+    """A change as git reports it."""
 
     files: tuple[str, ...]
-    """Changed, added, removed and renamed files (by both names); POSIX, from git's top folder."""
+    """The changed, added, removed and renamed files, the last ones by both names. Paths are POSIX
+    and relative to git's top folder."""
     added: tuple[str, ...]
-    """Lines added, without their mark and line end, in the order of the text."""
+    """The added lines without ``+`` and line ends, in order."""
     text: str
     """The unified diff."""
     truncated: bool = False
-    """Whether ``text`` was cut; then ``added`` is as well."""
+    """Whether ``text``, and therefore ``added``, was cut."""
 
 
 def read_diff(
     cwd: str, revision: str | None = None, *, without: Iterable[tuple[str, str]] = ()
 ) -> Diff:
-    """Return what changed in the git work tree around ``cwd``.
+    """Return the changes in the git work tree around ``cwd``.
 
-    Without a revision: working tree and index against HEAD (against nothing, before the first
-    commit), untracked text files included. With one, as ``git diff`` takes it: a commit against
-    the working tree, or ``a..b``, ``a...b``. ``without`` leaves files out: pairs of a folder and a
-    glob below it. Nothing the repository configures is run and no network is used. Raises GitError
-    where there is no git, no repository or no such revision.
+    Without a revision, the working tree and the index are compared with HEAD, or with nothing
+    before the first commit. Untracked text files are included. A revision has the form that
+    ``git diff`` accepts: a commit to compare with the working tree, or ``a..b`` or ``a...b``.
+    ``without`` excludes files: it has pairs of a folder and a glob below it. No program of the
+    repository's configuration runs, and no network is used. Raises GitError without git, a
+    repository or such a revision.
     """
     find_git(", or leave out --diff")
     if not os.path.isdir(cwd):
@@ -323,14 +338,14 @@ def read_diff(
 def _copy_index(repository: Repository, folder: str) -> str:
     """Copy the index into ``folder`` and return its path.
 
-    ``git diff`` locks and rewrites the index it is given, whatever GIT_OPTIONAL_LOCKS says;
-    a commit made at that moment would fail.
+    ``git diff`` locks and rewrites its index in spite of GIT_OPTIONAL_LOCKS. A commit at that
+    moment would fail.
     """
     path = repository.ask("rev-parse", "--git-path", "index").removesuffix(b"\n")
     copy = os.path.join(folder, "index")
     try:
         with contextlib.suppress(FileNotFoundError):  # nothing was ever added
-            # With its times: git tells by them which entries it must not trust.
+            # The copy needs the same times: git uses them to find entries it must not trust.
             shutil.copy2(os.path.join(os.fsencode(repository.top), path), os.fsencode(copy))
     except OSError as error:
         raise GitError(f"the index cannot be read: {error.strerror}; check the disk") from None
@@ -338,7 +353,10 @@ def _copy_index(repository: Repository, folder: str) -> str:
 
 
 def _split_raw(output: bytes) -> tuple[list[bytes], bytes]:
-    """Split ``--patch-with-raw -z``: records of ``:… status``, one or two names, then the patch."""
+    """Split the output of ``--patch-with-raw -z`` into the file names and the patch.
+
+    It consists of records (``:… status`` and one or two names), followed by the patch.
+    """
     names: list[bytes] = []
     at = 0
     while output[at : at + 1] == b":":
@@ -354,7 +372,7 @@ def _split_raw(output: bytes) -> tuple[list[bytes], bytes]:
 
 
 def _as_new_file(top: bytes, name: bytes) -> bytes:
-    """Return an untracked text file as a patch, b"" for anything else."""
+    """Return the patch that adds an untracked text file; b"" for any other kind of file."""
     path = os.path.join(top, name)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -373,61 +391,67 @@ def _as_new_file(top: bytes, name: bytes) -> bytes:
 
 
 _NEW_FILE = "100644"
-"""Mode of a file that is added."""
+"""The mode of an added file."""
 _TRIES = 40
 _PAUSE_SECONDS = 0.05
-"""Between two tries, for a git that holds the branch's lock."""
+"""The pause between two tries while another git process has locked the branch."""
 _MESSAGE_CHARS = 8_000
 
 
 @frozen
 class Author:
-    """Who answers for a commit."""
+    """The author and committer of a commit."""
 
     name: str
     email: str
 
 
 def check_name(name: str) -> None:
-    """Raise InputError for what git would not take for a branch's name, GitError without git."""
+    """Raise InputError if git does not accept a branch name. Raises GitError without git."""
     done = run_git(os.sep, "check-ref-format", f"refs/heads/{name}")
     if done.code or name.startswith("-"):
         raise InputError(f"{name!r} is no name of a branch; choose another")
 
 
 class Branch(Repository):
-    """One branch of the repository around a folder; paths are POSIX, from git's top folder."""
+    """A branch of the repository around a folder.
+
+    Paths are POSIX and relative to git's top folder.
+    """
 
     def __init__(self, cwd: str, name: str) -> None:
-        """Raises GitError without git or a repository, InputError for an impossible name."""
+        """Raises GitError without git or a repository, and InputError for an invalid name."""
         check_name(name)
         super().__init__(cwd)
         self.name = name
         self._ref = f"refs/heads/{name}"
 
     def tip(self) -> str:
-        """Return the hash of the branch's last commit, "" while there is no such branch."""
+        """Return the hash of the branch's last commit; "" if the branch does not exist."""
         done = self.run("rev-parse", "--quiet", "--verify", f"{self._ref}^{{commit}}")
         return "" if done.code else done.output.decode().strip()
 
     def start(self) -> str:
-        """Return the commit on which the next one is made.
+        """Return the parent of the branch's next commit.
 
-        It is the branch's last one, or HEAD where the branch is not there yet or all of it has
-        been merged. Raises GitError in a repository without commits.
+        It is the branch's last commit, or HEAD if the branch does not exist or was completely
+        merged. Raises GitError in a repository without commits.
         """
         head, tip = self.head(), self.tip()
         return head if not tip or self.leads(tip) else tip
 
     def find_entry(self, commit: str, path: str) -> tuple[str, str] | None:
-        """Return mode and blob's hash of a commit's file, None where the path is no file."""
-        found = self.ask("ls-tree", "-z", "--full-tree", commit, "--", path)
-        mode, kind, rest = (found.decode("utf-8", "surrogateescape").split(" ", 2) + [""] * 3)[:3]
+        """Return the mode and the blob's hash of a file in a commit; None if it is not a file."""
+        entry = self.ask("ls-tree", "-z", "--full-tree", commit, "--", path)
+        mode, kind, rest = (entry.decode("utf-8", "surrogateescape").split(" ", 2) + [""] * 3)[:3]
         blob, _, name = rest.removesuffix("\0").partition("\t")
         return (mode, blob) if kind == "blob" and name == path else None
 
     def read(self, commit: str, path: str) -> bytes | None:
-        """Return a file of a commit, None where it has none; GitError for one that is too long."""
+        """Return the content of a file in a commit; None if there is no such file.
+
+        Raises GitError if the file is too large.
+        """
         entry = self.find_entry(commit, path)
         if entry is None:
             return None
@@ -437,7 +461,10 @@ class Branch(Repository):
         return done.output
 
     def find_unmerged(self, folder: str) -> list[str]:
-        """Return the files below a folder ("" = all) that the branch adds to HEAD or changes."""
+        """Return the files that the branch adds or changes relative to HEAD, sorted.
+
+        Only files below ``folder`` are listed, or all for "".
+        """
         head, tip = self.head(), self.tip()
         if not tip:
             return []
@@ -445,13 +472,17 @@ class Branch(Repository):
         base = head if done.code else done.output.decode().strip()
         inside = ("--", f":(top,literal){folder}") if folder else ()
         form = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AM")
-        # What was merged by copying its content is on the branch still, and not new to HEAD.
-        new, theirs = (self.ask(*form, one, tip, *inside).split(b"\0") for one in (base, head))
-        both = sorted(set(new) & set(theirs) - {b""})
-        return [name.decode("utf-8", "surrogateescape") for name in both]
+        # A change that reached HEAD as a copy, such as by a squash, differs from the base only.
+        from_base = self.ask(*form, base, tip, *inside).split(b"\0")
+        from_head = self.ask(*form, head, tip, *inside).split(b"\0")
+        names = sorted({*from_base}.intersection(from_head) - {b""})
+        return [name.decode("utf-8", "surrogateescape") for name in names]
 
     def is_checked_out(self) -> bool:
-        """Tell whether this work tree shows the branch; InputError where another one does."""
+        """Return whether this work tree has the branch checked out.
+
+        Raises InputError if another work tree has.
+        """
         place = ""
         for line in self.ask("worktree", "list", "--porcelain").splitlines():
             key, _, value = line.decode("utf-8", "surrogateescape").partition(" ")
@@ -474,23 +505,23 @@ class Branch(Repository):
                 raise GitError(f"{folder} is read-only; grant the server write access to it")
 
     def is_clean(self, path: str) -> bool:
-        """Tell whether a file is neither changed nor staged in the work tree."""
+        """Return whether a file is neither changed nor staged in the work tree."""
         form = ("status", "--porcelain", "-z", "--untracked-files=all", "--ignored=matching")
         return not self.ask(*self.filters_off(), *form, "--", f":(top,literal){path}")
 
     def commit(
         self, change: Callable[[str], Mapping[str, bytes]], *, message: str, author: Author
     ) -> str:
-        """Commit what ``change`` returns for the commit it is made on: path → content.
+        """Add a commit to the branch and return its hash.
 
-        ``change`` may be called several times: a commit made meanwhile by another comes first.
-        Returns the new commit's hash; raises GitError, and what ``change`` raises.
+        ``change`` gets the parent commit and returns path → content of the changed files. It is
+        called again if another process commits at the same time. Raises GitError, and whatever
+        ``change`` raises.
         """
-        people = {
-            f"GIT_{role}_{what}": value
-            for role in ("AUTHOR", "COMMITTER")
-            for what, value in (("NAME", author.name), ("EMAIL", author.email))
-        }
+        people = {}
+        for role in ("AUTHOR", "COMMITTER"):
+            people[f"GIT_{role}_NAME"] = author.name
+            people[f"GIT_{role}_EMAIL"] = author.email
         text = message.replace("\0", "")[:_MESSAGE_CHARS]
         for number in range(_TRIES):
             old, start = self.tip(), self.start()
@@ -513,15 +544,16 @@ class Branch(Repository):
         raise GitError(f"the branch {self.name} is locked or never rests; try again later")
 
     def stage(self, path: str) -> None:
-        """Take a file over into the work tree's index as the branch's last commit has it."""
-        if (entry := self.find_entry(self.tip(), path)) is not None:
+        """Copy a file from the branch's last commit into the index of the work tree."""
+        entry = self.find_entry(self.tip(), path)
+        if entry is not None:
             self.ask("update-index", "--add", "--cacheinfo", ",".join((*entry, path)))
 
 
 _MAX_GAPS = 50
-"""Commits in a row that cannot be read; a clone without any content has no others."""
+"""After so many unreadable commits in a row, with none read before, a clone has no content."""
 _BATCH = 100
-"""Commits that git is asked for at once."""
+"""How many commits are requested from git at once."""
 _MARK = b"\0lessons-commit "
 _PATCHES = (
     *("log", "--stdin", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--patch"),
@@ -532,26 +564,27 @@ _PATCHES = (
 
 @frozen
 class Commit:
-    """One commit with what it changes."""
+    """A commit with its patch."""
 
     id: str
     """Its hash."""
     at: float
     """Seconds since the epoch."""
     date: str
-    """ISO date on which it was made."""
+    """The ISO date of the commit."""
     message: str
     patch: bytes
-    """git's; b"" of one longer than MAX_BYTES."""
+    """git's patch; b"" if it is longer than MAX_BYTES."""
 
 
 def list_commits(
     cwd: str, *, since: str | None = None, after: str = "", most: int = 0
 ) -> list[str]:
-    """Return the ids of the commits that lead to HEAD, newest first, merges left out.
+    """Return the ids of HEAD and its ancestors without merges, newest first.
 
-    ``since`` is a date as git takes it; ``after`` and ``most`` are as in ``read_history``. Raises
-    GitError where there is no git, no repository or no commit.
+    ``since`` is a date in a format of git's. ``after`` is a commit that is left out together with
+    its ancestors, and ``most`` is the largest number of commits (0 = all). Raises GitError without
+    git, a repository or a commit.
     """
     repository = Repository(cwd)
     start = repository.head()
@@ -567,21 +600,22 @@ def list_commits(
 
 
 def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit]:
-    """Yield the commits that lead to HEAD, oldest first, merges left out.
+    """Yield HEAD and its ancestors without merges, oldest first.
 
-    Those that lead to the commit ``since`` are left out, too, if HEAD descends from it; of more
-    than ``most``, unless it is 0, the newest are yielded. Nothing the repository configures is
-    run. Raises GitError where there is no git, no repository or no commit.
+    The commit ``since`` and its ancestors are left out, too, if HEAD descends from it. At most the
+    ``most`` newest commits are yielded, or all for 0. No program of the repository's configuration
+    runs. Raises GitError without git, a repository or a commit.
     """
     commits = list_commits(cwd, after=since, most=most)
     return read_patches(cwd, commits[::-1], context=3)
 
 
 def read_patches(cwd: str, commits: Sequence[str], *, context: int = 0) -> Iterator[Commit]:
-    """Yield commits with their patches, in the order of their ids.
+    """Yield commits with their patches, in the order of ``commits``.
 
-    git ends at the first file whose content a partial clone lacks: such a commit is left out,
-    until 500 in a row cannot be read. Raises GitError where there is no content at all.
+    git fails at the first file whose content is missing in a partial clone. Such a commit is left
+    out; after 500 of them in a row nothing more is yielded. Raises GitError if no content is there
+    at all.
     """
     repository, gaps, is_read = Repository(cwd), 0, False
     form = (*_PATCHES, f"--unified={context}")
@@ -594,7 +628,7 @@ def read_patches(cwd: str, commits: Sequence[str], *, context: int = 0) -> Itera
             yield from map(_parse_commit, whole.output.split(_MARK)[1:])
             gaps, is_read = 0, True
             continue
-        for name in batch:  # one of them cannot be read, or they are too long together
+        for name in batch:  # a commit cannot be read, or the batch is too large: one at a time
             done = run_git(repository.top, *form, stdin=name.encode(), limit=MAX_BYTES)
             if done.code and not done.truncated:
                 gaps += 1
@@ -616,13 +650,13 @@ def _parse_commit(part: bytes, *, cut: bool = False) -> Commit:
 
 
 def find_change(cwd: str, line: str, path: str, *, since: str) -> str:
-    """Return the first commit after a time that put a line of a file away, "" where none did.
+    """Return the first commit after a time that changed how often a line is in a file; else "".
 
-    Raises GitError where there is no git, no repository or no commit.
+    Raises GitError without git, a repository or a commit.
     """
     options = (f"--since={since}", "--reverse", f"-S{line}", "--format=%H", "--no-show-signature")
-    found = Repository(cwd).ask("log", "--no-merges", *options, "--", f":(top,literal){path}")
-    return decode(found).partition("\n")[0]
+    hashes = Repository(cwd).ask("log", "--no-merges", *options, "--", f":(top,literal){path}")
+    return decode(hashes).partition("\n")[0]
 
 
 def read_commit(cwd: str, commit: str) -> str:
@@ -632,18 +666,19 @@ def read_commit(cwd: str, commit: str) -> str:
 
 
 SCOPES = {"user": "--global", "project": "--local"}
-"""Where a driver is configured: for every repository of this user, or for one clone."""
+"""Scope of a merge driver → git's option: all repositories of the user, or one clone."""
 _FAILED, _NOT_SET = 128, 5
-"""Exit codes: from which git means an error and not a number of conflicts; nothing to unset."""
+"""Exit codes. ``git merge-file`` reports an error from 128 on, and a number of conflicts below it;
+``git config --unset`` reports 5 if there is nothing to unset."""
 
 
 def merge_lines(
     base: bytes, ours: bytes, theirs: bytes, *, labels: Sequence[str], marker_size: int, cwd: str
 ) -> tuple[bytes, bool]:
-    """Merge three texts as ``git merge-file`` does; return the result and whether it conflicts.
+    """Merge three texts with ``git merge-file``. Return the result and whether it has conflicts.
 
-    ``labels`` name ours, the base and theirs in the markers. The style of conflicts is the one
-    configured for ``cwd``. Raises GitError for what git takes for binary.
+    ``labels`` name ours, the base and theirs in the conflict markers. The style of conflicts is the
+    one configured for ``cwd``. Raises GitError for binary content.
     """
     with tempfile.TemporaryDirectory() as folder:
         names = []
@@ -655,28 +690,28 @@ def merge_lines(
         size = f"--marker-size={marker_size}"
         done = run_git(cwd, "merge-file", "-p", "-q", size, *named, "--", *names)
     if done.code >= _FAILED or done.code < 0 or done.truncated:
-        no_text = "it is not text"  # of which git says nothing where it is to be quiet
+        no_text = "it is not text"  # git does not report this with -q
         why = f"more than {MAX_BYTES:,} bytes" if done.truncated else _last_line(done, no_text)
         raise GitError(f"git merge-file: {why}; merge it by hand")
     return done.output, done.code > 0
 
 
 def find_attributes_file(cwd: str) -> str:
-    """Return the path of the clone's own attributes, which are not part of any commit."""
+    """Return the path of the clone's own attributes file, which is not part of any commit."""
     path = ask_git(cwd, "rev-parse", "--git-path", "info/attributes")
     return os.path.join(cwd, os.fsdecode(path.rstrip(b"\n")))
 
 
 def read_merge_attribute(cwd: str, path: str) -> str:
-    """Return which driver git merges ``path`` (relative to ``cwd``) with; "" for its own."""
+    """Return the merge driver that git uses for ``path``, relative to ``cwd``; "" for git's own."""
     value = decode(ask_git(cwd, "check-attr", "-z", "merge", "--", path)).split("\0")[2]
     return "" if value in ("unspecified", "set", "unset") else value
 
 
 def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | None, str]:
-    """Return the command of a merge driver, None without one, and the file that configures it.
+    """Return the command of a merge driver (None if not configured), and its configuration file.
 
-    Looks into one scope, or into all.
+    One scope is searched, or all for None.
     """
     where = [SCOPES[scope]] if scope else []
     key = f"merge.{name}.driver"
@@ -690,9 +725,9 @@ def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | No
 
 
 def set_driver(cwd: str, name: str, command: str | None, *, title: str, scope: str) -> None:
-    """Configure a merge driver, or take it out with None; an empty section goes with it.
+    """Configure a merge driver, or remove it if ``command`` is None.
 
-    Raises GitError when the configuration cannot be written.
+    Raises GitError if the configuration cannot be written.
     """
     for key, value in (("name", title), ("driver", command)):
         own = f"merge.{name}.{key}"
@@ -704,6 +739,6 @@ def set_driver(cwd: str, name: str, command: str | None, *, title: str, scope: s
 
 
 def _last_line(done: Done, usual: str) -> str:
-    """Return what git said last, ``usual`` where it said nothing."""
+    """Return the last line of git's errors, without its prefix; ``usual`` if there is none."""
     lines = done.error.strip().splitlines() or [usual]
     return lines[-1].removeprefix("fatal: ").removeprefix("error: ")

@@ -1,4 +1,4 @@
-"""How this installation was made: the commands that add an extra, or bring a newer release."""
+"""Find the shell commands that add an extra to this installation, or upgrade it."""
 
 from __future__ import annotations
 
@@ -17,21 +17,22 @@ _PACKAGE = "lessons-kb"
 
 @cache
 def install_command(extra: str) -> str:
-    """Return the command that adds an extra to this installation, as a shell takes it.
+    """Return the shell command that adds an extra to this installation.
 
-    pipx and uv keep a tool in an environment of its own, which only they change; elsewhere the
-    installer that made the environment is called for this very interpreter. What was installed
-    from a folder, an archive or a repository is installed from there again.
+    A tool of pipx or uv has its own environment, which only these programs change. In any other
+    environment the command calls its installer for this interpreter. An installation from a folder,
+    an archive or a repository is repeated from there.
     """
     editable, requirement = _find_requirement(extra)
-    if tool := _find_tool_installer():
+    tool = _find_tool_installer()
+    if tool:
         force = " --force" if tool == "pipx" else ""
         return f"{tool} install{force} {'--editable ' if editable else ''}{requirement}"
     return f"{_find_installer()} {'-e ' if editable else ''}{requirement}"
 
 
 def upgrade_command() -> str:
-    """Return the command that brings a newer release here, and then hooks to it."""
+    """Return the shell command that installs the newest release and then updates the hooks."""
     editable, requirement = _find_requirement("")
     if "archive-v0" in sys.prefix.split(os.sep):  # uvx ran it from its cache
         return f"uvx --from {_PACKAGE}@latest lessons upgrade"
@@ -47,10 +48,10 @@ def upgrade_command() -> str:
 
 
 def _find_tool_installer() -> str:
-    """Return who keeps this tool in an environment of its own, "" for nobody."""
-    holds = os.listdir(sys.prefix)
+    """Return the command that manages this tool's environment, of pipx or uv; "" if none does."""
+    names = os.listdir(sys.prefix)
     marks = {"pipx_metadata.json": "pipx", "uv-receipt.toml": "uv tool"}
-    return next((tool for mark, tool in marks.items() if mark in holds), "")
+    return next((tool for mark, tool in marks.items() if mark in names), "")
 
 
 def _find_installer() -> str:
@@ -65,9 +66,9 @@ def _find_installer() -> str:
 
 
 def _find_requirement(extra: str) -> tuple[bool, str]:
-    """Return whether this is an editable installation, and what it is from, with an extra.
+    """Return whether the installation is editable, and its requirement for a shell, with an extra.
 
-    That is a folder, a file or a URL; the name of the package, where it came from an index.
+    The requirement is a folder, a file or a URL, or the package's name if it came from an index.
     """
     url, editable, vcs = "", False, None
     with contextlib.suppress(PackageNotFoundError, OSError, ValueError, AttributeError):

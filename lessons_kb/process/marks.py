@@ -1,4 +1,4 @@
-"""End every process that a run has started, by a variable in their environment.
+"""End all processes that a run has started. They are found by a variable in their environment.
 
 A process keeps its environment when it leaves its session and when its parent ends, so this also
 finds daemons. It does not find a process that clears its environment, or that another user owns.
@@ -16,17 +16,17 @@ import time
 _PREFIX = "LESSONS_RUN_"
 _PROC = "/proc"
 _MOST_ROUNDS = 20
-"""Scans after which a program that starts new processes all the time is given up."""
+"""The number of scans. A program that keeps starting processes survives them."""
 _PAUSE_SECONDS = 0.05
 
 
 def new_mark() -> str:
-    """Return a mark that no other run has."""
+    """Return a random mark for a run."""
     return secrets.token_hex(8)
 
 
 def name_variable(mark: str) -> str:
-    """Return the variable that every process of a run has in its environment.
+    """Return the name of the variable that every process of a run has in its environment.
 
     Each run has a variable of its own, so a run within another run carries both marks.
     """
@@ -34,26 +34,26 @@ def name_variable(mark: str) -> str:
 
 
 def can_find_marked() -> bool:
-    """Return whether this system shows the environment of a process."""
+    """Return whether this system lets us read the environment of a process."""
     return os.path.exists(f"{_PROC}/self/environ")
 
 
 def find_marked(mark: str) -> list[int]:
-    """List the living processes of a run, except this one; none where the system shows none."""
-    wanted = f"{name_variable(mark)}=".encode()
+    """Return the ids of a run's processes, except this one; [] if the system does not show them."""
+    prefix = f"{name_variable(mark)}=".encode()
     processes = []
     for path in glob.glob(f"{_PROC}/[0-9]*/environ"):
         process = int(path.split("/")[-2])
         with contextlib.suppress(OSError), open(path, "rb") as file:
             variables = file.read().split(b"\0")
-            is_marked = any(variable.startswith(wanted) for variable in variables)
+            is_marked = any(variable.startswith(prefix) for variable in variables)
             if is_marked and process != os.getpid():
                 processes.append(process)
     return processes
 
 
 def end_marked(mark: str) -> None:
-    """Kill all processes of a run. They are stopped first, or they would start others meanwhile."""
+    """Kill all processes of a run. They are stopped first, so that they cannot start others."""
     for _ in range(_MOST_ROUNDS):
         processes = find_marked(mark)
         if not processes:

@@ -1,4 +1,4 @@
-"""End a process with all that it has started."""
+"""End a process together with its descendants."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ KILL = getattr(signal, "SIGKILL", STOP)
 
 
 def list_living() -> list[tuple[int, int, int, int]]:
-    """List (process, parent, group, session) of all living processes; none without /proc."""
-    found = []
+    """Return (process, parent, group, session) of all living processes; [] without /proc."""
+    processes = []
     for path in glob.glob("/proc/[0-9]*/stat"):
         with contextlib.suppress(OSError), open(path, "rb") as file:
             state, *numbers = file.read().rpartition(b")")[2].split()[:4]
             if state not in _DEAD:
                 parent, group, session = map(int, numbers)
-                found.append((int(path.split("/")[2]), parent, group, session))
-    return found
+                processes.append((int(path.split("/")[2]), parent, group, session))
+    return processes
 
 
 def end_tree(process: int) -> None:
-    """Kill a process and what it has started, as far as the system tells what that is."""
+    """Kill a process and its descendants. Without /proc, only the process itself is killed."""
     if os.name == "nt":
         command = ["taskkill", "/F", "/T", "/PID", str(process)]
         with contextlib.suppress(subprocess.TimeoutExpired):
             subprocess.run(command, capture_output=True, check=False, timeout=_TASKKILL_SECONDS)
         return
-    found = [process]
-    for number in (signal.SIGSTOP, KILL):  # first stopped, or they would start more meanwhile
-        for one in found:  # grows
+    tree = [process]
+    for number in (signal.SIGSTOP, KILL):  # stopped first, so that they cannot start others
+        for member in tree:  # the list grows while it is iterated
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(one, number)
+                os.kill(member, number)
             if number != KILL:
-                found += [child for child, parent, _, _ in list_living() if parent == one]
+                tree += [child for child, parent, _, _ in list_living() if parent == member]

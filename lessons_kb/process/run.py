@@ -1,4 +1,4 @@
-"""Run a command with its output passed through live and its end kept."""
+"""Run commands: captured with live output, with a time limit, or as a filter."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ with contextlib.suppress(ImportError):  # not on Windows
 
 
 def start_session(command: list[str], **options: Any) -> Any:
-    """Start a command in a session of its own; return its ``Popen``. Raises OSError."""
+    """Start a command in a session of its own and return its ``Popen``. Raises OSError."""
     if os.name == "nt":
         flags = getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)
         return subprocess.Popen(command, creationflags=flags, **options)
@@ -34,13 +34,13 @@ def start_session(command: list[str], **options: Any) -> Any:
 
 
 def signal_session(session: int, number: int) -> None:
-    """Send a signal to every process of a session; one that is gone is no error."""
+    """Send a signal to every process of a session. Processes that have ended are ignored."""
     if os.name == "nt":
         end_tree(session)
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(session, number)
-    # Some programs, timeout(1) for one, put themselves into a group of their own.
+    # Some programs, such as timeout(1), move to a process group of their own.
     for process, _parent, group, its in list_living():
         if its == session != group:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -48,29 +48,29 @@ def signal_session(session: int, number: int) -> None:
 
 
 def is_alive(session: int) -> bool:
-    """Return whether a process of the session still runs, as far as the system tells."""
+    """Return whether a process of the session still runs; False on systems without /proc."""
     return any(its == session for _process, _parent, _group, its in list_living())
 
 
 STDOUT, STDERR = 1, 2
 NOT_FOUND, NOT_STARTED, TIMED_OUT = 127, 126, 124
-"""Exit codes as a shell and timeout(1) give them."""
+"""Exit codes, as of a shell and of timeout(1)."""
 _OF_SIGNAL = 128
 
 KEPT_BYTES = 64 * 1024
 GRACE_SECONDS = 2.0
 _LEFT_BEHIND_SECONDS = 0.3
-"""When the command itself has ended, what it started gets this long before the next signal."""
+"""The pause before the next signal once the command has ended and its descendants still run."""
 _CHUNK = 64 * 1024
 _MOST_LEFT_BYTES = 1 << 20
-"""What a pipe holds at most."""
+"""The capacity of a pipe."""
 _QUIET_SECONDS = 0.1
 _POLL_SECONDS = 0.05
 _CANCELS = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    """Write everything, however long the reader takes; OSError when nobody reads any more."""
+    """Write all data, however slow the reader is. Raises OSError if the reader has closed."""
     view = memoryview(data)
     while view:
         try:
@@ -80,17 +80,20 @@ def _write(descriptor: int, data: bytes) -> None:
 
 
 def open_terminal() -> tuple[int, int] | None:
-    """Return both ends of a terminal like ours where stdout or stderr is one, else None."""
+    """Return the master and slave of a new terminal with our settings and size.
+
+    The result is None if neither stdout nor stderr is a terminal, or if none can be opened.
+    """
     ours = next((fd for fd in (STDOUT, STDERR) if os.name != "nt" and os.isatty(fd)), None)
     if ours is None:
         return None
     try:
         master, slave = pty.openpty()
-    except OSError:  # no more of them: pipes do as well
+    except OSError:  # none is left; pipes are used instead
         return None
     with contextlib.suppress(OSError, termios.error):
         modes = termios.tcgetattr(ours)
-        modes[1] &= ~termios.OPOST  # ours ends the lines
+        modes[1] &= ~termios.OPOST  # our own terminal converts the line ends
         termios.tcsetattr(slave, termios.TCSANOW, modes)
         size = fcntl.ioctl(ours, termios.TIOCGWINSZ, b"\0" * 8)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, size)
@@ -104,23 +107,24 @@ class Ended:
     state: str
     """``completed``, ``failed``, ``cancelled`` or ``stalled``."""
     code: int
-    """Exit code as a shell would report it: 128 + n after signal n, 124 when it stalled."""
+    """The exit code as of a shell: 128 + n after signal n, 124 if it stalled."""
     seconds: float
     tail: str
-    """The end of what it wrote to stdout and stderr, as it came."""
+    """The end of its stdout and stderr, in the order of arrival."""
     message: str = ""
-    """One line for the user where the command itself had no say: not found, stalled."""
+    """One line for the user if the command was not found, could not start, or stalled."""
 
 
 def run_captured(
     command: Sequence[str], *, stall: float | None = 90.0, grace: float = GRACE_SECONDS
 ) -> Ended:
-    """Run ``command`` in a session of its own, pass its output on byte for byte, keep its end.
+    """Run ``command`` in a session of its own, pass its output through, and record its end.
 
-    It is ended as a whole, whatever it started, when it is silent for ``stall`` seconds (None =
-    never) or this process gets Ctrl-C, SIGTERM or SIGHUP; ``grace`` seconds later it is killed.
-    Where our stdout or stderr is a terminal it sees one too, else pipes; it reads from our stdin.
-    Memory does not grow with the output. Nothing is raised for a command that cannot be started.
+    The command and all of its descendants are ended if it prints nothing for ``stall`` seconds
+    (None = never), or if this process gets Ctrl-C, SIGTERM or SIGHUP. They are killed ``grace``
+    seconds later. The command gets a terminal if our stdout or stderr is one, else pipes, and it
+    reads from our stdin. Memory use does not depend on the amount of output. A command that cannot
+    be started is reported in the result, not raised.
     """
     began = time.monotonic()
     run = _CapturedRun(StallGuard(now=began, patience=stall), grace)
@@ -150,7 +154,7 @@ def run_captured(
 
 
 class _CapturedRun:
-    """One command from start to end: a thread reads each of its streams."""
+    """A captured command from start to end. One thread reads each of its streams."""
 
     child: Any = None
 
@@ -160,38 +164,44 @@ class _CapturedRun:
         self._grace = grace
         self._lock = threading.Lock()
         self._heard = 0
-        """Bytes."""
+        """Bytes of output so far."""
         self._last = self._next_signal = time.monotonic()
-        """When output came last."""
+        """When the last output came, and when the next signal is due."""
         self._kept = bytearray()
         self._readers: list[threading.Thread] = []
         self._writing: set[int] = set()
-        """Our streams whose reader is waited for."""
+        """Our streams on which a write is in progress."""
         self._cancelled_by = 0
         self._signals: list[int] = []
-        """Still to be sent while the command is being ended."""
+        """The signals that remain to be sent to end the command."""
 
     def has_ended(self) -> bool:
-        """Tell whether the command itself has, as far as it was waited for."""
+        """Return whether the command itself has ended. Its descendants may still run."""
         return self.child is not None and self.child.returncode is not None
 
     def find_code(self) -> int:
-        """Return its exit code as a shell would report it."""
+        """Return the exit code as of a shell."""
+        if self.guard.state == CANCELLED:
+            return _OF_SIGNAL + self._cancelled_by
+        if self.guard.state == STALLED:
+            return TIMED_OUT
         code: int = self.child.returncode
-        known = {CANCELLED: _OF_SIGNAL + self._cancelled_by, STALLED: TIMED_OUT}
-        return known.get(self.guard.state, code if code >= 0 else _OF_SIGNAL - code)
+        return code if code >= 0 else _OF_SIGNAL - code
 
     def find_tail(self) -> str:
-        """Return the end of the output without the line, or at least the word, that a cut split."""
+        """Return the end of the output, without a first line, or at least word, that was cut."""
         with self._lock:
-            kept = bytes(self._kept[-KEPT_BYTES:])
-        if self._heard > len(kept):
-            ends = (place for end in (b"\n", b"\r", b" ") if (place := kept.find(end)) >= 0)
-            kept = kept[next(ends, len(kept)) + 1 :]
-        return kept.decode("utf-8", "replace")
+            tail = bytes(self._kept[-KEPT_BYTES:])
+        if self._heard <= len(tail):
+            return tail.decode("utf-8", "replace")
+        for end in (b"\n", b"\r", b" "):
+            _, found, rest = tail.partition(end)
+            if found:
+                return rest.decode("utf-8", "replace")
+        return ""
 
     def start(self, command: Sequence[str], terminal: tuple[int, int] | None) -> None:
-        """Start the command; OSError when that cannot be done."""
+        """Start the command. Raises OSError if it cannot be started."""
         master, slave = terminal or (-1, -1)
         shown = [fd for fd in (STDOUT, STDERR) if terminal and os.isatty(fd)]
         self.child = start_session(
@@ -205,14 +215,17 @@ class _CapturedRun:
         if terminal:
             pipes[shown[0]] = master
         for ours, source in pipes.items():
-            # The copy is closed by its thread, however long that waits.
+            # Each thread closes its own copy of the descriptor, whenever it ends.
             work = (os.dup(source), ours)
             self._readers.append(threading.Thread(target=self._pass_on, args=work, daemon=True))
         for pipe in filter(None, sources.values()):
             pipe.close()
 
     def _pass_on(self, source: int, ours: int) -> None:
-        """Pass one stream on to one of ours until either ends; then the command learns of it."""
+        """Copy a stream of the command to one of ours until either is closed.
+
+        Closing our end tells the command that nobody reads its output any more.
+        """
         with contextlib.suppress(OSError), os.fdopen(source, "rb", buffering=0):
             while data := os.read(source, _CHUNK):
                 with self._lock:
@@ -233,14 +246,17 @@ class _CapturedRun:
         self.guard.chunk(self._last)
 
     def cancel(self, number: int) -> None:
-        """End the command as cancelled by a signal, unless it has ended or is being ended."""
+        """Cancel the command because of a signal, unless it has ended or is being ended."""
         if self.guard.state == RUNNING and not self.has_ended():
             self.guard.cancel()
             self._cancelled_by = number
             self._signals = [number, STOP, KILL] if number != STOP else [STOP, KILL]
 
     def see_through(self) -> None:
-        """Wait until the command, or all that belongs to it, has ended and was passed on."""
+        """Wait until the command has ended and its output was copied.
+
+        If it was cancelled or has stalled, wait for all of its descendants, too.
+        """
         for reader in self._readers:
             reader.start()
         while not self._is_over():
@@ -250,7 +266,7 @@ class _CapturedRun:
             else:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self.child.wait(_POLL_SECONDS)
-        # What was written before the end is passed on; what still runs may write for ever.
+        # Copy the output from before the end. Descendants that still run could write for ever.
         most, self._last = self._heard + _MOST_LEFT_BYTES, time.monotonic()
         while any(reader.is_alive() for reader in self._readers) and self._heard <= most:
             if not self._writing and time.monotonic() - self._last > _QUIET_SECONDS:
@@ -258,7 +274,8 @@ class _CapturedRun:
             time.sleep(_POLL_SECONDS / 10)
 
     def _is_over(self) -> bool:
-        if ended := self.has_ended():
+        ended = self.has_ended()
+        if ended:
             self.guard.finish(ok=self.child.returncode == 0)
         if self.guard.state not in (CANCELLED, STALLED):
             return ended
@@ -267,7 +284,7 @@ class _CapturedRun:
         return not self._signals and time.monotonic() > self._next_signal
 
     def _look(self) -> None:
-        """See whether the command has stalled, and whether it is time for the next signal."""
+        """Check whether the command has stalled, and send the next signal if it is due."""
         now = time.monotonic()
         if self._writing:  # a slow reader keeps the command waiting: that is no silence of it
             self.guard.chunk(now)
@@ -328,12 +345,12 @@ def interrupt_by_signals() -> Iterator[None]:
 
 
 MAX_OUTPUT = 1_000_000
-"""Bytes; more is an error."""
+"""The size limit of a filter's output, in bytes. More is an error."""
 _LOOK_SECONDS = 0.2
 
 
 def split_command(command: str) -> list[str]:
-    """Return the words of a command line as the user wrote it. Raises InputError."""
+    """Split a command line of the user into words. Raises InputError."""
     try:
         words = shlex.split(command, posix=os.name != "nt")
     except ValueError as error:
@@ -344,10 +361,10 @@ def split_command(command: str) -> list[str]:
 
 
 def run_filter(command: str, text: str, *, seconds: float) -> str:
-    """Return what a command line prints when it is given ``text`` on stdin.
+    """Return the output of a command line that gets ``text`` on stdin. No shell is used.
 
-    No shell is asked. Raises InputError, one line, when it cannot be started, fails, prints too
-    much or is not done after ``seconds``: then all that it started is ended.
+    Raises InputError, a single line, if the command cannot be started, fails, prints too much, or
+    does not end within ``seconds``. In the last case all of its descendants are ended, too.
     """
     words = split_command(command)
     name = words[0]
@@ -381,22 +398,22 @@ def run_bounded(
     stop: threading.Event | None = None,
     mark: str = "",
 ) -> int | None:
-    """Run a command with ``text`` on stdin and all it prints in the file ``output``.
+    """Run a command with ``text`` on stdin, and write its output to the file ``output``.
 
-    ``errors`` is where its stderr goes. Returns its exit code as a shell would report it (126 and
-    127 where it cannot be started), None where it was not done after ``seconds`` or ``stop`` was
-    set: then all that it started is ended. What left its session is found by the ``mark``; a
-    caller that gives one can end later what a command that did end has left behind.
+    ``errors`` is the target of its stderr. Returns the exit code as of a shell (126 or 127 if the
+    command cannot be started). Returns None if it did not end within ``seconds``, or if ``stop``
+    was set; then all of its descendants are ended. Those that left its session are found by the
+    ``mark``. A caller that passes a mark can later end processes that a finished command left.
     """
     mark = mark or new_mark()
     environment = {**(os.environ if env is None else env), name_variable(mark): "1"}
-    with tempfile.TemporaryFile() as given, open(output, "wb") as printed:
-        given.write(text.encode("utf-8", "replace"))
-        given.seek(0)
-        options = {"cwd": cwd, "env": environment, "stdin": given, "stdout": printed}
+    with tempfile.TemporaryFile() as input_file, open(output, "wb") as printed:
+        input_file.write(text.encode("utf-8", "replace"))
+        input_file.seek(0)
+        options = {"cwd": cwd, "env": environment, "stdin": input_file, "stdout": printed}
         try:
             child = start_session(list(command), stderr=errors, **options)
-        except (OSError, ValueError) as error:  # ValueError: a NUL in a word, or half a character
+        except (OSError, ValueError) as error:  # ValueError: a NUL or a lone surrogate in a word
             missing = isinstance(error, FileNotFoundError)
             why = getattr(error, "strerror", "") or error
             printed.write(f"{command[0]}: {why}\n".encode("utf-8", "replace"))
@@ -410,7 +427,7 @@ def run_bounded(
             return None
         finally:
             if child.returncode is None:
-                end_tree(child.pid)  # while each child can still be told by its parent
+                end_tree(child.pid)  # now, while children can still be found by their parent
                 end_marked(mark)
             signal_session(child.pid, KILL)
             child.wait()

@@ -1,4 +1,8 @@
-"""What a brain has done, as one HTML page that needs nothing but itself."""
+"""The report about a brain and the report about a trial: self-contained HTML pages.
+
+It must not import ``agents``, ``library``, ``tui``, ``service`` or ``cli``.
+Start reading in ``page.py``: ``build_page``.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The page: what the figures mean in words, then one template that escapes everything."""
+"""Build the HTML pages: put the figures into words, then render a template that escapes them."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from lessons_kb.ledger.lesson_effect import (
     Effect,
     Overview,
     Period,
+    Rate,
     never_used,
     noisy,
     tell_added,
@@ -34,24 +35,24 @@ if TYPE_CHECKING:
 
 HEIGHT = 120
 ROWS = 20
-"""Cards shown of each kind: a page of 12,000 rows helps nobody."""
+"""Maximum number of cards in each list: a page of 12,000 rows helps nobody."""
 PERCENT = "\u00a0%"
 _SMALLEST = 2.0
-"""Pixels: a bar for one is seen beside a bar for a thousand."""
+"""Minimum height of a bar in pixels, so that 1 is visible beside 1,000."""
 _FILLED = 0.7
-"""Share of a bar's place that it fills."""
+"""Share of a week's width that its bar fills."""
 _TOTAL_LINES = 8
 _LONGEST = 160
-"""Characters of a title that are shown."""
-_UNTOLD = ("", "never used")
-"""Proposals and verdicts that make no group."""
+"""Maximum length of a title in characters."""
+_UNGROUPED = ("", "never used")
+"""Proposals and verdicts without a group on the page."""
 _EXTREMES = {0: "<1", 100: ">99"}
 
 
 class Shape(NamedTuple):
-    """A bar for an amount, or a dot for a share, which has no size.
+    """A bar for an amount, or a dot of no size for a share.
 
-    ``x`` and ``width`` are shares of the chart's width, the others pixels.
+    ``x`` and ``width`` are shares of the chart's width; ``y`` and ``height`` are in pixels.
     """
 
     x: float
@@ -70,19 +71,23 @@ class Chart:
     title: str
     summary: str
     description: str
-    """The chart in words, for those who do not see it."""
+    """The chart in words, for readers who cannot see it."""
     tone: str = ""
     scale: Sequence[str]
-    """Labels from the top down, evenly apart."""
+    """Labels of the vertical axis, evenly spaced, from top to bottom."""
     weeks: Sequence[str]
-    """Labels of the first, the middle and the last week, as far as there are so many."""
+    """Labels of the first, the middle and the last week, evenly spaced."""
     bars: Sequence[Shape] = ()
     dots: Sequence[Shape] = ()
     lines: Sequence[tuple[Shape, Shape]] = ()
 
 
 def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> Chart:
-    """Return a bar for each week's amount; ``weeks`` are ISO dates, as many as ``amounts``."""
+    """Return a chart with a bar for each week's amount.
+
+    ``weeks`` are the ISO dates of their first days, one for each of ``amounts``. ``words`` are the
+    other fields of ``Chart``.
+    """
     top = round_up(max(amounts, default=0))
     bars = []
     for number, (week, amount) in enumerate(zip(weeks, amounts, strict=True)):
@@ -92,51 +97,54 @@ def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> 
             label = f"week from {week}: {amount:,}"
             bars.append(Shape(x, HEIGHT - height, label, width, height))
     scale = (f"{top:,}", f"{top / 2:,g}" if top > 1 else "", "0")
-    described = "None in any week."
+    description = "None in any week."
     if any(amounts):
         peak = max(amounts)
-        described = (
+        description = (
             f"{sum(amounts):,} in {counted(len(weeks), 'week')}; the peak, {peak:,}, in the week "
             f"from {weeks[list(amounts).index(peak)]}; {amounts[-1]:,} in the last week, from "
             f"{weeks[-1]}."
         )
-    return Chart(description=described, scale=scale, weeks=_label(weeks), bars=bars, **words)
+    return Chart(description=description, scale=scale, weeks=_label(weeks), bars=bars, **words)
 
 
 def draw_shares(weeks: Sequence[str], shares: Sequence[float | None], **words: Any) -> Chart:
-    """Return a dot for each week's share (0 to 1), joined where no week between is unknown."""
-    places: list[Shape | None] = [None] * len(weeks)
-    known = []
+    """Return a chart with a dot for each week's share (0 to 1, None = unknown).
+
+    Lines join the dots of consecutive weeks. ``words`` are the other fields of ``Chart``.
+    """
+    dots: list[Shape | None] = [None] * len(weeks)
+    measured = []
     for number, (week, share) in enumerate(zip(weeks, shares, strict=True)):
         if share is not None:
-            known.append((share, week))
+            measured.append((share, week))
             x, y = (number + 0.5) / len(weeks), HEIGHT * (1 - _bound(share))
-            places[number] = Shape(x, y, f"week from {week}: {percent(share)}")
-    described = "Unknown in every week."
-    if known:
-        (least, low), (most, high) = min(known), max(known)
-        described = (
-            f"Known in {len(known)} of {counted(len(weeks), 'week')}: between {percent(least)} "
-            f"(week from {low}) and {percent(most)} (week from {high}), "
-            f"lately {percent(known[-1][0])}."
+            dots[number] = Shape(x, y, f"week from {week}: {percent(share)}")
+    description = "Unknown in every week."
+    if measured:
+        (lowest, lowest_week), (highest, highest_week) = min(measured), max(measured)
+        description = (
+            f"Known in {len(measured)} of {counted(len(weeks), 'week')}: between "
+            f"{percent(lowest)} (week from {lowest_week}) and {percent(highest)} "
+            f"(week from {highest_week}), lately {percent(measured[-1][0])}."
         )
     return Chart(
-        description=described,
+        description=description,
         scale=[*map(percent, (1.0, 0.5, 0.0))],
         weeks=_label(weeks),
-        dots=[dot for dot in places if dot],
-        lines=[(a, b) for a, b in pairwise(places) if a and b],
+        dots=[dot for dot in dots if dot],
+        lines=[(start, end) for start, end in pairwise(dots) if start and end],
         **words,
     )
 
 
 def percent(share: float) -> str:
-    """Return a share as people read it."""
+    """Return a share (0 to 1) as a percentage."""
     return f"{100 * share:.0f}{PERCENT}"
 
 
 def round_up(most: int) -> int:
-    """Return the end of an axis that holds ``most``: 1, 2 or 5 times a power of ten."""
+    """Return the end of an axis that includes ``most``: 1, 2 or 5 times a power of ten."""
     power = 1
     while power * 10 < most:
         power *= 10
@@ -144,9 +152,13 @@ def round_up(most: int) -> int:
 
 
 def _label(weeks: Sequence[str]) -> tuple[str, ...]:
-    """Return the first week, the last, and the middle one where there is one: evenly apart."""
-    places = sorted({0, *([len(weeks) // 2] if len(weeks) % 2 else ()), len(weeks) - 1})
-    return tuple(weeks[place] for place in places) if weeks else ()
+    """Return the first and the last week, and the middle week of an odd number of weeks."""
+    if not weeks:
+        return ()
+    places = {0, len(weeks) - 1}
+    if len(weeks) % 2:
+        places.add(len(weeks) // 2)
+    return tuple(weeks[place] for place in sorted(places))
 
 
 def _bound(share: float) -> float:
@@ -154,10 +166,10 @@ def _bound(share: float) -> float:
 
 
 def file_link(path: str, *, page_folder: str | None = None) -> str:
-    """Return a URL for an absolute path, with everything quoted that is not plain.
+    """Return a quoted URL for an absolute path.
 
-    It is relative where the file lies in or below ``page_folder``, so that both may move together,
-    else a ``file://`` URL.
+    It is relative if the file is in or below ``page_folder``, so that the folder can be moved.
+    Otherwise it is a ``file://`` URL.
     """
     folder = (page_folder or "").rstrip(os.sep) + os.sep
     if page_folder is not None and path.startswith(folder):
@@ -176,19 +188,17 @@ def build_page(
     rows: int = ROWS,
     home: str = "",
 ) -> str:
-    """Return the page for an overview.
+    """Return the page for an overview, in which every text is escaped.
 
-    ``template`` is the text of ``templates/report.html``, ``brain`` the brain's name, ``made`` a
-    date in words, ``link`` gives a card's URL, ``scope`` names what the overview is limited to,
-    ``rows`` bounds each list, ``home`` is the address of a page to go back to. Every text is
-    shown as text, whatever it holds.
+    ``template`` is the text of ``templates/report.html``, ``brain`` the name of the brain, and
+    ``made`` the date of the page. ``link`` returns the URL of a card. ``scope`` names the filter of
+    the overview, ``rows`` limits each list, and ``home`` is the address of the page to return to.
     """
 
     def group(effects: Sequence[Effect]) -> dict[str, Any]:
-        """Return the rows under one heading, all on the same axis, and how many are left out."""
+        """Return the rows under one heading, with one axis, and the number of omitted rows."""
         shown = effects[: max(rows, 1)]
-        highs = [rate.high for one in shown for rate in (one.untold, one.told) if rate.of]
-        top = min(math.ceil(10 * max(highs, default=1.0)) / 10, 1.0)
+        top = _axis_end(shown)
         return {
             "rows": [_row(effect, link(effect), top) for effect in shown],
             "axis": f"0 to {percent(top)}",
@@ -197,10 +207,13 @@ def build_page(
         }
 
     def groups(field: str) -> dict[str, dict[str, Any]]:
-        found: dict[str, list[Effect]] = {}
+        """Return the groups of effects with an equal field."""
+        effects_by_value: dict[str, list[Effect]] = {}
         for effect in overview.effects:
-            found.setdefault(getattr(effect, field), []).append(effect)
-        return {name: group(effects) for name, effects in found.items() if name not in _UNTOLD}
+            effects_by_value.setdefault(getattr(effect, field), []).append(effect)
+        for value in _UNGROUPED:
+            effects_by_value.pop(value, None)
+        return {value: group(effects) for value, effects in effects_by_value.items()}
 
     page = _compile(template).render(
         style_hash=style_hash(template),
@@ -223,56 +236,83 @@ def build_page(
 
 
 def build_trial_page(figures: Mapping[str, Any], *, template: str) -> str:
-    """Return the page of a trial from what ``trial.summary.summarize`` returns."""
+    """Return the page of a trial; ``figures`` are the result of ``trial.summary.summarize``."""
     page = _compile(template).render(style_hash=style_hash(template), data=figures)
     return redact(page)
 
 
 def describe(overview: Overview, *, scope: str = "") -> str:
-    """Return what an overview, limited to ``scope``, says in a few sentences."""
+    """Return a summary of an overview in a few sentences; ``scope`` names its filter."""
     if not overview.cards:
         return "No cards match." if scope else "This brain is empty."
     cards = counted(overview.cards, "card")
     if not overview.injections:
         none = "not injected yet" if overview.cards == 1 else "none of them injected yet"
         return f"{cards}, {none}."
-    given = _times(overview.injections)
-    said = f"{cards}. In {counted(overview.sessions, 'session')}, lessons were injected {given}."
+    sessions, times = counted(overview.sessions, "session"), _times(overview.injections)
+    summary = f"{cards}. In {sessions}, lessons were injected {times}."
     if overview.checked:
-        said += (
+        summary += (
             f" Of {counted(overview.checked, 'checklist item')} checked, "
             f"{_share(overview.addressed, overview.checked)} were addressed."
         )
     if overview.recurrences:
-        said += f" A mistake was left in spite of its lesson {_times(overview.recurrences)}."
-    elif overview.sessions:  # outside of a session nobody looks whether a mistake is made
-        said += " No mistake was seen left in spite of its lesson."
+        summary += f" A mistake was left in spite of its lesson {_times(overview.recurrences)}."
+    elif overview.sessions:  # mistakes are detected only in sessions
+        summary += " No mistake was seen left in spite of its lesson."
     pooled = tell_pooled(overview.pooled)
-    return f"{said} Lessons prevent their mistakes by {pooled}." if pooled else said
+    return f"{summary} Lessons prevent their mistakes by {pooled}." if pooled else summary
+
+
+def _axis_end(effects: Sequence[Effect]) -> float:
+    """Return the end of the axis for the rates of some effects: a tenth, at most 1."""
+    highest = 0.0
+    for effect in effects:
+        for rate in (effect.untold, effect.told):
+            if rate.of:
+                highest = max(highest, rate.high)
+    return min(math.ceil(10 * (highest or 1.0)) / 10, 1.0)
+
+
+def _describe_card(effect: Effect) -> str:
+    """Return a line with a card's name, and with whatever differs from the usual card."""
+    card = effect.card
+    facts = [effect.name]
+    if card.severity != "medium":
+        facts.append(card.severity)
+    if card.occurrences > 1:
+        facts.append(f"seen {card.occurrences:,}×")
+    if card.status != "active":
+        facts.append(card.status)
+    added = tell_added([effect])
+    if added:
+        facts.append(f"{added}, by its patterns in git")
+    if effect.opened or effect.told.of:
+        facts.append(tell_outcomes(effect))
+    return clean_line(" · ".join(facts))
+
+
+def _describe_rate(rate: Rate) -> str:
+    """Return a rate with its interval, or "not known"."""
+    if not rate.of:
+        return "not known"
+    return f"{rate.times:,} of {rate.of:,} ({100 * rate.low:.0f}–{100 * rate.high:.0f}{PERCENT})"
+
+
+def _place_rate(rate: Rate, top: float) -> list[float]:
+    """Return the low end, the share and the high end of a rate on an axis, [] if it is unknown."""
+    if not rate.of:
+        return []
+    return [_bound(value / top) for value in (rate.low, rate.times / rate.of, rate.high)]
 
 
 def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
-    """Return one card in words; ``top`` is where the axis of its bars ends."""
-    card = effect.card
-    about = [effect.name]
-    if card.severity != "medium":
-        about.append(card.severity)
-    if card.occurrences > 1:
-        about.append(f"seen {card.occurrences:,}×")
-    if card.status != "active":
-        about.append(card.status)
-    if added := tell_added([effect]):
-        about.append(f"{added}, by its patterns in git")
-    if effect.opened or effect.told.of:
-        about.append(tell_outcomes(effect))
+    """Return the row of a card; ``top`` is the end of its axis."""
+    card, before, after = effect.card, effect.untold, effect.told
     title = shorten(clean_line(card.title) or clean_line(card.id), _LONGEST)
-    rates = {"before": effect.untold, "after": effect.told}
-    words = {"before": "withheld", "after": "with it"}
     change = []
-    for when, rate in rates.items() if any(rate.of for rate in rates.values()) else ():
-        low, high = f"{100 * rate.low:.0f}", f"{100 * rate.high:.0f}"
-        known = f"{rate.times:,} of {rate.of:,} ({low}–{high}{PERCENT})"
-        change.append(f"{words[when]} {known if rate.of else 'not known'}")
+    if before.of or after.of:
+        change += [f"withheld {_describe_rate(before)}", f"with it {_describe_rate(after)}"]
     change += filter(None, [tell_difference(effect)])
     chance = round(100 * effect.prevents)
     prevents = f"{_EXTREMES.get(chance, str(chance))}{PERCENT}"
@@ -280,7 +320,7 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
     reason = clean_line(effect.reason)
     return {
         "title": title,
-        "about": clean_line(" · ".join(about)),
+        "about": _describe_card(effect),
         "href": href,
         "given": f"{effect.injections:,}×" if effect.injections else "",
         "sessions": f"in {counted(effect.sessions, 'session')}",
@@ -288,54 +328,59 @@ def _row(effect: Effect, href: str, top: float) -> dict[str, object]:
         "checked": f"of {effect.checked:,}",
         "tokens": f"{effect.tokens:,}",
         "change": change,
-        **{  # low, share and high on the axis; [] where nothing was counted
-            when: [_bound(value / top) for value in (rate.low, rate.times / rate.of, rate.high)]
-            if rate.of
-            else []
-            for when, rate in rates.items()
-        },
-        "prevents": prevents if all(rate.of for rate in rates.values()) else "",
+        "before": _place_rate(before, top),
+        "after": _place_rate(after, top),
+        "prevents": prevents if before.of and after.of else "",
         "marks": ", ".join(f"{times:,}\u00a0{word}" for times, word in marks if times),
         "reason": f"{reason[0].upper()}{reason[1:]}." if reason else "",
     }
 
 
 def make_environment(**how: Any) -> Environment:
-    """Return a template engine that escapes every value and refuses a name it does not know."""
+    """Return a template engine that escapes every value and refuses undefined names.
+
+    ``how`` are further arguments of ``jinja2.Environment``.
+    """
     from jinja2 import Environment, StrictUndefined
 
-    blocks: dict[str, Any] = {"trim_blocks": True, "lstrip_blocks": True}
-    return Environment(autoescape=True, undefined=StrictUndefined, **blocks, **how)
+    return Environment(
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, **how
+    )
 
 
 @lru_cache(maxsize=1)
 def _compile(template: str) -> Template:
-    made = make_environment()
-    made.globals["share"] = _share
-    made.filters |= {
+    """Return a compiled template with the filters of the pages."""
+    environment = make_environment()
+    environment.globals["share"] = _share
+    environment.filters |= {
         "across": lambda share: f"{100 * share:.2f}%",
         "pixels": lambda value: f"{value:.1f}",
         "number": lambda number: f"{number:,}",
         "counted": counted,
     }
-    return made.from_string(template)
+    return environment.from_string(template)
 
 
 def style_hash(template: str) -> str:
-    """Return the digest (SHA-256, base64) by which a policy knows the page's style sheet."""
-    found = re.search(r"<style>(.*?)</style>", template, re.DOTALL)
-    digest = hashlib.sha256((found[1] if found else "").encode()).digest()
+    """Return the digest of a page's style sheet for its content security policy.
+
+    It is the SHA-256 digest in base64.
+    """
+    match = re.search(r"<style>(.*?)</style>", template, re.DOTALL)
+    digest = hashlib.sha256((match[1] if match else "").encode()).digest()
     return base64.b64encode(digest).decode()
 
 
 def _tiles(overview: Overview) -> list[dict[str, str]]:
+    """Return the figures at the top of the page."""
     numbers = ((overview.notes, "note"), (overview.drafts, "draft"))
-    beside = " and ".join(counted(number, what) for number, what in numbers if number)
+    others = " and ".join(counted(number, name) for number, name in numbers if number)
     each = round(overview.tokens / overview.injections) if overview.injections else 0
     tokens = f"{overview.tokens:,} tokens, {each:,} each" if each else "into agents"
     checked = f"of {overview.checked:,} checked" if overview.checked else "none checked yet"
     tiles = (
-        ("Cards", f"{overview.cards:,}", f"plus {beside}" if beside else "in total"),
+        ("Cards", f"{overview.cards:,}", f"plus {others}" if others else "in total"),
         ("Mistakes recorded", f"{overview.occurrences:,}", "sum of occurrences"),
         ("Sessions", f"{overview.sessions:,}", "with hooks"),
         ("Injected", f"{overview.injections:,}", tokens),
@@ -346,27 +391,43 @@ def _tiles(overview: Overview) -> list[dict[str, str]]:
 
 
 def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
+    """Return the charts over time, () without any week."""
     weeks = [period.start for period in periods]
     if not weeks:
         return ()
-    shares = [period.addressed / period.checked if period.checked else None for period in periods]
-    left = {"title": "Mistakes left", "summary": "per week, in sessions that had their card"}
-    injected = {"title": "Lessons injected", "summary": "per week, in all agents"}
-    addressed = {"title": "Checklist items addressed", "summary": "share of those checked"}
-    amounts = [(period.recurrences, period.injections) for period in periods]
-    return (
-        draw_amounts(weeks, [n for n, _ in amounts], name="recurrences", tone="bad", **left),
-        draw_amounts(weeks, [n for _, n in amounts], name="injections", **injected),
-        draw_shares(weeks, shares, name="addressed", **addressed),
+    left = draw_amounts(
+        weeks,
+        [period.recurrences for period in periods],
+        name="recurrences",
+        title="Mistakes left",
+        summary="per week, in sessions that had their card",
+        tone="bad",
     )
+    injected = draw_amounts(
+        weeks,
+        [period.injections for period in periods],
+        name="injections",
+        title="Lessons injected",
+        summary="per week, in all agents",
+    )
+    addressed = draw_shares(
+        weeks,
+        [period.addressed / period.checked if period.checked else None for period in periods],
+        name="addressed",
+        title="Checklist items addressed",
+        summary="share of those checked",
+    )
+    return left, injected, addressed
 
 
 def _totals(overview: Overview) -> list[tuple[str, list[tuple[str, int]]]]:
+    """Return the number of cards by each field: (field, [(value, number)])."""
     totals = []
     for name in ("kind", "severity", "stage", "project", "source", "status"):
         counts: Sequence[tuple[str, int]] = getattr(overview, f"by_{name}")
-        lines = [(clean_line(what) or "none", times) for what, times in counts[:_TOTAL_LINES]]
-        if rest := sum(times for _what, times in counts[_TOTAL_LINES:]):
+        lines = [(clean_line(value) or "none", times) for value, times in counts[:_TOTAL_LINES]]
+        rest = sum(times for _value, times in counts[_TOTAL_LINES:])
+        if rest:
             lines.append((f"{len(counts) - _TOTAL_LINES:,} others", rest))
         if lines:
             totals.append((name, lines))

@@ -92,8 +92,8 @@ from lessons_kb.session.turn_lessons import (
     tell_after,
     tell_before,
 )
+from lessons_kb.store.gate_refusals import Refusals
 from lessons_kb.store.journal import TITLE, TITLES
-from lessons_kb.store.refusals import Refusals
 from lessons_kb.store.scan import signature
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.patterns import compile_globs, find_line, match_globs

@@ -25,7 +25,7 @@ from lessons_kb.ledger.session_memory import (
     SessionMemory,
 )
 from lessons_kb.model import SERVED, Event, Hit, Preflight
-from lessons_kb.preflight.block import shown_name
+from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR
 from lessons_kb.session.record_event import Missed, journal_events, read_missed
 from lessons_kb.session.state import NOTHING, Answer, Hook

@@ -19,7 +19,7 @@ from lessons_kb.ledger.session_memory import SessionMemory, lend_memory, read_me
 from lessons_kb.model import Check, Event, Hit, Preflight
 from lessons_kb.preflight.block import pack
 from lessons_kb.store.journal import Journal
-from lessons_kb.store.locations import git_top
+from lessons_kb.store.repositories import git_top
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 from lessons_kb.values import frozen
 

@@ -26,7 +26,7 @@ from lessons_kb.ledger.given import (
 from lessons_kb.ledger.session_memory import GivenCard, SessionMemory
 from lessons_kb.ledger.withheld import is_withheld, read_withholding
 from lessons_kb.model import DONE, RULE, SERVED, Card, Event, Hit, Preflight, Query
-from lessons_kb.preflight.block import shown_name
+from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_inside

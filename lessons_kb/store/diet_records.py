@@ -18,8 +18,9 @@ from typing import Any
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import list_folder, read_regular, storage_errors
 from lessons_kb.store.identity import make_cache_folder
-from lessons_kb.store.locations import CACHE_NAME, git_home, state_home
+from lessons_kb.store.locations import CACHE_NAME, state_home
 from lessons_kb.store.private_files import make_private, write_private
+from lessons_kb.store.repositories import git_home
 
 BEGUN, DONE, UNDOING = "begun", "done", "undoing"
 _FOLDER, _MARK = "diets", "diet"

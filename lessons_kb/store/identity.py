@@ -19,15 +19,9 @@ from typing import Any
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import StorageError
 from lessons_kb.store.files import list_folder, read_json, read_regular, storage_errors
-from lessons_kb.store.locations import (
-    CACHE_NAME,
-    above,
-    find_work_tree,
-    git_home,
-    state_home,
-    user_brain,
-)
+from lessons_kb.store.locations import CACHE_NAME, above, state_home, user_brain
 from lessons_kb.store.private_files import write_private
+from lessons_kb.store.repositories import find_work_tree, git_home
 from lessons_kb.values import frozen
 
 _RECORD = "brain.json"

@@ -15,7 +15,8 @@ from lessons_kb.errors import StorageError
 from lessons_kb.model import Finding
 from lessons_kb.store.catalogue import State
 from lessons_kb.store.files import read_regular
-from lessons_kb.store.locations import BORDERS, CONFIG_NAME, is_border
+from lessons_kb.store.locations import CONFIG_NAME
+from lessons_kb.store.repositories import BORDERS, is_border
 from lessons_kb.store.trust import is_same, is_trusted
 from lessons_kb.text.patterns import Globs, match_globs
 from lessons_kb.text.sanitize import counted

@@ -31,12 +31,7 @@ from lessons_kb.store.identity import (
     write_mark,
     write_record_of,
 )
-from lessons_kb.store.locations import (
-    CACHE_NAME,
-    CONFIG_NAME,
-    cache_home,
-    user_brain,
-)
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, cache_home, user_brain
 from lessons_kb.store.locks import locked
 from lessons_kb.store.private_files import make_private
 

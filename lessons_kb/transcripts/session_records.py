@@ -1,4 +1,4 @@
-"""The records that coding agents keep of their sessions, read piece by piece as entries."""
+"""Parse the session records of coding agents into entries, one piece at a time."""
 
 from __future__ import annotations
 
@@ -18,119 +18,129 @@ COMPACTION, INTERRUPT = "compaction", "interrupt"
 OK, FAILED, CANCELLED, UNKNOWN = "ok", "failed", "cancelled", "unknown"
 
 MAX_OUTPUT = 20_000
-"""Characters of an output that are kept: its end, where tools say how it went."""
+"""Length limit of a stored output, in characters. The end is stored: tools report results there."""
 
 
 @frozen
 class Entry:
-    """One observation of a session, in order; the same for every agent."""
+    """One event of a recorded session, in the same form for every agent."""
 
     kind: str
     at: float = 0.0
-    """Seconds since the epoch, 0 when the record does not say."""
+    """Seconds since the epoch; 0 if the record has no time."""
     session: str = ""
     id: str = ""
-    """As the agent's hooks have it, "" where they have none."""
+    """The id that the agent's hooks use; "" if they use none."""
     cwd: str = ""
     text: str = ""
-    """What was asked, answered or summed up."""
+    """The text of a prompt, an answer or a summary."""
     tool: str = ""
     arguments: Mapping[str, Any] | str = ""
     ended: str = OK
     """How a call ended: ``ok``, ``failed``, ``cancelled`` or ``unknown``."""
     output: str = ""
     step: str = ""
-    """Of a call: names the message that made it, "" if not known."""
+    """For a call: the id of the message that made it; "" if unknown."""
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Return a JSON object, {} in place of anything else."""
+    """Return ``value`` if it is a JSON object, else an empty mapping."""
     return value if isinstance(value, dict) else {}
 
 
 def texts_of(content: object) -> str:
-    """Return the text of a content: a text, or a list of parts of which some have one."""
+    """Return the text of a message's content: a string, or a list of parts.
+
+    Parts without text are skipped. The texts of the others are joined with line breaks.
+    """
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else []
-    found = (part if isinstance(part, str) else mapping(part).get("text") for part in parts)
-    return "\n".join(text for text in found if text and isinstance(text, str))
+    if not isinstance(content, list):
+        return ""
+    texts = []
+    for part in content:
+        text = part if isinstance(part, str) else mapping(part).get("text")
+        if text and isinstance(text, str):
+            texts.append(text)
+    return "\n".join(texts)
 
 
 class RecordReader:
-    """Reads the record of one agent, line by line: it yields what they tell.
+    """Parses the record of one agent, line by line, into entries.
 
-    What is no JSON object is passed over.
+    A line that is not a JSON object is skipped.
     """
 
     def __init__(self) -> None:
         self.steps: dict[str, str] = {}
-        """Call → what the calls of one message have in common; {} where the record does not say."""
+        """Call id → step id. Calls of one message share a step. Empty if the record has none."""
         self._base = Entry(kind=PROMPT)
-        """When and where the record has arrived."""
+        """The time, session and directory of the line that was read last."""
         self._calls: dict[str, dict[str, Any]] = {}
-        """Call → the fields of its entry that its begin tells."""
-        self._told: set[str] = set()
+        """Call id → the fields of its entry that were recorded when the call began."""
+        self._seen_ids: set[str] = set()
         self._answer: Entry | None = None
 
     def feed(self, lines: Iterable[bytes]) -> Iterator[Entry]:
-        """Yield the entries of the next lines; an answer waits for what may follow it."""
+        """Yield the entries of the next lines. An answer is deferred until the turn has ended."""
         for line in filter(bytes.strip, lines):
             try:
-                data = json.loads(line.decode())  # as bytes, its encoding would be guessed first
+                data = json.loads(line.decode())  # with bytes, json would first guess the encoding
             except (ValueError, RecursionError):
                 continue
             if isinstance(data, dict):
                 yield from self._read(data)
 
     def finish(self) -> Iterator[Entry]:
-        """Yield the answer that nothing followed."""
+        """Yield the deferred answer, if there is one."""
         if self._answer is not None:
             yield self._answer
         self._answer = None
 
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
-        """Yield what one object of the record tells."""
+        """Yield the entries of one object of the record."""
         raise NotImplementedError
 
     def _move(self, timestamp: object, session: object = "", cwd: object = "") -> None:
-        """Take in where the record has arrived; what is not told stays as it was."""
-        known = self._base
+        """Update the time, session and directory of later entries. Missing values do not change."""
+        before = self._base
         self._base = replace(
-            known,
-            at=read_time(timestamp) or known.at,
-            session=session if isinstance(session, str) and session else known.session,
-            cwd=cwd if isinstance(cwd, str) and cwd else known.cwd,
+            before,
+            at=read_time(timestamp) or before.at,
+            session=session if isinstance(session, str) and session else before.session,
+            cwd=cwd if isinstance(cwd, str) and cwd else before.cwd,
         )
 
-    def _answered(self, text: str) -> None:
-        """Keep an answer until it is known that nothing follows it in the turn."""
+    def _defer_answer(self, text: str) -> None:
+        """Store an answer until it is certain that nothing follows it in the turn."""
         self._answer = replace(self._base, kind=ANSWER, text=text)
 
-    def _begin(self, number: str, step: str = "", **call: Any) -> None:
-        """Keep a call until its result comes."""
-        self._calls[number] = call
+    def _begin(self, call_id: str, step: str = "", **call: Any) -> None:
+        """Store a call until its result arrives."""
+        self._calls[call_id] = call
         if step:
-            self.steps[number] = step
+            self.steps[call_id] = step
         self._answer = None
 
-    def _end(self, number: str, ended: str, output: str, **call: Any) -> Entry:
-        """Return a call with its result; of one whose begin was not seen the tool is unknown."""
+    def _end(self, call_id: str, ended: str, output: str, **call: Any) -> Entry:
+        """Return a call with its result. The tool is "" if the beginning was not read."""
+        fields = {**self._calls.pop(call_id, {}), **call}
         return replace(
             self._base,
             kind=CALL,
-            id=number,
-            step=self.steps.get(number, ""),
+            id=call_id,
+            step=self.steps.get(call_id, ""),
             ended=ended,
             output=output[-MAX_OUTPUT:],
-            **{**self._calls.pop(number, {}), **call},
+            **fields,
         )
 
-    def _is_new(self, number: str) -> bool:
-        """Tell whether something with this id was not told yet."""
-        new = number not in self._told
-        self._told |= {number} - {""}
-        return new
+    def _is_new(self, item_id: str) -> bool:
+        """Return whether this id has not occurred before, and remember it."""
+        is_new = item_id not in self._seen_ids
+        if item_id:
+            self._seen_ids.add(item_id)
+        return is_new
 
 
 _INTERRUPTED = "[Request interrupted by user"
@@ -139,18 +149,18 @@ _MACHINE = (
     *("<command-name>", "<command-message>", "<local-command-", "<bash-", "Caveat: "),
     *("<task-notification>", "<user-memory-input>"),
 )
-"""How messages begin that the client wrote in the user's name."""
+"""The first words of messages that the client wrote in the user's name."""
 _REMINDER = ("<system-reminder>", "</system-reminder>")
 _CONTINUED = "This session is being continued from a previous conversation"
 
 
 def is_from_client(text: str) -> bool:
-    """Tell whether Claude Code wrote a message in the user's name, where no mark says so."""
+    """Return whether Claude Code wrote an unmarked message in the user's name."""
     return text.startswith((*_MACHINE, _INTERRUPTED, _CONTINUED))
 
 
 class ClaudeReader(RecordReader):
-    """Reads a Claude Code transcript; of a ``subagent``, where nobody types, only the calls."""
+    """Parses a Claude Code transcript. For a ``subagent`` it yields no prompts: nobody types."""
 
     def __init__(self, *, subagent: bool = False) -> None:
         super().__init__()
@@ -166,49 +176,70 @@ class ClaudeReader(RecordReader):
         blocks = content if isinstance(content, list) else [{"type": "text", "text": content}]
         blocks = [block for block in blocks if isinstance(block, dict)]
         if data.get("type") == "assistant":
-            self._read_spoken(blocks, str(message.get("id") or ""))
+            self._read_assistant(blocks, str(message.get("id") or ""))
         elif data.get("type") == "user":
-            yield from self._read_asked(data, blocks)
+            yield from self._read_results(data, blocks)
+            yield from self._read_user(data, blocks)
 
-    def _read_spoken(self, blocks: list[dict[str, Any]], message: str) -> None:
+    def _read_assistant(self, blocks: list[dict[str, Any]], message: str) -> None:
         for block in blocks:
             if block.get("type") == "tool_use":
-                # The line of the result has the directory after the call.
-                tool, arguments = str(block.get("name") or ""), mapping(block.get("input"))
-                number, cwd = str(block.get("id")), self._base.cwd
-                self._begin(number, message, tool=tool, arguments=arguments, cwd=cwd)
+                # The directory is recorded here: the line of the result has the one after the call.
+                self._begin(
+                    str(block.get("id")),
+                    message,
+                    tool=str(block.get("name") or ""),
+                    arguments=mapping(block.get("input")),
+                    cwd=self._base.cwd,
+                )
             elif block.get("type") == "text" and isinstance(block.get("text"), str):
-                before = self._answer.text if self._answer and message == self._message else ""
-                self._answered(f"{before}\n\n{block['text']}" if before else block["text"])
+                text = block["text"]
+                if self._answer and self._answer.text and message == self._message:
+                    text = f"{self._answer.text}\n\n{text}"
+                self._defer_answer(text)
                 self._message = message
 
-    def _read_asked(self, data: Mapping[str, Any], blocks: list[dict[str, Any]]) -> Iterator[Entry]:
+    def _read_results(
+        self, data: Mapping[str, Any], blocks: list[dict[str, Any]]
+    ) -> Iterator[Entry]:
         for block in blocks:
-            if block.get("type") == "tool_result":
-                text = texts_of(block.get("content"))
-                text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
-                ended = FAILED if block.get("is_error") is True else OK
-                ended = CANCELLED if _was_stopped(data) else ended
-                yield self._end(str(block.get("tool_use_id") or ""), ended, text)
+            if block.get("type") != "tool_result":
+                continue
+            text = texts_of(block.get("content"))
+            text = text.removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
+            if _was_stopped(data):
+                ended = CANCELLED
+            elif block.get("is_error") is True:
+                ended = FAILED
+            else:
+                ended = OK
+            yield self._end(str(block.get("tool_use_id") or ""), ended, text)
+
+    def _read_user(self, data: Mapping[str, Any], blocks: list[dict[str, Any]]) -> Iterator[Entry]:
         text = texts_of([block for block in blocks if block.get("type") == "text"]).strip()
         if not text or data.get("isMeta") is True or self._subagent:
             return
-        line = replace(self._base, id=str(data.get("uuid") or ""))
+        entry = replace(self._base, id=str(data.get("uuid") or ""))
         if data.get("isCompactSummary") is True:
-            yield replace(line, kind=COMPACTION, text=text)
+            yield replace(entry, kind=COMPACTION, text=text)
         elif text.startswith(_INTERRUPTED):
-            # A refused call says so itself, and the line "… for tool use" once more.
+            # The result of a refused call reports it; the line "… for tool use" repeats that.
             ended = OK if text == f"{_INTERRUPTED}]" else CANCELLED
-            yield replace(line, kind=INTERRUPT, ended=ended)
+            yield replace(entry, kind=INTERRUPT, ended=ended)
         elif text.startswith(_MACHINE) or data.get("turnOrigin") in _NOT_THE_USER:
             return
-        elif typed := without(text, *_REMINDER).strip():
-            yield from self.finish()
-            yield replace(line, id=str(data.get("promptId") or line.id), text=typed)
+        else:
+            typed = without(text, *_REMINDER).strip()
+            if typed:
+                yield from self.finish()
+                yield replace(entry, id=str(data.get("promptId") or entry.id), text=typed)
 
 
 def _was_stopped(data: Mapping[str, Any]) -> bool:
-    """Return whether the user stopped a call that ran: a line says the same of a refused one."""
+    """Return whether the user stopped a call while it ran.
+
+    A call that was refused before it ran does not count: another line of the record reports it.
+    """
     if mapping(data.get("toolUseResult")).get("interrupted") is True:
         return True
     refused = data.get("toolDenialKind") == "user-rejected"
@@ -221,18 +252,19 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _EXIT = r"(?:Process exited with code|Exit code:?) (-?\d+)"
 _REFUSED = ("unsupported call:", "unsupported custom tool call:", "failed to parse function")
 _HEAD = 400
-"""Characters of an output in which its exit code stands."""
+"""How many characters of an output are searched for its exit code."""
 _SHELLS = ("exec_command", "shell", "local_shell")
 
 
 class CodexReader(RecordReader):
-    """Reads a Codex rollout."""
+    """Parses a Codex rollout."""
 
     def __init__(self) -> None:
         super().__init__()
         self._step = ""
-        """The first of the calls that were made together: no result lies between."""
+        """The id of the first call since the last result. Later calls belong to the same step."""
         self._turns: dict[str, int] = {}
+        """Turn id → how many prompts of the turn have been read."""
 
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         payload = mapping(data.get("payload"))
@@ -242,48 +274,57 @@ class CodexReader(RecordReader):
         session = payload.get("id" if data.get("type") == "session_meta" else "thread_id")
         cwd = where.get("cwd") if "command" not in where else None
         self._move(data.get("timestamp"), session, cwd)
-        what, item = payload.get("type"), mapping(payload.get("item"))
+        kind, item = payload.get("type"), mapping(payload.get("item"))
         command = item if item.get("type") == "CommandExecution" else payload
-        said = item or payload
-        text = (texts_of(said.get("content")) or str(said.get("message") or "")).strip()
-        number = str(payload.get("call_id") or "")
+        message = item or payload
+        text = (texts_of(message.get("content")) or str(message.get("message") or "")).strip()
+        call_id = str(payload.get("call_id") or "")
         if data.get("type") == "compacted":
             yield replace(self._base, kind=COMPACTION, text=str(payload.get("message") or ""))
-        elif what in _CALLS:
-            self._step = self._step or number
+        elif kind in _CALLS:
+            self._step = self._step or call_id
             arguments = _arguments(payload.get("arguments", payload.get("input")))
             tool = str(payload.get("name") or "")
-            self._begin(number, self._step, tool=tool, arguments=arguments)
-        elif type(code := command.get("exit_code")) is int:
-            number = str(command.get("call_id", command.get("id")) or "")
-            output = str(command.get("aggregated_output") or "")
-            output = f"Exit code {code}\n{output}" if code else output
-            run = _run(command.get("command"), command)
-            yield from self._call(number, FAILED if code else OK, output, **run)
-        elif what in _OUTPUTS:
+            self._begin(call_id, self._step, tool=tool, arguments=arguments)
+        elif type(command.get("exit_code")) is int:
+            yield from self._read_command(command)
+        elif kind in _OUTPUTS:
             self._step = ""
-            yield from self._output(number, payload.get("output"))
-        elif what == "turn_aborted":
+            yield from self._read_output(call_id, payload.get("output"))
+        elif kind == "turn_aborted":
             if payload.get("reason", _BY_USER) == _BY_USER:
                 yield replace(self._base, kind=INTERRUPT, id=str(payload.get("turn_id") or ""))
-        elif what == "task_complete":
+        elif kind == "task_complete":
             last = payload.get("last_agent_message")
             if isinstance(last, str) and last:
-                self._answered(last)
+                self._defer_answer(last)
             yield from self.finish()
-        elif said.get("type") in ("UserMessage", "user_message") and text:
+        elif message.get("type") in ("UserMessage", "user_message") and text:
             yield from self.finish()
-            turn = str(payload.get("turn_id") or "")
-            count = self._turns[turn] = self._turns.get(turn, 0) + 1
-            name = f"{turn}:{count}" if turn and count > 1 else turn
-            yield replace(self._base, id=name, text=text)
-        elif said.get("type") in ("AgentMessage", "agent_message") and text:
-            self._answered(text)
+            yield replace(self._base, id=self._prompt_id(payload), text=text)
+        elif message.get("type") in ("AgentMessage", "agent_message") and text:
+            self._defer_answer(text)
 
-    def _output(self, number: str, output: object) -> Iterator[Entry]:
-        """Yield a call by its output; ``unknown`` where that does not say how the call ended."""
-        known = self._calls.get(number, {})
-        tool, arguments = known.get("tool", ""), known.get("arguments", {})
+    def _prompt_id(self, payload: Mapping[str, Any]) -> str:
+        """Return the id of the turn, with a number from the second prompt of the turn on."""
+        turn = str(payload.get("turn_id") or "")
+        count = self._turns[turn] = self._turns.get(turn, 0) + 1
+        return f"{turn}:{count}" if turn and count > 1 else turn
+
+    def _read_command(self, command: Mapping[str, Any]) -> Iterator[Entry]:
+        """Yield a command that has an exit code in a field of its own."""
+        code = command["exit_code"]
+        call_id = str(command.get("call_id", command.get("id")) or "")
+        output = str(command.get("aggregated_output") or "")
+        if code:
+            output = f"Exit code {code}\n{output}"
+        run = _run(command.get("command"), command)
+        yield from self._end_once(call_id, FAILED if code else OK, output, **run)
+
+    def _read_output(self, call_id: str, output: object) -> Iterator[Entry]:
+        """Yield the call of an output. It ended ``unknown`` if the output has no exit code."""
+        call = self._calls.get(call_id, {})
+        tool, arguments = call.get("tool", ""), call.get("arguments", {})
         text = output if isinstance(output, str) else json.dumps(output)
         code = re.search(_EXIT, text[:_HEAD])
         refused = text[:_HEAD].lower().startswith(_REFUSED)
@@ -292,14 +333,14 @@ class CodexReader(RecordReader):
             command = arguments.get("cmd", arguments.get("command", ""))
             failed = refused or (code is not None and code[1] != "0")
             run = _run(command, arguments) if is_run else {}
-            yield from self._call(number, FAILED if failed else OK, text, **run)
+            yield from self._end_once(call_id, FAILED if failed else OK, text, **run)
         elif tool:
-            yield from self._call(number, UNKNOWN, texts_of(output))
+            yield from self._end_once(call_id, UNKNOWN, texts_of(output))
 
-    def _call(self, number: str, ended: str, output: str, **call: Any) -> Iterator[Entry]:
-        """Yield a call once: a command has its result twice, as its end and as its output."""
-        if self._is_new(number):
-            yield self._end(number, ended, output, **call)
+    def _end_once(self, call_id: str, ended: str, output: str, **call: Any) -> Iterator[Entry]:
+        """Yield a call once. The record has a command's result twice: its end and its output."""
+        if self._is_new(call_id):
+            yield self._end(call_id, ended, output, **call)
 
 
 def _arguments(arguments: object) -> Mapping[str, Any]:
@@ -311,7 +352,10 @@ def _arguments(arguments: object) -> Mapping[str, Any]:
 
 
 def _run(command: object, call: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the command line of ``["bash", "-lc", line]``, or the text itself, as a call."""
+    """Return a command as the fields of a call.
+
+    ``command`` is a command line, or a list of words that ends with it: ``["bash", "-lc", line]``.
+    """
     words = command if isinstance(command, list) else [command]
     folder = call.get("workdir", call.get("cwd"))
     arguments = {"command": str((words or [""])[-1] or "")}
@@ -320,15 +364,16 @@ def _run(command: object, call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 class CopilotReader(RecordReader):
-    """Reads the ``events.jsonl`` of a Copilot CLI session, or what it holds of a ``subagent``."""
+    """Parses the ``events.jsonl`` of a Copilot CLI session."""
 
     subagent = ""
+    """The subagent whose lines are read; "" for those of the main agent."""
 
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         if (data.get("agentId") or "") != self.subagent:
             return
         event, kind = mapping(data.get("data")), data.get("type")
-        number, text = str(event.get("toolCallId") or ""), texts_of(event.get("content")).strip()
+        call_id, text = str(event.get("toolCallId") or ""), texts_of(event.get("content")).strip()
         self._move(data.get("timestamp"))
         if kind in ("session.start", "session.resume"):
             self._move("", event.get("sessionId"), mapping(event.get("context")).get("cwd"))
@@ -336,17 +381,18 @@ class CopilotReader(RecordReader):
             yield from self.finish()
             yield replace(self._base, id=str(data.get("id") or ""), text=text)
         elif kind == "assistant.message" and text:
-            self._answered(text)
+            self._defer_answer(text)
         elif kind == "tool.execution_start":
             tool, arguments = str(event.get("toolName") or ""), mapping(event.get("arguments"))
-            self._begin(number, tool=tool, arguments=arguments)
+            self._begin(call_id, tool=tool, arguments=arguments)
         elif kind == "tool.execution_complete":
             failed = event.get("success") is False
-            told = event.get("error") if failed else event.get("result")
-            output = told if isinstance(told, str) else ""
-            if isinstance(told, dict):
-                output = told.get("message") or texts_of(told.get("content")) or json.dumps(told)
-            yield self._end(number, FAILED if failed else OK, str(output))
+            result = event.get("error") if failed else event.get("result")
+            output = result if isinstance(result, str) else ""
+            if isinstance(result, dict):
+                output = result.get("message") or texts_of(result.get("content"))
+                output = output or json.dumps(result)
+            yield self._end(call_id, FAILED if failed else OK, str(output))
         elif kind == "session.compaction_complete":
             text = str(event.get("summaryContent") or "")
             yield replace(self._base, kind=COMPACTION, text=text)
@@ -362,27 +408,28 @@ _CONTEXT = "<session_context>"
 
 
 class GeminiReader(RecordReader):
-    """Reads a Gemini CLI chat: one object a line, or one document in older versions."""
+    """Parses a Gemini CLI chat: one object per line, or one document in older versions."""
 
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         messages = data.get("messages")
         for message in map(mapping, messages if isinstance(messages, list) else [data]):
             self._move(message.get("timestamp"), data.get("sessionId"))
             content = message.get("displayContent") or message.get("content")
-            text, number = _without_hooks(texts_of(content)), str(message.get("id") or "")
+            text, message_id = _without_hooks(texts_of(content)), str(message.get("id") or "")
             calls = message.get("toolCalls")
             if message.get("type") == "user":
-                if text and not text.startswith(_CONTEXT) and self._is_new(number):
+                if text and not text.startswith(_CONTEXT) and self._is_new(message_id):
                     yield from self.finish()
                     yield replace(self._base, text=text)
             elif message.get("type") == "gemini":
                 for call in map(mapping, calls if isinstance(calls, list) else ()):
-                    if call.get("status") in _STATUSES and self._is_new(str(call.get("id") or "")):
-                        yield self._call(call)
+                    has_ended = call.get("status") in _STATUSES
+                    if has_ended and self._is_new(str(call.get("id") or "")):
+                        yield self._read_call(call)
                 if text:
-                    self._answered(text)
+                    self._defer_answer(text)
 
-    def _call(self, call: Mapping[str, Any]) -> Entry:
+    def _read_call(self, call: Mapping[str, Any]) -> Entry:
         self._answer = None
         result = call.get("result")
         first = mapping(result[0] if isinstance(result, list) and result else result)
@@ -394,12 +441,12 @@ class GeminiReader(RecordReader):
         if ended == OK and (error or (code and code[1] != "0")):
             ended = FAILED
         at = read_time(call.get("timestamp")) or self._base.at
-        number, arguments = str(call.get("id") or ""), mapping(call.get("args"))
-        return self._end(number, ended, output, at=at, tool=tool, arguments=arguments)
+        call_id, arguments = str(call.get("id") or ""), mapping(call.get("args"))
+        return self._end(call_id, ended, output, at=at, tool=tool, arguments=arguments)
 
 
 def _without_hooks(text: str) -> str:
-    """Return a text without what hooks have added to it."""
+    """Return a text without the context that hooks added to it."""
     return without(text, *_HOOKS).strip()
 
 
@@ -408,19 +455,21 @@ _READERS = {CODEX: CodexReader, GEMINI: GeminiReader, COPILOT: CopilotReader}
 
 
 def open_record(agent: str, *, subagent: bool = False) -> RecordReader:
-    """Return a fresh reader for one of AGENTS; ``subagent``: for the record of one, if known."""
+    """Return a new reader for one of AGENTS, for other agents that of Claude Code.
+
+    ``subagent``: the record is that of a Claude Code subagent.
+    """
     return _READERS[agent]() if agent in _READERS else ClaudeReader(subagent=subagent)
 
 
 def read_tail(
     agent: str, data: bytes, offset: int = 0
 ) -> tuple[list[Entry], int, Mapping[str, str]]:
-    """Return what the whole lines among ``data`` tell, the offset behind them, and steps.
+    """Return the entries of the complete lines in ``data``, the offset after them, and the steps.
 
-    Those are the calls made, of which each leads to what those made together have in common.
-
-    ``data`` is what the record of one of AGENTS holds from ``offset`` on. A partial last line is
-    left for the next time; a call whose begin lies before ``data`` has no tool.
+    ``data`` is the record of one of AGENTS from byte ``offset`` on. A partial last line is left
+    for the next call. A call that began before ``data`` has no tool. The steps map each call id to
+    its step; calls of one message share a step.
     """
     *lines, rest = data.split(b"\n")
     record = open_record(agent)
@@ -428,10 +477,10 @@ def read_tail(
 
 
 def read_answer(agent: str, data: bytes, session: str) -> Entry | None:
-    """Return the answer that a record of one of AGENTS ends with, None where it ends otherwise.
+    """Return the answer at the end of a record of one of AGENTS; None if another entry is last.
 
-    ``data`` is the end of the record; a line that is cut is passed over. In Copilot CLI a subagent
-    is a ``session`` in the record of the one that asked it.
+    ``data`` is the end of the record, in bytes. A partial first line is skipped. Copilot CLI
+    writes a subagent into the record of its parent: its id is then the ``session``.
     """
     record = open_record(agent)
     if isinstance(record, CopilotReader) and f'"agentId":"{session}"'.encode() in data:
@@ -444,7 +493,7 @@ _ENDED = {"completed": OK, "error": FAILED}
 
 
 def read_part(message: Mapping[str, Any], part: Mapping[str, Any], *, cwd: str) -> Iterator[Entry]:
-    """Yield what one part tells that opencode stores; ``message`` is the one it belongs to."""
+    """Yield the entry of a part of a ``message`` as opencode stores it; nothing for other parts."""
     base = Entry(
         kind=PROMPT,
         at=read_time(mapping(message.get("time")).get("created")),

@@ -1,4 +1,4 @@
-"""A session that SpecStory exported as Markdown, as entries."""
+"""Parse a session that SpecStory exported as Markdown into entries."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _FILE = re.compile(
     re.MULTILINE,
 )
 _HEAD = 500
-"""Characters of a call in which its file is named."""
+"""How many characters of a call are searched for the name of its file."""
 _FAILED = re.compile(
     r"(?:Exit code [1-9]|<tool_use_error>|Error:|(?:.*\n){0,4}Process exited with code [1-9])"
 )
@@ -48,51 +48,55 @@ _REFUSED = (
     "<tool_use_error>Cancelled",
 )
 _CLAUDE = "<!-- Claude Code Session "
-"""In the first lines: of its commands, those that fail say so."""
-_WHEN = re.compile(r"(\d{4}-\d\d-\d\d)[ _](\d\d)[:-](\d\d)(?:[:-](\d\d))?Z?")
+"""Stands in the first lines of an export of Claude Code, where a failed command says so."""
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ _](\d\d)[:-](\d\d)(?:[:-](\d\d))?Z?")
 _DETAILS = ("<details", "<tool-use")
 
 
 def read_export(text: str, *, session: str = "") -> Iterator[Entry]:
-    """Yield what an export tells; ``session`` names it."""
-    found = list(_SPEAKER.finditer(text))
+    """Yield the entries of an export. ``session`` is its session id."""
+    speakers = list(_SPEAKER.finditer(text))
+    ends = [speaker.start() for speaker in speakers[1:]] + [len(text)]
     head = text[:400]
     quiet = OK if _CLAUDE in head else UNKNOWN
-    begin, at, by_client = _when(head), 0.0, -1.0
-    for number, speaker in enumerate(found):
-        at = _when(speaker[2] or "") or at or begin
-        end = found[number + 1].start() if number + 1 < len(found) else len(text)
+    begin, at, by_client = _parse_time(head), 0.0, -1.0
+    for number, (speaker, end) in enumerate(zip(speakers, ends, strict=False)):
+        at = _parse_time(speaker[2] or "") or at or begin
         base = Entry(kind=PROMPT, at=at, session=session)
-        said = text[speaker.end() : end]
+        body = text[speaker.end() : end]
         if speaker[1] == "User":
-            asked = _RULE.sub("", said).strip()
-            if is_from_client(asked):
+            prompt = _RULE.sub("", body).strip()
+            if is_from_client(prompt):
                 by_client = at
-            elif asked and at != by_client:  # else a command's own text, which nobody typed
-                yield replace(base, id=f"{session}:{number}", text=asked)
+            elif prompt and at != by_client:  # else the text of a command, which nobody typed
+                yield replace(base, id=f"{session}:{number}", text=prompt)
         else:
             by_client = -1.0
-            # Older exports lost the first character.
-            said = without(without(said, "<think>", "</think>"), "think>", "</think>")
-            yield from _read_answer(said, base, quiet)
+            body = without(body, "<think>", "</think>")
+            body = without(body, "think>", "</think>")  # older exports lost the first character
+            yield from _read_answer(body, base, quiet)
 
 
-def _read_answer(said: str, base: Entry, quiet: str) -> Iterator[Entry]:
-    """Yield calls and what is said between them; a call with tags may hold rules and fences."""
-    place = 0
-    for tag in _TAG.finditer(said):
-        if tag.start() < place:
-            continue  # what a tool printed
-        end = said.find(_END_TAG, tag.end())
-        end = end if end >= 0 else len(said)
-        yield from _read_prose(said[place : tag.start()], base)
-        yield _read_call(tag[1], tag[2], said[tag.end() : end], base, quiet)
-        place = end + len(_END_TAG)
-    yield from _read_prose(said[place:], base)
+def _read_answer(answer: str, base: Entry, quiet: str) -> Iterator[Entry]:
+    """Yield the calls of an answer and the prose between them.
+
+    The body of a call may contain rules and fences. ``quiet`` is how a shell command ended whose
+    output reports no failure.
+    """
+    position = 0
+    for tag in _TAG.finditer(answer):
+        if tag.start() < position:
+            continue  # a tool printed it
+        end = answer.find(_END_TAG, tag.end())
+        end = end if end >= 0 else len(answer)
+        yield from _read_prose(answer[position : tag.start()], base)
+        yield _read_call(tag[1], tag[2], answer[tag.end() : end], base, quiet)
+        position = end + len(_END_TAG)
+    yield from _read_prose(answer[position:], base)
 
 
 def _read_call(kind: str, tool: str, body: str, base: Entry, quiet: str) -> Entry:
-    """Return a call between its tags: a summary, the command in backticks, the output fenced."""
+    """Return a call from its body: a summary, the command in backticks, the output in a fence."""
     body = body.partition("</summary>")[2].strip().removesuffix("</details>").strip()
     top, language, inside, rest = _split_fence(body)
     command, output, ended = "", inside, OK
@@ -112,9 +116,9 @@ def _read_call(kind: str, tool: str, body: str, base: Entry, quiet: str) -> Entr
 
 
 def _split_fence(text: str) -> tuple[str, str, str, str]:
-    """Return what stands before the first fence, its language, what it holds, and the rest.
+    """Return the text before the first fence, its language, its content, and the text after it.
 
-    The last fence ends with the text: what a tool printed may hold fences of its own.
+    The fence of an output ends with the text, because the output may contain fences itself.
     """
     before, _, fenced = f"\n{text}".partition("\n```")
     language, _, body = fenced.partition("\n")
@@ -131,7 +135,7 @@ def _read_prose(text: str, base: Entry) -> Iterator[Entry]:
         fences = [(match[1].lower(), match[2]) for match in fenced]
         shell = next((body for language, body in fences if language in _SHELLS), None)
         if shell is not None:
-            # Without the lines in which the shell repeats the command.
+            # Leave out the lines in which the shell repeats the command.
             first = shell.strip().splitlines()[0] if shell.strip() else "$"
             printed = "\n".join(body for _language, body in fences if body is not shell)
             output = "\n".join(line for line in printed.splitlines() if first not in line)
@@ -154,6 +158,7 @@ def _call(
     return replace(base, kind=CALL, tool=tool, arguments=arguments, ended=ended, output=output)
 
 
-def _when(text: str) -> float:
-    match = _WHEN.search(text)
+def _parse_time(text: str) -> float:
+    """Return the first time in a text, in seconds since the epoch; 0 if there is none."""
+    match = _TIME.search(text)
     return read_time(f"{match[1]}T{match[2]}:{match[3]}:{match[4] or '00'}Z") if match else 0.0

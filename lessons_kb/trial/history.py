@@ -1,8 +1,8 @@
-"""Make tasks from a repository's own past: commits that fix something and bring its test.
+"""Make tasks from a repository's history: from commits that fix something and add a test.
 
-The work begins at the commit's parent, the prompt is its message without the solution, and the
-check is the commit's own tests. A task is kept if the check fails at the parent and passes at the
-fix, each time that it is tried.
+The agent starts at the commit's parent, the prompt is the commit's message without the solution,
+and the check is the commit's tests. A task is used only if its check reliably fails at the parent
+and reliably passes at the fix.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TRIES = 3
 _FIRST = 8
 _AT_FIX, _AT_PARENT = "its tests fail at the fix", "its tests pass at its parent"
 _LEAST_SECONDS, _LONGER = 60.0, 10
-"""Deadline of a check, and times that it took when it passed."""
+"""The deadline of a check: at least so many seconds, or so many times the time that it took."""
 _MOST_COMMITS = 2_000
 _SOLUTION = re.compile(
     r"\b(?:by|instead|now|use[sd]?|using|replac\w+|switch\w*|mov\w+|add\w*|call\w*|chang\w+|"
@@ -53,7 +53,7 @@ _CODE = re.compile(r" {4}|\t|>")
 
 @frozen
 class Dropped:
-    """A commit of which no task was made, and why."""
+    """A commit that did not become a task, and the reason."""
 
     commit: str
     subject: str
@@ -61,7 +61,7 @@ class Dropped:
 
 
 def find_check(top: str) -> str:
-    """Return how a repository's tests are run; InputError where nothing tells."""
+    """Return the command that runs a repository's tests. Raises InputError if it is unknown."""
     for name, command in read_mapping("project_tests.toml")["commands"].items():
         if os.path.exists(os.path.join(top, name)):
             return command
@@ -69,20 +69,21 @@ def find_check(top: str) -> str:
 
 
 def make_prompt(subject: str, body: str) -> str:
-    """Return what somebody who has met the mistake would write: a commit's message as a task.
+    """Return a commit's message as a task, as a user who has seen the mistake would write it.
 
-    Sentences that tell how it was put right are left out, and so are numbers and trailers.
+    Sentences about the solution, issue numbers and trailers are left out.
     """
     title = _NUMBER.sub("", _PREFIX.sub("", clean_line(subject), count=1)).rstrip(".")
     parts = [f"Fix this: {title}."]
     for paragraph in re.split(r"\n\s*\n", body.strip()):
         lines = [line for line in paragraph.splitlines() if not _TRAILER.match(line.strip())]
-        if all(map(_CODE.match, lines)):  # or what was printed
+        if all(map(_CODE.match, lines)):  # code or output
             parts.append("\n".join(lines))
             continue
         sentences = map(clean_line, split_sentences("\n".join(lines)))
-        told = (s for s in sentences if not _SOLUTION.search(s) and title not in s)
-        parts.append("\n".join(_NUMBER.sub("", sentence) for sentence in told))
+        problems = [sentence for sentence in sentences if not _SOLUTION.search(sentence)]
+        problems = [sentence for sentence in problems if title not in sentence]
+        parts.append("\n".join(_NUMBER.sub("", sentence) for sentence in problems))
     return "\n\n".join(filter(None, parts))
 
 
@@ -95,10 +96,12 @@ def find_tasks(
     learnt: Mapping[str, str],
     say: Callable[[str], None] = lambda _line: None,
 ) -> tuple[list[Task], list[Dropped]]:
-    """Return up to ``count`` tasks from a repository's history, and what was dropped on the way.
+    """Return up to ``count`` tasks from a repository's history, and the commits that were dropped.
 
-    ``check`` runs tests, {files} stands for the commit's. ``learnt`` is commit → card that was
-    learnt from it. ``say`` is told of each commit that is tried. Raises GitError.
+    ``check`` is the command that runs tests; {files} in it stands for the commit's test files.
+    ``learnt`` maps a commit to the id of the card that was written from it. ``say`` is called with
+    a line about each commit that is tried. Raises GitError, or InputError if the tests fail at all
+    of the first fixes.
     """
     tasks: list[Task] = []
     dropped: list[Dropped] = []
@@ -138,9 +141,9 @@ def find_tasks(
 
 
 def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
-    """Yield commits that fix something and bring a test, the likeliest first.
+    """Yield commits that fix something and add a test, each with all of its test files.
 
-    With all files that belong to its tests.
+    The most likely fixes come first.
     """
     top = Repository(repository).top
     commits = list_commits(top)[:_MOST_COMMITS]
@@ -156,9 +159,10 @@ def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
 
 
 def _find_fault(repository: str, task: Task) -> str:
-    """Return why a task tells nothing, "" if it does: its check three times after and before.
+    """Return why a task is useless; "" if its check passes at the fix and fails at the parent.
 
-    What takes much longer before the fix than after it may hang, and would in a trial.
+    The check runs three times at each. A check that takes much longer at the parent counts as
+    hanging, as it would in a trial.
     """
     seconds = CHECK_SECONDS
     for commit, wanted in ((task.check_from, True), (task.commit, False)):
@@ -178,13 +182,13 @@ def _find_fault(repository: str, task: Task) -> str:
 
 
 class _UselessError(Exception):
-    """Why a task tells nothing."""
+    """The reason why a task is useless."""
 
 
 def _try_check(task: Task, work: str, *, wanted: bool, seconds: float, mark: str) -> float:
-    """Run a check three times and return how long it may take at the other commit.
+    """Run a check three times. Return its deadline at the other commit, in seconds.
 
-    Raises _UselessError unless it passes each time, where that is ``wanted``, or fails each time.
+    ``wanted`` is whether it has to pass. Raises _UselessError unless each run has this result.
     """
     output = os.path.join(os.path.dirname(work), "output")
     run = partial(run_bounded, cwd=work, output=output, mark=mark)

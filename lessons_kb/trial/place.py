@@ -1,7 +1,7 @@
-"""The folder of a run: the files of a commit, the cards of an arm, later the files of the check.
+"""The folder of a run: the files of a commit, the cards of an arm, and later those of the check.
 
-A commit may hold links, and so may what an agent leaves behind. Nothing here follows a link out of
-the run's folder: git's own way is taken, which replaces a link that stands where a folder belongs.
+A commit and an agent's work may contain links. No function here follows a link out of the run's
+folder: as in git, a link is replaced if a folder belongs in its place.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ _EXECUTABLE = b"100755"
 
 @frozen
 class Place:
-    """Where a run is under way: its folders, and the mark of its processes."""
+    """The folders of a run in progress, and the mark of its processes."""
 
     mark: str
     work: str
-    """Above the folder with the task's files, which is named like the repository."""
+    """The parent of the folder with the task's files, which is named like the repository."""
     state: str
-    """Home of the state of our hooks in this run."""
+    """The state folder of our hooks in this run."""
 
 
 def open_place(kept: str) -> Place:
-    """Make the folders of a run and note them in ``kept``, where its results will be."""
+    """Create the folders of a run, and record them in ``kept``, the folder of its results."""
     mark = new_mark()
     temporary = tempfile.gettempdir()
     work, state = (os.path.join(temporary, f"{kind}{mark}") for kind in (_WORK, _STATE))
@@ -64,7 +64,7 @@ def open_place(kept: str) -> Place:
 
 
 def close_place(kept: str, place: Place) -> None:
-    """End what still runs in a place and remove its folders."""
+    """End the processes of a run and remove its folders."""
     end_marked(place.mark)
     for folder in (place.work, place.state):
         shutil.rmtree(folder, ignore_errors=True)
@@ -73,7 +73,7 @@ def close_place(kept: str, place: Place) -> None:
 
 
 def close_dead_place(kept: str) -> None:
-    """Close the place of a run whose trial was killed; nothing if it was closed."""
+    """Close the place of a run whose trial was killed. Do nothing if it was closed already."""
     record = read_json(os.path.join(kept, _RECORD), limit=_MAX_RECORD)
     mark, temporary = record.get("mark"), record.get("temporary")
     if not isinstance(mark, str) or not isinstance(temporary, str) or not _MARK.fullmatch(mark):
@@ -101,10 +101,10 @@ def bring_cards(
     arm: str,
     environment: Mapping[str, str],
 ) -> None:
-    """Exchange the cards of the commit for those of today, or for none in the arm without.
+    """Replace the cards of the commit by today's cards, or remove them in the arm without lessons.
 
-    ``root`` is the brain's place at or below ``top``, ``brain`` the root of today's. Raises
-    InputError if the cards do not arrive.
+    ``root`` is the folder of the brain in the run, at or below ``top``. ``brain`` is the root of
+    today's brain. Raises InputError if the cards cannot be read there afterwards.
     """
     for path in (*cards, CONFIG_NAME, IGNORE_NAME, CACHE_NAME):
         _remove_card(top, os.path.join(root, path))
@@ -130,17 +130,17 @@ def bring_cards(
 
 
 def _remove_card(top: str, full: str) -> None:
-    """Remove a file of the commit's cards, also behind a link that stays inside ``top``."""
+    """Remove a card file of the commit, also behind a link that points inside ``top``."""
     folder = os.path.dirname(full)
     if not is_inside(folder, os.path.realpath(top)):
         return
-    with contextlib.suppress(OSError):  # not there, or a folder that holds others
+    with contextlib.suppress(OSError):  # it does not exist, or its folder has other files
         os.remove(full)
         os.rmdir(folder)
 
 
 def make_way(top: str, full: str) -> None:
-    """Make the folders between ``top`` and ``full``; a link or file in their place is removed."""
+    """Create the folders between ``top`` and ``full``. Links and files in their way are removed."""
     folder = top
     for name in os.path.relpath(os.path.dirname(full), top).split(os.sep):
         folder = os.path.normpath(os.path.join(folder, name))
@@ -153,7 +153,7 @@ def make_way(top: str, full: str) -> None:
 
 
 def _ask_lessons(words: Sequence[str], root: str, environment: Mapping[str, str]) -> str:
-    """Return what a command of ours prints about the brain at ``root``. Raises InputError."""
+    """Return the output of our own command for the brain at ``root``. Raises InputError."""
     command = [sys.executable, "-P", "-m", "lessons_kb.cli.main", "--brain", root, *words]
     with tempfile.TemporaryDirectory() as folder:
         output, errors = os.path.join(folder, "output"), os.path.join(folder, "errors")
@@ -172,7 +172,10 @@ def _ask_lessons(words: Sequence[str], root: str, environment: Mapping[str, str]
 
 
 def place_cards(cards: Iterable[str], arm: str) -> dict[str, str]:
-    """Return place → card in an arm. A placebo's file has another name: its own tells the topic."""
+    """Return path in the run → card, for an arm.
+
+    A placebo's file gets a neutral name, because a card's file name reveals its topic.
+    """
     if arm != PLACEBO:
         return {path: path for path in cards if arm != WITHOUT}
     placed = {}
@@ -184,9 +187,9 @@ def place_cards(cards: Iterable[str], arm: str) -> dict[str, str]:
 
 
 def bring_check(repository: str, task: Task, work: str) -> None:
-    """Put the files of a task's check into the work; those not in their commit are removed.
+    """Copy the files of a task's check into the work. Files not in their commit are removed.
 
-    Raises InputError for what is no file.
+    Raises InputError for a path that is not a regular file.
     """
     for path in task.check_files:
         full = os.path.normpath(os.path.join(work, path))
@@ -209,7 +212,7 @@ def bring_check(repository: str, task: Task, work: str) -> None:
 
 
 def _remove_file(work: str, full: str) -> None:
-    """Remove a file that git would find below ``work``: behind a link it finds none."""
+    """Remove a file below ``work`` unless it is behind a link, where git would not find it."""
     folder = os.path.dirname(full)
     if os.path.realpath(folder) != os.path.join(
         os.path.realpath(work), os.path.relpath(folder, work)
@@ -226,15 +229,16 @@ _HEADER = re.compile(r"\A(---\r?\n.*?^---\r?\n)(.*)\Z", re.MULTILINE | re.DOTALL
 
 
 def make_placebo(card: str) -> str:
-    """Return a card's text with general advice for its title and its words; headings stay.
+    """Return a card's text with general advice in place of its title and sentences.
 
-    It comes at the same moments, in the same form and length, and says nothing in particular: that
-    shows what mere text in front of an agent does, more care or less attention to the task.
-    ``symptoms``, ``paths`` and the like stay too: they decide when it comes.
+    A placebo is injected at the same moments, in the same form and length, but without specific
+    content. It shows the effect of mere text in the context, which may add care or distract.
+    Headings, and keys such as ``symptoms`` and ``paths`` that decide when it is injected, stay.
     """
     match = _HEADER.match(card)
     header, body = match.groups() if match else ("", card)
-    if title := _TITLE.search(header):
+    title = _TITLE.search(header)
+    if title:
         words = len(title[0].split()) - 1
         header = header.replace(title[0], f'title: "{_advise(words, 0)}"', 1)
     turn = cycle(range(3))
@@ -247,8 +251,8 @@ def make_placebo(card: str) -> str:
 
 
 def _advise(words: int, turn: int) -> str:
-    """Return advice of about so many words; of those that fit well, one by turns."""
-    sentences = sorted(_ADVICE, key=lambda one: abs(len(one.split()) - words))
+    """Return advice of about ``words`` words. ``turn`` selects among those of similar length."""
+    sentences = sorted(_ADVICE, key=lambda sentence: abs(len(sentence.split()) - words))
     text = sentences[turn]
     while words - len(text.split()) >= len(_ADVICE[0].split()):
         text += f". {_advise(words - len(text.split()), turn)}"

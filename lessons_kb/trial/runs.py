@@ -1,7 +1,7 @@
-"""Run tasks with an agent, once in each arm, in folders of their own; keep what came of it.
+"""Run tasks with an agent in each arm, each run in a folder of its own, and store the results.
 
-A run's folder holds the files of the task's commit and no history: an agent that looks around finds
-neither the fix nor, in the arm without lessons, a card. State, brain and results lie elsewhere.
+A run's folder has the files of the task's commit without history, so that an agent can find neither
+the fix nor, in the arm without lessons, a card. State, brain and results are stored elsewhere.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ from lessons_kb.trial.usage import is_amount, read_usage
 from lessons_kb.values import frozen
 
 RIGHT, WRONG, FAULT = "right", "wrong", "fault"
-"""Outcomes: the check passed, it did not, or the run says nothing of the lessons."""
+"""Outcomes: the check passed; it failed; or the run is invalid for a reason beside the lessons."""
 PROMPT = "{prompt}"
-"""Stands in the agent's words for what it is asked."""
+"""The placeholder for the prompt in the agent's command."""
 SETUP_SECONDS = CHECK_SECONDS = 1_200.0
 _NOT_STARTED = (126, 127)
 _ENDED = "the agent did nothing and ended with"
@@ -67,13 +67,13 @@ _TAIL = 160
 _BUDGET = re.compile(r"(\$?)(\d+(?:\.\d+)?)([kKmM]?)")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 _RUNS = "runs"
-"""Folder of a trial with a folder for each run."""
+"""The folder of a trial that has a folder for each run."""
 
 
 def parse_budget(text: str) -> tuple[str, float]:
-    """Return what is limited to how much: ``$5`` dollars, ``300k`` or ``2M`` tokens; "" to none.
+    """Parse a budget such as ``$5`` (dollars), ``300k`` or ``2M`` (tokens), or "" (no limit).
 
-    Raises InputError.
+    Return the unit, ``dollars`` or ``tokens``, and the amount. Raises InputError.
     """
     match = _BUDGET.fullmatch(text.strip() or "0")
     if not match:
@@ -84,61 +84,63 @@ def parse_budget(text: str) -> tuple[str, float]:
 
 @frozen
 class Result:
-    """What came of one run."""
+    """The result of one run."""
 
     task: str
     arm: str
     run: int
     outcome: str
     note: str = ""
-    """Why it is a fault; the last line of a check that failed."""
+    """The reason of a fault, or the last line of a check that failed."""
     seconds: float = 0.0
-    """Of the agent alone."""
+    """The run time of the agent alone."""
     tokens: int | None = None
-    """As far as the agent prints them, and ``dollars`` too."""
+    """None if the agent does not print them."""
     dollars: float | None = None
+    """None if the agent does not print them."""
     hooks: int = 0
-    """Events of the agent that reached our hooks."""
+    """How many events of the agent reached our hooks."""
     lessons: tuple[Mapping[str, str], ...] = ()
-    """Cards that were given or opened, each with its ``id``, ``how`` and ``outcome``."""
+    """The cards that were given or opened, each with its ``id``, ``how`` and ``outcome``."""
     session: str = ""
-    """The agent's own id of it, by which its transcript is found; "" where it prints none."""
+    """The agent's session id, by which its transcript is found; "" if it prints none."""
 
     @property
     def key(self) -> tuple[str, str, int]:
-        """Which run it was: task, arm, number."""
+        """The task, the arm and the number of the run."""
         return self.task, self.arm, self.run
 
 
 @frozen
 class TrialPlan:
-    """A trial: what is run, where from, and where its results are kept."""
+    """The tasks, the brain, the agent and the folder of a trial."""
 
     tasks: Sequence[Task]
     repository: str
-    """Its top folder."""
+    """The top folder of the repository."""
     brain: str
-    """Root of the brain that is tried."""
+    """The root of the brain that is tested."""
     cards: Sequence[str]
-    """Files of the brain, relative to it; settings among them."""
+    """The brain's files, relative to its root, including its settings."""
     agent: Sequence[str]
-    """The words of its command; without PROMPT among them it is given that on stdin."""
+    """The words of the agent's command. Without PROMPT in it, the prompt is passed on stdin."""
     folder: str
+    """The folder of the results."""
     environment: Mapping[str, str]
-    """Of the agent and of what tasks run."""
+    """The environment of the agent and of the tasks' commands."""
     budget: tuple[str, float]
-    """The most dollars or tokens; 0 is no limit."""
+    """The unit (``dollars`` or ``tokens``) and the limit; 0 = no limit."""
     arms: Sequence[str] = ARMS
     runs: int = 1
     jobs: int = 1
     seconds: float = 900.0
-    """Deadline of the agent, for each run."""
+    """The deadline of the agent in each run."""
 
 
 def read_results(folder: str) -> list[Result]:
-    """Return the results kept in a trial's folder; of a run that was repeated the last.
+    """Return the results in a trial's folder. For a repeated run, the last result is returned.
 
-    A line that is no result of this version is a fault of its run.
+    A line that is not a result of this version becomes a fault of its run.
     """
     results = {}
     for number, row in read_rows(folder):
@@ -153,7 +155,7 @@ def read_results(folder: str) -> list[Result]:
 
 
 def _read_result(row: Mapping[str, Any]) -> Result:
-    """Return a line of the results. Raises InputError."""
+    """Return a row of the results file as a result. Raises InputError."""
     known = {field.name: field.type for field in fields(Result)}
     for key, value in row.items():
         if key not in known:
@@ -170,7 +172,7 @@ def _read_result(row: Mapping[str, Any]) -> Result:
 
 
 def _name_fault(row: Mapping[str, Any], note: str) -> Result | None:
-    """Return the run of a line that cannot be read as a fault; None if it names no run."""
+    """Return the run of an invalid row as a fault; None if the row names no run."""
     task, arm, run = row.get("task"), row.get("arm"), row.get("run")
     if isinstance(task, str) and isinstance(arm, str) and isinstance(run, int):
         return Result(task=task, arm=arm, run=run, outcome=FAULT, note=note)
@@ -195,28 +197,28 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
     "float | None": lambda value: value is None or is_amount(value),
     "tuple[Mapping[str, str], ...]": _are_lessons,
 }
-"""Type of a field of a result → whether a value of JSON is of it."""
+"""Type of a result's field → function that checks a JSON value."""
 
 
 def find_dead(folder: str, done: Sequence[Result]) -> list[str]:
-    """List runs that began and have no result: they, or the whole trial, were killed."""
+    """Return the names of runs that began and have no result, because they were killed."""
     ended = {_name(*one.key) for one in done}
     return [name for name in _list_runs(folder) if name not in ended]
 
 
 def _list_runs(folder: str) -> list[str]:
-    """List the runs that have begun, by their names."""
+    """Return the names of the runs that have begun, sorted."""
     with contextlib.suppress(OSError):
         return sorted(os.listdir(os.path.join(folder, _RUNS)))
     return []
 
 
 def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
-    """Run what has no result yet; return why it stopped before the end, "" at the end.
+    """Run everything that has no result yet. Return why it stopped early; "" if it is complete.
 
-    Arms come in random order within each task. Faults are tried again by the next call. ``say`` is
-    told each result in one line. Raises InputError where no run can work: the agent is not found,
-    or it never called a hook of ours.
+    The arms of each task run in random order. Faults are repeated by the next call. ``say`` is
+    called with one line for each result. Raises InputError if a task names a commit that does not
+    exist.
     """
     make_private(plan.folder)
     for name in _list_runs(plan.folder):
@@ -246,7 +248,7 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
         result = Result(task=task.name, arm=arm, run=number, outcome=FAULT)
         try:
             result = run_once(plan, task, result, stop=stop)
-        except (LessonsError, OSError, ValueError) as error:  # of this run, not of the trial
+        except (LessonsError, OSError, ValueError) as error:  # only this run has failed
             result = replace(result, note=clean_line(str(error)))
         if stop.is_set() and result.outcome == FAULT:
             return
@@ -254,7 +256,8 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
             append_result(plan.folder, as_data(result))
             done.append(result)
             say(show_result(result, of=len(plan.tasks) * plan.runs * len(plan.arms), at=len(done)))
-            if reason := find_end(plan.budget, done):
+            reason = find_end(plan.budget, done)
+            if reason:
                 end[0] = end[0] or reason
                 stop.set()
 
@@ -264,12 +267,12 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
             for future in futures:
                 future.result()
         finally:
-            stop.set()  # where one failed, or somebody pressed Ctrl-C, the others end too
+            stop.set()  # after an error or Ctrl-C, the other runs end, too
     return end[0]
 
 
 def _pin_commits(task: Task, repository: str) -> Task:
-    """Return a task with hashes for what names its commits, which may mean others tomorrow."""
+    """Replace the names of a task's commits by hashes, because a name may change its meaning."""
     hashes = []
     for commit in (task.commit, task.check_from):
         words = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^{{commit}}")
@@ -281,29 +284,32 @@ def _pin_commits(task: Task, repository: str) -> Task:
 
 
 def find_end(budget: tuple[str, float], done: Sequence[Result]) -> str:
-    """Return why no further run makes sense."""
+    """Return why no further run makes sense; "" if the trial can continue."""
     last = done[-1]
-    worked = [one for one in done if one.outcome != FAULT]
-    if not worked:
+    valid = [result for result in done if result.outcome != FAULT]
+    if not valid:
         return last.note if last.note.startswith(_ENDED) else ""
-    if not any(one.hooks for one in worked):
+    if not any(result.hooks for result in valid):
         return (
             "the agent called no hook of ours, so no arm differs; connect it with "
             "`lessons install AGENT --scope user`, or have the command load our hooks"
         )
-    what, limit = budget
-    known = [spent for one in done if (spent := getattr(one, what)) is not None]
-    if limit and not known:
-        return f"the agent does not print {what}, so the budget cannot be watched; leave it out"
-    # An agent that was ended told nothing: it counts as the dearest of the others.
-    if limit and sum(known) + max(known) * (len(done) - len(known)) >= limit:
-        amount = f"${limit:g}" if what == "dollars" else f"{limit:,.0f} tokens"
+    unit, limit = budget
+    if not limit:
+        return ""
+    costs = [getattr(result, unit) for result in done]
+    printed = [cost for cost in costs if cost is not None]
+    if not printed:
+        return f"the agent does not print {unit}, so the budget cannot be watched; leave it out"
+    # An agent that was ended printed no cost: the highest cost of the others is assumed.
+    if sum(printed) + max(printed) * (len(done) - len(printed)) >= limit:
+        amount = f"${limit:g}" if unit == "dollars" else f"{limit:,.0f} tokens"
         return f"the budget of {amount} is used up"
     return ""
 
 
 def show_result(result: Result, *, of: int, at: int) -> str:
-    """Return a result in one line."""
+    """Return a result as one line of text."""
     lessons = f", {counted(len(result.lessons), 'lesson')}" if result.arm != WITHOUT else ""
     note = f": {result.note}" if result.note else ""
     where = f"[{at}/{of}] {result.task} {result.arm} {result.run}"
@@ -315,7 +321,7 @@ def _name(task: str, arm: str, run: int) -> str:
 
 
 def run_once(plan: TrialPlan, task: Task, result: Result, *, stop: threading.Event) -> Result:
-    """Do a task in the arm of ``result``, check it, and keep what was printed and changed."""
+    """Run a task in the arm of ``result`` and check it. Store the output and the diff."""
     kept = os.path.join(plan.folder, _RUNS, _name(*result.key))
     make_private(kept)
     check_texts(task)
@@ -381,7 +387,7 @@ def run_once(plan: TrialPlan, task: Task, result: Result, *, stop: threading.Eve
 
 
 class _Run(NamedTuple):
-    """What a run works with."""
+    """The folders, the environment and the mark of a run."""
 
     work: str
     """The folder with the task's files."""
@@ -395,7 +401,7 @@ _AS = ("-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commi
 
 @contextlib.contextmanager
 def _make_place(plan: TrialPlan, task: Task, arm: str, kept: str) -> Iterator[_Run]:
-    """Yield the folder of a run, and the environment of all that runs there."""
+    """Prepare the folder and the environment of a run, and remove them afterwards."""
     place = open_place(kept)
     try:
         work = os.path.join(place.work, os.path.basename(plan.repository))
@@ -430,7 +436,7 @@ def _make_place(plan: TrialPlan, task: Task, arm: str, kept: str) -> Iterator[_R
 
 
 def shell(command: str) -> list[str]:
-    """Return how a task's command line is run."""
+    """Return the words that run a task's command line in a shell."""
     return ["cmd", "/c", command] if os.name == "nt" else ["sh", "-c", command]
 
 
@@ -439,7 +445,7 @@ _UNSHARE = ("unshare", "--net", "--map-root-user")
 
 @cache
 def find_no_network() -> tuple[str, ...]:
-    """Return what starts a command without network, () where the platform cannot."""
+    """Return the command prefix that disables the network; () if the platform has none."""
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "output")
         if run_bounded([*_UNSHARE, "true"], cwd=folder, output=output, seconds=5.0) == 0:
@@ -448,11 +454,11 @@ def find_no_network() -> tuple[str, ...]:
 
 
 def check_command(task: Task) -> list[str]:
-    """Return how a task's check is run: without network, where the platform can."""
+    """Return the words that run a task's check, without network if the platform allows that."""
     return [*find_no_network(), *shell(task.check)]
 
 
 def last_line(printed: str) -> str:
-    """Return the end of what was printed, fit for one line."""
+    """Return the last line of an output, shortened."""
     lines = [line for line in printed.splitlines() if line.strip()]
     return shorten(clean_line(lines[-1]), _TAIL) if lines else "it printed nothing"

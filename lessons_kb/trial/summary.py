@@ -1,4 +1,4 @@
-"""What a trial shows: by task and arm, compared in pairs, in words that can be quoted."""
+"""Summarise the results of a trial by task and arm, with paired comparisons in words."""
 
 from __future__ import annotations
 
@@ -16,19 +16,23 @@ from lessons_kb.trial.tasks import Task
 
 
 def compare_arms(results: Sequence[Result], arm: str) -> Comparison:
-    """Compare an arm with that without lessons, by runs that both have; faults are none."""
-    right = {one.key: one.outcome == RIGHT for one in results if one.outcome != FAULT}
-    return compare(
-        (without, right[task, arm, run])
-        for (task, first, run), without in right.items()
-        if first == WITHOUT and (task, arm, run) in right
-    )
+    """Compare an arm with the arm without lessons. Only runs of both arms without fault count."""
+    right = {result.key: result.outcome == RIGHT for result in results if result.outcome != FAULT}
+    pairs = []
+    for (task, first, run), without in right.items():
+        second = right.get((task, arm, run))
+        if first == WITHOUT and second is not None:
+            pairs.append((without, second))
+    return compare(pairs)
 
 
 def summarize(
     tasks: Sequence[Task], results: Sequence[Result], dead: Sequence[str]
 ) -> dict[str, Any]:
-    """Return all figures of a trial as JSON data; results of other tasks count for nothing."""
+    """Return all figures of a trial as JSON data. Results of other tasks are ignored.
+
+    ``dead`` are the names of runs that were killed.
+    """
     names = {task.name for task in tasks}
     results = [result for result in results if result.task in names and result.arm in ARMS]
     arms = list(dict.fromkeys(one.arm for one in results))
@@ -63,18 +67,21 @@ def summarize(
 
 
 def count_lessons(results: Iterable[Result]) -> list[dict[str, Any]]:
-    """Return of each lesson in how many runs it was given and opened, and what became of it."""
+    """Return for each lesson in how many runs it was given and opened, and the outcomes."""
     runs: dict[str, Counter[str]] = defaultdict(Counter)
-    for card in (card for one in results for card in one.lessons):
-        runs[card["id"]].update({*card["how"].split(","), card.get("outcome", "")})
+    for result in results:
+        for card in result.lessons:
+            runs[card["id"]].update({*card["how"].split(","), card.get("outcome", "")})
     rows = []
     for name, seen in sorted(runs.items()):
         counts = {word: seen[word] for word in (GIVEN, OPENED, *KNOWN_OUTCOMES)}
-        obeyed, known = seen[AVOIDED] + seen[CORRECTED], sum([*counts.values()][2:])
-        told = f"obeyed in {obeyed} of {known} that show it"
-        told = told if known else "no run shows whether it was obeyed"
-        told = f"given in {counted(seen[GIVEN], 'run')}, opened in {seen[OPENED]}, {told}"
-        rows.append({"lesson": name, **counts, "says": told})
+        obeyed = seen[AVOIDED] + seen[CORRECTED]
+        settled = sum(seen[outcome] for outcome in KNOWN_OUTCOMES)
+        obedience = "no run shows whether it was obeyed"
+        if settled:
+            obedience = f"obeyed in {obeyed} of {settled} that show it"
+        says = f"given in {counted(seen[GIVEN], 'run')}, opened in {seen[OPENED]}, {obedience}"
+        rows.append({"lesson": name, **counts, "says": says})
     return rows
 
 
@@ -84,9 +91,11 @@ def _measure(results: Sequence[Result]) -> dict[str, Any]:
         "right": sum(one.outcome == RIGHT for one in results),
     }
     for name in ("seconds", "tokens", "dollars", "lessons"):
-        told = (getattr(one, name) for one in results)
-        known = [len(one) if name == "lessons" else one for one in told if one is not None]
-        measured[name] = round(fmean(known), 2) if known else None
+        values = [getattr(result, name) for result in results]
+        amounts = [value for value in values if value is not None]
+        if name == "lessons":
+            amounts = [len(lessons) for lessons in amounts]
+        measured[name] = round(fmean(amounts), 2) if amounts else None
     return measured
 
 
@@ -103,7 +112,7 @@ def _describe(comparison: Comparison, arm: str) -> dict[str, Any]:
 
 
 def say(comparison: Comparison, arm: str = WITH) -> str:
-    """Return what a comparison with the arm without lessons shows, as a sentence."""
+    """Describe a comparison with the arm without lessons in a sentence."""
     one = comparison
     if not one.pairs:
         return "nothing to compare yet"
@@ -127,7 +136,7 @@ _FORMS = {"seconds": "{:.0f} s", "tokens": "{:,.0f} tokens", "dollars": "${:.2f}
 
 
 def show_summary(data: dict[str, Any]) -> list[str]:
-    """Return a trial's figures as lines: tasks, arms, comparisons, faults."""
+    """Return a trial's figures as lines of text: tasks, arms, lessons, comparisons and faults."""
     arms = list(data["arms"])
     lines = []
     for row in data["tasks"]:

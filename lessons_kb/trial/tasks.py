@@ -1,4 +1,4 @@
-"""A file of tasks: TOML with ``[[task]]`` tables, or JSON lines."""
+"""Read and write a file of tasks: TOML with ``[[task]]`` tables, or JSON Lines."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ _REQUIRED = ("prompt", "commit", "check")
 
 @frozen
 class Task:
-    """What an agent is asked to do, where, and how to tell whether it did."""
+    """A task for an agent: the prompt, the commit where it starts, and the check of its result."""
 
     name: str
     prompt: str
     commit: str
-    """The commit at which the work begins."""
+    """The commit at which the work starts."""
     check: str
-    """A shell command, run afterwards in the work's folder; exit code 0 says that it is right."""
+    """A shell command that runs afterwards in the work's folder. Exit code 0 means success."""
     setup: str = ""
-    """A shell command that is run first, such as an installation."""
+    """A shell command that runs first, such as an installation."""
     check_from: str = ""
-    """A commit from which ``check_files`` are put in place before the check, and not earlier."""
+    """The commit from which ``check_files`` are copied just before the check."""
     check_files: tuple[str, ...] = ()
     lesson: str = ""
-    """Id of the card that the task is about, "" for none in particular."""
+    """The id of the card that the task is about; "" for none in particular."""
     source: str = ""
-    """The fix that the task was made from, by its hash."""
+    """The hash of the fix from which the task was made."""
     own: bool = False
-    """Whether ``lesson`` was learnt from ``source`` itself: reported apart."""
+    """Whether ``lesson`` was written from ``source`` itself. Such tasks are reported separately."""
 
 
 def read_tasks(text: str, name: str) -> tuple[Task, ...]:
-    """Return the tasks of a file's ``text``; ``name`` (the file's) tells its format.
+    """Parse the tasks in a file's ``text``. The format depends on ``name``, the file's name.
 
-    Raises InputError, one line that names the place and says what to do.
+    Raises InputError, a single line with the place and a fix.
     """
     tables: list[tuple[str, Any]] = []
     if name.endswith((".jsonl", ".json", ".ndjson")):
@@ -68,7 +68,8 @@ def read_tasks(text: str, name: str) -> tuple[Task, ...]:
     tasks = [_read_task(table, place, number) for number, (place, table) in enumerate(tables, 1)]
     seen: dict[str, str] = {}
     for task, (place, _table) in zip(tasks, tables, strict=True):
-        if (first := seen.setdefault(task.name, place)) != place:
+        first = seen.setdefault(task.name, place)
+        if first != place:
             raise InputError(f"{place}: {task.name!r} is the name of {first} too; rename")
     return tuple(tasks)
 
@@ -96,7 +97,7 @@ def _read_task(table: object, place: str, number: int) -> Task:
 
 
 def check_texts(task: Task) -> None:
-    """Raise InputError for a text that no command can be given."""
+    """Raise InputError for a text that cannot be an argument of a command."""
     texts = {"prompt": task.prompt, "setup": task.setup, "check": task.check}
     for name in task.check_files:
         texts[f"check_files {name!r}"] = name
@@ -106,7 +107,7 @@ def check_texts(task: Task) -> None:
 
 
 def is_sendable(text: str) -> bool:
-    """Return whether a command can be given a text."""
+    """Return whether a text can be an argument of a command."""
     try:
         return b"\0" not in os.fsencode(text)
     except UnicodeEncodeError:
@@ -114,7 +115,7 @@ def is_sendable(text: str) -> bool:
 
 
 def write_tasks(tasks: Sequence[Task], *, heading: Sequence[str] = ()) -> str:
-    """Return the TOML of tasks, ready to be edited; ``heading`` stands above as comments."""
+    """Return tasks as TOML for editing, with the lines of ``heading`` above as comments."""
     lines = [f"# {line}".rstrip() for line in heading]
     for task in tasks:
         lines += ["", "[[task]]"]
@@ -124,7 +125,7 @@ def write_tasks(tasks: Sequence[Task], *, heading: Sequence[str] = ()) -> str:
 
 
 def _dump(value: object) -> str:
-    """Return a TOML value; a text of several lines stays readable."""
+    """Return a TOML value. A text of several lines becomes a multi-line string."""
     if isinstance(value, tuple):
         return f"[{', '.join(map(_dump, value))}]"
     if isinstance(value, str) and "\n" in value:
@@ -133,6 +134,6 @@ def _dump(value: object) -> str:
 
 
 def make_name(subject: str, commit: str) -> str:
-    """Return a short name for a task made from a commit."""
+    """Return a short name for a task that is made from a commit."""
     words = re.findall(r"[a-z0-9]+", clean_line(subject).lower())
     return f"{'-'.join(words)[:40].strip('-')}-{commit[:7]}".strip("-")

@@ -1,4 +1,4 @@
-"""What a run has cost, read from the JSON that agents print."""
+"""Read the cost of a run from the JSON that agents print."""
 
 from __future__ import annotations
 
@@ -9,18 +9,19 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _USED = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-"""Tokens that add up: Codex and Qwen Code name others besides, which are part of these."""
+"""The keys whose sum is the total. Other keys of Codex and Qwen Code are parts of these."""
 
 
 def read_usage(printed: str) -> tuple[int | None, float | None, str]:
-    """Return tokens, dollars and session id from the JSON that agents print; None where unknown.
+    """Return tokens, dollars and session id from the JSON that an agent prints.
 
-    Shapes: the result of Claude Code, Qwen Code and Cursor; events of Codex and of opencode, a
-    turn or step each; Gemini's statistics. One amount that cannot be right makes the sum unknown.
+    Unknown amounts are None, and an unknown session is "". The formats are the result of Claude
+    Code, Qwen Code and Cursor; the events of Codex (one per turn) and of opencode (one per step);
+    and Gemini's statistics. An impossible amount makes its sum unknown.
     """
     try:
         return _read_usage(printed)
-    except (RecursionError, OverflowError):  # such as no agent prints
+    except (RecursionError, OverflowError):  # no agent prints such data
         return None, None, ""
 
 
@@ -49,17 +50,17 @@ def _read_usage(printed: str) -> tuple[int | None, float | None, str]:
 
 
 def is_amount(value: object) -> bool:
-    """Return whether a value can be what something has cost: a finite number from 0 on."""
+    """Return whether a value can be a cost: a finite number that is not negative."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     try:
         return math.isfinite(value) and value >= 0
-    except OverflowError:  # an integer that no float can hold
+    except OverflowError:  # an integer too large for a float
         return False
 
 
 def _sum_amounts(amounts: list[float]) -> float | None:
-    """Return the sum of amounts; None without any, or if one of them is no amount."""
+    """Return the sum of amounts; None if there are none, or if one of them is impossible."""
     if not amounts or not all(map(is_amount, amounts)):
         return None
     total = sum(map(float, amounts))
@@ -67,7 +68,7 @@ def _sum_amounts(amounts: list[float]) -> float | None:
 
 
 def _find_object(event: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Return the object that keys lead to, an empty one where there is none."""
+    """Return the nested object at a path of keys; an empty one if it does not exist."""
     for key in keys:
         inner = event.get(key)
         event = inner if isinstance(inner, dict) else {}
@@ -75,14 +76,14 @@ def _find_object(event: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
 
 
 def _add_up(tokens: object) -> float:
-    """Return the sum of the numbers in an object of tokens; its total repeats them."""
+    """Return the sum of the numbers in a nested object of tokens, without its ``total``."""
     if isinstance(tokens, dict):
         return sum(_add_up(part) for key, part in tokens.items() if key != "total")
     return tokens if isinstance(tokens, (int, float)) else 0
 
 
 def _read_objects(printed: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects that a text is, or is a list of, or those of its lines."""
+    """Yield the JSON objects of a text: the text itself, the items of a list, or its lines."""
     for text in (printed, *printed.splitlines()):
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(text)

@@ -41,6 +41,7 @@ from lessons_kb.tui.rows import (
     Board,
     Column,
     Outcome,
+    Preview,
     Row,
     RowSource,
     cells,
@@ -53,27 +54,27 @@ from lessons_kb.tui.rows import (
 T = TypeVar("T")
 Act = Callable[[], Outcome]
 _SETTLE_SECONDS = 0.05
-"""How long the cursor must rest on a row before its file is read."""
+"""Time for which the cursor must rest on a row before its file is read."""
 _WIDE = 110
-"""Columns from which the preview stands beside the list, not below it."""
+"""From this number of columns on, the preview is beside the list instead of below it."""
 _COLOURED = {"high": "list--loud", BROKEN: "list--bad", "harms": "list--bad", "helps": "list--good"}
-"""Cells that are coloured, by what stands in them."""
+"""Text of a coloured cell → its style."""
 
 
 class RowList(ScrollView, can_focus=True):
-    """Rows under a cursor. Posts Chosen on a double click."""
+    """A list of rows with a cursor. Posts Chosen on a double click."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *("list--cursor", "list--dim", "list--loud", "list--bad", "list--good")
     }
 
     class Chosen(Message):
-        """A row was clicked twice."""
+        """A row was double-clicked."""
 
     def __init__(self, columns: Sequence[Column], today: dt.date, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
         self.moved: Callable[[], None] = lambda: None
-        """Called when another row, or none, may be under the cursor."""
+        """Called when the row under the cursor may have changed."""
         self.columns = tuple(columns)
         self.today = today
         self.rows: Sequence[Row] = ()
@@ -86,13 +87,13 @@ class RowList(ScrollView, can_focus=True):
 
     @property
     def room(self) -> int:
-        """Columns of a line, without the scroll bar's."""
+        """Columns of a line, without those of the scroll bar."""
         return max(self.scrollable_content_region.width, 1)
 
     def show(self, rows: Sequence[Row], *, keep: str = "", top: bool = False) -> None:
-        """Show these rows; the cursor stays on the row named ``keep``, else where it was.
+        """Show other rows. The cursor goes to the row named ``keep``, or keeps its number.
 
-        With ``top`` it goes to the first row instead.
+        With ``top`` the cursor goes to the first row.
         """
         self.rows = rows
         names = [row.name for row in rows]
@@ -101,8 +102,8 @@ class RowList(ScrollView, can_focus=True):
         self._put_cursor(0 if top else place)
 
     def press(self, key: str) -> bool:
-        """Do what a key that moves the cursor does; False for any other key."""
-        rows, page = len(self.rows), max(self.size.height - 1, 1)  # one row stays to go on from
+        """Move the cursor for a key. Return whether the key moves the cursor."""
+        rows, page = len(self.rows), max(self.size.height - 1, 1)  # pages overlap by one row
         steps = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -page, "pagedown": page}
         steps |= {"home": -rows, "g": -rows, "end": rows, "G": rows}
         number = max(0, min(self.cursor + steps.get(key, 0), rows - 1))
@@ -121,7 +122,7 @@ class RowList(ScrollView, can_focus=True):
         return self._draw(tuple(column.name for column in self.columns), plain=True).plain
 
     def render_line(self, y: int) -> Strip:
-        """Draw one line of the screen."""
+        """Render one line of the screen."""
         number, style = y + self.scroll_offset.y, self.rich_style
         if number >= len(self.rows):
             return Strip.blank(self.room, style)
@@ -134,7 +135,7 @@ class RowList(ScrollView, can_focus=True):
         return strip.adjust_cell_length(self.room, style).apply_offsets(0, number)
 
     def _draw(self, texts: Sequence[str], *, plain: bool) -> Text:
-        """Return a line of cells, in their colours unless it is to be ``plain``."""
+        """Return a line of cells, coloured unless ``plain``."""
         line = Text(end="")
         for column, text in zip(self.columns, texts, strict=True):
             width = column.width or max(self.room - line.cell_len, 1)
@@ -165,7 +166,7 @@ class RowList(ScrollView, can_focus=True):
 
 
 class Help(ModalScreen[None]):
-    """The keys."""
+    """The help page with all keys."""
 
     BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
         Binding("escape,q,question_mark,enter", "app.pop_screen", show=False)
@@ -180,10 +181,10 @@ class Help(ModalScreen[None]):
 
 
 class Ask(ModalScreen[Act | None]):
-    """A question with a few answers, each a key and a button; escape is none of them."""
+    """A question with a few answers. Each has a key and a button; escape chooses none of them."""
 
     def __init__(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
-        """``answers``: key → words, and what is then to be done."""
+        """``answers``: key → its words and its action."""
         super().__init__()
         self._question = question
         self._answers = answers
@@ -197,14 +198,15 @@ class Ask(ModalScreen[Act | None]):
         yield Vertical(Static(self._question, markup=False), Horizontal(*buttons))
 
     def on_mount(self) -> None:
-        """Let a hasty enter change nothing."""
+        """Focus the last answer, which changes nothing, in case enter is pressed too early."""
         self.query(Button).last().focus()
 
     def on_key(self, event: events.Key) -> None:
-        """Take an answer's key."""
+        """Choose the answer of a key."""
+        answer = self._answers.get(event.character or "")
         if event.key == "escape":
             self.dismiss(None)
-        elif answer := self._answers.get(event.character or ""):
+        elif answer is not None:
             event.stop()
             self.dismiss(answer[1])
 
@@ -214,7 +216,7 @@ class Ask(ModalScreen[Act | None]):
 
 
 class Pick(ModalScreen[str]):
-    """A card to choose, of all there are; the nearest stand first. Escape chooses ""."""
+    """A list of all cards to choose from, the most similar first. Escape chooses ""."""
 
     BINDINGS: ClassVar[list[Binding]] = [  # type: ignore[assignment]
         Binding("escape", "dismiss('')", show=False),
@@ -231,7 +233,7 @@ class Pick(ModalScreen[str]):
         self._list = RowList(CARD_COLUMNS, today, id="choices")
 
     def compose(self) -> ComposeResult:
-        """Lay out filter and list."""
+        """Lay out the filter and the list."""
         hint = "type to filter, ↑ ↓ to choose, enter to merge"
         box = Vertical(Input(placeholder=hint, compact=True), self._list)
         box.border_title = self._title
@@ -262,7 +264,7 @@ class Pick(ModalScreen[str]):
 _TABS = {CARDS: "Cards", DRAFTS: "Drafts"}
 _COLUMNS = {CARDS: CARD_COLUMNS, DRAFTS: DRAFT_COLUMNS}
 _EMPTY = read_patterns("manage_texts.toml")
-"""Tab → what an empty one says, a paragraph each."""
+"""Tab → paragraphs that an empty tab shows."""
 _TYPING = "type to filter  ↓ enter to the list  esc clear  ? help  ctrl+c quit"
 """The bottom line while the filter has the focus."""
 
@@ -273,9 +275,9 @@ def _click(key: str) -> Style:
 
 
 class ManageApp(App[None]):
-    """``lessons manage``, full screen. Shows itself first and reads the brain meanwhile.
+    """The full-screen application. It appears at once, and loads the brain in the background.
 
-    ``today`` is what ages are counted from.
+    ``today`` is the date from which ages are counted.
     """
 
     TITLE = "lessons manage"
@@ -289,7 +291,7 @@ class ManageApp(App[None]):
     def __init__(
         self, source: RowSource, *, tab: str = CARDS, today: dt.date | None = None
     ) -> None:
-        """``tab`` is the list that is shown first."""
+        """``tab`` is the list to show first."""
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
         self.source = source
         self.board = Board()
@@ -297,11 +299,11 @@ class ManageApp(App[None]):
         self.day = today or dt.datetime.now(tz=dt.UTC).astimezone().date()
         self.listing = RowList(CARD_COLUMNS, self.day, id="list")
         self.listing.moved = self._moved
-        self._hands = ThreadPoolExecutor(1, thread_name_prefix="manage")
-        self._rest: Timer | None = None
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="manage")
+        self._preview_timer: Timer | None = None
         self._progress = (0, 0)
-        self._said = ""
-        self._gone = False
+        self._message = ""
+        self._unmounted = False
 
     def compose(self) -> ComposeResult:
         """Lay out the screen."""
@@ -321,21 +323,21 @@ class ManageApp(App[None]):
         yield Static(id="hints")
 
     def on_mount(self) -> None:
-        """Show the empty lists and begin to read."""
+        """Show the empty lists and start loading."""
         self.focus_on(self.listing if self.board.tab == DRAFTS else self.query_one(Input))
         self._load()
 
     def on_unmount(self) -> None:
-        """Let what was begun come to its end."""
-        self._gone = True
-        self._hands.shutdown(wait=True)
+        """Wait for the actions that have started."""
+        self._unmounted = True
+        self._executor.shutdown(wait=True)
 
-    async def _later(self, call: Callable[[], T]) -> T:
-        """Return what ``call`` returns, done after all that was asked for before."""
-        return await asyncio.get_running_loop().run_in_executor(self._hands, call)
+    async def _run_in_order(self, call: Callable[[], T]) -> T:
+        """Return ``call()``, run in a thread after all calls that were requested before it."""
+        return await asyncio.get_running_loop().run_in_executor(self._executor, call)
 
     def _do(self, act: str) -> None:
-        """Do what needs no row."""
+        """Do an action that needs no row."""
         match act:
             case "undo":
                 self._perform(self.source.undo)
@@ -363,7 +365,7 @@ class ManageApp(App[None]):
                 self.exit()
 
     def _do_to(self, row: Row, act: str) -> None:
-        """Do what is done to a row; what cannot be guessed is asked first."""
+        """Do an action on a row; ask the user first if it needs a confirmation or a card."""
         do = functools.partial(self.source.do, act, row)
         if act == "edit":
             self._edit(row)
@@ -378,22 +380,22 @@ class ManageApp(App[None]):
             self._perform(do)
 
     def _ask(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
-        """Ask for an answer, and do what belongs to it."""
+        """Ask the user a question, and do the action of the answer."""
 
-        def then(act: Act | None) -> None:
+        def perform(act: Act | None) -> None:
             if act:
                 self._perform(act)
 
-        self.push_screen(Ask(question, answers), then)
+        self.push_screen(Ask(question, answers), perform)
 
     @work(group="acts")
     async def _perform(self, act: Act, *, draft: Row | None = None) -> None:
-        """Do something to cards or drafts and show what came of it.
+        """Do an action and show its outcome.
 
-        Where a ``draft`` is a duplicate, ask what is to become of it.
+        If a ``draft`` to be accepted is a duplicate, ask whether to merge it.
         """
         try:
-            self._take(await self._later(act))
+            self._apply(await self._run_in_order(act))
         except LessonsError as error:
             if draft is None or not isinstance(error, DuplicateCard):
                 self.say(str(error), bad=True)
@@ -401,56 +403,64 @@ class ManageApp(App[None]):
             merge = functools.partial(self.source.merge, draft, error.existing)
             accept = functools.partial(self.source.accept, draft, on_duplicate="new")
             question = f"This may be a duplicate: {str(error).partition(';')[0]}."
-            counts, writes = ("count it there", merge), ("write a second card", accept)
-            self._ask(question, {"m": counts, "n": writes, "w": ("wait", None)})
+            answers: dict[str, tuple[str, Act | None]] = {
+                "m": ("count it there", merge),
+                "n": ("write a second card", accept),
+                "w": ("wait", None),
+            }
+            self._ask(question, answers)
 
     @work(group="acts")
     async def _edit(self, row: Row) -> None:
+        """Open a row in the user's editor, and show the outcome."""
+
         def editor(path: str) -> None:
-            refused: LessonsError | None = None
+            refusal: LessonsError | None = None
             try:
-                with self.suspend():  # an error that left it would leave the screen suspended
+                with self.suspend():  # an error that leaves this block leaves the screen suspended
                     try:
                         open_editor(path)
                     except LessonsError as error:
-                        refused = error
+                        refusal = error
             except SuspendNotSupported:
-                open_editor(path)  # no terminal to give away: the editor has a window of its own
-            if refused:
-                raise refused
+                open_editor(path)  # there is no terminal to hand over; the editor has a window
+            if refusal:
+                raise refusal
 
-        await self._later(lambda: None)  # what was asked for before comes first
+        await self._run_in_order(lambda: None)  # wait for the earlier actions
         try:
-            self._take(self.source.edit(row, editor))
+            self._apply(self.source.edit(row, editor))
         except LessonsError as error:
             self.say(str(error), bad=True)
 
     @work(group="acts")
     async def _merge(self, row: Row) -> None:
-        def then(name: str | None) -> None:
+        """Let the user choose a card, and merge a draft into it."""
+
+        def merge(name: str | None) -> None:
             if name:
                 self._perform(functools.partial(self.source.merge, row, name))
 
         draft = row.draft
-        near = await self._later(lambda: self.source.nearest(draft)) if draft else ()
-        places = {card.id: n for n, card in enumerate(near)}
-        cards = [one for one in self.board.rows[CARDS] if one.card is not None]
-        cards.sort(key=lambda one: places.get(one.path, len(places)))
-        self.push_screen(Pick("Merge into which card?", cards, self.day), then)
+        nearest = await self._run_in_order(lambda: self.source.nearest(draft)) if draft else ()
+        ranks = {card.id: rank for rank, card in enumerate(nearest)}
+        cards = [card_row for card_row in self.board.rows[CARDS] if card_row.card is not None]
+        cards.sort(key=lambda card_row: ranks.get(card_row.path, len(ranks)))
+        self.push_screen(Pick("Merge into which card?", cards, self.day), merge)
 
     def say(self, line: str, *, bad: bool = False) -> None:
-        """Tell the user something in one line."""
-        if self.screen_stack:  # else the application is closing, and something came late
-            self._said = " ".join(line.split())
+        """Show the user a message of one line; ``bad`` colours it as an error."""
+        if self.screen_stack:  # it is empty for a late message, when the application is closing
+            self._message = " ".join(line.split())
             self._draw_status()
             self._base.query_one("#status").set_class(bad, "-bad")
 
     def focus_on(self, widget: Widget) -> None:
-        """Give a widget the focus at once: the next key is its, however fast it comes."""
+        """Give a widget the focus at once, so that even a fast next key goes to it."""
         self._base.set_focus(widget)
 
     def show(self, *, top: bool = False) -> None:
-        """Draw the rows of the tab that pass its filter."""
+        """Show the rows of the tab that match its filter."""
         if self.screen_stack:
             tab = self.board.tab
             self._base.set_class(tab == DRAFTS, "-drafts")
@@ -458,12 +468,12 @@ class ManageApp(App[None]):
             self.listing.show(self.board.shown(), keep=self.board.places[tab], top=top)
 
     def _show_tab(self) -> None:
-        """Show what this tab's filter is, and what it lets through."""
+        """Show the filter of the current tab, and the rows that match it."""
         self.query_one(Input).value = self.board.filters[self.board.tab]
         self.show()
 
-    def _take(self, outcome: Outcome) -> None:
-        """Change the lists as an action says."""
+    def _apply(self, outcome: Outcome) -> None:
+        """Show the outcome of an action."""
         self.board.take(outcome)
         self.show()
         self.say(outcome.line)
@@ -472,64 +482,75 @@ class ManageApp(App[None]):
 
     @work(group="load", exclusive=True)
     async def _load(self) -> None:
+        """Load the cards, then the drafts, then the effects, which take longest."""
         self.say("reading …")
 
-        def tell() -> None:
+        def show_progress() -> None:
             done, total = self._progress
             if total:
                 self.say(f"reading {done:,} of {total:,} files …")
 
-        watch = self.set_interval(0.2, tell)
+        timer = self.set_interval(0.2, show_progress)
         try:
             rows = await asyncio.to_thread(self.source.load, self._note_progress)
-            watch.stop()
+            timer.stop()
             self.board.set(CARDS, rows)
             self.show()
             self.say("")
             self._load_drafts()
             if await asyncio.to_thread(self.source.load_effects):
-                shown = self.board.rows[CARDS]
-                self.board.replace(await asyncio.to_thread(self.source.measure, shown))
+                cards = self.board.rows[CARDS]
+                self.board.replace(await asyncio.to_thread(self.source.measure, cards))
                 self.show()
                 self._preview()
         except LessonsError as error:
             self.say(str(error), bad=True)
         finally:
-            watch.stop()
+            timer.stop()
 
     @work(group="drafts", exclusive=True)
     async def _load_drafts(self) -> None:
         try:
-            self.board.set(DRAFTS, await self._later(self.source.load_drafts))
+            self.board.set(DRAFTS, await self._run_in_order(self.source.load_drafts))
         except LessonsError as error:
             self.say(str(error), bad=True)
         self.show()
 
     def _note_progress(self, done: int, total: int) -> None:
-        """Note how far the reading is; called from its thread."""
-        if self._gone:
+        """Note the progress of loading. Stop loading if the application is closing.
+
+        The loading thread calls this.
+        """
+        if self._unmounted:
             raise LessonsError("stopped")
         self._progress = (done, total)
 
     @property
     def _room(self) -> int:
-        """Columns within the padding of a line."""
+        """Columns of a line without its padding."""
         return max(self.size.width - 2, 0)
 
     @property
     def _base(self) -> Screen[object]:
-        """The screen below all questions."""
+        """The main screen, below all questions."""
         return self.screen_stack[0]
 
-    def _update(self, where: str, what: VisualType) -> None:
-        """Draw a line, or the preview; lines keep their size, so nothing else need move."""
+    def _update(self, selector: str, content: VisualType) -> None:
+        """Set the content of a line or a preview. Lines keep their size and need no new layout."""
         fixed = ("#tabs", "#heading", "#hints", "#status")
-        self._base.query_one(where, Static).update(what, layout=where not in fixed)
+        self._base.query_one(selector, Static).update(content, layout=selector not in fixed)
 
     def _draw_lines(self) -> None:
-        """Draw what stands above and below the list."""
+        """Draw the lines above and below the list."""
         if not self.screen_stack:
             return
+        self._update("#tabs", self._format_tabs())
+        self._update("#heading", self.listing.heading())
+        self._update("#hints", self._format_hints())
+        self._draw_status()
+
+    def _format_tabs(self) -> Text:
+        """Return the top line: the tabs, and the names of the brains."""
         tabs = Text(no_wrap=True, overflow="ellipsis")
         for tab, title in _TABS.items():
             shown = f"{title} {len(self.board.rows[tab])}"
@@ -538,32 +559,34 @@ class ManageApp(App[None]):
             else:
                 tabs.append(f" {shown} ", _click("tab")).append(" ")
         room = max(self._room - tabs.cell_len, 0)
-        tabs.append(self.source.label[:room].rjust(room))
-        self._update("#tabs", tabs)
-        self._update("#heading", self.listing.heading())
+        return tabs.append(self.source.label[:room].rjust(room))
+
+    def _format_hints(self) -> Text:
+        """Return the bottom line: the keys for the widget with the focus."""
         hints = Text(no_wrap=True, overflow="ellipsis")
         if isinstance(self._base.focused, Input):
-            hints.append(_TYPING)
-        else:
-            for key, shown, word in list_hints(self.board.tab, self.listing.current, self._room):
-                hints.append(shown, _click(key) + Style(bold=True))
-                hints.append(f" {word}", _click(key)).append("  ")
-        self._update("#hints", hints)
-        self._draw_status()
+            return hints.append(_TYPING)
+        for key, shown, word in list_hints(self.board.tab, self.listing.current, self._room):
+            hints.append(shown, _click(key) + Style(bold=True))
+            hints.append(f" {word}", _click(key)).append("  ")
+        return hints
 
     def _draw_status(self) -> None:
-        """Draw what was said last, and how much of the list is shown."""
+        """Draw the last message, and how many rows are shown."""
         board, shown = self.board, len(self.listing.rows)
-        place = f"{self.listing.cursor + 1} of {shown}" if shown else ""
-        count = f"by {board.order}" if shown and board.tab == CARDS else place
-        if shown < (rows := len(board.rows[board.tab])):
+        rows = len(board.rows[board.tab])
+        if shown < rows:
             count = f"{shown} of {rows}"
-        said = Text(self._said)
-        said.truncate(max(self._room - len(count) - 1, 1), overflow="ellipsis", pad=True)
-        self._update("#status", said.append(f" {count}"))
+        elif shown and board.tab == CARDS:
+            count = f"by {board.order}"
+        else:
+            count = f"{self.listing.cursor + 1} of {shown}" if shown else ""
+        message = Text(self._message)
+        message.truncate(max(self._room - len(count) - 1, 1), overflow="ellipsis", pad=True)
+        self._update("#status", message.append(f" {count}"))
 
     async def on_event(self, event: events.Event) -> None:
-        """Take keys here, in the order they came: widgets hear of them, and of the focus, later."""
+        """Handle keys here, in the order of typing: widgets get keys and the focus later."""
         if (
             isinstance(event, events.Key)
             and not event.is_forwarded
@@ -574,9 +597,9 @@ class ManageApp(App[None]):
         await super().on_event(event)
 
     def _take_key(self, event: events.Key) -> bool:
-        """Do what a key means, all of it; False leaves it to textual."""
-        typed = self._base.focused
-        if not isinstance(typed, Input):
+        """Do the action of a key. Return False to leave the key to textual."""
+        focused = self._base.focused
+        if not isinstance(focused, Input):
             return self.listing.press(event.key) or self._action_do(event.key)
         if event.key in ("question_mark", "tab"):
             return self._action_do(event.key)
@@ -586,38 +609,39 @@ class ManageApp(App[None]):
             self.focus_on(self.listing)
             self.listing.press(event.key)
         elif event.key == "backspace":
-            typed.action_delete_left()
+            focused.action_delete_left()
         elif event.is_printable and event.character:
-            typed.insert_text_at_cursor(event.character)
+            focused.insert_text_at_cursor(event.character)
         else:
             return False
         self._filter()
         return True
 
     def _action_do(self, key: str) -> bool:
-        """Do what a key means in this tab; False if it means nothing there."""
-        act = find_act(self.board.tab, key)
+        """Do the action of a key in the current tab. Return whether the key has an action."""
+        act, row = find_act(self.board.tab, key), self.listing.current
         if act not in ROW_ACTS:
             self._do(act)
-        elif row := self.listing.current:
+        elif row is not None:
             self._do_to(row, act)
         return bool(act)
 
     @on(Input.Changed, "#filter")
     def _filter(self) -> None:
-        """Show what passes the filter as it is now."""
-        typed = self._base.query_one(Input).value
-        if typed != self.board.filters[self.board.tab]:
-            self.board.filters[self.board.tab] = typed
+        """Show the rows that match the current text of the filter."""
+        words = self._base.query_one(Input).value
+        if words != self.board.filters[self.board.tab]:
+            self.board.filters[self.board.tab] = words
             self.show(top=True)
 
     def _moved(self) -> None:
+        """Note the row under the cursor, and show its preview after a moment."""
         row = self.listing.current
         self.board.places[self.board.tab] = row.name if row else ""
         self._draw_lines()
-        if self._rest is not None:
-            self._rest.stop()
-        self._rest = self.set_timer(_SETTLE_SECONDS, self._preview)
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        self._preview_timer = self.set_timer(_SETTLE_SECONDS, self._preview)
 
     @on(RowList.Chosen)
     def _chosen(self) -> None:
@@ -626,43 +650,52 @@ class ManageApp(App[None]):
     @on(events.DescendantFocus)
     @on(events.Resize)
     def _redraw(self) -> None:
-        """Name the keys of what has the focus now, and fit the lines to the width."""
+        """Draw the lines again: their hints depend on the focus, their length on the width."""
         self.call_after_refresh(self._draw_lines)
 
     @work(group="preview", exclusive=True)
     async def _preview(self) -> None:
+        """Read the file of the row under the cursor and show its preview."""
         row = self.listing.current
         if not self.screen_stack:
             return
         if row is None:
-            empty = "\n\n".join(_EMPTY[self.board.tab])
-            if self.board.tab not in self.board.ready:
-                empty = "reading …"
-            elif self.board.filters[self.board.tab]:
-                empty = "No row matches. Press esc to clear the filter."
-            for where, text in (("#view", empty), ("#shown", ""), ("#missing", "")):
-                self._update(where, text)
+            self._show_empty()
             return
         try:
             now, view = await asyncio.to_thread(self.source.look, row)
         except CardNotFound as error:
-            self._take(Outcome(line=str(error), gone=(row.name,)))
+            self._apply(Outcome(line=str(error), gone=(row.name,)))
         except LessonsError as error:
             self._update("#view", str(error))
         else:
-            if now != row:  # an editor was at it
+            if now != row:  # the file has changed since the list was loaded
                 self.board.replace({now.name: now})
                 self.show()
-            body = Markdown(view.text, hyperlinks=False) if view.markdown else Text(view.text)
-            drawn = Group(
-                Text(view.title, style="bold"),
-                *(Text(line, style="dim") for line in view.facts),
-                *(Text(f"! {line}", style="yellow") for line in view.warnings),
-                *([] if view.missing or view.evidence else [Text()]),
-                body,
-            )
-            self._update("#view", drawn)
-            self._update("#shown", Markdown(view.evidence, hyperlinks=False))
-            self._update("#missing", f"missing: {view.missing}" if view.missing else "")
-            self._base.query_one("#evidence").scroll_home(animate=False)
-            self._base.query_one("#preview").scroll_home(animate=False)
+            self._show_preview(view)
+
+    def _show_empty(self) -> None:
+        """Show why the list has no rows, instead of a preview."""
+        if self.board.tab not in self.board.ready:
+            text = "reading …"
+        elif self.board.filters[self.board.tab]:
+            text = "No row matches. Press esc to clear the filter."
+        else:
+            text = "\n\n".join(_EMPTY[self.board.tab])
+        self._update("#view", text)
+        self._update("#shown", "")
+        self._update("#missing", "")
+
+    def _show_preview(self, view: Preview) -> None:
+        """Show a preview from its start."""
+        lines = [Text(view.title, style="bold")]
+        lines += [Text(line, style="dim") for line in view.facts]
+        lines += [Text(f"! {line}", style="yellow") for line in view.warnings]
+        if not view.missing and not view.evidence:
+            lines.append(Text())
+        body = Markdown(view.text, hyperlinks=False) if view.markdown else Text(view.text)
+        self._update("#view", Group(*lines, body))
+        self._update("#shown", Markdown(view.evidence, hyperlinks=False))
+        self._update("#missing", f"missing: {view.missing}" if view.missing else "")
+        self._base.query_one("#evidence").scroll_home(animate=False)
+        self._base.query_one("#preview").scroll_home(animate=False)

@@ -1,4 +1,4 @@
-"""The rows line by line: numbered rows and plain commands, where there is no terminal."""
+"""Line mode, for standard input without a terminal: numbered rows and plain commands."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from lessons_kb.tui.rows import (
     KEYS,
     ROW_ACTS,
     Board,
+    Column,
     Outcome,
     Row,
     RowSource,
@@ -25,7 +26,7 @@ from lessons_kb.tui.rows import (
 
 Write = Callable[[str], None]
 ROWS = 20
-"""Rows that a list shows at once."""
+"""Number of rows that a list shows at once."""
 _MORE_WORDS = {"merge": " N ID", "delete": " N yes", "discard": " N yes", "undo": ""}
 _COMMANDS = (
     ("list [WORDS]", "cards that hold all of the words, numbered"),
@@ -36,15 +37,15 @@ _COMMANDS = (
     ("help", "this page"),
     ("quit", "leave (so does the end of the input)"),
 )
-HELP = "\n".join(f"{words:<16}  {what}" for words, what in _COMMANDS)
+HELP = "\n".join(f"{command:<16}  {meaning}" for command, meaning in _COMMANDS)
 HELP += "\n\nN is a number of the last list, or the id of a row in it."
 _LISTS = {"list": CARDS, "drafts": DRAFTS}
 _OF_ROWS = {key.act: key.tab or BOTH for key in KEYS if key.act in ROW_ACTS} | {"show": BOTH}
-"""Command → the tab, or tabs, it works on."""
+"""Command → the tab or tabs for whose rows it works."""
 
 
 def run_prompt(source: RowSource, lines: Iterable[str], write: Write, tab: str) -> int:
-    """Obey commands, one a line, until ``quit`` or the end; return how many were refused."""
+    """Run commands, one per line, until ``quit`` or the end. Return the number of refused ones."""
     prompt = _Prompt(source, write, tab)
     refused = 0
     for words in map(str.split, lines):
@@ -52,7 +53,7 @@ def run_prompt(source: RowSource, lines: Iterable[str], write: Write, tab: str) 
             break
         try:
             if words:
-                prompt.obey(words[0].lower(), words[1:])
+                prompt.run(words[0].lower(), words[1:])
         except LessonsError as error:
             refused += 1
             write(f"not done: {error}")
@@ -68,9 +69,9 @@ class _Prompt:
         self._today = dt.datetime.now(tz=dt.UTC).astimezone().date()
         self._board = Board()
         self._listed: tuple[str, ...] = ()
-        """Names of the rows of the last list, as they were numbered."""
+        """Names of the rows of the last list, in the order of their numbers."""
         self._shown = 0
-        """How many rows of the list were shown."""
+        """Number of rows of the list that were shown."""
         source.load_effects()
         self._board.set(CARDS, source.load())
         self._board.set(DRAFTS, source.load_drafts())
@@ -78,14 +79,14 @@ class _Prompt:
         write(f"{counted(cards, 'card')}, {counted(drafts, 'draft')}; `help` lists the commands")
         self._list(tab, "")
 
-    def obey(self, command: str, words: Sequence[str]) -> None:
-        """Do what a line says; LessonsError where it cannot be done."""
+    def run(self, command: str, words: Sequence[str]) -> None:
+        """Run one command. Raises LessonsError if that is not possible."""
         if command in _LISTS:
             self._list(_LISTS[command], " ".join(words))
         elif command == "more":
             self._more()
         elif command == "undo":
-            self._take(self._source.undo())
+            self._apply(self._source.undo())
         elif command == "help":
             self._write(HELP)
         elif command not in _OF_ROWS:
@@ -96,18 +97,24 @@ class _Prompt:
             row = self._find(words[0])
             tab = self._board.tab
             if tab not in _OF_ROWS[command]:
-                other = next(one for one in BOTH if one != tab)
+                other = DRAFTS if tab == CARDS else CARDS
                 raise InputError(f"{command} works on {other}; list them with `{_list_of(other)}`")
-            if command == "show":  # what a preview would
-                _now, view = self._source.look(row)
-                lines = [view.title, *view.facts, *(f"! {line}" for line in view.warnings)]
-                lines += [f"! missing: {view.missing}"] if view.missing else []
-                lines += ["", view.text.strip("\n"), "", view.evidence.strip("\n")]
-                self._write("\n".join(lines).rstrip())
+            if command == "show":
+                self._show(row)
             else:
-                self._take(self._do(command, row, words[1:]))
+                self._apply(self._do(command, row, words[1:]))
+
+    def _show(self, row: Row) -> None:
+        """Write the preview of a row."""
+        _now, view = self._source.look(row)
+        lines = [view.title, *view.facts, *(f"! {line}" for line in view.warnings)]
+        if view.missing:
+            lines.append(f"! missing: {view.missing}")
+        lines += ["", view.text.strip("\n"), "", view.evidence.strip("\n")]
+        self._write("\n".join(lines).rstrip())
 
     def _do(self, command: str, row: Row, words: Sequence[str]) -> Outcome:
+        """Do a command for a row. Raises LessonsError."""
         match command:
             case "edit":
                 return self._source.edit(row, open_editor)
@@ -123,37 +130,44 @@ class _Prompt:
             case "merge" if words:
                 return self._source.merge(row, words[0])
             case "merge":
-                near = self._source.nearest(row.draft) if row.draft else ()
-                hint = f", such as {near[0].id}" if near else ""
+                nearest = self._source.nearest(row.draft) if row.draft else ()
+                hint = f", such as {nearest[0].id}" if nearest else ""
                 raise InputError(f"merge needs the id of a card{hint}")
             case "delete" | "discard" if list(words) != ["yes"]:
                 raise InputError(f"add `yes` to confirm for {row.name}; undo brings it back")
         return self._source.do(command, row)
 
     def _find(self, word: str) -> Row:
+        """Return the row with a number, a name, or a part of a name. Raises InputError."""
+        name = self._find_name(word)
+        for row in self._board.rows[self._board.tab]:
+            if row.name == name:
+                return row
+        raise InputError(f"{name} no longer exists; see `{_list_of(self._board.tab)}`")
+
+    def _find_name(self, word: str) -> str:
+        """Return the name in the last list that a number or a part of it identifies."""
         names = self._listed
         if word.isdecimal():
             if not 1 <= int(word) <= len(names):
                 raise InputError(f"no number {word}; the last list has {len(names)}")
-            found = [names[int(word) - 1]]
-        else:
-            found = [n for n in names if word == n] or [n for n in names if word in n]
-        if len(found) != 1:
-            raise InputError(f"{word!r} matches {len(found) or 'no'} rows of the last list")
-        for row in self._board.rows[self._board.tab]:
-            if row.name == found[0]:
-                return row
-        raise InputError(f"{found[0]} no longer exists; see `{_list_of(self._board.tab)}`")
+            return names[int(word) - 1]
+        if word in names:
+            return word
+        matches = [name for name in names if word in name]
+        if len(matches) != 1:
+            raise InputError(f"{word!r} matches {len(matches) or 'no'} rows of the last list")
+        return matches[0]
 
-    def _take(self, outcome: Outcome) -> None:
-        """Change the lists as an action says and tell the user."""
+    def _apply(self, outcome: Outcome) -> None:
+        """Change the lists after an action, and tell the user its outcome."""
         self._board.take(outcome)
         if outcome.drafts:
             self._board.set(DRAFTS, self._source.load_drafts())
         self._write(outcome.line)
 
     def _list(self, tab: str, words: str) -> None:
-        """Show the first rows of a tab that hold all of some words."""
+        """Show the first rows of a tab that contain all of some words."""
         self._board.tab = tab
         self._board.filters[tab] = words
         self._listed = tuple(row.name for row in self._board.shown())
@@ -163,25 +177,27 @@ class _Prompt:
     def _more(self) -> None:
         """Show the next rows."""
         names, tab = self._listed, self._board.tab
-        part = names[self._shown : self._shown + ROWS]
-        if not part:
+        page = names[self._shown : self._shown + ROWS]
+        if not page:
             words = self._board.filters[tab]
-            nothing = f"no {tab}" + (f" that hold {words!r}" if words else "")
-            self._write("no more" if names else nothing)
+            empty = f"no {tab} with {words!r}" if words else f"no {tab}"
+            self._write("no more" if names else empty)
             return
-        there = {row.name: row for row in self._board.rows[tab]}
+        rows = {row.name: row for row in self._board.rows[tab]}
         columns = CARD_COLUMNS if tab == CARDS else DRAFT_COLUMNS
-        for number, name in enumerate(part, self._shown + 1):
-            if name in there:
-                texts = zip(columns, cells(there[name], self._today), strict=True)
-                padded = (
-                    text.rjust(column.width) if column.right else text.ljust(column.width)
-                    for column, text in texts
-                )
-                self._write(f"{number:>5}  {'  '.join(padded)}".rstrip())
-        self._shown += len(part)
+        for number, name in enumerate(page, self._shown + 1):
+            if name in rows:
+                texts = zip(columns, cells(rows[name], self._today), strict=True)
+                line = "  ".join(_pad(text, column) for column, text in texts)
+                self._write(f"{number:>5}  {line}".rstrip())
+        self._shown += len(page)
         if self._shown < len(names):
             self._write(f"{self._shown} of {len(names)}; `more` shows more")
+
+
+def _pad(text: str, column: Column) -> str:
+    """Return a text with the width and the alignment of its column."""
+    return text.rjust(column.width) if column.right else text.ljust(column.width)
 
 
 def _list_of(tab: str) -> str:

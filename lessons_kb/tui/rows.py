@@ -1,4 +1,4 @@
-"""The two lists: what their rows show, how they are ordered, and what may be done with a row."""
+"""The two lists: the content of their rows, their order, and the actions on a row."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ from lessons_kb.values import frozen
 from lessons_kb.writers.complete import NOT_SHOWN
 
 _MAX_SHOWN, _MAX_RAW = 20_000, 4_000
-"""Characters of a file that a preview draws, and of one that cannot be used."""
+"""Characters that a preview shows of a card, and of a file that is not valid."""
 _MAX_BYTES = 100_000
-"""Of a file that cannot be used; more is not read."""
+"""Bytes that are read of a file that is not valid."""
 BROKEN = "broken"
-"""What a file is that cannot be used until it is fixed."""
+"""Status of a file that cannot be used until it is fixed."""
 _RANKS: Mapping[str, int] = {BROKEN: 0, "active": 1, "ignored": 2, "archived": 3}
 _EFFECTS = ("harms", "no effect", "too early", "no facts yet", "never used", "", "helps")
-"""Verdicts in the order in which they call for a look."""
+"""Verdicts, those that need attention first."""
 _SHORT = {"never used": "unused", "no facts yet": "no facts"}
 
 
 class Column(NamedTuple):
-    """A column of a list; the last one, the title, takes the room that is left."""
+    """A column of a list. The last column, the title, gets the remaining width."""
 
     name: str
     width: int = 0
@@ -76,25 +76,26 @@ class Row:
     """One line of a list."""
 
     name: str
-    """What ``brain.cards``, or ``brain.drafts``, understands."""
+    """The name with which ``Cards`` or ``Drafts`` finds it."""
     brain: int = 0
-    """Which of the brain's brains it lies in."""
+    """Position of its brain among the open brains."""
     path: str
-    """POSIX path relative to its brain; of a draft, on disk."""
+    """POSIX path relative to its brain; for a draft, the path on disk."""
     title: str
     status: str = "active"
     """A card's status, or BROKEN."""
     card: Card | None = None
     draft: Draft | None = None
     troubles: int = 0
-    """Findings about the file."""
+    """Number of findings about the file."""
     effect: str = ""
+    """Verdict about the card's effect, "" if it was not measured."""
     words: str = ""
-    """What a filter looks at, folded."""
+    """The text that a filter searches, folded."""
 
 
 def cells(row: Row, today: dt.date) -> tuple[str, ...]:
-    """Return what stands in the columns of a row."""
+    """Return the texts in the columns of a row."""
     if draft := row.draft:
         date = dt.datetime.fromtimestamp(draft.at).date().isoformat()
         lacks = str(len(draft.missing)) if draft.missing else ""
@@ -110,21 +111,21 @@ def cells(row: Row, today: dt.date) -> tuple[str, ...]:
 
 
 def fold(text: str) -> str:
-    """Return a text as filters compare it: composed, without case."""
+    """Return a text in the form that filters compare: in normal form NFKC and without case."""
     return text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
 def filter_rows(rows: Sequence[Row], text: str) -> list[Row]:
-    """Return the rows that hold every word of ``text``, in their order."""
+    """Return the rows that contain every word of ``text``, in their order."""
     words = fold(text).split()
     return [row for row in rows if all(word in row.words for word in words)]
 
 
 def sort_rows(rows: Sequence[Row], order: str) -> list[Row]:
-    """Return the rows by ORDERS; broken files first, cards put away last."""
-    found = sorted(rows, key=lambda row: row.path)
-    found.sort(key=ORDERS[order], reverse=order in ("last", "seen"))
-    return sorted(found, key=lambda row: _RANKS.get(row.status, 1))
+    """Return the rows in one of ``ORDERS``: broken files first, ignored and archived cards last."""
+    by_path = sorted(rows, key=lambda row: row.path)
+    ordered = sorted(by_path, key=ORDERS[order], reverse=order in ("last", "seen"))
+    return sorted(ordered, key=lambda row: _RANKS.get(row.status, 1))
 
 
 def _last(row: Row) -> str:
@@ -137,60 +138,72 @@ ORDERS: Mapping[str, Callable[[Row], str | int]] = {
     "title": lambda row: fold(row.title),
     "effect": lambda row: (*_EFFECTS, row.effect).index(row.effect),
 }
-"""Names of orders, which are names of columns."""
+"""Order, named after a column → sort key."""
 
 
 @frozen
 class Preview:
-    """What a preview shows of a row."""
+    """The preview of a row."""
 
     title: str
     facts: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     text: str = ""
     evidence: str = ""
-    """What a draft was made of, to stand beside it."""
+    """The evidence of a draft, shown beside it."""
     missing: str = ""
-    """What a draft lacks, one line."""
+    """The parts that a draft lacks, one line."""
     markdown: bool = True
-    """False: the text is shown as it stands."""
+    """Whether to render the text as Markdown; otherwise it is shown as it is."""
 
 
 def _describe(card: Card) -> list[str]:
+    """Return lines with a card's id, its facts and its scope."""
     last = card.last_seen or card.created
-    told = [card.kind, card.severity, card.status, f"seen {card.occurrences}×"]
-    told += [f"last {last}"] if last else []
-    told += ["written by a trigger"] if card.source == "auto" else []
-    lists = {"stage": card.stages, "topics": card.topics, "paths": card.paths}
-    scope = {"project": card.project or "", **{key: ", ".join(lists[key]) for key in lists}}
-    where = " · ".join(f"{key} {value}" for key, value in scope.items() if value)
-    lines = (clean_line(card.id), " · ".join(told), clean_line(where))
-    return [line for line in lines if line]
+    facts = [card.kind, card.severity, card.status, f"seen {card.occurrences}×"]
+    if last:
+        facts.append(f"last {last}")
+    if card.source == "auto":
+        facts.append("written by a trigger")
+    scope = {
+        "project": card.project or "",
+        "stage": ", ".join(card.stages),
+        "topics": ", ".join(card.topics),
+        "paths": ", ".join(card.paths),
+    }
+    applies_to = " · ".join(f"{key} {value}" for key, value in scope.items() if value)
+    lines = (clean_line(card.id), " · ".join(facts), clean_line(applies_to))
+    return list(filter(None, lines))
 
 
 def _describe_effect(effect: Effect) -> list[str]:
+    """Return a line with the figures of a card's effect, and a line with the proposal, if any."""
     if not effect.injections:
         return ["never injected yet"]
     line = f"{effect.verdict}: injected {effect.injections}×"
     if effect.checked:
         line += f", {effect.addressed} of {effect.checked} items addressed"
-    line += f", left in {effect.told.times} of {effect.told.of} sessions" if effect.told.of else ""
+    if effect.told.of:
+        line += f", left in {effect.told.times} of {effect.told.of} sessions"
     if effect.helpful or effect.harmful:
         line += f", marked helpful {effect.helpful}×, harmful {effect.harmful}×"
-    proposed = [f"proposed: {effect.proposal}; {effect.reason}"] if effect.proposal else []
-    return [line, *map(clean_line, proposed)]
+    if not effect.proposal:
+        return [line]
+    return [line, clean_line(f"proposed: {effect.proposal}; {effect.reason}")]
 
 
 _FIRST = ("Root Cause", "Prevention Checklist")
-"""Sections of a draft that a reviewer reads first; behind them stand its symptoms."""
-_MAX_ASKED = 110
+"""Sections of a draft that a reviewer reads first; its symptoms follow them."""
+_MAX_COMMENT = 110
+_HEADER_KEYS = ("symptoms", "paths", "detect")
+"""Keys of a draft's header that its preview shows, if they are not empty."""
 
 
 def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
-    """Return the view of a draft, as dense as it can be: the card, and what it was made of.
+    """Return the compact preview of a draft: its card, and its evidence.
 
-    ``near`` says which cards are like it, a line each. Behind each sentence stands the number of
-    its quote, and the quotes before the evidence.
+    ``near`` has one line for each similar card. A number after each sentence refers to its quote;
+    the quotes precede the evidence.
     """
     facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
     if draft.card:
@@ -198,49 +211,62 @@ def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
     card, evidence = split_evidence(draft.text[:_MAX_SHOWN])
     body = split_header(card).body
     header = card[: len(card) - len(body)]
-    if EVIDENCE not in draft.text:  # nobody completed it: these two are its evidence
+    if EVIDENCE not in draft.text:  # nobody completed the draft: these sections are its evidence
         body = re.sub(rf"(?ms)^## (?:{SITUATION}|{FIX})\n.*?(?=^## |\Z)", "", body)
     quotes: list[str] = []
 
-    def mark(comment: re.Match[str]) -> str:
+    def replace_comment(comment: re.Match[str]) -> str:
         line = " ".join(comment[1].split())
         if line.startswith("“"):
             quotes.append(f"[{len(quotes) + 1}] {line}")
             return f"[{len(quotes)}]"
-        return f"✗ {line.lower()}" if line == NOT_SHOWN else f"… {shorten(line, _MAX_ASKED)}"
+        return f"✗ {line.lower()}" if line == NOT_SHOWN else f"… {shorten(line, _MAX_COMMENT)}"
 
-    parts = re.split(r"(?m)^## (.+)\n", re.sub(r"(?s)<!--(.*?)-->", mark, body))
-    sections = {}
-    for name, text in zip(parts[1::2], parts[2::2], strict=True):
-        dense = re.sub(r"\n\s*\n", "\n", re.sub(r"\s*\n\s*(?=\[\d|✗)", " ", text.strip()))
-        sections[name] = f"{name}:\n{dense}" if dense.startswith("-") else f"{name}: {dense}"
-    pattern = "(?m)^{}:.*(?:\\n[ \\t]+\\S.*)*"
-    names = ("symptoms", "paths", "detect")
-    found = (re.search(pattern.format(name), header) for name in names)
-    keys = [one[0] for one in found if one and not one[0].endswith("[]")]
+    sections = _read_dense_sections(re.sub(r"(?s)<!--(.*?)-->", replace_comment, body))
     first = [sections.pop(name) for name in _FIRST if name in sections]
-    shown = [*first, *keys, *sections.values()]
+    lines = [*first, *_read_header_entries(header), *sections.values()]
     return Preview(
         title=clean_line(draft.title),
         facts=(*facts, *map(clean_line, near)),
-        text=clean("\n".join(shown)),
+        text=clean("\n".join(lines)),
         markdown=False,
         evidence=clean("\n\n".join([*quotes, evidence])),
         missing="; ".join(draft.missing),
     )
 
 
+def _read_dense_sections(body: str) -> dict[str, str]:
+    """Return the sections of a body by name, each with its name and without empty lines."""
+    parts = re.split(r"(?m)^## (.+)\n", body)
+    sections = {}
+    for name, text in zip(parts[1::2], parts[2::2], strict=True):
+        joined = re.sub(r"\s*\n\s*(?=\[\d|✗)", " ", text.strip())  # a mark ends its sentence
+        dense = re.sub(r"\n\s*\n", "\n", joined)
+        sections[name] = f"{name}:\n{dense}" if dense.startswith("-") else f"{name}: {dense}"
+    return sections
+
+
+def _read_header_entries(header: str) -> list[str]:
+    """Return the entries of ``_HEADER_KEYS`` that a header has, except for empty lists."""
+    entries = []
+    for key in _HEADER_KEYS:
+        match = re.search(rf"(?m)^{key}:.*(?:\n[ \t]+\S.*)*", header)
+        if match and not match[0].endswith("[]"):
+            entries.append(match[0])
+    return entries
+
+
 @frozen
 class Outcome:
-    """What an action did: a line for the user, and what the lists have to change."""
+    """The outcome of an action: a line for the user, and the changes to the lists."""
 
     line: str
     changed: tuple[Row, ...] = ()
-    """Rows that replace those of the same name, or are new."""
+    """New rows, and rows that replace those with the same name."""
     gone: tuple[str, ...] = ()
-    """Names of rows."""
+    """Names of the rows to remove."""
     drafts: bool = False
-    """The drafts are to be read anew."""
+    """Whether to read the drafts again."""
 
 
 _STATUSES = {"ignore": "ignored", "archive": "archived", "restore": "active"}
@@ -248,9 +274,9 @@ _EDITED = {True: "edited", False: "not changed"}
 
 
 class RowSource:
-    """The cards and drafts of a brain as rows, and what a user does to them; each can be undone.
+    """The cards and drafts of some brains as rows, and the user's actions, which can be undone.
 
-    Everything raises LessonsError. May be called from any thread.
+    Every method may raise LessonsError. Any thread may call it.
     """
 
     def __init__(self, brains: Brains) -> None:
@@ -264,26 +290,26 @@ class RowSource:
         return ", ".join(brain.alias for brain in self.brains.members)
 
     def load(self, progress: Callable[[int, int], None] | None = None) -> tuple[Row, ...]:
-        """Return a row for every card and for every file that cannot be used.
+        """Return a row for every card and for every file that is not valid.
 
-        ``progress`` is told (files read, files to read) where the index is behind.
+        ``progress`` is called with (files read, files to read) while the index is updated.
         """
         self.brains.refresh(progress=progress, workers=max(1, min(4, os.cpu_count() or 1)))
         rows: list[Row] = []
         for number, brain in enumerate(self.brains.members):
-            cards, findings, known = brain.read(_list_all)
+            cards, findings, files = brain.read(_list_all)
             troubles = Counter(finding.path for finding in findings if finding.level != "info")
             rows += [
                 self.row_of(card, brain=number, troubles=troubles[card.id])
                 for card in cards
                 if card.kind != NOTE
             ]
-            broken = sorted(known.keys() - {card.id for card in cards})
+            broken = sorted(files.keys() - {card.id for card in cards})
             rows += [self._broken(path, number, troubles[path]) for path in broken]
         return tuple(rows)
 
     def load_drafts(self) -> tuple[Row, ...]:
-        """Return a row for every open draft, newest first; what waits in the journal included."""
+        """Return a row for every open draft, newest first. Collects those in the journal first."""
         Drafts(self.brains).collect()
         rows = []
         for draft in Drafts(self.brains).all():
@@ -293,12 +319,12 @@ class RowSource:
         return tuple(rows)
 
     def load_effects(self) -> bool:
-        """Measure what each card did, which later rows show; return whether there is a card."""
+        """Measure the effect of each card, for later rows. Return whether there are any cards."""
         self._effects = {effect.name: effect for effect in Stats(self.brains).overview().effects}
         return bool(self._effects)
 
     def measure(self, rows: Sequence[Row]) -> dict[str, Row]:
-        """Return cards' rows with their effects, which were read after them."""
+        """Return the rows of cards, by name, with the effects that were loaded after the rows."""
         return {
             row.name: self.row_of(row.card, brain=row.brain, troubles=row.troubles)
             for row in rows
@@ -310,7 +336,7 @@ class RowSource:
         effect = self._effect(brain, card)
         verdict = effect.verdict if effect else ""
         title = clean_line(card.title)
-        told = (title, card.id, card.kind, card.status, card.severity, card.source, verdict)
+        facts = (title, card.id, card.kind, card.status, card.severity, card.source, verdict)
         scope = (card.project or "", *card.stages, *card.topics, *card.symptoms, *card.paths)
         return replace(
             self._broken(card.id, brain, troubles),
@@ -318,17 +344,17 @@ class RowSource:
             status=card.status,
             card=card,
             effect=verdict,
-            words=fold(" ".join((*told, *scope))),
+            words=fold(" ".join((*facts, *scope))),
         )
 
     def _broken(self, path: str, brain: int, troubles: int) -> Row:
-        """Return the row of a file that cannot be used."""
+        """Return the row of a file that is not valid."""
         name, title = self.undoing.name_of(self.brains.members[brain], path), clean_line(path)
         row = Row(name=name, brain=brain, path=path, title=title, troubles=troubles)
         return replace(row, status=BROKEN, words=fold(f"{title} {BROKEN}"))
 
     def row_named(self, name: str) -> Row:
-        """Return the row of a file by the name of a row; CardNotFound where there is none."""
+        """Return the current row with a name. Raises CardNotFound if its file does not exist."""
         for number, brain in enumerate(self.brains.members):
             prefix = self.undoing.name_of(brain, "")
             path = name.removeprefix(prefix)
@@ -337,13 +363,13 @@ class RowSource:
         raise CardNotFound(f"{name} no longer exists")
 
     def look(self, row: Row) -> tuple[Row, Preview]:
-        """Return a row as its file is now, and what to show of it.
+        """Return the row for the current content of its file, and its preview.
 
-        Raises CardNotFound when the file is gone.
+        Raises CardNotFound if the file no longer exists.
         """
         if row.draft:
-            near = Drafts(self.brains).find_near_duplicates(row.draft)
-            return row, _view_draft(row.draft, [one.reason for one in near])
+            near_duplicates = Drafts(self.brains).find_near_duplicates(row.draft)
+            return row, _view_draft(row.draft, [card.reason for card in near_duplicates])
         brain = self.brains.members[row.brain]
         if not _exists(brain, row.path):
             raise CardNotFound(f"{row.path} no longer exists; press ctrl+r to reload")
@@ -352,8 +378,14 @@ class RowSource:
             document = read_document(brain.root, row.path, folders, limit)[1]
         except StorageError as error:
             fix = "grant yourself read access, or remove the file"
-            found = {"path": row.path, "rule": "unreadable", "message": str(error), "fix": fix}
-            finding = Finding(**found, line=0, level="error")
+            finding = Finding(
+                path=row.path,
+                line=0,
+                level="error",
+                rule="unreadable",
+                message=str(error),
+                fix=fix,
+            )
             document = Document(card=None, fields={}, findings=(finding,))
         card = document.card
         troubles = sum(finding.level != "info" for finding in document.findings)
@@ -375,17 +407,18 @@ class RowSource:
             title=clean_line(card.title),
             facts=(*_describe(card), *(_describe_effect(effect) if effect else ())),
             warnings=tuple(map(finding_line, findings)),
-            text=re.sub(r"\A\s*# [^\n]*\n?", "", body),  # the title stands above it
+            text=re.sub(r"\A\s*# [^\n]*\n?", "", body),  # the preview has the title already
         )
         return self.row_of(card, brain=row.brain, troubles=troubles), view
 
     def nearest(self, draft: Draft) -> tuple[Card, ...]:
         """Return the cards into which a draft may be merged, best first."""
-        found = [one.card for one in Drafts(self.brains).find_near_duplicates(draft)]
-        return tuple({card.id: card for card in found}.values())
+        near_duplicates = Drafts(self.brains).find_near_duplicates(draft)
+        cards = {duplicate.card.id: duplicate.card for duplicate in near_duplicates}
+        return tuple(cards.values())
 
     def do(self, act: str, row: Row) -> Outcome:
-        """Do what needs nothing but a row: bump, ignore, archive, restore, delete, discard."""
+        """Do an action on a row: bump, ignore, archive, restore, delete or discard."""
         if act == "discard":
             self.undoing.discard(row.name)
             return Outcome(line=f"{row.name} discarded; u brings it back", drafts=True)
@@ -405,7 +438,7 @@ class RowSource:
         return Outcome(line=f"{clean_line(card.id)} {done}", changed=(now,))
 
     def edit(self, row: Row, editor: Callable[[str], object]) -> Outcome:
-        """Let the user's editor change a card, a file that cannot be used, or a draft."""
+        """Open a card, a file that is not valid, or a draft in the user's editor."""
         if row.draft is not None:
             changed = self.undoing.edit_draft(row.name, editor)
             return Outcome(line=f"{row.name} {_EDITED[changed]}", drafts=True)
@@ -419,16 +452,16 @@ class RowSource:
         return Outcome(line=f"{path} {_EDITED[changed]}{trouble}", changed=(now,))
 
     def accept(self, row: Row, *, on_duplicate: str = "fail") -> Outcome:
-        """Make a draft a card; DuplicateCard where the lesson is there already."""
+        """Make a draft a card. Raises DuplicateCard if a card has the same lesson."""
         draft = Drafts(self.brains).get(row.name)
         if draft.missing:
             raise InputError(f"incomplete; press e and add {'; '.join(draft.missing)}")
         card = self.undoing.accept(row.name, on_duplicate=on_duplicate)
-        made = self.row_of(card)
-        return Outcome(line=f"{clean_line(card.id)} is now a card", changed=(made,), drafts=True)
+        line = f"{clean_line(card.id)} is now a card"
+        return Outcome(line=line, changed=(self.row_of(card),), drafts=True)
 
     def merge(self, row: Row, card_name: str) -> Outcome:
-        """Count a draft on a card."""
+        """Merge a draft into a card, which then counts one more occurrence."""
         brain, card = Cards(self.brains).find(card_name)
         card = self.undoing.merge(row.name, self.undoing.name_of(brain, card.id))
         now = self.row_of(card, brain=self.brains.members.index(brain))
@@ -436,7 +469,7 @@ class RowSource:
         return Outcome(line=line, changed=(now,), drafts=True)
 
     def undo(self) -> Outcome:
-        """Take the latest change back."""
+        """Undo the latest change."""
         line, names = self.undoing.undo()
         changed: list[Row] = []
         gone: list[str] = []
@@ -449,15 +482,15 @@ class RowSource:
         return Outcome(line=line, changed=tuple(changed), gone=tuple(gone), drafts=True)
 
     def _effect(self, brain: int, card: Card) -> Effect | None:
-        """Return what a card did; its name has an alias only where two brains have its id."""
-        named = f"{self.brains.members[brain].alias}:{card.id}"
-        return self._effects.get(named) or self._effects.get(card.id)
+        """Return the effect of a card. Its name has an alias only if two brains have its id."""
+        full_name = f"{self.brains.members[brain].alias}:{card.id}"
+        return self._effects.get(full_name) or self._effects.get(card.id)
 
 
 def _list_all(brain: Brain) -> tuple[list[Card], list[Finding], Mapping[str, Any]]:
-    """Return the cards of a brain, what was found in its files, and the files."""
-    known = brain.catalogue
-    return known.all_cards(), known.findings(), known.numbers()
+    """Return the cards of a brain, the findings in its files, and the files by path."""
+    catalogue = brain.catalogue
+    return catalogue.all_cards(), catalogue.findings(), catalogue.numbers()
 
 
 def _exists(brain: Brain, path: str) -> bool:
@@ -469,23 +502,25 @@ BOTH = (CARDS, DRAFTS)
 
 
 class Key(NamedTuple):
-    """A key and what it does while the list has the focus."""
+    """A key and its action while the list has the focus."""
 
     keys: str
-    """As textual names them, separated by commas."""
+    """The names that textual gives to the keys, separated by commas."""
     shown: str
+    """The keys as the help page names them."""
     act: str
     word: str
-    """For the bottom line; "" = not there."""
+    """The word for the action in the bottom line; "" = the bottom line leaves it out."""
     help: str
     tab: str
-    """"" = both."""
+    """The tab in which the key works; "" = both."""
     statuses: tuple[str, ...]
-    """The bottom line names it for cards of these; () = for all."""
+    """Statuses of cards for which the bottom line names the key; () = all."""
 
 
-KEYS = tuple(
-    Key(
+def _read_key(row: Mapping[str, str]) -> Key:
+    """Return the key in a row of ``manage_keys.csv``."""
+    return Key(
         row["keys"],
         row["shown"],
         row["act"],
@@ -494,89 +529,98 @@ KEYS = tuple(
         row["tab"],
         tuple(row["statuses"].split()),
     )
-    for row in csv.DictReader(read_lines("manage_keys.csv"))
-)
-"""In the order in which help names them."""
+
+
+KEYS = tuple(map(_read_key, csv.DictReader(read_lines("manage_keys.csv"))))
+"""In the order of the help page."""
 ROW_ACTS = tuple(key.act for key in KEYS[:9])
-"""What is done to the row under the cursor."""
+"""Actions on the row under the cursor."""
 _DISPENSABLE = ("filter", "switch", "undo")
-"""Left out first where a line is too narrow for all."""
+"""Actions that a narrow bottom line leaves out first."""
 
 
 def list_hints(tab: str, row: Row | None, width: int) -> list[tuple[str, str, str]]:
-    """Return (key, shown, word) of the keys that the bottom line has room for, for a row."""
-    found: dict[str, tuple[str, str, str]] = {}
+    """Return the hints for a row that fit into the bottom line: (key, shown key, word).
+
+    ``width`` is in columns.
+    """
+    hints: dict[str, tuple[str, str, str]] = {}
     for key in KEYS:
-        fits = key.act not in ROW_ACTS or (
-            row is not None
-            and (key.tab != CARDS or row.card is not None)
-            and (not key.statuses or row.status in key.statuses)
-        )
-        if key.word and fits and key.tab in ("", tab):
+        if key.word and key.tab in ("", tab) and _applies(key, row):
             word = CARDS if key.act == "switch" and tab == DRAFTS else key.word
-            found[key.act] = (key.keys.split(",")[0], key.shown.split()[-1], word)
+            hints[key.act] = (key.keys.split(",")[0], key.shown.split()[-1], word)
     for act in _DISPENSABLE:
-        if sum(len(f"{shown} {word}") + 2 for _key, shown, word in found.values()) <= width:
+        if sum(len(f"{shown} {word}") + 2 for _key, shown, word in hints.values()) <= width:
             break
-        del found[act]
-    return list(found.values())
+        del hints[act]
+    return list(hints.values())
+
+
+def _applies(key: Key, row: Row | None) -> bool:
+    """Return whether the action of a key is possible for a row; None = there is no row."""
+    if key.act not in ROW_ACTS:
+        return True
+    if row is None or (key.tab == CARDS and row.card is None):
+        return False
+    return not key.statuses or row.status in key.statuses
 
 
 def find_act(tab: str, pressed: str) -> str:
-    """Return what a key means in a tab, "" where it means nothing."""
-    return next(
-        (key.act for key in KEYS if key.tab in ("", tab) and pressed in key.keys.split(",")), ""
-    )
+    """Return the action of a key in a tab, "" if it has none."""
+    for key in KEYS:
+        if key.tab in ("", tab) and pressed in key.keys.split(","):
+            return key.act
+    return ""
 
 
 def help_text() -> str:
-    """Return the page that ``?`` shows: 76 columns at most, at most 22 lines."""
-    lines = [
-        f"{key.shown:>7}  {key.help}{f' ({key.tab})' if key.tab else ''}"
-        for key in KEYS
-        if key.help
-    ]
+    """Return the page that ``?`` shows: at most 76 columns and 22 lines."""
+    lines = []
+    for key in KEYS:
+        tab = f" ({key.tab})" if key.tab else ""
+        if key.help:
+            lines.append(f"{key.shown:>7}  {key.help}{tab}")
     return "\n".join([*read_patterns("manage_texts.toml")["help"], "", *lines])
 
 
 class Board:
-    """The state of the lists, whatever draws them."""
+    """The state of the lists, independent of how they are shown."""
 
     def __init__(self) -> None:
         self.tab = CARDS
         self.order = next(iter(ORDERS))
         self.rows: dict[str, Sequence[Row]] = dict.fromkeys(BOTH, ())
         self.ready: set[str] = set()
-        """Tabs that have been read."""
+        """Tabs whose rows have been loaded."""
         self.filters = dict.fromkeys(BOTH, "")
-        """What is typed above each list."""
+        """Tab → text of its filter."""
         self.places = dict.fromkeys(BOTH, "")
-        """Name of the row under each cursor, "" without one."""
+        """Tab → name of the row under its cursor, "" if there is none."""
 
     def shown(self) -> list[Row]:
-        """Return the rows of this tab that pass its filter."""
+        """Return the rows of the current tab that match its filter."""
         return filter_rows(self.rows[self.tab], self.filters[self.tab])
 
     def set(self, tab: str, rows: Sequence[Row]) -> None:
-        """Fill a tab; cards are put in order."""
+        """Set the rows of a tab; cards are sorted."""
         self.rows[tab] = sort_rows(rows, self.order) if tab == CARDS else rows
         self.ready.add(tab)
 
     def next_order(self) -> None:
-        """Put the cards in the next order."""
+        """Sort the cards by the next order."""
         names = list(ORDERS)
         self.order = names[(names.index(self.order) + 1) % len(names)]
         self.set(CARDS, self.rows[CARDS])
 
     def replace(self, new: Mapping[str, Row]) -> None:
-        """Put cards where those of their names stand, though another order be due."""
+        """Replace the rows of cards by name, without sorting them again."""
         self.rows[CARDS] = [new.get(row.name, row) for row in self.rows[CARDS]]
 
     def take(self, outcome: Outcome) -> None:
-        """Change the cards as an action says; one that is new comes under the cursor."""
+        """Apply the outcome of an action to the cards. The cursor moves to a new card."""
         self.replace({row.name: row for row in outcome.changed})
-        known = {row.name for row in self.rows[CARDS]}
-        added = [row for row in outcome.changed if row.name not in known]
+        names = {row.name for row in self.rows[CARDS]}
+        added = [row for row in outcome.changed if row.name not in names]
         self.rows[CARDS] = [row for row in self.rows[CARDS] if row.name not in outcome.gone]
         if added:
             self.set(CARDS, [*self.rows[CARDS], *added])

@@ -1,4 +1,7 @@
-"""Completes drafts and moved rules by what a writer answers, as far as that holds."""
+"""Complete drafts and moved rules from the checked answers of a writer.
+
+A *writer* is a function that returns a model's answer to a prompt.
+"""
 
 from __future__ import annotations
 
@@ -40,35 +43,35 @@ from lessons_kb.values import frozen
 from lessons_kb.writers.prompt import build_prompt, build_second_prompt
 
 Ask = Callable[[str, threading.Event], Mapping[str, Any]]
-"""Returns the answer to a prompt; InputError where there is none."""
+"""Returns the answer to a prompt. Raises InputError without an answer."""
 Answers = Mapping[str, Mapping[str, Any]]
 NOT_SHOWN = "NOT IN THE EVIDENCE"
 _AT_ONCE = 3
 _MAX_ITEMS, _MAX_TEXT, _MAX_FIX, _MAX_SHOWN = 4, 300, 800, 80
 _SHORT_QUOTE = 3
-"""Words; fewer stand in any text."""
+"""Words. A shorter quote could occur in any text."""
 _FOREIGN, _MOST_FOREIGN = 300, 3
-"""Prompts about other things that are put to a card, and how many may draw it."""
+"""How many unrelated prompts a card is tested with, and how many of them may match it."""
 _MOST_PLACES = 3
-"""Where a pattern may still be found: as many were overlooked."""
+"""How many places of today's code a pattern may match, as mistakes that were overlooked."""
 _KEYS = {"topics": "applies-to"}
-"""Fields of a card whose keys have other names."""
+"""Field of a card → its key in the header, where they differ."""
 _LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
 
 
 @frozen
 class Completed:
-    """What became of a draft."""
+    """The result for one draft."""
 
     id: str
     title: str = ""
-    """"" where the draft is as it was."""
+    """The new title; "" if the draft did not change."""
     problems: tuple[str, ...] = ()
-    """Why it is as it was, else what of the answer was left out or marked."""
+    """Why the draft did not change; else which parts of the answer were left out or marked."""
 
 
 _Card = tuple[Sketch, tuple[str, ...]]
-"""An answer as a card, without what does not hold in it, and what was wrong with it."""
+"""The valid parts of an answer as a sketch of a card, and the problems of the answer."""
 
 
 def complete(
@@ -78,10 +81,11 @@ def complete(
     *,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> list[Completed]:
-    """Have drafts written, each by a prompt of its own: what one says cannot touch another.
+    """Complete drafts, each with a prompt of its own, so that one cannot influence another.
 
-    What fails a check goes back once with the reasons. A draft whose second answer is no complete
-    card stays as it is. Raises InputError where the first prompt has no answer.
+    An answer that fails a check is sent back once with the reasons. A draft does not change if its
+    second answer is not a complete card either. Raises InputError if the first prompt has no
+    answer.
     """
     cards: dict[str, _Card] = {}
 
@@ -108,10 +112,11 @@ def put_all(
     *,
     progress: Callable[[int, int], None],
 ) -> tuple[Answers, dict[str, str]]:
-    """Put prompts to a writer; return the answers, and of those without one why.
+    """Send prompts to a writer. Return the answers, and the reasons for those without one.
 
-    ``check`` says what is wrong with answers: that goes back once, and it sees the second ones.
-    Raises InputError where the first prompt has no answer, as the others would not.
+    ``check`` returns the problems of answers. An answer with problems is sent back once, and
+    ``check`` is called with the second answers, too. Raises InputError if the first prompt has no
+    answer: the others would have none either.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -122,7 +127,7 @@ def put_all(
         try:
             answers[name] = ask(texts[name], stop)
         except InputError as error:
-            if name not in answers:  # else the first one stands
+            if name not in answers:  # else the first answer is used
                 failed[name] = str(error)
         progress(len(answers) + len(failed), len(prompts))
 
@@ -147,7 +152,7 @@ def put_all(
 
 
 def _write(brains: Brains, draft: Draft, answer: Mapping[str, Any], card: _Card) -> Completed:
-    """Write a completed draft, its evidence behind it, where nothing is missing in it."""
+    """Write a completed draft, followed by its evidence, if the card is complete."""
     sketch, problems = card
     text = _compose(draft, sketch)
     reason = _line(answer.get("no_lesson"))
@@ -162,7 +167,7 @@ def _write(brains: Brains, draft: Draft, answer: Mapping[str, Any], card: _Card)
 
 
 def _check(brains: Brains, drafts: Sequence[Draft], answers: Answers) -> dict[str, _Card]:
-    """Return the answers as cards; those that say that there is no lesson have no problems."""
+    """Return the answers as cards. An answer that there is no lesson has no problems."""
     files = list_tree(brains.directory)
     read = {one.id: _read(brains, one, answers[one.id], files) for one in drafts}
     texts = {one.id: finish(_compose(one, read[one.id][0]), "") for one in drafts}
@@ -181,12 +186,12 @@ def _check(brains: Brains, drafts: Sequence[Draft], answers: Answers) -> dict[st
 def _read(
     brains: Brains, draft: Draft, answer: Mapping[str, Any], files: Sequence[str]
 ) -> tuple[Sketch, list[str]]:
-    """Return an answer as a card without what does not hold, and what that is."""
+    """Return the valid parts of an answer as a card, and the problems of the others."""
     evidence = split_evidence(draft.text)[1]
     problems: list[str] = []
 
     def quoted(value: object) -> tuple[str, str]:
-        """Return a sentence and, as a comment, the words that show it, with their place."""
+        """Return a sentence, and a comment with the quote that supports it and its source."""
         parts = value if isinstance(value, Mapping) else {}
         text, quote = _line(parts.get("text")), _line(parts.get("quote"))
         place = find_quote(evidence, quote)
@@ -230,7 +235,10 @@ def _read(
 def _read_paths(
     answer: Mapping[str, Any], files: Sequence[str], problems: list[str]
 ) -> tuple[str, ...]:
-    """Return the globs of an answer that a file of the project fits; say of which none does."""
+    """Return the globs of an answer that match a file of the project.
+
+    The others are added to ``problems``.
+    """
     fitting = list[str]()
     for glob in _read_lines(answer.get("paths")):
         with contextlib.suppress(InputError):
@@ -250,11 +258,12 @@ def improve(
     files: Sequence[str],
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> list[str]:
-    """Return the texts of a diet's cards with more paths, symptoms and tags, as far as these hold.
+    """Return the texts of a diet's cards with additional paths, symptoms and tags, if valid.
 
-    ``prompts`` are those of `build_diet_prompt` under the same names, ``files`` the project's. The
-    rules stay word for word. A symptom has to find its card, and a card that prompts about
-    other things draw gets none. Raises InputError where the first prompt has no answer.
+    ``prompts`` are those of `build_diet_prompt` under the same names, ``files`` those of the
+    project. The text of the rules does not change. A search for a symptom must find its card. A
+    card that unrelated prompts match gets no symptoms. Raises InputError if the first prompt has
+    no answer.
     """
     texts = dict(cards)
 
@@ -280,7 +289,7 @@ def improve(
 
 
 def _add_keys(text: str, more: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the text of a card with more values of some keys of its header, none twice."""
+    """Return the text of a card with additional values for keys of its header, each once."""
     card = _parse(text).card
     known = {key: getattr(card, key) if card else () for key in more}
     whole = {key: tuple(dict.fromkeys((*known[key], *new))) for key, new in more.items()}
@@ -288,28 +297,33 @@ def _add_keys(text: str, more: Mapping[str, tuple[str, ...]]) -> str:
 
 
 def _foreign() -> list[str]:
-    """Return prompts about other things than any card."""
+    """Return prompts that are unrelated to all cards."""
     return read_lines("background_prompts.txt")[:_FOREIGN]
 
 
 def _check_symptoms(
     symptoms: Sequence[str], reached: set[str]
 ) -> tuple[list[str], list[str], bool]:
-    """Return the symptoms that find their card, what is wrong, and whether any prompt finds it."""
+    """Return the symptoms that find their card, the problems, and whether the card is too broad.
+
+    ``reached`` has the symptoms and the unrelated prompts that find the card.
+    """
     fitting = [one for one in symptoms if one in reached]
     lost = [one for one in symptoms if one not in reached]
     problems = [f"symptom {one!r} does not find the card; name its subject" for one in lost]
-    drawn = len(reached.intersection(_foreign()))
-    if is_broad := drawn > _MOST_FOREIGN:
-        told = f"{drawn} of {_FOREIGN} prompts about other things draw the card"
-        problems.append(f"{told}; leave out words that fit any task")
+    foreign = len(reached.intersection(_foreign()))
+    is_broad = foreign > _MOST_FOREIGN
+    if is_broad:
+        count = f"{foreign} of {_FOREIGN} prompts about other things draw the card"
+        problems.append(f"{count}; leave out words that fit any task")
     return fitting, problems, is_broad
 
 
 def find_quote(evidence: str, quote: str) -> str:
-    """Return where in the evidence a quote stands, "" where it does not, or is too short.
+    """Return the place of a quote in the evidence; "" if it is not there or is too short.
 
-    Marks of a diff or a quotation before a line, and how lines are broken, make no difference.
+    The place is the name of a file or the heading above the quote. Line breaks and the marks of a
+    diff or a quotation before a line are ignored.
     """
 
     def flat(text: str) -> str:
@@ -322,8 +336,9 @@ def find_quote(evidence: str, quote: str) -> str:
         return ""
     place, size = "the evidence", 0
     for line in evidence.splitlines():
-        if found := re.match(r"(?:\+\+\+|---) [ab]/(\S+)", line):
-            place = found[1]
+        file = re.match(r"(?:\+\+\+|---) [ab]/(\S+)", line)
+        if file:
+            place = file[1]
         elif re.match(r"[A-Z][^>|]*:$|Commit `|What failed", line):
             place = shorten(line.rstrip(":"), 60)
         size += len(flat(line)) + bool(flat(line))
@@ -333,8 +348,9 @@ def find_quote(evidence: str, quote: str) -> str:
 
 
 def _check_pattern(brains: Brains, pattern: Pattern, evidence: str) -> str:
-    """Return why a pattern does not tell the mistake, "" where it does."""
-    if problem := check_pattern(pattern):
+    """Return why a pattern does not describe the mistake; "" if it does."""
+    problem = check_pattern(pattern)
+    if problem:
         return problem
     matcher = Matcher([Rule(card="", pattern=pattern)])
     if pattern.kind == "command":
@@ -351,9 +367,9 @@ def _check_pattern(brains: Brains, pattern: Pattern, evidence: str) -> str:
 
 
 def _find_reached(brains: Brains, texts: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return which of its symptoms find each card in a copy of the brain that holds them all.
+    """Return, for each card, which of its symptoms and of the unrelated prompts find it.
 
-    And which of some prompts about other things, which are as their words were counted.
+    The search runs in a temporary copy of the brain that contains all of the cards.
     """
     brain, reached = brains.members[0], {}
     with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
@@ -400,13 +416,13 @@ def _read_lines(value: object) -> tuple[str, ...]:
 
 
 def _line(value: object, limit: int = _MAX_TEXT) -> str:
-    """Return a text of the answer as one line that is no Markdown block and holds no comment."""
+    """Return a text of the answer as one line, without comments and marks of a Markdown block."""
     text = clean_line(value if isinstance(value, str) else "")
     return shorten(re.sub(r"<!--|-->", "", text).lstrip("#>-* ").strip(), limit)
 
 
 def tell(done: Sequence[Completed]) -> Iterator[str]:
-    """Yield a line for each draft. Titles and remarks quote an agent's answer: see `redact`."""
+    """Yield one redacted line for each draft: titles and remarks quote an agent's answer."""
     for completed in done:
         remarks = "; ".join(completed.problems)
         if completed.title:

@@ -1,4 +1,4 @@
-"""What a writer is asked about a draft: its evidence, the form, and how good cards read."""
+"""Build the prompts for a writer: the evidence, the form of the answer, and example cards."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MARK = "==="
 
 
 def _object(**properties: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of an object; strict ones require every key."""
+    """Return the JSON schema of an object in strict mode, which requires every key."""
     required = list(properties)
     closed = {"additionalProperties": False, "required": required}
     return {"type": "object", "properties": properties, **closed}
@@ -67,7 +67,7 @@ Paths: payments/**"""
 
 
 def build_prompt(brains: Brains, draft: Draft) -> str:
-    """Return the prompt for a draft, without secrets."""
+    """Return the redacted prompt for a draft."""
     evidence = clean(redact(split_evidence(draft.text)[1]))[:_MAX_EVIDENCE]
     title = re.sub(rf"^{UNNAMED} \((.*)\)$", r"\1", draft.title)
     near = search(brains, f"{title}\n{evidence[:1_000]}", kinds=KINDS, limit=_NEAR)
@@ -76,16 +76,16 @@ def build_prompt(brains: Brains, draft: Draft) -> str:
         "examples": "\n\n".join(map(_show, models)) or _EXAMPLE,
         "near": "\n".join(f"- {hit.card.title}: {hit.card.why}" for hit in near) or "None.",
         "title": title or "no title",
-        # The marks are ours alone.
+        # The evidence must not contain our marks.
         "evidence": evidence.replace(_MARK, "= = ="),
     }
     return _fill("draft.md", parts)
 
 
 def build_diet_prompt(text: str, files: Sequence[str]) -> str:
-    """Return the prompt for a card of moved rules, without secrets.
+    """Return the redacted prompt for a card of moved rules.
 
-    ``files`` are the project's: their folders are shown, those that hold most first.
+    ``files`` are those of the project. The prompt lists the folders with the most files.
     """
     folders = Counter(path.rpartition("/")[0] for path in files).most_common(_MAX_FOLDERS)
     parts = {
@@ -101,7 +101,7 @@ def _fill(template: str, parts: Mapping[str, str]) -> str:
 
 
 def build_second_prompt(prompt: str, answer: Mapping[str, Any], problems: Sequence[str]) -> str:
-    """Return the prompt that gives an answer back, with what is wrong with it."""
+    """Return the prompt that sends an answer back with its problems."""
     reasons = "\n".join(f"- {problem}" for problem in problems)
     said = json.dumps(answer, ensure_ascii=False, indent=1)
     return (
@@ -111,7 +111,7 @@ def build_second_prompt(prompt: str, answer: Mapping[str, Any], problems: Sequen
 
 
 def _find_models(brains: Brains) -> list[Card]:
-    """Return complete cards that people wrote, those seen most often first."""
+    """Return complete cards that people wrote, those with the most occurrences first."""
     cards = [
         card for card in Cards(brains).all() if (card.status, card.source) == ("active", "curated")
     ]

@@ -34,7 +34,7 @@ def build_form(row):
     return {
         "events": dict(row.events),
         "renamed": dict(row.renamed),
-        "told_by": dict(row.told_by),
+        "event_keys": dict(row.event_keys),
         "refuses": list(row.refuses_at),
         "asks": list(row.asks_at),
         "unexplained": list(row.unexplained),

@@ -35,11 +35,11 @@ INHERITED = {"CURSOR_VERSION": "3.7", "GEMINI_SESSION_ID": "inherited"}
         ("opencode", {"event": "stop"}, {}, "opencode"),
     ],
 )
-def test_the_host_is_known_by_what_it_sends(agent, payload, environment, host):
+def test_the_host_is_identified_by_its_payload(agent, payload, environment, host):
     assert find_host(agent, payload, environment) == host
 
 
-def test_two_installs_under_one_host_say_it_once(session, fire):
+def test_two_installations_in_one_host_answer_once(session, fire):
     vscode = session("vscode")
 
     def twice(name, **fields):
@@ -58,7 +58,7 @@ def test_two_installs_under_one_host_say_it_once(session, fire):
 
 
 @pytest.mark.parametrize("source", ["system", "poll_event"])
-def test_a_prompt_that_nobody_wrote_draws_nothing(claude, source):
+def test_a_prompt_that_no_user_wrote_gets_no_lesson(claude, source):
     assert claude.prompt(PROMPT, source=source) == {}
     assert "[ACTIVE LESSONS" in claude.prompt(PROMPT, 2, source="user").context
 
@@ -67,7 +67,7 @@ SHELL = ("run_shell_command", {"command": "make"})
 FAILED = {"llmContent": "Output: (empty)\nExit Code: 2\n"}
 
 
-def test_calls_of_gemini_have_no_ids_and_are_told_apart_by_time(session):
+def test_calls_of_gemini_have_no_ids_and_are_distinguished_by_time(session):
     gemini, said = session("gemini-cli"), []
     for second in (1, 1, 1, 2, 2, 3):
         gemini.seconds = second

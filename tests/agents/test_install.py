@@ -138,7 +138,7 @@ def test_twice_is_once_and_nothing_stays_behind(agent, scope, shared, via, setup
 
 @pytest.mark.parametrize("line", ["\n", "\r\n"])
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_another_one_s_settings_keep_every_comment_key_line_end_and_mark(setup, claude, line, mark):
+def test_foreign_settings_keep_every_comment_key_line_end_and_mark(setup, claude, line, mark):
     before = mark + CLAUDE.replace("\n", line)
     path = claude(before)
     setup.on()
@@ -183,7 +183,7 @@ def test_toml_keeps_its_comments_and_tables(setup, home, line):
         "# nothing\n",
     ],
 )
-def test_toml_of_any_style_takes_the_server(setup, home, text):
+def test_the_server_is_added_to_toml_of_any_style(setup, home, text):
     path = write(home / ".codex" / "config.toml", text)
     setup.on("codex")
     old, new = tomllib.loads(text), tomllib.loads(path.read_text())
@@ -199,7 +199,7 @@ def test_toml_of_any_style_takes_the_server(setup, home, text):
     }
 
 
-def test_what_others_wrote_meanwhile_survives_and_ours_is_found_without_memory(
+def test_later_changes_by_others_survive_and_our_parts_are_found_without_a_record(
     setup, claude, home, monkeypatch
 ):
     path = claude()
@@ -278,7 +278,7 @@ def test_ours_is_taken_out_of_a_group_that_others_share_and_keeps_its_place(setu
      '{"mcpServers": {"lessons": {"command": "npx", "args": ["their-lessons"]}}}'),
     ("opencode", ".config/opencode/plugins/lessons.ts", "export {}\n"),
 ])  # fmt: skip
-def test_what_has_our_name_and_is_not_ours_stays(setup, home, agent, name, text):
+def test_foreign_entries_with_our_name_stay(setup, home, agent, name, text):
     path = write(home / name, text)
     before = snapshot(home)
     with pytest.raises(InputError, match="rename it"):
@@ -307,7 +307,7 @@ def test_a_broken_file_is_named_and_nothing_is_touched(setup, home, name, text, 
     assert snapshot(home) == before
 
 
-def test_what_cannot_be_written_stays_and_is_named(setup, claude, home):
+def test_a_file_that_cannot_be_written_stays_and_is_reported(setup, claude, home):
     path = claude()
     path.chmod(0o444)
     before = snapshot(home)
@@ -371,7 +371,7 @@ def test_two_agents_that_share_a_file_do_not_take_it_from_each_other(setup, home
 
 
 @pytest.mark.slow
-def test_two_scopes_in_one_file_come_out_one_by_one(setup, home):
+def test_two_scopes_in_one_file_are_removed_one_after_the_other(setup, home):
     text = '{\n  "projects": {},\n  "numStartups": 3\n}\n'
     path = write(home / ".claude.json", text)
     setup.on()
@@ -477,7 +477,7 @@ def test_nothing_is_put_beside_a_skill_of_the_user_s_own(setup, home):
     assert skill.read_text() == OWN
 
 
-def test_in_a_project_only_what_is_committed_gets_commands(setup, project):
+def test_in_a_project_only_committed_files_get_commands(setup, project):
     setup.on(scope="project")
     assert not (project / ".claude" / "commands").exists()
     setup.on(scope="project", shared=True)
@@ -496,7 +496,7 @@ def test_the_plugin_for_opencode_sends_every_event_of_the_table_to_our_program(s
 
 
 @pytest.mark.parametrize(("version", "level"), [(__version__, "off"), ("0.0.1", "warning")])
-def test_a_plugin_is_a_connection_and_one_of_another_version_is_named(home, health, version, level):
+def test_a_plugin_is_a_connection_and_another_version_is_reported(home, health, version, level):
     folder = home / ".codex/plugins/cache/lessons-kb/lessons" / version
     manifest = json.dumps({"name": "lessons", "version": version})
     write(folder / ".codex-plugin" / "plugin.json", manifest)

@@ -51,7 +51,7 @@ def test_a_value_is_put_in_the_manner_of_the_file(old, new):
         ('{"k": 1, "k": 2}', ("k",), 3, '{"k": 1, "k": 3}'),
     ],
 )
-def test_what_is_put_in_takes_the_place_of_what_was_there(old, path, value, new):
+def test_a_new_value_replaces_the_old_one(old, path, value, new):
     assert put(old, path, value) == new
 
 
@@ -125,7 +125,7 @@ def test_any_file_can_take_any_value_and_keeps_its_comments(text, key, value):
 
 @pytest.mark.slow
 @given(texts(), DATA)
-def test_what_was_put_in_can_be_taken_out(text, value):
+def test_an_added_value_can_be_removed(text, value):
     before = read_data(text)
     key = "a key that is in no file"
     after = take(put(text, (key, "Stop", 0), value), (key,))

@@ -68,7 +68,7 @@ def start(agent):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
-def test_a_session_says_once_that_the_installation_is_gone(agent, environment, tmp_path):
+def test_a_session_reports_once_that_the_installation_is_missing(agent, environment, tmp_path):
     install(ask("claude-code", tmp_path))
     for path in (environment / "bin").iterdir():
         path.unlink()
@@ -82,7 +82,7 @@ def test_a_session_says_once_that_the_installation_is_gone(agent, environment, t
     assert call(agent, prompt).strip() in ("", "{}")
 
 
-def test_it_says_nothing_of_what_was_taken_out_until_it_is_set_up_again(environment, tmp_path):
+def test_it_is_silent_about_an_uninstalled_agent_until_the_next_installation(environment, tmp_path):
     request = ask("claude-code", tmp_path)
     install(request)
     uninstall(request)
@@ -141,7 +141,7 @@ def test_a_program_that_is_gone_refuses_nothing(agent, program, tmp_path):
 
 
 @pytest.mark.parametrize("agent", SHELLS)
-def test_what_the_program_says_arrives_all_the_same(agent, tmp_path):
+def test_the_output_of_the_program_arrives_all_the_same(agent, tmp_path):
     program = tmp_path / "with space" / "lessons-hook"
     program.parent.mkdir()
     write_script(program, """echo "{\\"systemMessage\\": \\"said to $1\\"}\"""")

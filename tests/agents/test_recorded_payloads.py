@@ -69,7 +69,7 @@ def test_a_lesson_of_grok_cli_waits_for_the_result_of_a_call_by_whosever_hooks(s
     assert say("grok-cli", "PostToolUse", **READ) == {}
 
 
-def test_grok_cli_tells_by_the_shape_of_a_result_that_a_call_failed(say):
+def test_the_shape_of_a_grok_cli_result_shows_that_a_call_failed(say):
     said = []
     for number in range(3):
         run = call("run_terminal_command", number, command=f"alembic upgrade {number}")
@@ -82,7 +82,7 @@ def test_grok_cli_tells_by_the_shape_of_a_result_that_a_call_failed(say):
     assert say("grok-cli", "PostToolUse", **edit, tool_response=result) == {}
 
 
-def test_grok_cli_asks_where_a_gate_says_so_and_its_session_ends_with_another_stop(say):
+def test_grok_cli_asks_if_a_gate_requires_it_and_its_session_ends_with_another_stop(say):
     change = call("search_replace", file_path="migrations/1.sql", old_string="a", new_string="b")
     assert say("grok-cli", "PreToolUse", **change).asked
     for reason in ("end_turn", "shutdown"):
@@ -143,7 +143,7 @@ def antigravity(project, fire):
     return Antigravity(project, fire)
 
 
-def test_antigravity_is_told_at_each_call_of_the_model_what_the_prompt_drew(antigravity):
+def test_antigravity_gets_the_lessons_of_the_prompt_at_each_call_of_the_model(antigravity):
     assert antigravity.call() == "", "there is no record yet"
     antigravity.ask(PROMPT)
     first = antigravity.call()

@@ -34,7 +34,7 @@ from lessons_kb.calls.command_lines import (
     ("alembic stamp 'head", ["alembic stamp 'head"]),
     ("", []),
 ])  # fmt: skip
-def test_what_a_line_runs(command, run):
+def test_commands_that_a_line_runs(command, run):
     assert find_run(command) == run
 
 

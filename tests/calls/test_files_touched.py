@@ -45,7 +45,7 @@ def parse_path(shown):
     return name
 
 
-def test_a_compaction_is_told_the_files_those_of_an_earlier_summary_included():
+def test_the_note_after_a_compaction_lists_the_files_of_earlier_summaries_too():
     ledger = ledger_of(read=["b"], modified=["d"])
     summary = "Goal.\n\n## Files Read\n- a\n- b\n\n## Files Modified\n- c\n\n## Next\n- test it"
     signal = ledger.see(Event(kind="compaction", text=summary))
@@ -68,26 +68,26 @@ def test_a_compaction_is_told_the_files_those_of_an_earlier_summary_included():
     ("## Files Read\n-\n- ``\n- e", {"e"}, set()),
     ("## Files Read\r\n- a\r\n- b\r\n", {"a", "b"}, set()),
 ])  # fmt: skip
-def test_summary_rewritten_by_a_model_is_read(summary, read, modified):
+def test_a_summary_rewritten_by_a_model_is_parsed(summary, read, modified):
     assert parse_ledger(summary) == (read, modified)
 
 
 @pytest.mark.slow
 @given(st.sets(ODD_NAMES), st.sets(ODD_NAMES))
-def test_text_is_read_back(read, modified):
+def test_a_formatted_ledger_can_be_parsed(read, modified):
     text = ledger_of(read=read, modified=modified, max_bytes=100_000).format()
     assert parse_ledger(text) == (read, modified)
 
 
 @given(ODD_NAMES)
-def test_shown_name_is_one_visible_line_and_reads_back(name):
+def test_a_shown_path_is_one_visible_line_and_can_be_parsed(name):
     shown = show_path(name)
     assert shown.isprintable()
     assert shown == shown.strip()
     assert parse_path(shown) == name
 
 
-def test_shown_name_is_left_alone_where_nothing_is_odd_and_cut_at_400_characters():
+def test_an_ordinary_path_is_shown_unchanged_and_cut_at_400_characters():
     plain = ("a.py", "src/app/[slug]/page.tsx", "my file (1).md", "파일.md", "a…b", "a" * 400)
     for name in plain:
         assert show_path(name) == name
@@ -100,7 +100,7 @@ def test_shown_name_is_left_alone_where_nothing_is_odd_and_cut_at_400_characters
 
 @pytest.mark.slow
 @given(st.sets(ODD_NAMES, max_size=30), st.sets(ODD_NAMES, max_size=30), st.integers(0, 400))
-def test_text_never_passes_its_limit(read, modified, limit):
+def test_the_text_never_exceeds_its_limit(read, modified, limit):
     text = ledger_of(read=read, modified=modified).format(limit)
     assert len(text) <= limit
     shown_read, shown_modified = parse_ledger(text)
@@ -108,7 +108,7 @@ def test_text_never_passes_its_limit(read, modified, limit):
     assert shown_modified <= modified
 
 
-def test_text_that_just_fits_is_whole_and_one_less_is_cut():
+def test_a_text_that_just_fits_is_complete_and_one_byte_less_cuts_it():
     ledger = ledger_of(read=["a", "b"], modified=["c", "d"])
     whole = "## Files Read\n- a\n- b\n\n## Files Modified\n- c\n- d"
     assert ledger.format(len(whole)) == whole
@@ -117,7 +117,7 @@ def test_text_that_just_fits_is_whole_and_one_less_is_cut():
     assert ledger_of(read=["a", "b"]).format(len(one)) == one
 
 
-def test_cut_list_says_how_many_more():
+def test_a_cut_list_states_how_many_files_are_missing():
     ledger = ledger_of(read=[f"file{n:02}" for n in range(50)])
     text = ledger.format(62)
     assert text == "## Files Read\n- file00\n- file01\n- file02\n- … 47 more"
@@ -126,7 +126,7 @@ def test_cut_list_says_how_many_more():
     assert ledger.format(room - 1) == "## Files Read\n- file00\n- file01\n- … 48 more"
 
 
-def test_modified_files_come_first_for_room_and_leave_what_they_do_not_need():
+def test_modified_files_get_room_first_and_leave_the_rest():
     many = [f"file{n:02}" for n in range(50)]
     text = ledger_of(read=many, modified=["a"]).format(100)
     assert text.endswith("## Files Modified\n- a")
@@ -136,7 +136,7 @@ def test_modified_files_come_first_for_room_and_leave_what_they_do_not_need():
     assert 185 <= len(text) <= 200
 
 
-def test_files_of_another_scope_are_named_in_full():
+def test_files_of_another_scope_are_listed_in_full():
     ledger = FileLedger(scope="/w")
     ledger.see(Event(kind="read", targets=("a", "/etc/hosts"), scope="/w"))
     ledger.see(Event(kind="read", targets=("a", "/etc/hosts"), scope="/v"))
@@ -146,7 +146,7 @@ def test_files_of_another_scope_are_named_in_full():
 
 @pytest.mark.slow
 @given(TOUCHES, TOUCHES)
-def test_ledger_lost_at_a_compaction_is_made_whole_from_the_summary(before, after):
+def test_a_ledger_lost_at_a_compaction_is_restored_from_the_summary(before, after):
     whole, lost = FileLedger(max_bytes=100_000), FileLedger(max_bytes=100_000)
     for event in before:
         whole.see(event)

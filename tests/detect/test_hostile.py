@@ -52,7 +52,7 @@ def test_code_with_invalid_characters_is_still_matched():
 
 @given(TEXTS, TEXTS)
 @settings(max_examples=200, deadline=None)
-def test_any_pattern_is_refused_or_can_be_looked_for(pattern, text):
+def test_any_pattern_is_rejected_or_can_be_searched(pattern, text):
     one = regex(pattern)
     if check_pattern(one.pattern) == "":
         assert measure(one.pattern) > 0
@@ -61,7 +61,7 @@ def test_any_pattern_is_refused_or_can_be_looked_for(pattern, text):
 
 @given(TEXTS, TEXTS, TEXTS)
 @settings(max_examples=200, deadline=None)
-def test_any_change_can_be_looked_at(before, after, around):
+def test_any_change_can_be_searched(before, after, around):
     one = regex("[ab]=?")
     change = Change(path="a.py", before=before, after=after, prefix=around, suffix=around)
     found = Matcher([one, AST]).find_added(change)
@@ -73,27 +73,27 @@ def test_any_change_can_be_looked_at(before, after, around):
 
 @given(TEXTS)
 @settings(max_examples=100, deadline=None)
-def test_any_text_is_an_ast_pattern_or_none(pattern):
+def test_any_text_can_be_an_ast_pattern(pattern):
     if check_pattern(Pattern(kind="ast", text=pattern)) == "":
         check_syntax(Pattern(kind="ast", text=pattern), "python")
         list(find_nodes("subprocess.run(cmd)\n", "python", [Pattern(kind="ast", text=pattern)]))
 
 
 @given(st.text())
-def test_any_text_is_read_as_a_diff(text):
+def test_any_text_can_be_parsed_as_a_diff(text):
     list(parse_diff(text))
     list(parse_diff(f"+++ {text}\n@@ -0,0 +1 @@\n+{text}"))
 
 
 @given(st.lists(st.sampled_from(["aa", "b+", "[cd]e", "x.{0,5}y", r"\bz"]), max_size=8), TEXTS)
-def test_the_set_finds_what_each_pattern_finds_alone(patterns, text):
+def test_a_compiled_set_matches_like_each_pattern_alone(patterns, text):
     rules = [Rule(card=str(n), pattern=regex(p).pattern) for n, p in enumerate(patterns)]
     together = {match.rule.card for match in Matcher(rules).find_in_file("a", text)}
     alone = {one.card for one in rules if Matcher([one]).find_in_file("a", text)}
     assert together == alone
 
 
-def test_patterns_too_large_for_one_set_are_all_found():
+def test_patterns_that_exceed_one_set_all_match():
     rules = [
         Rule(card=str(n), pattern=Pattern(kind="regex", text=rf"\pL.{{0,50}}k{n};"))
         for n in range(40)
@@ -104,7 +104,7 @@ def test_patterns_too_large_for_one_set_are_all_found():
     assert {match.rule.card for match in found} == {str(n) for n in range(40)}
 
 
-def test_a_language_that_nobody_knows_finds_nothing(capfd):
+def test_an_unknown_language_matches_nothing(capfd):
     one = Rule(card="a", pattern=Pattern(kind="ast", text="foo($A)", language="klingon"))
     assert Matcher([one]).find_in_file("a.xyz", "foo(1)\n") == []
     assert capfd.readouterr() == ("", "")

@@ -36,7 +36,7 @@ RUN = rule("subprocess.run($$$, shell=True)", "ast")
     ("x\n", f"{CALL}\n", 0, [f"0: {CALL}"]),  # not known
     ("x = 1\r\n", f"x = 1\r\n{CALL}\r\n", 1, [f"2: {CALL}"]),
 ])  # fmt: skip
-def test_what_a_change_adds(one, before, after, line, found):
+def test_matches_that_a_change_adds(one, before, after, line, found):
     change = Change(path="src/run.py", before=before, after=after, line=line)
     matches = Matcher([one]).find_added(change)
     assert [f"{match.line}: {match.text}" for match in matches] == found
@@ -44,14 +44,14 @@ def test_what_a_change_adds(one, before, after, line, found):
 
 
 @pytest.mark.parametrize("one", [SHELL, RUN], ids=["regex", "ast"])
-def test_the_place_of_a_match_and_the_kinds_of_files(one):
+def test_the_position_of_a_match_and_its_file_globs(one):
     matches = Matcher([one]).find_in_file("a.py", f"# 실수\né = '한'; {CALL}\n")
     column = 10 if one is RUN else 10 + CALL.index("shell")
     assert places(matches) == [(2, column, f"é = '한'; {CALL}")]
     assert Matcher([one]).find_in_file("notes.md", f"{CALL}\n") == []
 
 
-def test_syntax_spans_lines_and_reads_what_stands_around_the_change():
+def test_syntax_spans_lines_and_uses_the_text_around_the_change():
     change = Change(
         path="a.py",
         before="    check=True,\n",
@@ -66,14 +66,14 @@ def test_syntax_spans_lines_and_reads_what_stands_around_the_change():
 
 
 @pytest.mark.parametrize("name", ["javascript", "js", "JS"])
-def test_syntax_of_another_language_is_not_looked_for(name):
+def test_syntax_patterns_of_another_language_do_not_match(name):
     one = rule("console.log($$$)", "ast", language=name)
     for path, found in (("a.js", 1), ("a.mjs", 1), ("a.py", 0)):
         assert len(Matcher([one]).find_in_file(path, "console.log(1)\n")) == found
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
-def test_anchors_are_those_of_lines(end):
+def test_anchors_match_at_each_line(end):
     text = end.join(["x", "import os", "import oslo", ""])
     found = Matcher([rule(r"^import os$")]).find_in_file("a.py", text)
     assert [match.line for match in found] == [2]
@@ -87,7 +87,7 @@ def test_anchors_are_those_of_lines(end):
     (["alembic upgrade head"], []),
     ([], []),
 ])  # fmt: skip
-def test_commands(commands, found):
+def test_matches_in_commands(commands, found):
     matcher = Matcher([rule(r"\balembic\s+stamp\b", "command", unless="--sql"), SHELL])
     assert [m.text for m in matcher.find_in_commands(commands)] == found
     assert matcher.find_in_commands(["python -c shell=True"]) == []
@@ -129,7 +129,7 @@ diff --git a/gone.py b/gone.py
 """
 
 
-def test_a_diff_is_read_piece_by_piece():
+def test_a_diff_is_parsed_hunk_by_hunk():
     assert list(parse_diff(DIFF)) == [
         Change(
             path="src/run.py",
@@ -154,11 +154,11 @@ def test_a_diff_is_read_piece_by_piece():
     ("dict()", "dict ( )"),
     ("{$A: None for $A in $B}", "{k: None for k in ks}"),
 ])  # fmt: skip
-def test_words_that_are_looked_for_first_lose_no_match(pattern, code):
+def test_the_search_for_words_first_loses_no_match(pattern, code):
     assert Matcher([rule(pattern, "ast")]).find_in_file("a.py", f"{code}\n")
 
 
-def test_many_syntax_patterns_find_together_what_each_finds_alone():
+def test_many_syntax_patterns_match_together_like_each_alone():
     patterns = [
         "fetch($$$)", "$A + $A", "fetch($X, retry=$Y)", "def $F(): $$$", "$X.run($$$)", "print($A)",
     ]  # fmt: skip
@@ -184,7 +184,7 @@ def test_many_syntax_patterns_find_together_what_each_finds_alone():
     (("not-follows", "if not $A: $$$"),
      "def f(p):\n    if not p:\n        return\n    open(p)\n\ndef g(p):\n    open(p)\n", [7]),
 ])  # fmt: skip
-def test_syntax_may_stand_in_a_relation(relation, code, found):
+def test_relations_of_syntax_patterns(relation, code, found):
     text = "open($A)" if relation[1] == "if not $A: $$$" else "open($$$)"
     one = rule(text, "ast", relations=(relation,))
     assert [match.line for match in Matcher([one]).find_in_file("a.py", code)] == found
@@ -192,7 +192,7 @@ def test_syntax_may_stand_in_a_relation(relation, code, found):
     assert [m.line for m in Matcher([one, *others]).find_in_file("a.py", code)] == found
 
 
-def test_trailing_arguments_and_quotes_are_matched_as_they_may_be_written():
+def test_trailing_arguments_and_either_quotes_match():
     one = rule("run($$$, mode='x', $$$)", "ast")
     for code in ("run(a, mode='x')", 'run(mode="x", b=1)', "run(\n    mode='x',\n)"):
         assert Matcher([one]).find_in_file("a.py", f"{code}\n"), code

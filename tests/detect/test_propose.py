@@ -66,7 +66,7 @@ def test_two_fixes_of_one_mistake_are_one_pattern_for_all_verbs():
      "from datetime import datetime\nx = datetime.now(UTC)", "a = datetime.now(UTC)\nb = datetime.now(UTC)\n",
      "datetime.utcnow", "then = datetime.utcnow().date()", "then = datetime.now(UTC).date()"),
 ])  # fmt: skip
-def test_what_one_fix_shows_finds_the_mistake_elsewhere(
+def test_the_pattern_of_one_fix_matches_the_mistake_elsewhere(
     path, before, after, today, text, bad, good
 ):
     found = propose([fix(path, before, after)], [(f"other/{path}", today)], [])
@@ -97,7 +97,7 @@ HOOK = "import {{ useEffect }} from 'react';\nfunction A({{ userId }}) {{\n  use
     ("a.js", "let a = parseInt(b.c);", "let a = parseInt(b.c, 10);", "parseInt(a, 10);\nparseInt(b, 10);\n",
      "parseInt($A)", (), "parseInt(x)", "parseInt(x, 10)"),
 ])  # fmt: skip
-def test_what_a_fix_added_is_what_the_mistake_lacks(
+def test_an_addition_of_a_fix_becomes_a_negative_relation(
     path, before, after, today, text, relations, bad, good
 ):
     found = propose([fix(path, before, after)], [(f"other/{path}", today)], [])
@@ -133,12 +133,12 @@ SHELL = fix("a.py", "import os\nx = os.system(y)", "import os\nx = run(y)")
     ([fix("a.txt", "a.b(c)", "d")], "", "the fix changes no code in a language that ast-grep knows"),
     ([WITHOUT_CHECK[0], OPEN], "", "nothing that the fix removed or added tells it from other code"),
 ])  # fmt: skip
-def test_where_nothing_passes_one_line_says_why(fixes, today, why):
+def test_without_a_pattern_one_line_gives_the_reason(fixes, today, why):
     found = propose(fixes, [("c.py", today)], [])
     assert (found.pattern, found.said) == (None, why)
 
 
-def test_the_history_speaks_for_a_pattern_and_against_it():
+def test_the_history_gives_evidence_for_and_against_a_pattern():
     today = [("c.py", "x = run(1)\n")]
     again = fix("b.py", "import os\nos.system('ls')", "import os\nrun('ls')")
 
@@ -161,7 +161,7 @@ def test_the_history_speaks_for_a_pattern_and_against_it():
     (["pytest", "pytest -q"], [], "", ""),
     (["alembic stamp head"], [], "", ""),
 ])  # fmt: skip
-def test_commands_are_generalised_over_two_that_failed(failed, ran, found, other):
+def test_a_pattern_is_derived_from_two_failed_commands(failed, ran, found, other):
     pattern = propose_command(failed, ran).pattern
     assert (pattern is not None) is bool(found)
     if pattern is not None:
@@ -170,12 +170,12 @@ def test_commands_are_generalised_over_two_that_failed(failed, ran, found, other
         assert not matcher.find_in_commands([other])
 
 
-def test_a_command_that_ran_well_is_no_mistake():
+def test_a_command_that_also_succeeded_is_not_a_mistake():
     said = propose_command(["rm -rf build", "rm -rf dist"], ["rm -rf x"] * 214).said
     assert said == "such commands ran 214 times without harm"
 
 
-def test_a_name_that_is_imported_from_a_module_is_that_one_only_after_the_import():
+def test_the_pattern_of_an_imported_name_requires_the_import():
     imported = "from urllib.parse import quote, parse_qs"
     change = Change(
         path="a.py", prefix=f"{imported}\n", before="x = parse_qs(y)\n",
@@ -194,7 +194,7 @@ def test_without_the_extra_nothing_is_proposed(monkeypatch):
     assert propose([OPEN], [], []).said == "ast-grep is not installed"
 
 
-def test_looking_ends_above_the_limit():
+def test_the_search_ends_above_the_limit():
     read = []
 
     def files():
@@ -217,7 +217,7 @@ CODE = st.lists(
 @pytest.mark.slow
 @given(CODE | st.text(), CODE | st.text())
 @settings(max_examples=150, deadline=None)
-def test_any_fix_is_read(before, after):
+def test_any_fix_can_be_parsed(before, after):
     change = Change(path="a.py", before=before, after=after)
     for one in find_candidates([[change]]):
         matcher = Matcher([Rule(card="a", pattern=one.pattern)])

@@ -122,7 +122,7 @@ def one(mistakes):
     return lambda **changes: mistakes({**ROW, **changes})
 
 
-def test_a_row_keeps_what_it_knew(one):
+def test_a_row_keeps_all_its_values(one):
     (lesson,) = one().lessons
     assert (lesson.title, lesson.stages) == ("Forgot null check on user object", ("DEV",))
     assert (lesson.paths, lesson.examples) == (("src/user.py", "\\!odd"), ("signup", "add-login"))
@@ -145,7 +145,7 @@ def test_a_row_may_be_written_in_other_ways(one):
     assert dict(lesson.sections)["Prevention Checklist"] == items
 
 
-def test_what_is_no_lesson_or_not_known_is_named(one, mistakes):
+def test_rows_without_a_lesson_and_unknown_columns_are_reported(one, mistakes):
     assert one(embedding=b"x", mood="bad").notes == ("mistakes.db: unknown column mood; ignored",)
     assert one(description=" ").passed_over[0].reason == "no description"
     with pytest.raises(InputError, match="no column description but name"):
@@ -165,7 +165,7 @@ def test_the_origin_is_the_row_whatever_happened_to_it_since(one):
     ("last_timestamp", 1e30, "is not a time; ignored"),
     ("last_timestamp", "soon", "is not a time; ignored"),
 ])  # fmt: skip
-def test_a_wrong_value_is_named_and_the_row_kept(one, column, value, note):
+def test_a_wrong_value_is_reported_and_the_row_is_imported(one, column, value, note):
     found = one(**{column: value})
     assert found.notes == (f"mistakes.db row 7: {column} {note}",)
     seen = 1 if column == "occurrence_count" else 3

@@ -84,7 +84,7 @@ def test_any_text_can_be_read(plan, text):
         plan("review", "r.md", f"| # | Claim | State |\n|---|---|---|\n{text}\n## YAGNI\n{text}")
 
 
-def test_a_state_is_found_in_whatever_column_tells_it(plan):
+def test_a_state_is_found_in_any_column_that_may_have_it(plan):
     table = """\
 | Claim | Evidence | Supported-by | Verdict |
 |---|---|---|---|
@@ -107,7 +107,7 @@ def test_a_state_is_found_in_whatever_column_tells_it(plan):
     assert passed.reason == "nothing says whether it is evidenced, anecdotal or disputed"
 
 
-def test_what_was_decided_of_an_item_says_whether_it_is_put_off(plan):
+def test_the_decision_about_an_item_shows_whether_it_is_deferred(plan):
     text = """\
 ## YAGNI ledger
 
@@ -126,7 +126,7 @@ def test_what_was_decided_of_an_item_says_whether_it_is_put_off(plan):
     ]
 
 
-def test_without_any_ledger_it_says_so(plan):
+def test_a_missing_ledger_is_reported(plan):
     text = "Claim and state were lost.\n\nClaim\n\nState of the art\n"
     with pytest.raises(InputError, match=r"^r.txt: no table with the columns Claim and State; "):
         plan("review", "r.txt", text)

@@ -45,7 +45,7 @@ When adding a provider:
 """
 
 
-def test_each_rule_is_told_with_its_kind_and_why():
+def test_each_rule_is_listed_with_its_kind_and_reason():
     found = [
         (rule.line, rule.kind, rule.reason) for rule in read_rules(GUIDE, name="AGENTS.md").rules
     ]
@@ -82,7 +82,7 @@ def test_each_rule_is_told_with_its_kind_and_why():
     ("## Code Review Guidelines\n\n", "- Suggest specific improvements", WHEN),
     ("## Architecture\n\n", "- Workers take jobs off a queue", ALWAYS),
 ])  # fmt: skip
-def test_what_names_a_place_or_a_situation_or_is_headed_so_holds_only_then(heading, rule, kind):
+def test_a_rule_with_a_place_a_situation_or_such_a_heading_applies_only_then(heading, rule, kind):
     (found,) = read_rules(f"# Guide\n\n{heading}{rule}\n", name="AGENTS.md").rules
     assert (found.kind, found.reason != "") == (kind, True)
 
@@ -100,7 +100,7 @@ def test_a_file_for_some_files_holds_for_them(header):
     assert (card.paths, card.title) == (file.globs, "Be brief")
 
 
-def test_a_section_is_a_card_and_a_gotcha_one_of_its_own():
+def test_a_section_is_a_card_and_a_gotcha_has_its_own_card():
     file = read_rules(GUIDE, name="a/AGENTS.md")
     lines = {rule.line for rule in file.rules if rule.kind == WHEN}
     cards = [card for card, _rules in build_cards(file, lines, set())]
@@ -124,7 +124,7 @@ def test_a_section_is_a_card_and_a_gotcha_one_of_its_own():
     assert cards[1].topics == ("payments", "refunds")
 
 
-def test_what_is_labelled_stands_in_its_section(plan):
+def test_a_labelled_rule_is_in_the_section_of_its_label(plan):
     text = (
         "# Lessons\n\n## Wrapper selectors must not hover\n\n**What failed:** The section moved.\n\n"
         "**Root cause:** The selector fits all of it.\n\n**Rule:** Hover inner widgets.\n"
@@ -162,7 +162,7 @@ def test_a_lesson_told_with_labels_loses_no_word(plan):
     ("feedback", ["Use uv here"], ""),
     ("user", [], "a memory about the user, not a lesson"),
 ])  # fmt: skip
-def test_of_what_claude_code_remembers_feedback_is_a_lesson(plan, kind, lessons, reason):
+def test_only_feedback_memories_of_claude_code_are_lessons(plan, kind, lessons, reason):
     text = f"---\ndescription: Use uv here\nmetadata:\n  type: {kind}\n---\n\nNo pip.\n"
     found = plan("memory", "memory/a.md", text)
     assert [lesson.title for lesson in found.lessons] == lessons
@@ -174,7 +174,7 @@ def test_imports_are_named_but_not_in_code():
     assert read_rules(text, name="CLAUDE.md").imports == ("docs/style.md", "AGENTS.md")
 
 
-def test_a_heading_goes_with_its_last_rule_and_what_stays_keeps_its_bytes():
+def test_a_heading_is_removed_with_its_last_rule_and_the_rest_keeps_its_bytes():
     text = (
         "\ufeff# Guide\r\n\r\n## A\r\n\r\n- one  \r\n- two\r\n\r\n## B\r\n\r\nLead:\r\n\r\n- three"
     )

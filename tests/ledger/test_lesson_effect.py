@@ -65,7 +65,7 @@ def test_verdicts_and_proposals(counted, verdict, proposal):
     assert bool(effect.needed) == (verdict == "too early" and bool(effect.untold.of))
 
 
-def test_what_was_put_right_in_its_session_is_prevented():
+def test_a_mistake_corrected_in_its_session_counts_as_prevented():
     fixed = [replace(one, outcome="corrected") for one in occasions(block=(20, 20))]
     found = weigh(CARD, {"injected": 20}, [*fixed, *occasions(withheld=(12, 20))])
     assert (found.verdict, found.told.times, found.outcomes) == ("helps", 0, {"corrected": 20})
@@ -80,7 +80,7 @@ def test_what_returns_is_promoted_as_far_as_it_can_be():
     assert (loudest.proposal, "checklist" in loudest.reason) == ("edit", True)
 
 
-def test_an_unused_card_is_put_away_only_when_it_had_its_time():
+def test_archiving_an_unused_card_is_proposed_only_after_a_long_time():
     used = {"injected": 1, "sessions": 1}
     found = [weigh(CARD, {}), weigh(CARD, {}, idle=True), weigh(CARD, used, idle=True)]
     assert [effect.proposal for effect in found] == ["", "archive", ""]
@@ -123,7 +123,7 @@ def test_lists_of_an_overview():
     assert verdicts["never used"] == 3
 
 
-def test_what_became_of_a_card_is_told_one_by_one():
+def test_the_outcomes_of_a_card_are_listed():
     effect = told(injected=5, opened=2, block=(1, 4))
     assert tell_outcomes(effect) == "opened 2×, avoided 3×, left 1×"
     assert tell_outcomes(told()) == ""

@@ -43,7 +43,7 @@ def test_an_empty_memory_is_stored_as_an_earlier_build_reads_it():
 
 
 @pytest.mark.parametrize("stored", ["", "null", "[]", "{", '"x"', '{"unknown": 1}'])
-def test_what_is_no_memory_is_an_empty_one(stored):
+def test_an_invalid_memory_is_read_as_an_empty_one(stored):
     assert SessionMemory.from_json(stored) == SessionMemory()
 
 
@@ -59,7 +59,7 @@ def test_what_is_no_memory_is_an_empty_one(stored):
         ("steps", []),
     ],
 )
-def test_a_record_of_another_form_is_left_out(name, value):
+def test_an_invalid_record_is_ignored(name, value):
     memory = SessionMemory.from_json(json.dumps({name: value}))
     assert memory == SessionMemory()
 
@@ -70,7 +70,7 @@ def test_the_newest_records_are_kept():
     assert [text.text for text in kept] == [str(n) for n in range(12, 20)]
 
 
-def test_a_call_that_is_taken_back_leaves_nothing():
+def test_a_call_that_did_not_run_leaves_no_records():
     memory = SessionMemory(
         shown=[Remark("c1", "a"), Remark("c2", "b", 1)],
         asked=[AboutCall("c1", "x"), AboutCall("c2", "a"), AboutCall("c2", "b")],

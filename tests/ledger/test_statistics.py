@@ -7,7 +7,7 @@ import pytest
 from lessons_kb.ledger.statistics import Comparison, Pooled, RiskDifference, compare, pool, wilson
 
 
-def test_values_of_the_literature():
+def test_published_values():
     # Newcombe 1998, table II: 36, 12, 2, 0 of 50 gives .0569 to .3404 by method 10.
     one = Comparison(both_right=36, repaired=12, broken=2, both_wrong=0)
     assert one.interval == pytest.approx((0.0569, 0.3404), abs=5e-4)
@@ -19,7 +19,7 @@ def test_values_of_the_literature():
 @pytest.mark.parametrize(
     ("without", "gain", "loss"), [(0.4, 0.5, 0.05), (0.2, 0.3, 0.1), (0.8, 0.3, 0.02)]
 )
-def test_an_interval_holds_the_truth_as_often_as_it_says(without, gain, loss):
+def test_an_interval_covers_the_true_value_as_often_as_stated(without, gain, loss):
     truth = (1 - without) * gain - without * loss
     chance = random.Random(3)
     held = 0
@@ -55,7 +55,7 @@ def draw(chance, of, share):
 @pytest.mark.parametrize(("lessons", "most", "shares"), [
     (30, (2, 1), [0.1, 0.5]), (30, (20, 6), [0.1, 0.25, 0.5]), (12, (20, 5), [0.25]), (3, (20, 20), [0.25]),
 ])  # fmt: skip
-def test_thirty_lessons_with_three_sessions_each_say_something_together(lessons, most, shares):
+def test_thirty_lessons_with_three_sessions_each_give_a_common_effect(lessons, most, shares):
     chance, truth = random.Random(5), 0.5 - sum(shares) / len(shares)
     held = told = 0
     for _ in range(1_000):
@@ -83,7 +83,7 @@ def test_values_known_in_closed_form():
     assert (pool([one]).low, pool([one]).high) == one.interval
 
 
-def test_a_difference_is_drawn_to_the_mean_the_more_the_fewer_sessions_it_has():
+def test_a_difference_with_fewer_sessions_is_shrunk_more_towards_the_mean():
     few = RiskDifference(made=0, of=2, made_without=2, of_without=2)
     many = [
         RiskDifference(made=m, of=40, made_without=20, of_without=40) for m in (2, 10, 18, 20, 4)

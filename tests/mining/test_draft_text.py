@@ -59,7 +59,7 @@ SESSION = events(
 )
 
 
-def test_a_fixed_test_is_told_whole():
+def test_the_sketch_of_a_fixed_test_is_complete():
     (trigger,) = find_triggers(SESSION)
     sketch = sketch_trigger(trigger, diff=DIFF)
     assert sketch.title == f"{UNNAMED} (tests/test_cart.py::test_total failed)"
@@ -87,7 +87,7 @@ def test_the_users_words_are_one_quoted_line(text, told):
     assert parse(fill(TEMPLATE, sections)).card.why == ""
 
 
-def test_a_template_keeps_its_guidance_where_nothing_is_known():
+def test_a_template_keeps_its_guidance_for_missing_sections():
     text = fill(TEMPLATE, {"Situation": "It happened."})
     assert "## Situation\n\nIt happened.\n\n## Mistake / Risk\n\n<!-- What was done" in text
     assert "What was being done" not in text
@@ -96,7 +96,7 @@ def test_a_template_keeps_its_guidance_where_nothing_is_known():
 
 @pytest.mark.slow
 @given(st.text(alphabet="`~ab\n# -", max_size=300))
-def test_no_output_closes_its_own_fence(output):
+def test_output_cannot_close_its_fence(output):
     text = fill(TEMPLATE, {"Situation": fence(output + "\n## Root Cause\n\nx y z w", "text")})
     assert parse(text).card.why == ""
 
@@ -138,7 +138,7 @@ def test_the_turn_that_the_title_is_about_until_it_passed(title, paths, told, un
     assert sketch_session([], title=title).example == ""
 
 
-def test_a_session_without_a_title_is_told_by_its_last_request_and_failure():
+def test_a_session_without_a_title_is_sketched_from_its_last_request_and_failure():
     sketch = sketch_session(TURNS, diff=DIFF)
     assert sketch.title == UNNAMED
     assert "And rename the logo" in sketch.sections["Situation"]
@@ -146,7 +146,7 @@ def test_a_session_without_a_title_is_told_by_its_last_request_and_failure():
     assert "sum(items)" in sketch.sections["Fix"]
 
 
-def test_what_sessions_of_the_past_showed_is_told_with_the_prompts_of_its_task():
+def test_a_mined_candidate_is_sketched_with_the_prompts_of_its_task():
     reader = SessionReader()
     for event in TURNS[:6]:
         reader.see(event)
@@ -184,7 +184,7 @@ def test_hunks_are_picked_by_file_and_line():
     assert "<!--" not in sketch.sections["Fix"]
 
 
-def test_a_fix_proposes_how_the_mistake_looks_as_a_comment():
+def test_a_pattern_derived_from_the_fix_is_proposed_in_a_comment():
     shell = Pattern(kind="ast", text="subprocess.run($$$, shell=True)", language="python")
     fix = sketch_diff(
         "cart.py", DIFF, propose=lambda _diff: Proposal(pattern=shell, said="hits 1 place")
@@ -198,7 +198,7 @@ def test_a_fix_proposes_how_the_mistake_looks_as_a_comment():
     assert (document.card.detect, document.findings) == ((shell,), ())
 
 
-def test_a_fix_without_a_pattern_says_why_in_one_line():
+def test_without_a_pattern_a_comment_gives_the_reason():
     why = "what it changed also stands in 2 places that nobody changed"
     fix = sketch_diff("cart.py", DIFF, propose=lambda _diff: Proposal(said=why)).sections["Fix"]
     assert fix.endswith(f"<!-- No pattern: {why}. -->")
@@ -241,6 +241,6 @@ def find_missing(title, cause, items, symptoms):
     ({"title": "", "cause": "", "items": [], "symptoms": []},
      ["title", "Root Cause", "Prevention", "symptoms"]),
 ])  # fmt: skip
-def test_what_is_missing_is_said(changes, words):
+def test_missing_parts_of_a_draft_are_listed(changes, words):
     lines = find_missing(**{**GOOD, **changes})
     assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * len(words)

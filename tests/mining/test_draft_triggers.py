@@ -71,7 +71,7 @@ LOUD = {"signals": [{"guard": "mistakes", "record": {**MISTAKE, "escalated": Tru
     [run("git restore .")], [run("git reset --hard origin/main")],
     [edit("a.py"), run("git restore .", "exec_error")],
 ])  # fmt: skip
-def test_anything_less_is_none(events):
+def test_weaker_events_make_no_trigger(events):
     assert see(*events) == []
 
 
@@ -103,7 +103,7 @@ def test_anything_less_is_none(events):
     ([event("rollback", "undid the migration", targets=("db.sql",))], "rollback",
      {"files": ("db.sql",)}),
 ])  # fmt: skip
-def test_one_event_calls_for_one_draft(events, kind, said):
+def test_one_event_makes_one_trigger(events, kind, said):
     (trigger,) = see(*events)
     assert trigger.kind == kind
     assert {name: getattr(trigger, name) for name in said} == said
@@ -118,7 +118,7 @@ def test_the_same_failing_test_has_the_same_key_in_every_session():
     assert first.ids != second.ids
 
 
-def test_patterns_of_the_user_count():
+def test_patterns_of_the_user_are_used():
     assert kinds(see(say("schon wieder kaputt"), phrases=("schon wieder",))) == ["feedback"]
 
 
@@ -163,12 +163,12 @@ OLD = event(
     [edit("cart.py"), RED_RUN, edit("tests/test_cart.py"), run("pytest")],
     [run("pytest", "exec_error", "no tests ran in 0.01s"), edit("test_a.py"), run("pytest")],
 ])  # fmt: skip
-def test_a_test_that_fails_for_no_mistake_calls_for_nothing(events):
+def test_a_test_failure_without_a_mistake_makes_no_trigger(events):
     """It came before its feature, lacked a package, a name was being changed, or it was old."""
     assert see(say("Add a discount"), *events) == []
 
 
-def test_it_broke_again_is_about_the_fix_before_it():
+def test_a_complaint_after_a_fix_belongs_to_the_fix():
     session = [say("Add a discount"), RED_RUN, edit("cart.py"), run("pytest")]
     (told,) = see(*session, say("it broke again"))
     assert (told.kind, told.quote, len(told.ids)) == ("red-green", "it broke again", 2)

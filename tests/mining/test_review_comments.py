@@ -41,11 +41,11 @@ def test_a_comment_with_a_cause_and_a_suggestion():
     "nit: rename this, because it reads better", "LGTM!", "Why is this here at all?",
     "Thanks, this avoids the race.", "Done", "", "```suggestion\nx\n```",
 ])  # fmt: skip
-def test_what_names_no_mistake_is_left_out(body):
+def test_a_comment_without_a_mistake_is_left_out(body):
     assert read([github(body)]) == []
 
 
-def test_pages_may_stand_one_behind_the_other():
+def test_concatenated_pages_are_parsed():
     assert len(read([github(WRONG)], [github(WRONG, 2)])) == 2
     lines = "\n".join(json.dumps(github(WRONG, n)) for n in range(3))
     assert len(read_comments(lines, name="x")) == 3
@@ -72,7 +72,7 @@ def test_discussions_of_gitlab():
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"a": 1}', "[[[[[[[[[[{}]]]]]]]]]]"])
-def test_what_is_no_export_is_refused(text):
+def test_a_file_that_is_not_an_export_is_refused(text):
     with pytest.raises(InputError, match=r"comments\.json"):
         read_comments(text, name="comments.json")
 
@@ -86,7 +86,7 @@ JSON = st.recursive(
 
 @pytest.mark.slow
 @given(JSON)
-def test_any_json_can_be_read(data):
+def test_any_json_can_be_parsed(data):
     with contextlib.suppress(InputError):
         read(data)
 
@@ -96,7 +96,7 @@ def test_a_date_that_no_calendar_shows_is_none():
     assert found.at == 0.0
 
 
-def test_threads_of_graphql_tell_what_was_resolved():
+def test_threads_of_graphql_have_the_resolved_state():
     said = {"id": "a", "body": WRONG, "diffHunk": HUNK, "createdAt": "2026-10-02T10:00:00Z"}
     reply = {"id": "b", "body": "You're right, updated."}
     thread = {"isResolved": True, "path": "pay.py", "line": 2, "comments": {"nodes": [said, reply]}}

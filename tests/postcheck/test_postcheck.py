@@ -36,7 +36,7 @@ COVER = "Cover the rejection with a test"
     (COVER, "The rejection is covered in the docs. I left the tests for a follow-up.", (),
      "I left the tests for a follow-up.", True),
 ])  # fmt: skip
-def test_what_is_missing_names_the_terms_and_the_nearest_sentence(
+def test_an_unaddressed_item_has_its_missing_words_and_the_nearest_sentence(
     item, answer, terms, quote, is_denied
 ):
     (one,) = check(item, answer)
@@ -115,7 +115,7 @@ def test_a_command_is_enough():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("evidence", [("",), (" \n",), ("x\n" * MAX_EVIDENCE, "make linter")])
-def test_what_is_empty_or_beyond_the_limit_shows_nothing(evidence):
+def test_empty_text_and_text_beyond_the_limit_show_nothing(evidence):
     assert missing("Run the linter", "Done.", *evidence)
 
 
@@ -146,7 +146,7 @@ def test_no_text_is_slow(text):
     st.lists(st.text(max_size=60), max_size=4),
     st.lists(st.text(max_size=200), max_size=3),
 )
-def test_any_text_is_checked(answer, items, evidence):
+def test_any_text_can_be_checked(answer, items, evidence):
     found = find_unaddressed_items(answer, [card(*items)], evidence)
     assert len(found.unaddressed) <= found.checked <= len(items)
     assert all(one.item in items for one in found.unaddressed)

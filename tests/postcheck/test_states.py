@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb.model import Card, Command, DetectedLine, Edit, Evidence
-from lessons_kb.postcheck.item_states import check_items, read_closings
+from lessons_kb.postcheck.closing_line import read_closings
+from lessons_kb.postcheck.item_states import check_items
 
 ITEM = "Cover the rejection with a test"
 

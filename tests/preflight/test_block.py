@@ -8,7 +8,8 @@ import pytest
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Hit
-from lessons_kb.preflight.block import OFFER_OPEN, Offers, pack, shown_name
+from lessons_kb.preflight.block import pack
+from lessons_kb.preflight.offers import OFFER_OPEN, Offers, shown_name
 
 
 def quarter(text):

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Card, Hit
-from lessons_kb.preflight.block import NO_OFFERS, Offers, pack
+from lessons_kb.preflight.block import pack
+from lessons_kb.preflight.offers import NO_OFFERS, Offers
 from lessons_kb.text.token_estimate import estimate_tokens
 
 COUNTERS = [

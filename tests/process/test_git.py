@@ -84,7 +84,7 @@ def test_a_revision_a_range_and_what_a_branch_brings(repo):
         assert set(read_diff(str(repo), revision).files) == files
 
 
-def test_any_name_comes_through(repo):
+def test_any_file_name_is_reported_unchanged(repo):
     names = ["-x.py", "back\\slash.py", 'quote".py', "tab\t.py", "with space.py", "한글/파일.py"]
     for name in names:
         write(repo / name, "one\n")
@@ -110,7 +110,7 @@ def test_an_added_line_may_look_like_a_header_and_a_huge_diff_is_cut_at_a_line(r
     assert len(diff.text) <= 5_000
 
 
-def test_files_that_are_no_text_are_named_without_their_bytes(repo, tmp_path):
+def test_binary_files_are_listed_without_their_content(repo, tmp_path):
     write(tmp_path / "secret", "secret\n")
     files = {"binary": b"\0\1", "empty": "", "large": "x" * 300_000, "latin": b"caf\xe9\n"}
     for name, data in files.items():
@@ -123,7 +123,7 @@ def test_files_that_are_no_text_are_named_without_their_bytes(repo, tmp_path):
     assert "secret" not in diff.text.replace("b/secret", "")
 
 
-def test_the_users_own_habits_do_not_show(repo, user):
+def test_the_users_configuration_does_not_change_the_diff(repo, user):
     write(
         user / ".gitconfig",
         "[diff]\n noprefix = true\n mnemonicPrefix = true\n relative = true\n renames = copies\n"
@@ -140,7 +140,7 @@ def test_the_users_own_habits_do_not_show(repo, user):
     assert "+++ b/b.py" in diff.text
 
 
-def test_neither_a_rename_nor_a_merge_conflict_is_an_obstacle(repo):
+def test_renames_and_merge_conflicts_can_be_read(repo):
     text = "".join(f"line {n}\n" for n in range(20))
     commit(repo, **{"a.py": "base\n", "old.py": text})
     branch(repo, **{"a.py": "side\n"})
@@ -165,7 +165,7 @@ def refusal(folder, *how, match=None):
     return str(error.value)
 
 
-def test_where_there_is_no_repository_to_look_at(tmp_path, repo, monkeypatch):
+def test_a_missing_repository_is_an_error(tmp_path, repo, monkeypatch):
     assert "not in a git repository" in refusal(tmp_path)
     assert "is not a folder" in refusal(tmp_path / "none")
     git(tmp_path, "init", "-q", "--bare", "bare.git")
@@ -174,7 +174,7 @@ def test_where_there_is_no_repository_to_look_at(tmp_path, repo, monkeypatch):
     assert "git is not installed" in refusal(repo)
 
 
-def test_what_is_no_revision_is_refused_and_never_an_option(repo):
+def test_an_invalid_revision_is_refused_and_never_passed_as_an_option(repo):
     commit(repo, **{"a.py": "one\n"})
     for revision in ("a.py", "nope", "a...b", "-", "", " ", "--no-index", "HEAD nope", "-O/x"):
         refusal(repo, revision)
@@ -184,7 +184,7 @@ def test_what_is_no_revision_is_refused_and_never_an_option(repo):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("read", [read_diff, Repository, list_files, list_commits])
-def test_git_that_never_ends_is_ended(repo, monkeypatch, tmp_path, read):
+def test_a_git_process_that_hangs_is_ended(repo, monkeypatch, tmp_path, read):
     os.mkfifo(tmp_path / "held")
     held = os.open(tmp_path / "held", os.O_RDONLY | os.O_NONBLOCK)
     program(tmp_path / "bin" / "git", f"exec 3> '{tmp_path}/held'\nsleep 600 &\nwait")
@@ -271,7 +271,7 @@ def test_no_program_of_the_configuration_runs(hostile, trap, lines):
     assert set(read_diff(str(hostile)).added) == {"two", "new"}
 
 
-def test_nor_a_filter_with_a_strange_name(hostile, trap):
+def test_a_filter_with_an_unusual_name_does_not_run(hostile, trap):
     for name in ("x.y", "X y", 'q"', "한"):
         git(hostile, "config", f"filter.{name}.clean", trap.program)
         quoted = name.replace('"', '\\"').replace(" ", "")
@@ -307,7 +307,7 @@ def test_the_index_is_neither_written_nor_locked(hostile):
     assert look() == before
 
 
-def test_the_index_a_hook_is_given_counts(repo, monkeypatch):
+def test_the_index_of_a_git_hook_is_used(repo, monkeypatch):
     commit(repo, **{"a.py": "one\n"})
     write(repo / "b.py", "two\n")
     with monkeypatch.context() as other:
@@ -351,7 +351,7 @@ def test_a_work_tree_that_is_elsewhere_is_not_read(hostile, tmp_path):
     refusal(hostile, match=r"core\.worktree")
 
 
-def test_a_bare_repository_hidden_in_a_work_tree_is_not_believed(repo, trap):
+def test_a_bare_repository_hidden_in_a_work_tree_is_ignored(repo, trap):
     git(repo, "init", "-q", "--bare", "hidden")
     for key, value in (("bare", "false"), ("worktree", "."), ("fsmonitor", trap.program)):
         git(repo / "hidden", "config", f"core.{key}", value)
@@ -359,7 +359,7 @@ def test_a_bare_repository_hidden_in_a_work_tree_is_not_believed(repo, trap):
     refusal(repo / "hidden")
 
 
-def test_files_that_are_left_out(repo):
+def test_files_can_be_excluded(repo):
     names = ("a.py", "b [x]*/c/d.md", "b [x]*/e.md", "b x/e.md", "b [x]*/e.py")
     commit(repo, **dict.fromkeys(names, "new\n"))
     for name in (*names, "b [x]*/untracked.md"):

@@ -46,7 +46,7 @@ def test_a_branch_begins_at_head_and_grows(clone, branch):
     assert branch.find_unmerged("other/") == []
 
 
-def test_whoever_works_in_the_clone_is_not_disturbed(clone, branch):
+def test_a_commit_does_not_disturb_work_in_the_clone(clone, branch):
     (clone / "a.md").write_text("staged\n")
     git(clone, "add", "a.md")
     (clone / "b.md").write_text("changed\n")
@@ -64,7 +64,7 @@ def test_whoever_works_in_the_clone_is_not_disturbed(clone, branch):
     assert git(clone, "symbolic-ref", "HEAD") == "refs/heads/main\n"
 
 
-def test_a_commit_made_meanwhile_comes_first(clone, branch):
+def test_a_concurrent_commit_becomes_the_parent(clone, branch):
     put(branch, "cards/one.md")
     seen = []
 
@@ -81,7 +81,7 @@ def test_a_commit_made_meanwhile_comes_first(clone, branch):
 
 
 @pytest.mark.slow
-def test_many_at_once_lose_nothing(clone):
+def test_concurrent_commits_lose_nothing(clone):
     def work(who):
         branch = Branch(str(clone), "review")
         for number in range(3):
@@ -93,7 +93,7 @@ def test_many_at_once_lose_nothing(clone):
     assert git(clone, "rev-list", "--count", "--no-merges", "main..review") == "12\n"
 
 
-def test_what_is_merged_begins_anew(clone, branch):
+def test_a_merged_branch_starts_again_at_head(clone, branch):
     put(branch)
     git(clone, "merge", "-q", "--no-ff", "-m", "Merge", "review")
     commit(clone, **{"c.md": "c\n"})
@@ -106,7 +106,7 @@ def test_what_is_merged_begins_anew(clone, branch):
     assert branch.find_unmerged("") == [], "what was taken over by its content waits no more"
 
 
-def test_where_the_branch_is_shown(clone, branch, tmp_path):
+def test_the_work_tree_with_the_branch_is_found(clone, branch, tmp_path):
     assert Branch(str(clone), "main").is_checked_out()
     assert not branch.is_checked_out()
     put(branch)
@@ -116,7 +116,7 @@ def test_where_the_branch_is_shown(clone, branch, tmp_path):
     assert Branch(str(tmp_path / "other"), "review").is_checked_out()
 
 
-def test_a_mode_is_kept_and_a_link_is_no_file(clone, branch):
+def test_a_file_mode_is_preserved_and_a_link_is_not_a_file(clone, branch):
     (clone / "run.md").write_text("x\n")
     (clone / "run.md").chmod(0o755)
     os.symlink("a.md", clone / "link.md")
@@ -128,7 +128,7 @@ def test_a_mode_is_kept_and_a_link_is_no_file(clone, branch):
     assert branch.find_entry(branch.tip(), "cards") is None
 
 
-def test_where_there_is_nothing_to_commit_to(tmp_path, clone):
+def test_a_commit_without_a_repository_is_an_error(tmp_path, clone):
     for name in ("", "-x", "a..b", "a b", "x.lock", "refs/", "a~1", "a\nb"):
         with pytest.raises(InputError, match="no name of a branch"):
             Branch(str(clone), name)

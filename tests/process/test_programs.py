@@ -32,7 +32,7 @@ def planted(tmp_path, monkeypatch):
 
 
 @posix
-def test_what_lies_here_is_neither_found_nor_run(planted, monkeypatch):
+def test_a_program_in_the_working_directory_is_not_run(planted, monkeypatch):
     for name in ("git", "edit", "lessons", "./git"):
         assert programs.find_program(name) is None
     with pytest.raises(GitError, match="git is not installed"):
@@ -43,7 +43,7 @@ def test_what_lies_here_is_neither_found_nor_run(planted, monkeypatch):
 
 
 @posix
-def test_a_folder_of_the_path_is_searched_in_its_order(planted, monkeypatch):
+def test_folders_of_the_path_are_searched_in_order(planted, monkeypatch):
     first, second = planted.parent / "one", planted.parent / "two"
     for folder, mode in ((first, 0o644), (second, 0o755)):
         folder.mkdir()
@@ -104,13 +104,15 @@ def test_the_hint_how_to_add_an_extra_fits_the_installation(
         (EDITABLE, {"uv-receipt.toml": ""}, "git -C '/home/me/lessons kb' pull"),
     ],
 )
-def test_so_does_the_one_for_a_newer_release(tmp_path, monkeypatch, source, files, command):
+def test_the_hint_for_an_upgrade_fits_the_installation(
+    tmp_path, monkeypatch, source, files, command
+):
     pose(tmp_path, monkeypatch, source, files)
     hint = installation.upgrade_command().replace(str(tmp_path), "VENV")
     assert hint == f"{command} && lessons upgrade"
 
 
-def test_what_uvx_or_homebrew_keeps_is_upgraded_by_them(tmp_path, monkeypatch):
+def test_an_installation_by_uvx_or_homebrew_is_upgraded_by_them(tmp_path, monkeypatch):
     (folder := tmp_path / "archive-v0" / "MlZdLpcOMiow").mkdir(parents=True)
     pose(folder, monkeypatch, None, BY_UV)
     assert installation.upgrade_command() == "uvx --from lessons-kb@latest lessons upgrade"

@@ -92,7 +92,7 @@ def seconds():
     assert running(seconds) == []
 
 
-def test_output_comes_through_byte_for_byte_and_apart(capfdbinary):
+def test_stdout_and_stderr_are_copied_byte_for_byte(capfdbinary):
     code = "import sys; sys.stdout.buffer.write(bytes(range(256)) * 1000)"
     code += "; sys.stderr.buffer.write(b'\\xff err\\r\\n')"
     ended = run_captured([sys.executable, "-c", code])
@@ -104,7 +104,7 @@ def test_output_comes_through_byte_for_byte_and_apart(capfdbinary):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("end", "last"), [("\\n", "\n"), ("%\\r", "%\r"), (" ", " ")])
-def test_the_end_is_kept_in_whole_lines_or_at_least_whole_words(capfd, end, last):
+def test_the_recorded_end_starts_at_a_line_or_at_least_a_word(capfd, end, last):
     code = f"for n in range(60_000): print(f'{{n:07d}}', end='{end}')"
     tail = run_captured([sys.executable, "-c", code]).tail
     assert capfd.readouterr().out.count(last) == 60_000
@@ -134,14 +134,14 @@ def test_nothing_is_left_running_when_we_fail(monkeypatch, seconds):
     (["/etc/passwd"], "failed", 126),
     (["/"], "failed", 126),
 ])  # fmt: skip
-def test_exit_codes_are_those_of_a_shell(command, state, code):
+def test_exit_codes_are_as_of_a_shell(command, state, code):
     ended = run_captured(command)
     assert (ended.state, ended.code) == (state, code)
     assert bool(ended.message) is (code in (126, 127))
     assert "\n" not in ended.message
 
 
-def test_what_is_typed_or_piped_in_reaches_the_command(drive):
+def test_stdin_reaches_the_command(drive):
     driven = drive("tr", "a-z", "A-Z", stdin=subprocess.PIPE)
     assert driven.process.communicate(b"hello\n")[0] == b"HELLO\n"
     driven.ended("completed")
@@ -166,7 +166,7 @@ def test_neither_output_nor_a_slow_reader_is_a_stall(drive):
     driven.ended("completed")
 
 
-def test_a_reader_that_has_seen_enough_ends_the_command(drive):
+def test_closing_the_output_ends_the_command(drive):
     driven = drive("yes")
     assert driven.out.readline() == b"y\n"
     driven.out.close()
@@ -180,7 +180,7 @@ def test_a_gigabyte_takes_no_memory(drive):
     assert large.ended("completed", timeout=120)["peak"] < small + 8_000
 
 
-def test_what_a_finished_command_left_in_the_background_is_not_waited_for(drive, seconds):
+def test_background_processes_of_a_finished_command_are_not_waited_for(drive, seconds):
     drive("sh", "-c", f"sleep {seconds} & echo done").ended("completed")
     (left,) = running(seconds)
     os.kill(left, signal.SIGKILL)
@@ -214,7 +214,7 @@ while True:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_what_ignores_every_wish_is_killed(drive, seconds, number):
+def test_a_command_that_ignores_signals_is_killed(drive, seconds, number):
     driven = drive(sys.executable, "-c", STUBBORN, seconds, options={"grace": 0.3})
     assert driven.out.readline() == b"ready\n"
     wait_until(lambda: running(seconds))
@@ -225,7 +225,7 @@ def test_what_ignores_every_wish_is_killed(drive, seconds, number):
     driven.ended("cancelled", 128 + number)
 
 
-def test_a_command_may_say_farewell(drive):
+def test_a_command_may_print_while_it_is_ended(drive):
     driven = drive("sh", "-c", "trap 'echo bye; exit' INT; echo up; while sleep 0.05; do :; done")
     assert driven.out.readline() == b"up\n"
     driven.send(signal.SIGINT)
@@ -247,7 +247,7 @@ def test_ctrl_c_works_while_the_reader_sleeps(drive):
 
 
 @pytest.mark.slow
-def test_what_was_ignored_stays_ignored(drive):
+def test_an_ignored_signal_stays_ignored(drive):
     ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731
     driven = drive("sh", "-c", "echo up; sleep 0.5; echo done", preexec_fn=ignore)
     assert driven.out.readline() == b"up\n"
@@ -255,7 +255,7 @@ def test_what_was_ignored_stays_ignored(drive):
     driven.ended("completed")
 
 
-def test_neither_handler_nor_descriptor_is_left(capfd):
+def test_no_handler_and_no_descriptor_remains(capfd):
     signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     handlers = list(map(signal.getsignal, signals))
     run_captured(["true"])
@@ -318,20 +318,20 @@ ABOUT = (
 )
 
 
-def test_on_a_terminal_the_command_sees_one(screen):
+def test_the_command_gets_a_terminal_if_we_have_one(screen):
     shown = screen(sys.executable, "-c", ABOUT)
     shown.read_until(b"True True True 99 40\r\n")
     assert shown.driven.ended()["tail"] == "True True True 99 40\n"
     assert termios.tcgetattr(shown.slave) == shown.before
 
 
-def test_only_what_is_a_terminal_is_one_for_the_command(screen, tmp_path):
+def test_only_our_terminal_streams_are_terminals_for_the_command(screen, tmp_path):
     with open(tmp_path / "out", "wb") as out:
         screen(sys.executable, "-c", ABOUT, streams="02", stdout=out).driven.ended("completed")
     assert (tmp_path / "out").read_text() == "True False True 99 40\n"
 
 
-def test_what_is_typed_is_read_and_echoed_once(screen):
+def test_typed_text_is_read_and_echoed_once(screen):
     shown = screen("sh", "-c", "echo ready; read x; echo got $x; cat")
     shown.read_until(b"ready\r\n")
     shown.type(b"word\r")
@@ -343,7 +343,7 @@ def test_what_is_typed_is_read_and_echoed_once(screen):
 
 
 @pytest.mark.parametrize(("key", "number"), [(b"\x03", signal.SIGINT), (b"\x1c", signal.SIGQUIT)])
-def test_a_key_that_would_kill_us_ends_it_all(screen, seconds, key, number):
+def test_a_key_that_sends_a_signal_ends_all_processes(screen, seconds, key, number):
     shown = screen("sh", "-c", f"echo ready; sleep {seconds} & exec sleep {seconds}")
     shown.read_until(b"ready\r\n")
     wait_until(lambda: len(running(seconds)) == 2)

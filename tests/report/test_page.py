@@ -71,7 +71,7 @@ def test_golden(page, small, request):
     assert shown == GOLDEN.read_text("utf-8")
 
 
-def test_every_name_and_chart_on_the_page_is_told_once(page, small):
+def test_every_name_and_chart_on_the_page_is_unique(page, small):
     read = Reader(page(small))
     ids = read.values("id")
     assert len(set(ids)) == len(ids)
@@ -164,7 +164,9 @@ def test_whatever_a_text_holds_the_page_keeps_its_shape(
         ),
     ],
 )
-def test_what_is_told_of_nothing_and_of_one(page, overview, effect, effects, scope, told, absent):
+def test_the_summaries_of_no_card_and_of_one_card(
+    page, overview, effect, effects, scope, told, absent
+):
     made = [effect(number, **counts) for number, counts in enumerate(effects, 1)]
     seen = {"sessions": 1} if len(made) == 1 else {"notes": 0}
     text = Reader(page(overview(*made, **seen), scope=scope)).text()
@@ -173,7 +175,7 @@ def test_what_is_told_of_nothing_and_of_one(page, overview, effect, effects, sco
     assert not re.search(absent, text)
 
 
-def test_the_lead_says_what_came_back(overview, effect):
+def test_the_summary_counts_recurrences(overview, effect):
     assert describe(overview(effect(1))) == "1 card, not injected yet."
     once = effect(1, injected=2, sessions=2, block=(1, 2))
     none = effect(1, injected=2, sessions=2)
@@ -249,7 +251,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-def test_the_page_tells_who_helps_and_who_harms(tmp_path, monkeypatch, page):
+def test_the_page_groups_cards_that_help_and_cards_that_harm(tmp_path, monkeypatch, page):
     monkeypatch.syspath_prepend(str(ROOT))
     from benchmarks.judgement.history import judge, play
 
@@ -281,7 +283,7 @@ def test_an_axis_ends_at_a_round_number(most, end):
 
 
 @given(amounts)
-def test_bars_stay_in_their_chart_and_are_as_high_as_what_they_stand_for(seen):
+def test_bars_stay_in_their_chart_and_their_height_shows_the_amount(seen):
     chart = draw_amounts(WEEKS[: len(seen)], seen, name="n", title="t", summary="s")
     top = int(chart.scale[0].replace(",", ""))
     shown = [max(HEIGHT * amount / top, 2.0) for amount in seen if amount]
@@ -291,7 +293,7 @@ def test_bars_stay_in_their_chart_and_are_as_high_as_what_they_stand_for(seen):
         assert 0 <= bar.y <= bar.y + bar.height <= HEIGHT + 0.01
 
 
-def test_weeks_are_named_evenly_apart_and_an_unknown_one_is_a_gap():
+def test_week_labels_are_evenly_spaced_and_an_unknown_week_is_a_gap():
     named = [
         draw_amounts(WEEKS[:n], [1] * n, name="n", title="t", summary="s").weeks for n in range(5)
     ]
@@ -327,5 +329,5 @@ def test_weeks_are_named_evenly_apart_and_an_unknown_one_is_a_gap():
         (draw_shares, [None], "Unknown in every week."),
     ],
 )
-def test_a_chart_is_told_in_words(draw, seen, told):
+def test_a_chart_has_a_description_in_words(draw, seen, told):
     assert draw(WEEKS[: len(seen)], seen, name="n", title="t", summary="s").description == told

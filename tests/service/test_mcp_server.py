@@ -573,7 +573,7 @@ def test_an_address_that_cannot_be_had_is_said_before_anything_is_served(workspa
 
 
 @pytest.mark.parametrize("told", ["by a variable", "by its hooks"])
-def test_what_is_withheld_from_a_session_is_told_by_no_tool(
+def test_no_tool_returns_a_lesson_that_is_withheld_from_the_session(
     workspace, call, brain, monkeypatch, told
 ):
     def look():

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from lessons_kb.errors import StorageError
 from lessons_kb.store import locations as locate
+from lessons_kb.store import repositories
 from lessons_kb.store.identity import brain_key
 from lessons_kb.store.private_files import write_private
 from lessons_kb.store.state_folder import state_dir
@@ -23,7 +24,7 @@ def test_brains_are_the_marked_folders_around_a_directory_nearest_first(tmp_path
     write(tmp_path, "a/b/c/lessons.toml", "")
     (tmp_path / "link").symlink_to("a/b/c")
     for inside in ("a/b/c", "a/b/c/gone/too", "link"):
-        assert locate.find_brains(f"{real}/{inside}")[:2] == [f"{real}/a/b/c", f"{real}/a"]
+        assert repositories.find_brains(f"{real}/{inside}")[:2] == [f"{real}/a/b/c", f"{real}/a"]
 
 
 def test_git_top_takes_a_repository_a_worktree_and_nothing_else(tmp_path):
@@ -31,9 +32,9 @@ def test_git_top_takes_a_repository_a_worktree_and_nothing_else(tmp_path):
     write(tmp_path, "repo/.git/HEAD", "ref: refs/heads/main\n")
     (tmp_path / "repo/sub/.git").mkdir(parents=True)  # empty: no repository
     write(tmp_path, "tree/.git", "gitdir: /elsewhere\n")
-    assert locate.git_top(f"{real}/repo/sub") == f"{real}/repo"
-    assert locate.git_top(f"{real}/tree/deep") == f"{real}/tree"
-    assert locate.git_top(real) is None
+    assert repositories.git_top(f"{real}/repo/sub") == f"{real}/repo"
+    assert repositories.git_top(f"{real}/tree/deep") == f"{real}/tree"
+    assert repositories.git_top(real) is None
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere platformdirs decides")

@@ -50,7 +50,7 @@ GEMINI = [
     ("gemini-cli", records.GEMINI, GEMINI),
     ("gemini-cli", records.GEMINI_DOCUMENT, GEMINI),
 ], ids=["claude", "broken lines", "no record", "codex", "gemini", "gemini, older"])  # fmt: skip
-def test_a_record_is_read_as_entries(agent, data, expected):
+def test_a_record_is_parsed_into_entries(agent, data, expected):
     found = entries(agent, data)
     assert [(e.kind, e.id, e.tool, e.ended, e.text or e.output) for e in found] == expected
     assert {entry.session for entry in found} <= {records.SESSION}
@@ -58,7 +58,7 @@ def test_a_record_is_read_as_entries(agent, data, expected):
     assert agent != "codex" or {entry.cwd for entry in found} == {"/home/dev/proj"}
 
 
-def test_a_tail_ends_at_the_last_whole_line():
+def test_a_tail_ends_at_the_last_complete_line():
     data = records.CLAUDE
     cut = data.index(b'"t1"', data.index(b"tool_result")) + 2
     first, offset, _steps = read_tail("claude-code", data[:cut])
@@ -69,7 +69,7 @@ def test_a_tail_ends_at_the_last_whole_line():
     assert (second[0].id, second[0].tool, second[0].ended) == ("t1", "", "failed")
 
 
-def test_a_result_ends_the_calls_that_were_made_together():
+def test_calls_without_a_result_between_them_share_a_step():
     _found, _end, steps = read_tail("codex", records.CODEX)
     assert steps == {"c1": "c1", "c2": "c2", "c3": "c3"}
     calls = [records.call("function_call", number, name="x") for number in ("a", "b")]
@@ -85,14 +85,14 @@ def test_a_result_ends_the_calls_that_were_made_together():
     (None, 0),
     ([], 0),
 ])  # fmt: skip
-def test_times_are_read_in_any_form(value, expected):
+def test_timestamps_are_parsed_in_every_format(value, expected):
     message = {"role": "user", "content": "Make it green"}
     line = {"type": "user", "sessionId": "s", "timestamp": value, "message": message}
     (entry,) = entries("claude-code", json.dumps(line).encode())
     assert entry.at == expected
 
 
-def test_marks_are_taken_out_with_what_they_hold():
+def test_tags_are_removed_with_their_content():
     assert without("a<x>b</x>c<x>d", "<x>", "</x>") == "ac<x>d"
 
 
@@ -112,7 +112,7 @@ TOP = "type message payload messages item toolCalls content".split()
 @pytest.mark.slow
 @pytest.mark.parametrize("agent", AGENTS)
 @given(data=st.dictionaries(st.sampled_from(TOP), JSON))
-def test_any_object_can_be_read(agent, data):
+def test_any_json_object_can_be_parsed(agent, data):
     for entry in entries(agent, json.dumps(data).encode()):
         assert isinstance(entry.text, str)
         assert isinstance(entry.output, str)

@@ -42,7 +42,7 @@ def test_a_folder_of_cards_that_is_a_link_leads_nowhere(trial, shop, tmp_path): 
 
 
 @pytest.mark.slow
-def test_cards_that_do_not_arrive_are_a_fault(trial, shop):  # noqa: F811
+def test_cards_that_do_not_reach_the_run_are_a_fault(trial, shop):  # noqa: F811
     """In the commit a folder has the name of the card: an arm `with` without cards says nothing."""
     git(shop, "rm", "-rq", "lessons")
     write(shop, "lessons/idempotency.md/readme.txt", "a folder\n")
@@ -130,7 +130,7 @@ def test_a_check_keeps_the_mode_of_its_files(tmp_path, shop):  # noqa: F811
 
 
 @pytest.mark.parametrize("name", ["checks", "link.sh"])
-def test_what_is_no_file_cannot_be_the_file_of_a_check(tmp_path, shop, name):  # noqa: F811
+def test_a_path_that_is_not_a_file_is_refused_as_a_check_file(tmp_path, shop, name):  # noqa: F811
     (shop / "link.sh").symlink_to("pay.py")
     fix = commit(shop, **{"checks/test_a.sh": "true\n"})
     work = tmp_path / "work"
@@ -140,7 +140,7 @@ def test_what_is_no_file_cannot_be_the_file_of_a_check(tmp_path, shop, name):  #
         bring_check(str(shop), make_task(check_from=fix, check_files=(name,)), str(work))
 
 
-def test_a_file_in_the_place_of_a_folder_makes_way(tmp_path):
+def test_a_file_in_the_place_of_a_folder_is_replaced(tmp_path):
     write(tmp_path, "a/b", "file\n")
     full = tmp_path / "a" / "b" / "c" / "card.md"
     make_way(str(tmp_path), str(full))

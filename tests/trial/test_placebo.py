@@ -11,7 +11,7 @@ CARDS = sorted(pathlib.Path("brain-example/lessons").glob("*.md"))
 
 
 @pytest.mark.parametrize("path", CARDS, ids=lambda path: path.stem)
-def test_a_placebo_is_as_long_and_says_something_else(path):
+def test_a_placebo_has_the_same_length_and_other_words(path):
     text = path.read_text()
     before, after = (
         parse_card(one, path=f"lessons/{path.name}", folders={"lessons": "lesson"}).card

@@ -9,7 +9,7 @@ from lessons_kb.trial.usage import read_usage
 @pytest.mark.parametrize(
     "cost", ["NaN", "Infinity", "-Infinity", "-0.5", "1e999", "1" + "0" * 400, "true"]
 )
-def test_a_cost_that_cannot_be_right_is_unknown(cost):
+def test_an_impossible_cost_is_unknown(cost):
     _tokens, dollars, _session = read_usage(f'{{"total_cost_usd": {cost}}}')
     assert dollars is None
 
@@ -22,17 +22,17 @@ def test_one_step_without_a_cost_makes_the_sum_unknown(cost):
 
 
 @pytest.mark.parametrize("tokens", ["NaN", "-9", "1e400"])
-def test_tokens_that_cannot_be_right_are_unknown(tokens):
+def test_impossible_token_counts_are_unknown(tokens):
     assert read_usage(f'{{"usage": {{"input_tokens": {tokens}}}}}')[0] is None
 
 
-def test_what_is_nested_without_end_costs_nothing_known():
+def test_deeply_nested_output_has_an_unknown_cost():
     tokens = '{"part": {"tokens": ' + '{"a": ' * 900 + "1" + "}" * 902
     assert read_usage(tokens) == (None, None, "")
 
 
 @pytest.mark.parametrize("cost", ["NaN", "-Infinity", "-100"])
-def test_a_cost_that_cannot_be_right_does_not_pass_the_budget(cost):
+def test_an_impossible_cost_does_not_use_up_the_budget(cost):
     """Three runs of 2 dollars and one of an unknown price exceed a budget of 5."""
     costs = [2.0, 2.0, read_usage(f'{{"total_cost_usd": {cost}}}')[1]]
     done = [

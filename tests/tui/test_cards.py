@@ -19,7 +19,7 @@ AT = 1_793_000_000.0  # a day in October 2026
     ("size", "keys", "name"),
     [((80, 24), [], "cards-80x24"), ((140, 40), ["down"], "cards-140x40")],
 )
-def test_the_preview_stands_below_the_cards_or_beside(drive, golden, size, keys, name):
+def test_the_preview_is_below_the_cards_or_beside_them(drive, golden, size, keys, name):
     async def play(hand):
         await hand.press(*keys)
         golden(name, hand.screen)
@@ -144,7 +144,7 @@ def test_edit_opens_the_editor_and_undo_keeps_the_edited_version(drive, root, ed
     assert [entry.why for entry in trash.entries(str(root))] == ["edit undone"]
 
 
-def test_a_card_broken_by_an_edit_says_so_and_can_be_undone(drive, golden, root, editor):
+def test_an_edit_that_breaks_a_card_is_reported_and_can_be_undone(drive, golden, root, editor):
     before = (root / TELEGRAM).read_bytes()
     editor(
         "text = text.replace('---', '-- -', 1).replace('-- -', '---').replace('\\n---\\n', '\\n', 1)"
@@ -257,7 +257,7 @@ def test_it_can_be_left(drive, key):
     drive(play)
 
 
-def test_an_empty_brain_says_how_to_begin(drive, tmp_path, golden):
+def test_an_empty_brain_shows_how_to_begin(drive, tmp_path, golden):
     folder = tmp_path / "empty"
     folder.mkdir()
 

@@ -36,7 +36,7 @@ def files(root):
     return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*.md")}
 
 
-def test_the_queue_says_what_a_draft_lacks(drive, golden, ripe, raw):
+def test_the_list_of_drafts_shows_the_missing_parts(drive, golden, ripe, raw):
     async def play(hand):
         await hand.press("tab")
         assert "[Drafts 2]" in hand.screen
@@ -76,7 +76,7 @@ def test_accept_makes_a_card_and_undo_a_draft_again(drive, root, brain, ripe):
     assert brain.drafts.count() == 0
 
 
-def test_merge_lets_one_pick_a_card(drive, golden, root, brain, ripe):
+def test_merge_offers_a_choice_of_cards(drive, golden, root, brain, ripe):
     before = files(root)
 
     async def play(hand):
@@ -98,7 +98,7 @@ def test_merge_lets_one_pick_a_card(drive, golden, root, brain, ripe):
     assert brain.drafts.count() == 1
 
 
-def test_a_duplicate_is_counted_only_if_one_says_so(drive, golden, root, brain):
+def test_a_duplicate_is_merged_only_if_the_user_confirms(drive, golden, root, brain):
     brain.drafts.propose(
         "Telegram remote execution must require an allowlist",
         sections=SECTIONS,
@@ -143,7 +143,7 @@ def test_discard_and_an_edit_can_be_undone_before_it_is_accepted(drive, brain, r
     assert [brain.drafts.get(one).text for one in (ripe, raw)] == texts
 
 
-def test_a_completed_draft_stands_beside_its_evidence(drive, golden, brain, ripe):
+def test_a_completed_draft_is_shown_beside_its_evidence(drive, golden, brain, ripe):
     text = brain.drafts.get(ripe).text.replace(
         "second order.\n", "second order.\n\n<!-- “job ran twice” (jobs/mail.py) -->\n"
     )

@@ -36,7 +36,7 @@ def test_a_session(talk, golden, root):
 
 
 @pytest.mark.slow
-def test_what_cannot_be_done_is_said(talk):
+def test_an_impossible_command_is_reported(talk):
     wrong = {
         "dance": "unknown command 'dance'; see `help`",
         "bump": "bump needs a number",
@@ -123,7 +123,7 @@ def test_an_empty_brain_is_no_trouble(talk, tmp_path):
     refused, said = talk("list", "list x", "bump 1", "help", on=tmp_path / "empty")
     assert refused == 1
     assert said.startswith("0 cards, 0 drafts; `help` lists the commands\n")
-    assert "no cards that hold 'x'" in said
+    assert "no cards with 'x'" in said
     assert said.endswith("\nN is a number of the last list, or the id of a row in it.\n")
 
 

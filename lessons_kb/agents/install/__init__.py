@@ -1,4 +1,8 @@
-"""Set our hooks and server up in the settings of coding agents, and take them out again."""
+"""Add our hooks and server to the settings of coding agents, and remove them again.
+
+It must not import ``library``, ``tui``, ``service`` or ``cli``.
+Start reading in ``install_agent.py``: ``install`` and ``uninstall``.
+"""
 
 from __future__ import annotations
 

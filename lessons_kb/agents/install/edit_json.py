@@ -1,7 +1,7 @@
 """Change single values of a JSON or TOML text and leave every other character as it is.
 
-JSON may hold comments and trailing commas. New text takes over the file's indentation, line ends
-and habit of trailing commas.
+JSON may contain comments and trailing commas. New text adopts the file's indentation, its line
+ends, and its use of trailing commas.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _TOKEN = re.compile(
     r'("(?:[^"\\]|\\.)*+"?|(?!//|/\*)(?:[\w.+-]++|[^\s"])|\A)'
     rf"({_SKIPPED})(,(?={_SKIPPED}[\]}}]))?({_SKIPPED})"
 )
-"""A token, what is passed over behind it, a trailing comma, and what is behind that."""
+"""A token, spaces and comments after it, a trailing comma, and spaces and comments after that."""
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
-"""What Python's reader takes, and JSON has not."""
+"""Python's parser accepts these constants, JSON does not."""
 _CLOSING = {"{": "}", "[": "]"}
 _INDENT = re.compile(r"^([ \t]+)(?=[\"\]\[{}])", re.MULTILINE)
 
 Path = Sequence[Any]
-"""Keys of objects, numbers in arrays."""
+"""Keys of objects and positions in arrays, from the outside in."""
 
 
 @frozen
@@ -38,17 +38,17 @@ class _JsonPlace:
 
     key: str | int = ""
     start: int
-    """Where the key begins, of an element the value."""
+    """Position of the key; of the value for an element."""
     value: int
     end: int
     comma: int = -1
-    """Where the comma behind it stands, -1 without one."""
+    """Position of the comma after it, -1 if there is none."""
 
 
 def read_data(text: str) -> Any:
-    """Return the data of a text that holds one value, comments and trailing commas allowed.
+    """Parse a text with one JSON value; comments and trailing commas are allowed.
 
-    Of a key that stands twice the last counts. Raises InputError naming line and column.
+    The last value of a repeated key counts. Raises InputError, which names line and column.
     """
     try:
         return json.loads(_blank(text))
@@ -61,7 +61,7 @@ def read_data(text: str) -> Any:
 
 @functools.lru_cache(maxsize=4)
 def _blank(text: str) -> str:
-    """Return plain JSON: spaces in the place of comments and trailing commas."""
+    """Return plain JSON of the same length: spaces replace comments and trailing commas."""
 
     def refuse(word: str) -> NoReturn:
         raise ValueError(word)
@@ -70,10 +70,13 @@ def _blank(text: str) -> str:
         word, skipped, comma, more = match.groups("")
         if word in _CONSTANTS:
             word = "?" * len(word)
-        comma = " " if comma and word not in ("", *"[{:,") else comma
+        if comma and word not in ("", *"[{:,"):
+            comma = " "
         return word + re.sub(r"[^\r\n]", " ", skipped) + comma + re.sub(r"[^\r\n]", " ", more)
 
-    try:  # settings may have megabytes, for agents keep histories in them, and most have no comment
+    # Most files have no comments. Parsing is faster than the regular expression, which matters:
+    # agents store histories in their settings, so that these can have megabytes.
+    try:
         json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError):
         return _TOKEN.sub(blank, text)
@@ -81,19 +84,20 @@ def _blank(text: str) -> str:
 
 
 def _skip(text: str, at: int) -> int:
-    """Return the next position that is neither space nor comment."""
+    """Return the next position outside of spaces and comments."""
     match = _TRIVIA.match(text, at)
     return match.end() if match else at
 
 
 def _read_end(text: str, at: int) -> tuple[Any, int]:
-    """Return the value that begins there, and where it ends."""
+    """Return the value that begins at position ``at``, and its end."""
     return json.JSONDecoder().raw_decode(_blank(text), at)
 
 
 def _list_parts(text: str, start: int) -> list[_JsonPlace]:
-    """List what the object or array that begins there holds, in order; nothing of other values."""
-    closing, parts, at = _CLOSING.get(text[start]), list[_JsonPlace](), _skip(text, start + 1)
+    """List the members or elements of the container at ``start``, [] for any other value."""
+    closing, at = _CLOSING.get(text[start]), _skip(text, start + 1)
+    parts: list[_JsonPlace] = []
     while closing and text[at] != closing:
         key, value = len(parts), at
         if closing == "}":
@@ -108,50 +112,54 @@ def _list_parts(text: str, start: int) -> list[_JsonPlace]:
 
 
 def _walk(text: str, path: Path) -> list[_JsonPlace]:
-    """List the parts from the whole along the path, as far as they are there."""
+    """List the places along the path, the whole document first, up to the first missing part."""
     start = _skip(text, 0)
     trail = [_JsonPlace(start=start, value=start, end=_read_end(text, start)[1])]
     for key in path:
-        found = [part for part in _list_parts(text, trail[-1].value) if part.key == key]
-        if not found:
+        matches = [part for part in _list_parts(text, trail[-1].value) if part.key == key]
+        if not matches:
             break
-        trail.append(found[-1])
+        trail.append(matches[-1])
     return trail
 
 
 def put(text: str, path: Path, value: Any) -> str:
-    """Return the text with ``value`` at ``path``; what is missing on the way is made.
+    """Return the text with ``value`` at ``path``; missing containers are created.
 
-    Keys lead through objects, numbers through arrays; a number one beyond the last appends.
-    A value that is there already stays as it is written. Raises InputError where the way leads
-    through something else, EditRefused when the result would not be what was meant.
+    A string selects a member of an object, a number an element of an array. The number after the
+    last element appends one. A value that is equal already keeps its spelling. Raises InputError
+    if the path leads through another kind of value, EditRefused if the edited text would not parse
+    to the expected data.
     """
     data, trail = read_data(text), _walk(text, path)
     *before, key = path[: len(trail)]
-    holder: Any = get(data, before)
-    if not isinstance(holder, list if isinstance(key, int) else dict):
-        what = "a list" if isinstance(key, int) else "an object"
+    container: Any = get(data, before)
+    if not isinstance(container, list if isinstance(key, int) else dict):
+        expected = "a list" if isinstance(key, int) else "an object"
         name = ".".join(map(str, before)) or "the whole"
-        raise InputError(f"{name} must be {what}; correct it by hand")
+        raise InputError(f"{name} must be {expected}; correct it by hand")
     if len(trail) > len(path):
-        if holder[key] == value and type(holder[key]) is type(value):
+        if container[key] == value and type(container[key]) is type(value):
             return text
         place, indent = trail[-1], _read_indent(text, trail[-1].value)
         written = _write(text, value, None if _is_flat(text, place) else indent)
         new = text[: place.value] + written + text[place.end :]
     else:
-        for later in reversed(path[len(trail) :]):
-            value = [value] if isinstance(later, int) else {later: value}
+        for inner_key in reversed(path[len(trail) :]):
+            value = [value] if isinstance(inner_key, int) else {inner_key: value}
         new = _insert(text, trail[-1], key, value)
-    if isinstance(holder, list) and key == len(holder):
-        holder.append(value)
+    if isinstance(container, list) and key == len(container):
+        container.append(value)
     else:
-        holder[key] = value
+        container[key] = value
     return _verify(new, read_data(new) == data)
 
 
 def take(text: str, path: Path) -> str:
-    """Return the text without what stands at ``path``; unchanged when nothing does."""
+    """Return the text without the value at ``path``; unchanged if there is none.
+
+    Raises InputError and EditRefused as ``put`` does.
+    """
     data, trail = read_data(text), _walk(text, path)
     if len(trail) <= len(path):
         return text
@@ -161,7 +169,7 @@ def take(text: str, path: Path) -> str:
 
 
 def get(data: Any, path: Path) -> Any:
-    """Return what stands at ``path`` in parsed data, None when nothing does."""
+    """Return the value at ``path`` in parsed data, None if there is none."""
     for key in path:
         try:
             data = data[key]
@@ -170,17 +178,18 @@ def get(data: Any, path: Path) -> Any:
     return data
 
 
-def _verify(new: str, is_meant: bool) -> str:
-    if not is_meant:
+def _verify(new: str, is_expected: bool) -> str:
+    """Return the edited text. Raises EditRefused if it does not parse to the expected data."""
+    if not is_expected:
         raise EditRefused("the layout of this settings file is not supported; edit it by hand")
     return new
 
 
 def _insert(text: str, holder: _JsonPlace, key: str | int, value: Any) -> str:
-    """Return the text with a new last part of a container."""
+    """Return the text with a new last member or element in a container."""
     parts, close = _list_parts(text, holder.value), holder.end - 1
     base, line = _read_indent(text, holder.value), _find_newline(text)
-    end = len(text[:close].rstrip())  # behind the last comment
+    end = len(text[:close].rstrip())  # after the last comment
     last = parts[-1] if parts else None
     name = "" if isinstance(key, int) else f"{json.dumps(key, ensure_ascii=False)}: "
     if last and _is_flat(text, holder):
@@ -198,7 +207,7 @@ def _insert(text: str, holder: _JsonPlace, key: str | int, value: Any) -> str:
 
 
 def _remove(text: str, holder: _JsonPlace, part: _JsonPlace) -> str:
-    """Return the text without a part, its line if it has one of its own, and its comma."""
+    """Return the text without a part and its comma, and without its line if it has its own."""
     parts = _list_parts(text, holder.value)
     number = parts.index(part)
     start, end = part.start, max(part.end, part.comma + 1)
@@ -223,7 +232,7 @@ def _remove(text: str, holder: _JsonPlace, part: _JsonPlace) -> str:
 
 
 def _write(text: str, value: Any, indent: str | None) -> str:
-    """Write a value as agents do; on one line without an ``indent``."""
+    """Return a value as JSON in the style of agents; on one line if ``indent`` is None."""
     if indent is None:
         return json.dumps(value, ensure_ascii=False)
     written = json.dumps(value, ensure_ascii=False, indent=_find_unit(text))
@@ -231,7 +240,7 @@ def _write(text: str, value: Any, indent: str | None) -> str:
 
 
 def _is_flat(text: str, place: _JsonPlace) -> bool:
-    """Tell whether a container stands on one line (a single value is flat as well)."""
+    """Return whether a container is on one line, or the value is not a container."""
     parts = _list_parts(text, place.value)
     if not parts:
         return text[place.value] not in _CLOSING
@@ -243,19 +252,19 @@ def _find_newline(text: str) -> str:
 
 
 def _find_unit(text: str) -> str:
-    """Return one step of the file's own indentation."""
+    """Return one level of the file's own indentation."""
     indents = [match[1] for match in _INDENT.finditer(text)] or ["  "]
     return "\t" if indents[0].startswith("\t") else min(indents, key=len)
 
 
 def _read_indent(text: str, position: int) -> str:
-    """Return the spaces and tabs with which the line of a position begins."""
+    """Return the indentation of the line that contains a position."""
     line = re.split(r"[\r\n]", text[:position])[-1]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def read_toml(text: str) -> dict[str, Any]:
-    """Return the data of a TOML text; InputError names the line of what is wrong."""
+    """Parse a TOML text. Raises InputError, which names the line of the error."""
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -265,7 +274,8 @@ def read_toml(text: str) -> dict[str, Any]:
 def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
     """Return the text with these values in the table at ``path``; its other keys stay.
 
-    A new table is written at the end. Raises InputError, EditRefused.
+    A new table is written at the end. Raises InputError if ``path`` leads through another kind of
+    value, EditRefused if the edited text would not parse to the expected data.
     """
     import tomlkit
 
@@ -284,9 +294,9 @@ def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
         before = text if not text or text.endswith(("\n", "\r")) else text + line
         gap = line if before.strip() else ""
         new = before + gap + line.join([f"[{header}]", *rows, ""])
-        if _holds(new, expected):
+        if _parses_to(new, expected):
             return new
-    document = tomlkit.parse(text)  # an inline table takes no header
+    document = tomlkit.parse(text)  # the table's parent is an inline table, which has no header
     holder: Any = document
     for key in path:
         holder = holder.setdefault(key, tomlkit.inline_table())
@@ -296,11 +306,11 @@ def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
     new = tomlkit.dumps(document)
     if line == "\r\n":
         new = new.replace(line, "\n").replace("\n", line)
-    return _verify(new, _holds(new, expected))
+    return _verify(new, _parses_to(new, expected))
 
 
 def take_table(text: str, path: Sequence[str]) -> str:
-    """Return the text without the table at ``path``, and without what it leaves empty."""
+    """Return the text without the table at ``path``, and without parents that become empty."""
     import tomlkit
 
     expected = read_toml(text)
@@ -314,12 +324,12 @@ def take_table(text: str, path: Sequence[str]) -> str:
             del get(tree, path[: end - 1])[path[end - 1]]
     new = tomlkit.dumps(document)
     if text.startswith(new.rstrip("\r\n")) and new.endswith(("\n\n", "\n\r\n")):
-        # The empty line that parted our table from what stands above it was ours.
+        # We wrote the empty line above our table, too.
         new = new[: -2 if new.endswith("\r\n") else -1]
-    return _verify(new, _holds(new, expected))
+    return _verify(new, _parses_to(new, expected))
 
 
-def _holds(text: str, expected: dict[str, Any]) -> bool:
+def _parses_to(text: str, expected: dict[str, Any]) -> bool:
     try:
         return tomllib.loads(text) == expected
     except tomllib.TOMLDecodeError:

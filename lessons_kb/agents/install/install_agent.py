@@ -1,4 +1,7 @@
-"""Install into an agent's settings and uninstall: plan first, then write, then remember."""
+"""Install into an agent's settings, and uninstall: plan every file, write them, record the changes.
+
+`lessons doctor` also checks and repairs installations with the functions here.
+"""
 
 from __future__ import annotations
 
@@ -54,60 +57,72 @@ NAMES = {"hook": "lessons-hook", "server": "lessons"}
 
 
 def find_entries(*, bare: bool) -> Entries:
-    """Return how agents call us: bare names, or the absolute paths of this installation.
+    """Return the names with which agents call our programs: bare, or as absolute paths.
 
-    Raises InputError when a program is not where Python's installers put it, nor on the PATH.
+    Raises InputError if a program is neither where Python's installers put it nor on the PATH.
     """
     if bare:
         return Entries(**NAMES)
-    # The interpreter's own folder, not where its link leads: a virtual environment is a link.
-    places = (os.path.abspath(os.path.dirname(sys.executable)), sysconfig.get_path("scripts"), None)
-    found = {}
-    for what, name in NAMES.items():
-        paths = (find_program(name, place) for place in places)
-        found[what] = next(filter(None, paths), "")
-        if not found[what]:
-            raise InputError(f"{name} is missing beside {sys.executable}; reinstall lessons-kb")
-    return Entries(hook=launcher_path() or found["hook"], server=found["server"])
+    hook, server = _find_program(NAMES["hook"]), _find_program(NAMES["server"])
+    return Entries(hook=launcher_path() or hook, server=server)
+
+
+def _find_program(name: str) -> str:
+    """Return the absolute path of a program of this installation. Raises InputError."""
+    # The interpreter's link is not resolved: in a virtual environment it leads out of it.
+    folder = os.path.abspath(os.path.dirname(sys.executable))
+    for place in (folder, sysconfig.get_path("scripts"), None):
+        path = find_program(name, place)
+        if path:
+            return path
+    raise InputError(f"{name} is missing beside {sys.executable}; reinstall lessons-kb")
 
 
 def has_sdk() -> bool:
-    """Tell whether the SDK that ``lessons mcp`` needs is installed."""
+    """Return whether the SDK that ``lessons mcp`` needs is installed."""
     return find_spec("mcp") is not None
 
 
 @frozen
 class _Step:
+    """One file of an installation: its content before and after, and the record of the change."""
+
     target: Target
     before: bytes | None
     after: bytes | None
+    """None = the file does not exist."""
     record: dict[str, Any] = field(default_factory=dict)
     original: bytes | None = None
-    """What the file is to hold once all of ours is gone."""
+    """The content of the file without any part of ours."""
     kept: bool = False
+    """Whether a part of ours stays because another installation needs it."""
 
     @property
     def action(self) -> str:
-        """What it does to the file."""
+        """The value of ``FileChange.action``."""
         if self.before == self.after:
-            foreign = is_foreign(self.before, self.target)
-            return "kept" if self.kept else "foreign" if foreign else "unchanged"
-        return "created" if self.before is None else "removed" if self.after is None else "changed"
+            if self.kept:
+                return "kept"
+            return "foreign" if is_foreign(self.before, self.target) else "unchanged"
+        if self.before is None:
+            return "created"
+        return "removed" if self.after is None else "changed"
 
 
 def install(request: Request, *, dry_run: bool = False) -> list[FileChange]:
-    """Write our hooks and server entry into the agent's files.
+    """Write our hooks, our server entry and our commands into the agent's files.
 
-    Doing it twice changes nothing. All files are read and edited before the first is written;
-    what cannot be edited raises InputError, EditRefused or StorageError and touches nothing.
+    A second call changes nothing. All files are read and edited before the first is written. If a
+    file cannot be edited, InputError, EditRefused or StorageError is raised and no file changes.
     """
+    holder = _holder(request)
     steps = []
     for target in check_targets(request):
-        # Nothing is put beside a file of somebody else's: it would configure that.
-        of_other = target.part_of and is_foreign(
-            agent_settings.read_settings_file(target.part_of), target
-        )
-        steps.append((_plan_removal if of_other else _plan_install)(target, _holder(request)))
+        if target.part_of and _is_foreign_file(target.part_of, target):
+            # A file beside somebody else's skill would configure that skill.
+            steps.append(_plan_removal(target, holder))
+        else:
+            steps.append(_plan_install(target, holder))
     if not dry_run and request.entries.hook == launcher_path():
         write_launcher()
     changes = _carry_out(steps, dry_run=dry_run)
@@ -117,11 +132,16 @@ def install(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     return changes
 
 
-def uninstall(request: Request, *, dry_run: bool = False) -> list[FileChange]:
-    """Take everything of ours out of the agent's files.
+def _is_foreign_file(path: str, target: Target) -> bool:
+    """Return whether somebody else wrote the file at ``path``, which ``target`` is a part of."""
+    return is_foreign(agent_settings.read_settings_file(path), target)
 
-    A file in which nothing else changed since gets its former bytes back. Sessions that run with
-    the hooks that they began with get no more answer. Errors as ``install``.
+
+def uninstall(request: Request, *, dry_run: bool = False) -> list[FileChange]:
+    """Remove everything of ours from the agent's files.
+
+    If nobody else has changed a file since the installation, its original bytes are restored.
+    Sessions that still run with the removed hooks get no answer any more. Raises as ``install``.
     """
     steps = [_plan_removal(target, _holder(request)) for target in check_targets(request)]
     changes = _carry_out(steps, dry_run=dry_run)
@@ -132,6 +152,7 @@ def uninstall(request: Request, *, dry_run: bool = False) -> list[FileChange]:
 
 
 def _holder(request: Request) -> str:
+    """Return the key of an installation in the records: its agent, scope and project."""
     where = "" if request.scope == "user" else request.project
     return json.dumps([request.agent, request.scope, where])
 
@@ -141,10 +162,10 @@ def _plan_install(target: Target, holder: str) -> _Step:
     record, original = agent_settings.read_change(target.path)
     with _naming(target.path):
         after = add_pieces(before, target)
-    if is_foreign(before, target):  # nothing of ours is in it: nothing to remember or to miss
+    if is_foreign(before, target):  # it contains nothing of ours, so that no record is needed
         return _Step(target=target, before=before, after=after)
     if not record or record.get("after") != _hash(before):
-        # Others have edited the file since: what they left is what will be given back.
+        # Somebody has edited the file since: uninstalling will restore the edited version.
         original = _strip(before, target, original)
     holders = {**record.get("holders", {}), holder: list(map(_name, target.pieces))}
     record = {**record, "holders": holders, "after": _hash(after), "version": __version__}
@@ -175,12 +196,12 @@ def _plan_removal(target: Target, holder: str) -> _Step:
 
 
 def _name(piece: Piece) -> str:
-    """Name a piece, so that two installations can tell whether they want the same."""
+    """Return a key for a piece. Installations that need the same piece have the same key."""
     return json.dumps([piece.form, *piece.path])
 
 
 def _strip(data: bytes | None, target: Target, like: bytes | None) -> bytes | None:
-    """Return a file without our pieces, the same bytes when there are none."""
+    """Return a file without our pieces; the same bytes if it has none."""
     if data is None:
         return None
     with _naming(target.path):
@@ -188,28 +209,10 @@ def _strip(data: bytes | None, target: Target, like: bytes | None) -> bytes | No
 
 
 def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[FileChange]:
-    changed = [step for step in steps if step.before != step.after and not dry_run]
-    for step in changed:
-        agent_settings.check_writable(step.target.path)
-    backups, made = {}, []
-    for step in () if dry_run else steps:
-        path, record, folders = step.target.path, step.record, list[str]()
-        if step in changed and step.before is not None:
-            backups[path] = agent_settings.back_up(path, step.before)
-        if record:
-            # Before the file itself: a kill in between leaves a record of what is not there,
-            # which its hash tells, and never a change that is not remembered.
-            agent_settings.remember_change(path, record, step.original)
-        if step in changed:
-            folders = agent_settings.replace_settings_file(path, step.after, expected=step.before)
-        if record and folders:
-            record = {**record, "made": folders}
-            agent_settings.remember_change(path, record, step.original)
-    for step in () if dry_run else steps:
-        if not step.record:  # forget what is undone, with the folders that were made for it
-            made += agent_settings.read_change(step.target.path)[0].get("made", [])
-            agent_settings.forget_change(step.target.path)
-    agent_settings.remove_empty(sorted(set(map(str, made))))
+    """Write the planned files unless ``dry_run``. Return one change for each step."""
+    backups = {} if dry_run else _write_files(steps)
+    if not dry_run:
+        _forget_undone(steps)
     return [
         FileChange(
             path=step.target.path,
@@ -221,9 +224,42 @@ def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[FileChange]:
     ]
 
 
+def _write_files(steps: Sequence[_Step]) -> dict[str, str]:
+    """Write and record the changes. Return the path of each changed file's backup."""
+    changed = [step for step in steps if step.before != step.after]
+    for step in changed:
+        agent_settings.check_writable(step.target.path)
+    backups = {}
+    for step in steps:
+        path, record, folders = step.target.path, step.record, list[str]()
+        if step in changed and step.before is not None:
+            backups[path] = agent_settings.back_up(path, step.before)
+        if record:
+            # The record is written first. If the process is killed before the change, the hash in
+            # the record shows that the change is missing; a change is never without a record.
+            agent_settings.remember_change(path, record, step.original)
+        if step in changed:
+            folders = agent_settings.replace_settings_file(path, step.after, expected=step.before)
+        if record and folders:
+            record = {**record, "made": folders}
+            agent_settings.remember_change(path, record, step.original)
+    return backups
+
+
+def _forget_undone(steps: Sequence[_Step]) -> None:
+    """Delete the records of changes that are undone, and the empty folders created for them."""
+    folders: set[str] = set()
+    for step in steps:
+        if not step.record:
+            record, _original = agent_settings.read_change(step.target.path)
+            folders.update(map(str, record.get("made", [])))
+            agent_settings.forget_change(step.target.path)
+    agent_settings.remove_empty(sorted(folders))
+
+
 @contextlib.contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Let an error name the file that it is about."""
+    """Put the path of the file in front of the message of an error."""
     try:
         yield
     except LessonsError as error:
@@ -241,14 +277,16 @@ _PROGRAM = re.compile(r"[\"'](?P<path>[^\"'\r\n]*[\\/]lessons(?:-hook)?(?:\.exe)
 
 
 def check_agents(project: str, calls: Mapping[str, float] = MappingProxyType({})) -> list[Health]:
-    """Return a line for each agent that is set up or found here; nothing is raised.
+    """Return lines about each agent that is set up or present on this machine. Raises nothing.
 
-    ``calls`` has the time of each agent's last call: settings alone do not show that hooks work.
+    ``calls`` has the time of each agent's last call, in seconds since the epoch: the settings alone
+    do not show that hooks work.
     """
-    lines = []
+    lines: list[Health] = []
     for agent in AGENTS:
         requests = list(_find_requests(agent, project))
-        lines += [line for request, paths in requests for line in _check(request, paths, calls)]
+        for request, paths in requests:
+            lines += _check(request, paths, calls)
         plugin = list(_check_plugin(agent, calls, connected=bool(requests)))
         lines += plugin
         if not (requests or plugin) and is_present(agent):
@@ -272,11 +310,12 @@ def has_hooks(agent: str, project: str) -> bool:
 def _check_plugin(agent: str, calls: Mapping[str, float], *, connected: bool) -> Iterator[Health]:
     """Yield a line for our plugin, if the agent has installed it."""
     row = AGENTS[agent]
-    found = glob.glob(os.path.join(expand(row.folder), row.plugin)) if row.plugin else []
-    if not found:
+    manifests = glob.glob(os.path.join(expand(row.folder), row.plugin)) if row.plugin else []
+    if not manifests:
         return
-    try:  # an agent may keep former versions
-        version = json.loads(_read(max(found, key=os.path.getmtime)))["version"]
+    try:
+        newest = max(manifests, key=os.path.getmtime)  # an agent may keep earlier versions
+        version = json.loads(_read(newest))["version"]
     except (LessonsError, OSError, ValueError, LookupError, TypeError):
         version = "unknown"
     detail, fix = f"plugin {visible(str(version))}", ""
@@ -287,69 +326,74 @@ def _check_plugin(agent: str, calls: Mapping[str, float], *, connected: bool) ->
         level, fix = "warning", f"run `lessons uninstall {agent}`, or remove the plugin"
         detail += ": it and the settings both call lessons-hook"
     else:
-        level, seen = _tell_last_call(agent, calls)
-        detail += f"; {seen}"
+        level, last_call = _describe_last_call(agent, calls)
+        detail += f"; {last_call}"
     yield Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
 
 
 def _find_requests(agent: str, project: str) -> Iterator[tuple[Request, list[str]]]:
-    """Yield each installation of an agent that is remembered, with its files."""
-    seen: set[str] = set()
+    """Yield each recorded installation of an agent, with its files."""
+    listed: set[str] = set()
     for scope, shared in (("user", False), ("project", False), ("project", True)):
         entries = Entries(**NAMES)
         request = Request(agent=agent, project=project, scope=scope, shared=shared, entries=entries)
-        paths = {target.path: None for target in find_targets(request)}
-        fresh = [
-            path
-            for path in paths
-            if path not in seen
-            and _holder(request) in agent_settings.read_change(path)[0].get("holders", {})
-        ]
-        seen.update(fresh)
-        if fresh:
-            yield request, fresh
+        paths = []
+        for target in find_targets(request):
+            if target.path not in listed and _is_recorded(target.path, request):
+                paths.append(target.path)
+                listed.add(target.path)
+        if paths:
+            yield request, paths
 
 
-def _find_gone(text: str) -> str:
-    """Return the path of a program of ours that settings call and that is not there, or ""."""
-    programs = (match["path"].replace("\\\\", "\\") for match in _PROGRAM.finditer(text))
-    gone = (path for path in programs if os.path.isabs(path) and not os.path.exists(path))
-    return next(gone, "")
+def _is_recorded(path: str, request: Request) -> bool:
+    """Return whether the record of a file names this installation."""
+    record, _original = agent_settings.read_change(path)
+    return _holder(request) in record.get("holders", {})
 
 
-def _find_route(text: str) -> str:
-    """Return by which route the hooks in these settings reach us, "" where there are none."""
+def _find_missing_program(text: str) -> str | None:
+    """Return the path of a program of ours that settings call and that does not exist."""
+    for match in _PROGRAM.finditer(text):
+        path = match["path"].replace("\\\\", "\\")
+        if os.path.isabs(path) and not os.path.exists(path):
+            return path
+    return None
+
+
+def _find_route(text: str) -> str | None:
+    """Return the route of the hooks in these settings, None if there are no hooks of ours."""
     if TOOL in text and "mcp_tool" in text:
         return "mcp"
-    return "command" if HOOK in text else ""
+    return "command" if HOOK in text else None
 
 
-def _tell_last_call(agent: str, calls: Mapping[str, float]) -> tuple[str, str]:
-    """Return the level of hooks that are set up, and when they were last called."""
+def _describe_last_call(agent: str, calls: Mapping[str, float]) -> tuple[str, str]:
+    """Return the level of installed hooks, and a text with the time of their last call."""
     if agent in calls:
         return "ok", f"last called {ago(time.time() - calls[agent])}"
     return "off", "no call seen yet"
 
 
 def _check(request: Request, paths: Sequence[str], calls: Mapping[str, float]) -> Iterator[Health]:
-    """Yield a line for each file of an installation; none for a command that is as it should be."""
+    """Yield a line for each file of an installation, except for commands without a problem."""
     agent = request.agent
     options = "" if request.scope == "user" else " --scope project"
     options += " --shared" if request.shared else ""
     outdated = False
-    with contextlib.suppress(LessonsError):  # told below
+    with contextlib.suppress(LessonsError):  # the loop below reports it
         outdated = _plan_renewal(request, paths) is not None
     for path in paths:
         level, fix = "warning", f"run `lessons install {agent}{options}` again"
         try:
             text = _read(path)
         except StorageError as error:
-            yield _tell_error(agent, error)
+            yield _report_error(agent, error)
             continue
         route = _find_route(text)
         if "lessons" not in text:
             detail = f"the entries in {path} are missing"
-        elif program := _find_gone(text):
+        elif program := _find_missing_program(text):
             level, detail = "error", f"{path} calls {program}, which no longer exists"
             fix = f"{fix}, or {FIX}"
         elif is_committed(request) and shutil.which(NAMES["hook"]) is None:
@@ -357,20 +401,22 @@ def _check(request: Request, paths: Sequence[str], calls: Mapping[str, float]) -
         elif WRITTEN in text and not route:
             continue
         else:
-            what = f"hooks by {route}" if route else "MCP server"
-            detail = f"{what}, {'shared' if request.shared else request.scope}: {path}"
-            if outdated and (writer := _find_writer(path)):
+            part = f"hooks by {route}" if route else "MCP server"
+            detail = f"{part}, {'shared' if request.shared else request.scope}: {path}"
+            writer = _find_other_writer(path)
+            if outdated and writer:
                 detail += f", written by version {writer}"
                 fix = f"run `lessons upgrade` to bring it to {__version__}"
             elif route:
-                level, seen = _tell_last_call(agent, calls)
-                detail, fix = f"{detail}; {seen}", ""
+                level, last_call = _describe_last_call(agent, calls)
+                detail, fix = f"{detail}; {last_call}", ""
             else:  # calls of the MCP server are not recorded
                 level, fix = "off", ""
         yield Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
 
 
-def _tell_error(agent: str, error: LessonsError) -> Health:
+def _report_error(agent: str, error: LessonsError) -> Health:
+    """Return a line about an error; its advice after the semicolon becomes the fix."""
     detail, _, fix = str(error).partition("; ")
     return Health(level="error", what="agent", detail=f"{agent}: {detail}", fix=fix)
 
@@ -385,17 +431,16 @@ _NO_SDK = (
     " again."
 )
 _FOR_ALL = (
-    "These files belong to the project: whoever works in it needs `lessons` and"
+    "These files belong to the project: everybody who works in it needs `lessons` and"
     " `lessons-hook` on the PATH."
 )
 _BY_SERVER = (
-    "By this route hooks are answered by the MCP server: while it is not connected,"
-    " they say nothing."
+    "With this route the MCP server answers the hooks: while it is not connected, they say nothing."
 )
 
 
 def find_notes(request: Request) -> Iterator[str]:
-    """Yield what to tell the user, one sentence or two each."""
+    """Yield the notes for the user after an installation, one or two sentences each."""
     row = AGENTS[request.agent]
     yield from row.notes.splitlines()
     if request.scope == "project" and row.project_note:
@@ -411,45 +456,48 @@ def find_notes(request: Request) -> Iterator[str]:
 
 
 def fix_agents(project: str) -> list[Health]:
-    """Write anew what calls a program that has vanished, or what another version has written.
+    """Rewrite installations that call a missing program or were written by another version.
 
-    Only what `install` remembers to have written, in the same scope and by the same route. What
-    the user took out stays out. Nothing is raised.
+    Only recorded installations are rewritten, in the same scope and with the same route. A part
+    that the user removed stays removed. Raises nothing; the returned lines contain errors.
     """
     lines = []
     for agent in AGENTS:
         for request, paths in _find_requests(agent, project):
             try:
-                again = _plan_renewal(request, paths)
-                changes = install(again) if again else []
+                renewal = _plan_renewal(request, paths)
+                if renewal is None:
+                    continue
+                changes = install(renewal)
             except LessonsError as error:
-                lines.append(_tell_error(agent, error))
+                lines.append(_report_error(agent, error))
                 continue
-            for one in changes:
-                if again and one.diff:
-                    called = f"calls {again.entries.hook}, as version {__version__} does"
-                    lines.append(Health("fixed", "agent", f"{agent}: {one.path} {called}"))
+            called = f"calls {renewal.entries.hook}, as version {__version__} does"
+            fixed = [change.path for change in changes if change.diff]
+            lines += [Health("fixed", "agent", f"{agent}: {path} {called}") for path in fixed]
     return lines
 
 
 def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
-    """Return how an installation is written anew, None where that would change nothing."""
+    """Return the request that rewrites an installation, None if that would change nothing."""
     texts = list(map(_read, paths))
-    again = replace(
+    renewal = replace(
         request,
         via=next(filter(None, map(_find_route, texts)), "command"),
         entries=find_entries(bare=is_committed(request)),
-        server=has_sdk() and any('"mcp"' in text for text in texts),  # its argument
+        server=has_sdk() and any('"mcp"' in text for text in texts),  # the server's argument
     )
-    if any(map(_find_gone, texts)):
-        return again
-    # Of the same version it may call another installation, or lack what the user took out.
-    outdated = any(map(_find_writer, paths)) and all("lessons" in text for text in texts)
-    differs = outdated and any(one.diff for one in install(again, dry_run=True))
-    return again if differs else None
+    if any(map(_find_missing_program, texts)):
+        return renewal
+    # Files of this version are left alone: they may call another installation on purpose, or lack
+    # a part that the user removed.
+    outdated = any(map(_find_other_writer, paths)) and all("lessons" in text for text in texts)
+    differs = outdated and any(change.diff for change in install(renewal, dry_run=True))
+    return renewal if differs else None
 
 
-def _find_writer(path: str) -> str:
-    """Return the version that wrote our part of a file, "" where it is this one."""
-    version = str(agent_settings.read_change(path)[0].get("version", "0.1.0 or before"))
-    return "" if version == __version__ else version
+def _find_other_writer(path: str) -> str | None:
+    """Return the version that wrote our part of a file, None if it is this version."""
+    record, _original = agent_settings.read_change(path)
+    version = str(record.get("version", "0.1.0 or before"))
+    return None if version == __version__ else version

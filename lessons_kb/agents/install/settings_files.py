@@ -1,4 +1,7 @@
-"""Where each agent keeps its settings, and what of ours stands there, by the agent's row."""
+"""Build our hooks, server entries and commands; add them to an agent's files, and remove them.
+
+The agent's row in ``agents.table`` says which files it reads and in which format.
+"""
 
 from __future__ import annotations
 
@@ -28,16 +31,16 @@ from lessons_kb.store.files import shown
 from lessons_kb.values import frozen
 
 WRITTEN = "Written by `lessons install"
-"""Stands in every file of ours that is not somebody else's settings."""
+"""Every file that is ours as a whole contains this text."""
 
 COMMANDS: Mapping[str, str] = {
     "lesson": "Draft a lesson card about a mistake. Use when the user asks to record one.",
     "lessons-review": "Confirm or discard drafts of lessons. Use when the user asks to review.",
 }
-"""Name → what the agent's menu says of it."""
+"""Name → description in the agent's menu."""
 _POLICY = "skills/{}/agents/openai.yaml"
 _EXPLICIT_ONLY = "policy:\n  allow_implicit_invocation: false\n"
-"""Beside a skill of the layout ``skill``: only the user may call it."""
+"""Policy file beside a skill of the layout ``skill``: only the user may call the skill."""
 _LAYOUTS = {
     "plain": "<!-- {note} -->\n\n{body}",
     "toml": "# {note}\ndescription = {quoted}\nprompt = {prompt}\n",
@@ -48,18 +51,18 @@ _LAYOUTS = {
         "{body}"
     ),
 }
-"""Of a command's file; one that is ``silent`` is never called by the model itself."""
+"""Layouts of a command's file. The model itself never calls a command with layout ``silent``."""
 
 
 def build_commands(agent: str, program: str) -> dict[str, str]:
-    """Return the text of each file, by its path below the agent's folder.
+    """Return the files of our commands: path below the agent's folder → text.
 
     ``program`` is the path or name of ``lessons``.
     """
     row = _owner(AGENTS[agent])
     note = f"{WRITTEN} {row.name}`; `lessons uninstall {row.name}` removes it."
     files = {}
-    filled = {
+    placeholders = {
         "arguments": f" The user adds: {row.arguments}" if row.arguments else "",
         "agent": row.name,
         "lessons": program if os.name == "nt" else shlex.quote(program),
@@ -67,7 +70,7 @@ def build_commands(agent: str, program: str) -> dict[str, str]:
     }
     for name, about in COMMANDS.items():
         body = read_template(os.path.join("commands", f"{name}.md"))
-        for key, value in filled.items():
+        for key, value in placeholders.items():
             body = body.replace("{{" + key + "}}", value)
         is_plain = '"""' not in body and "\\" not in body
         files[row.command_file.format(name)] = _LAYOUTS[row.layout].format(
@@ -89,7 +92,7 @@ SERVER = "lessons"
 """Name of our server in the settings of every agent."""
 
 _SECONDS = 10
-"""Far above our own deadline: an agent that kills a hook may show an error."""
+"""Timeout of a hook, far above our own deadline: an agent that kills a hook may show an error."""
 _STOP_SECONDS = 20
 _CALL = ("tool_name", "tool_use_id", "tool_input")
 _FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -99,44 +102,63 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "PostToolUseFailure": (*_CALL, "error", "is_interrupt"),
     "Stop": ("last_assistant_message",),
 }
-"""Events that the mcp route serves → what is handed on of their payload. At a session's start
-and end servers are not connected: there a command answers."""
+"""Events that the MCP route serves → the fields of their payload that it passes on. Servers are not
+connected at the start and the end of a session: a command answers these events."""
 _GONE = "Lessons are off: lessons-hook is gone; run `lessons install {}`"
 _OURS = re.compile(r"(?:^|[\\/\"'\s])lessons-hook(?:\.exe|\.cmd)?(?:[\"'\s]|$)")
 _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
 
 
 def build_hooks(agent: str, program: str, *, via: str) -> dict[str, list[dict[str, Any]]]:
-    """Return our entries by the agent's event; ``program`` is the path or name of our hook."""
+    """Return our hooks: the agent's event → a list with our entry.
+
+    ``program`` is the path or name of our hook, ``via`` one of ``ROUTES``.
+    """
     row = _owner(AGENTS[agent])
-    line = _line(program, row.name)
-    called = f"& {line}" if line.startswith(("'", '"')) else line
     groups = {}
-    for event, what in row.events.items():
+    for event, kind in row.events.items():
         seconds = _STOP_SECONDS if event.lower() in ("stop", "afteragent") else _SECONDS
-        if what == "end":
+        if kind == "end":
             seconds = min(seconds, row.end_seconds)
-        words: dict[str, Any] = {
-            "PROGRAM": program,
-            "LINE": line,
-            "LINE_OF_VSCODE": _line(program, "vscode"),
-            "HARMLESS": _harmless(row, event, program),
-            "POWERSHELL": f"try {{ {called} }} catch {{ }}; exit 0",
-            "EVENT_NAME": f"lessons-{event}",
-            "NAMES": [row.name],
-            "SECONDS": seconds,
-            "MILLISECONDS": seconds * 1_000,
-        }
-        handler = {key: words.get(value, value) for key, value in row.handler.items()}
         if via == "mcp" and event in _FIELDS:
-            names = (*row.mcp_fields, *_FIELDS[event])
-            fields = {name: f"${{{name}}}" for name in names if name not in row.mcp_lacks}
-            sent = {"agent": row.name, "event": {"hook_event_name": event, **fields}}
-            handler = {"type": "mcp_tool", "server": SERVER, "tool": TOOL, "input": sent}
-            handler["timeout"] = seconds
+            handler = _build_tool_handler(row, event, seconds)
+        else:
+            handler = _build_command_handler(row, event, program, seconds)
         matcher = {"matcher": row.matchers[event]} if event in row.matchers else {}
-        groups[event] = [{**matcher, **({"hooks": [handler]} if row.nested else handler)}]
+        groups[event] = [matcher | ({"hooks": [handler]} if row.nested else handler)]
     return groups
+
+
+def _build_command_handler(row: Agent, event: str, program: str, seconds: int) -> dict[str, Any]:
+    """Return the agent's handler, in which the placeholders of its row are filled in."""
+    line = _command_line(program, row.name)
+    called = f"& {line}" if line.startswith(("'", '"')) else line
+    values: dict[str, Any] = {
+        "PROGRAM": program,
+        "LINE": line,
+        "LINE_OF_VSCODE": _command_line(program, "vscode"),
+        "HARMLESS": _harmless_line(row, event, program),
+        "POWERSHELL": f"try {{ {called} }} catch {{ }}; exit 0",
+        "EVENT_NAME": f"lessons-{event}",
+        "NAMES": [row.name],
+        "SECONDS": seconds,
+        "MILLISECONDS": seconds * 1_000,
+    }
+    return {key: values.get(value, value) for key, value in row.handler.items()}
+
+
+def _build_tool_handler(row: Agent, event: str, seconds: int) -> dict[str, Any]:
+    """Return a handler that calls the tool of our MCP server with the fields of the payload."""
+    names = (*row.mcp_fields, *_FIELDS[event])
+    fields = {name: f"${{{name}}}" for name in names if name not in row.mcp_lacks}
+    arguments = {"agent": row.name, "event": {"hook_event_name": event, **fields}}
+    return {
+        "type": "mcp_tool",
+        "server": SERVER,
+        "tool": TOOL,
+        "input": arguments,
+        "timeout": seconds,
+    }
 
 
 def _owner(row: Agent) -> Agent:
@@ -145,54 +167,57 @@ def _owner(row: Agent) -> Agent:
 
 
 def build_plugin(program: str) -> str:
-    """Return the text of the plugin for opencode that calls ``program``."""
+    """Return the text of the plugin for opencode. The plugin calls ``program``."""
     text = read_template(os.path.join("opencode", "lessons.ts"))
     return text.replace('"lessons-hook"', json.dumps(program), 1)
 
 
 def _is_ours(entry: Any) -> bool:
-    """Tell whether a hook entry, or every one in a group, is ours."""
+    """Return whether a hook entry, or every entry of a group, is ours."""
     if not isinstance(entry, dict):
         return False
-    if isinstance(inner := entry.get("hooks"), list):
-        return bool(inner) and all(map(_is_ours, inner))
+    group = entry.get("hooks")
+    if isinstance(group, list):
+        return bool(group) and all(map(_is_ours, group))
     if entry.get("type") == "mcp_tool":
         return entry.get("server") == SERVER and entry.get("tool") == TOOL
-    lines = (entry.get(key) for key in _LINES)
-    return any(isinstance(line, str) and _OURS.search(line) for line in lines)
+    lines = [line for line in map(entry.get, _LINES) if isinstance(line, str)]
+    return any(map(_OURS.search, lines))
 
 
-def _line(program: str, agent: str) -> str:
+def _command_line(program: str, agent: str) -> str:
+    """Return the command line of a hook, quoted for the shell of this platform."""
     if os.name == "nt":
         return f'"{program}" {agent}' if " " in program else f"{program} {agent}"
     return f"{shlex.quote(program)} {agent}"
 
 
-def _harmless(row: Agent, event: str, program: str) -> str:
-    """Return a line that says so, and does no harm, where the program is gone.
+def _harmless_line(row: Agent, event: str, program: str) -> str:
+    """Return a command line that succeeds even if the program is missing.
 
-    For agents that take its failure for a refusal: Gemini CLI of the prompt and of every call,
-    Copilot CLI of every call. A committed file runs at colleagues who have no such program, and
-    in either kind of shell.
+    Some agents treat the failure of a hook as a refusal: Gemini CLI refuses the prompt and every
+    call, Copilot CLI every call. At the start of a session the line reports the missing program.
+    A committed file also runs on the machines of colleagues who do not have the program, in a
+    POSIX shell or in PowerShell.
     """
-    line = _line(program, row.name)
+    line = _command_line(program, row.name)
     if os.name == "nt" or not os.path.isabs(program):
         return f"{line}; exit 0"
-    instead = "" if row.progress else row.silence
+    fallback = "" if row.progress else row.silence
     if row.events[event] == "start":
-        instead = row.show_line(_GONE.format(row.name))
-    return f"{line} || echo '{instead}'" if instead else f"{line} || true"
+        fallback = row.show_line(_GONE.format(row.name))
+    return f"{line} || echo '{fallback}'" if fallback else f"{line} || true"
 
 
 SCOPES = ("user", "project")
 ROUTES = ("command", "mcp")
 MCP_HOOKS = tuple(name for name, row in AGENTS.items() if row.mcp_fields)
-"""Agents whose hooks can call a tool of a server that is running."""
+"""Agents whose hooks can call a tool of a running MCP server."""
 
 
 @frozen
 class Entries:
-    """How our two programs are called: absolute paths, or bare names in a committed file."""
+    """The names of our two programs: absolute paths, or bare names in a committed file."""
 
     hook: str
     server: str
@@ -200,41 +225,44 @@ class Entries:
 
 @frozen
 class Request:
-    """What is to be installed where."""
+    """An installation: for which agent, in which scope, and with which parts."""
 
     agent: str
     project: str
-    """Root of the project, also where the scope is the user's."""
+    """Root of the project, also if the scope is "user"."""
     scope: str = "user"
+    """One of ``SCOPES``."""
     shared: bool = False
-    """Write the file that is committed instead of the agent's personal one."""
+    """Whether to write the project's committed file instead of the user's personal file."""
     via: str = "command"
+    """The route of the hooks, one of ``ROUTES``."""
     server: bool = True
-    """Whether the agent's list of MCP servers gets ours too."""
+    """Whether to add our server to the agent's list of MCP servers."""
     entries: Entries
 
 
 @frozen
 class Piece:
-    """One thing of ours in a file."""
+    """One part of ours in a file."""
 
     form: str
-    """``hooks``: lists by event; ``entry``: our object; ``mark``: set where missing; ``text``:
-    the whole file; ``offer``: likewise, but a file of somebody else's stays."""
+    """``hooks``: a list for each event. ``entry``: an object of ours. ``mark``: a key that is set
+    if it is missing. ``text``: the whole file; another file at its path is an error. ``offer``: the
+    whole file; another file at its path stays."""
     path: tuple[str, ...] = ()
     value: Any
 
 
 @frozen
 class Target:
-    """One file and what of ours stands in it."""
+    """One file, and our parts in it."""
 
     path: str
     syntax: str = "json"
     """``json`` (comments and trailing commas allowed), ``toml`` or ``text``."""
     pieces: tuple[Piece, ...]
     part_of: str = ""
-    """The file of ours that this one is nothing without."""
+    """The file of ours that this file belongs to, "" if it is independent."""
 
 
 def find_targets(request: Request) -> list[Target]:
@@ -246,9 +274,9 @@ def find_targets(request: Request) -> list[Target]:
     path = _place(owner.hooks_file if for_all else owner.personal_file, request, folder)
     if owner.handler:
         hooks = build_hooks(owner.name, request.entries.hook, via=request.via)
-        marks = (Piece(form="mark", path=(key,), value=one) for key, one in owner.marks.items())
-        pieces = (*marks, Piece(form="hooks", path=(owner.hooks_key,), value=hooks))
-        targets = [Target(path=path, pieces=pieces)]
+        pieces = [Piece(form="mark", path=(key,), value=mark) for key, mark in owner.marks.items()]
+        pieces.append(Piece(form="hooks", path=(owner.hooks_key,), value=hooks))
+        targets = [Target(path=path, pieces=tuple(pieces))]
     else:
         text = Piece(form="text", value=build_plugin(request.entries.hook))
         targets = [Target(path=path, syntax="text", pieces=(text,))]
@@ -258,19 +286,28 @@ def find_targets(request: Request) -> list[Target]:
             targets = [Target(path=path, pieces=(*targets[0].pieces, *server.pieces))]
         else:
             targets.append(server)
-    # None in a project for this user alone: they would lie among its files for git to find.
-    has_commands = for_all and owner.command_file
-    commands = build_commands(owner.name, request.entries.server) if has_commands else {}
-    for name, body in commands.items():
-        path, pieces = _place(name, request, folder), (Piece(form="offer", value=body),)
-        skill = owner.command_file.format(name.split("/")[1]) if name.endswith("yaml") else ""
-        of = _place(skill, request, folder) if skill else ""
-        targets.append(Target(path=path, syntax="text", pieces=pieces, part_of=of))
+    # A personal installation in a project has no commands: git would report their files.
+    if for_all and owner.command_file:
+        targets += _find_commands(owner, request, folder)
+    return targets
+
+
+def _find_commands(owner: Agent, request: Request, folder: str) -> list[Target]:
+    """List the files of our commands."""
+    targets = []
+    for name, body in build_commands(owner.name, request.entries.server).items():
+        part_of = ""
+        if name.endswith("yaml"):  # the policy of a skill: skills/NAME/agents/openai.yaml
+            skill = name.split("/")[1]
+            part_of = _place(owner.command_file.format(skill), request, folder)
+        piece = Piece(form="offer", value=body)
+        path = _place(name, request, folder)
+        targets.append(Target(path=path, syntax="text", pieces=(piece,), part_of=part_of))
     return targets
 
 
 def _find_server(row: Agent, request: Request) -> Target:
-    """Return the file with our entry in the agent's list of MCP servers."""
+    """Return the file that lists the agent's MCP servers, with our entry."""
     listed = row.server
     if request.scope == "project":
         personal = "" if is_committed(request) else row.personal_server
@@ -278,9 +315,11 @@ def _find_server(row: Agent, request: Request) -> Target:
     file, *names = listed.split()
     path = _place(file, request, _find_folder(row, request))
     if not os.path.isfile(path) and os.path.isfile(f"{path}c"):
-        path += "c"  # opencode reads JSON with comments under either ending
+        path += "c"  # opencode reads JSON with comments from .json and .jsonc
     program = request.entries.server
-    entry = {**row.server_entry, **(row.user_entry if request.scope == "user" else {})}
+    entry = dict(row.server_entry)
+    if request.scope == "user":
+        entry |= row.user_entry
     if "command" in entry:
         entry["command"] = [program if word == "SERVER" else word for word in entry["command"]]
     else:
@@ -291,58 +330,63 @@ def _find_server(row: Agent, request: Request) -> Target:
 
 
 def _find_folder(row: Agent, request: Request) -> str:
-    """Return the agent's folder of this user, or in the project."""
+    """Return the agent's folder: the user's, or the one in the project."""
     if request.scope == "user":
         return expand(row.folder)
     return os.path.join(request.project, row.project_folder)
 
 
 def _place(template: str, request: Request, folder: str) -> str:
-    """Return a path from a row: absolute, or below ``folder``."""
+    """Return the path for a template from a row: absolute, or below ``folder``."""
     path = expand(template).replace("{project}", request.project)
     return os.path.join(folder, path.replace("/", os.sep))
 
 
 def expand(template: str) -> str:
-    """Fill in the folders of this user that a path from a row begins with."""
+    """Replace the placeholders in a path from a row with folders of this user."""
     home = os.path.expanduser("~")
     config = os.environ.get("XDG_CONFIG_HOME") or os.path.join(home, ".config")
     code = {
         "darwin": os.path.join(home, "Library/Application Support"),
         "win32": os.environ.get("APPDATA") or home,
     }.get(sys.platform, config)
-    known = {"{home}": home, "{config}": config, "{code}": os.path.join(code, "Code", "User")}
-    for word, place in known.items():
-        template = template.replace(word, place)
+    folders = {"{home}": home, "{config}": config, "{code}": os.path.join(code, "Code", "User")}
+    for placeholder, folder in folders.items():
+        template = template.replace(placeholder, folder)
     return re.sub(r"\{(\w+):(.*?)\}", lambda m: os.environ.get(m[1]) or m[2], template)
 
 
 def check_targets(request: Request) -> list[Target]:
-    """List the files to write; those of a project lie in it, wherever its links lead.
+    """List the files to write. No file of a project is a link to a place outside of it.
 
-    Raises InputError for one that is a link out of the project, and for a combination that does
-    not exist.
+    Raises InputError for such a link, and for a combination of options that does not exist.
     """
     check_request(request)
     targets = find_targets(request)
-    top = os.path.realpath(request.project).rstrip(os.sep) + os.sep
-    for path in (target.path for target in targets if request.scope == "project"):
-        full = os.path.realpath(path)
-        inside = path.startswith(request.project.rstrip(os.sep) + os.sep)
-        if inside and not full.startswith(top):
-            leads = f"{shown(path)} is a link out of the project, to {shown(full)}"
-            raise InputError(f"{leads}; remove it or use --scope user")
+    if request.scope == "project":
+        for target in targets:
+            _refuse_outside_link(target.path, request.project)
     return targets
 
 
+def _refuse_outside_link(path: str, project: str) -> None:
+    """Raise InputError if a path in the project leads out of the project."""
+    if not path.startswith(project.rstrip(os.sep) + os.sep):
+        return
+    real_path = os.path.realpath(path)
+    if not real_path.startswith(os.path.realpath(project).rstrip(os.sep) + os.sep):
+        problem = f"{shown(path)} is a link out of the project, to {shown(real_path)}"
+        raise InputError(f"{problem}; remove it or use --scope user")
+
+
 def is_present(agent: str) -> bool:
-    """Tell whether this user has the agent: its folder in the home, or its program."""
+    """Return whether this user has the agent: its folder exists, or its program is on the PATH."""
     row = AGENTS[agent]
     return os.path.isdir(expand(row.folder)) or shutil.which(row.program) is not None
 
 
 def check_request(request: Request) -> None:
-    """Raise InputError for a combination that does not exist."""
+    """Raise InputError for a combination of options that does not exist."""
     if request.agent not in AGENTS:
         raise InputError(f"unknown agent {request.agent!r}; use one of {', '.join(AGENTS)}")
     if request.shared and request.scope != "project":
@@ -352,7 +396,7 @@ def check_request(request: Request) -> None:
 
 
 def is_committed(request: Request) -> bool:
-    """Tell whether the files belong to the project, so that every user of it gets them."""
+    """Return whether the files belong to the project, so that all its users get them."""
     personal = AGENTS[request.agent].personal_file
     return request.scope == "project" and (request.shared or not personal)
 
@@ -362,9 +406,9 @@ _BOM = "\ufeff"
 
 
 def add_pieces(data: bytes | None, target: Target) -> bytes:
-    """Return the file with our pieces in it; nothing else of it changes.
+    """Return the file's content with our pieces added; everything else stays as it is.
 
-    Raises InputError for a file that cannot be read or holds something else in our place.
+    Raises InputError if the file cannot be parsed, or has something else where our part belongs.
     """
     if target.syntax == "text":
         (piece,) = target.pieces
@@ -395,15 +439,16 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
 
 
 def is_foreign(data: bytes | None, target: Target) -> bool:
-    """Tell whether somebody else has written the file that would be ours as a whole."""
+    """Return whether somebody else wrote a file that would be ours as a whole."""
     return target.syntax == "text" and data is not None and WRITTEN.encode() not in data
 
 
 def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> bytes | None:
-    """Return the file without our pieces, None when nothing else is left of it.
+    """Return the file's content without our pieces, None if nothing else is left.
 
-    What they leave empty goes as well, unless ``like``, the file as it was before, had it. A
-    file that has none comes back as it is. Raises InputError for one that cannot be read.
+    Containers that become empty are removed as well, unless ``like``, the earlier content of the
+    file, has them. A file without our pieces is returned unchanged. Raises InputError if the file
+    cannot be parsed.
     """
     if target.syntax == "text":
         return data if is_foreign(data, target) else None
@@ -424,11 +469,16 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
                 text = _take_empty(take(text, piece.path), piece.path[:-1], model)
     if text == old:
         return data
-    left = bool(text.strip())
-    if target.syntax == "json" and isinstance(data_left := read_data(text), dict):
+    return None if _is_empty(text, target) else (bom + text).encode()
+
+
+def _is_empty(text: str, target: Target) -> bool:
+    """Return whether a file without our hooks and entries has nothing left but our marks."""
+    rest = read_data(text) if target.syntax == "json" else None
+    if isinstance(rest, dict):
         marks = {piece.path[0] for piece in target.pieces if piece.form == "mark"}
-        left = not marks.issuperset(data_left)
-    return (bom + text).encode() if left else None
+        return marks.issuperset(rest)
+    return not text.strip()
 
 
 def _read(text: str, target: Target) -> Any:
@@ -436,7 +486,7 @@ def _read(text: str, target: Target) -> Any:
 
 
 def _add_hooks(text: str, piece: Piece) -> str:
-    """Return the text with our entries behind those of others, and none that we left before."""
+    """Return the text with our entries after those of others, and without outdated ones of ours."""
     text = _take_hooks(text, piece.path, read_data(text), spared=piece.value)
     for event, (group,) in piece.value.items():
         path = (*piece.path, event)
@@ -445,10 +495,10 @@ def _add_hooks(text: str, piece: Piece) -> str:
             text = put(text, path, [group])
         elif not isinstance(present, list):
             raise InputError(f"{'.'.join(path)} must be a list; correct it")
-        else:  # at most one of ours an event may stay, else each is answered twice
+        else:  # exactly one entry per event, because a second one would answer it again
             others = _take_ours(text, path)
             rest = get(read_data(others), path)
-            if present.count(group) != 1 or rest != [one for one in present if one != group]:
+            if present.count(group) != 1 or rest != [entry for entry in present if entry != group]:
                 text = put(others, (*path, len(rest)), group)
     return text
 
@@ -456,18 +506,25 @@ def _add_hooks(text: str, piece: Piece) -> str:
 def _take_hooks(
     text: str, path: tuple[str, ...], model: Any, *, spared: Container[str] = ()
 ) -> str:
-    """Return the text without our entries, but for those of the events that are ``spared``."""
+    """Return the text without our entries, except those for the events in ``spared``."""
     hooks = get(read_data(text), path)
-    for event in hooks if isinstance(hooks, dict) else ():
-        shorter = text if event in spared else _take_ours(text, (*path, event))
-        text = _take_empty(shorter, (*path, event), model) if shorter != text else text
+    if not isinstance(hooks, dict):
+        return text
+    for event in hooks:
+        if event in spared:
+            continue
+        shorter = _take_ours(text, (*path, event))
+        if shorter != text:
+            text = _take_empty(shorter, (*path, event), model)
     return text
 
 
 def _take_ours(text: str, path: tuple[Any, ...]) -> str:
-    """Return the text without our entries in a list, those in groups with others' included."""
+    """Return the text without our entries in a list, including those in groups with others'."""
     groups = get(read_data(text), path)
-    for number, group in reversed([*enumerate(groups)] if isinstance(groups, list) else []):
+    if not isinstance(groups, list):
+        return text
+    for number, group in reversed(list(enumerate(groups))):
         if _is_ours(group):
             text = take(text, (*path, number))
         elif isinstance(group, dict) and "hooks" in group:
@@ -476,6 +533,7 @@ def _take_ours(text: str, path: tuple[Any, ...]) -> str:
 
 
 def _take_empty(text: str, path: tuple[str, ...], model: Any) -> str:
+    """Return the text without empty containers along ``path`` that ``model`` does not have."""
     while path and get(read_data(text), path) in ({}, []) and get(model, path) is None:
         text = take(text, path)
         path = path[:-1]
@@ -483,12 +541,13 @@ def _take_empty(text: str, path: tuple[str, ...], model: Any) -> str:
 
 
 def _is_our_server(entry: Any) -> bool:
+    """Return whether an entry in a list of MCP servers calls ``lessons mcp``."""
     command = entry.get("command") if isinstance(entry, dict) else None
     words = [command] if isinstance(command, str) else command
     if not isinstance(words, list) or not words or not isinstance(words[0], str):
         return False
-    words = [*words, *(entry.get("args") or [])]
-    return bool(_SERVER_PROGRAM.search(words[0])) and "mcp" in words[1:]
+    arguments = [*words[1:], *(entry.get("args") or [])]
+    return bool(_SERVER_PROGRAM.search(words[0])) and "mcp" in arguments
 
 
 def _decode(data: bytes | None) -> tuple[str, str]:

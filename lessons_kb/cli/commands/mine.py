@@ -26,7 +26,8 @@ from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.mining import mine_project as mining
 from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.mine_project import MiningResult
-from lessons_kb.store.locations import is_brain, user_brain
+from lessons_kb.store.locations import user_brain
+from lessons_kb.store.repositories import is_brain
 from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.text.times import read_date
 

@@ -16,7 +16,8 @@ from lessons_kb.find.block import preflight as make_block
 from lessons_kb.model import Preflight
 from lessons_kb.on_demand import READ_DIFF, load
 from lessons_kb.outcome.why import find_least_budget
-from lessons_kb.preflight.block import footer, shown_name
+from lessons_kb.preflight.block import footer
+from lessons_kb.preflight.offers import shown_name
 
 
 def preflight(

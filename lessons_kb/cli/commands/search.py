@@ -15,7 +15,7 @@ from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
 from lessons_kb.find.search import search as find_hits
 from lessons_kb.model import KINDS, NOTE
-from lessons_kb.preflight.block import shown_name
+from lessons_kb.preflight.offers import shown_name
 
 _READ = (*KINDS, NOTE)
 

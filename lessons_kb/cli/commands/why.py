@@ -18,8 +18,10 @@ from lessons_kb.collection.prompt_text import tell_prompt
 from lessons_kb.errors import InputError
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.on_demand import EDIT_CARDS, load
-from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_nearest, find_why
-from lessons_kb.preflight.block import OFFERED, footer
+from lessons_kb.outcome.near_miss import find_near_miss
+from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_why
+from lessons_kb.preflight.block import footer
+from lessons_kb.preflight.offers import OFFERED
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word, shorten
 
 _MAX_OFFERED, _MAX_PROMPT = 200, 300
@@ -95,7 +97,7 @@ def why(
         print_wrapped(line)
     if told.source == UNNOTED:
         say("this session recorded no reasons")
-    if near := find_nearest(told):
+    if near := find_near_miss(told):
         _offer(brains, near, told.prompt)
 
 

@@ -1,10 +1,10 @@
-"""Code actions: quick fixes of findings, and what is often done with a card."""
+"""Code actions, code lenses and commands: quick fixes, and frequent changes to cards and drafts."""
 
 from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -37,7 +37,7 @@ from lessons_kb.cards.sections import normal_newlines
 from lessons_kb.collection.cards import find_links_to, find_relinks, keep_record
 from lessons_kb.detect.matcher import language_of
 from lessons_kb.errors import CardNotFound, EditRefused, InputError
-from lessons_kb.model import NOTE
+from lessons_kb.model import NOTE, Card
 from lessons_kb.service.lsp.diagnostics import (
     check_card_file,
     find_marks,
@@ -73,14 +73,14 @@ _MAX_PLACES = 5
 
 @frozen
 class CommandResult:
-    """What the editor shall do."""
+    """The outcome of a command, which the editor applies."""
 
     message: str = ""
     """Shown to the user."""
     edit: TextDocumentEdit | None = None
-    """Made in the open document; what is open is never changed on the disk."""
+    """An edit of the open document. Open documents are never changed on the disk."""
     then: Callable[[], object] | None = None
-    """Called once the edit is made."""
+    """Called after the edit."""
     show: str = ""
     """Path of the file to open."""
     result: Any = None
@@ -119,17 +119,19 @@ def _test_pattern(files: Files, uri: str, line: int) -> CommandResult:
     file, document = files.find(path), files.documents.at(path)
     if document is None or not isinstance(file, CardFile):
         raise InputError("no open card; open the card whose pattern is to be tested")
-    if (pattern := find_pattern(document.text.whole, line)) is None:
+    pattern = find_pattern(document.text.whole, line)
+    if pattern is None:
         raise InputError("no usable pattern on this line; see its diagnostic")
-    places = try_pattern(file, pattern)
+    locations = try_pattern(file, pattern)
     root = file.brains.directory
-    shown = [
-        f"{relative(root, path_of(one.uri))}:{one.range.start.line + 1}"
-        for one in places[:_MAX_PLACES]
+    places = [
+        f"{relative(root, path_of(location.uri))}:{location.range.start.line + 1}"
+        for location in locations[:_MAX_PLACES]
     ]
-    shown += ["…"] if len(places) > _MAX_PLACES else []
-    count = counted(len(places), "match", "matches")
-    return CommandResult(message=f"{count}: {', '.join(shown)}", result=places)
+    if len(locations) > _MAX_PLACES:
+        places.append("…")
+    count = counted(len(locations), "match", "matches")
+    return CommandResult(message=f"{count}: {', '.join(places)}", result=locations)
 
 
 def _show_guards(files: Files, uri: str) -> CommandResult:
@@ -150,6 +152,7 @@ def _discard(files: Files, uri: str) -> CommandResult:
 
 
 def _get_card(files: Files, uri: str) -> tuple[CardFile, OpenDocument | None]:
+    """Return a card and its open document. Raises InputError if the URI names no card."""
     path = path_of(uri)
     file = files.find(path)
     if not isinstance(file, CardFile) or file.draft:
@@ -158,6 +161,7 @@ def _get_card(files: Files, uri: str) -> tuple[CardFile, OpenDocument | None]:
 
 
 def _get_draft(files: Files, uri: str) -> CardFile:
+    """Return a draft. Raises InputError if it is not a draft, or has unsaved changes."""
     path = path_of(uri)
     file, document = files.find(path), files.documents.at(path)
     if not isinstance(file, CardFile) or not file.draft:
@@ -178,89 +182,99 @@ COMMANDS: Mapping[str, Callable[..., CommandResult]] = {
     ACCEPT: _accept,
     DISCARD: _discard,
 }
-"""Command → what runs it, given the URI of a file and the command's other arguments."""
+"""Command → its function, which gets the URI of a file and the command's other arguments."""
 
 
 def find_lenses(files: Files, document: OpenDocument, _params: CodeLensParams) -> list[CodeLens]:
-    """Return the lenses of an open document."""
+    """Return the code lenses of an open document."""
     file, commands = files.find(document.path), list[tuple[int, Command]]()
     if isinstance(file, CardFile):
         commands = find_card_commands(file, document)
-    elif file and files.show_guards and (found := file.guards):
-        title = f"{counted(len(found), 'lesson')} {'guards' if len(found) == 1 else 'guard'}"
-        command = Command(f"{title} this file", GUARDS, arguments=[document.uri])
-        command.tooltip = "\n".join(describe_cards(found)).strip()
-        commands = [(0, command)]
-    places = ((Position(line, 0), command) for line, command in commands)
-    return [CodeLens(range=Range(place, place), command=command) for place, command in places]
+    elif file and files.show_guards:
+        guards = file.guards
+        if guards:
+            commands = [(0, _guards_command(document, guards))]
+    lenses = []
+    for line, command in commands:
+        start = Position(line, 0)
+        lenses.append(CodeLens(range=Range(start, start), command=command))
+    return lenses
+
+
+def _guards_command(document: OpenDocument, guards: Sequence[Card]) -> Command:
+    """Return the command that shows the cards that guard a source file."""
+    title = f"{counted(len(guards), 'lesson')} {'guards' if len(guards) == 1 else 'guard'}"
+    command = Command(f"{title} this file", GUARDS, arguments=[document.uri])
+    command.tooltip = "\n".join(describe_cards(guards)).strip()
+    return command
 
 
 def find_card_commands(file: CardFile, document: OpenDocument) -> list[tuple[int, Command]]:
-    """Return what can be done with a card or a draft: the line that offers it, and the command."""
-    rows: list[tuple[Any, ...]] = []
+    """Return the commands for a card or a draft, each with the line that offers it."""
+    commands: list[tuple[int, Command]] = []
+
+    def add(line: int, title: str, command: str, *arguments: object) -> None:
+        commands.append((line, Command(title, command, arguments=[document.uri, *arguments])))
+
     if file.draft:
-        rows = [(0, "Accept this draft", ACCEPT), (0, "Discard this draft", DISCARD)]
-    elif (card := file.parse(document.text.whole).card) is not None and card.kind != NOTE:
+        add(0, "Accept this draft", ACCEPT)
+        add(0, "Discard this draft", DISCARD)
+    card = None if file.draft else file.parse(document.text.whole).card
+    if card is not None and card.kind != NOTE:
         line = title_line(file, document)
         try:
             summary = " · ".join(list_effect(file.brains.stats.effect(file.name, look=False)))
         except CardNotFound:
             summary = "not saved yet"
-        rows = [(line, summary, STATS), (line, "Count the mistake once more", BUMP)]
-        rows += [
-            (line, title, STATUS, status)
-            for title, status in _STATUSES.items()
-            if status != card.status
-        ]
-    rows += [
-        (lines.start, "Test this pattern", TEST, lines.start)
-        for lines, pattern in find_patterns(document.text.whole)
-        if pattern.kind in ("regex", "ast")
-    ]
-    return [
-        (line, Command(title, command, arguments=[document.uri, *more]))
-        for line, title, command, *more in rows
-    ]
+        add(line, summary, STATS)
+        add(line, "Count the mistake once more", BUMP)
+        for title, status in _STATUSES.items():
+            if status != card.status:
+                add(line, title, STATUS, status)
+    for lines, pattern in find_patterns(document.text.whole):
+        if pattern.kind in ("regex", "ast"):
+            add(lines.start, "Test this pattern", TEST, lines.start)
+    return commands
 
 
 def find_actions(
     files: Files, document: OpenDocument, params: CodeActionParams
 ) -> list[CodeAction] | None:
-    """Return what can be done at a place of an open document."""
+    """Return the code actions at a range of an open document, of the requested kinds."""
     file = files.find(document.path)
     if file is None:
         return None
     if isinstance(file, SourceFile):
-        found = [*_find_match_actions(files, document, params)]
+        actions = [*_find_match_actions(files, document, params)]
     else:
         fixes = [] if file.draft else _find_fixes(file, document, params)
-        found = [*fixes, *_find_card_actions(file, document, params)]
-    only = params.context.only
-    return [
-        one
-        for one in found
-        if only is None or any(f"{one.kind}.".startswith(f"{kind}.") for kind in only)
-    ]
+        actions = [*fixes, *_find_card_actions(file, document, params)]
+    kinds = params.context.only
+    if kinds is None:
+        return actions
+    prefixes = tuple(f"{kind}." for kind in kinds)
+    return [action for action in actions if f"{action.kind}.".startswith(prefixes)]
 
 
 def _find_match_actions(
     files: Files, document: OpenDocument, params: CodeActionParams
 ) -> Iterator[CodeAction]:
-    """Yield what can be done about the mistakes that were found at a place."""
+    """Yield the actions for the marked mistakes in a range of source code, once for each card."""
     lines = range(params.range.start.line, params.range.end.line + 1)
-    found = find_marks(files, document, lines)
-    for one in {one.card.id: one for one in found}.values():
-        uri, title = uri_of(f"{one.brain.root}/{one.card.id}"), clean_line(one.card.title)
-        for what, command in (("Open", OPEN), ("Count once more", BUMP)):
-            name = f"{what}: {title}"
+    marks = {mark.card.id: mark for mark in find_marks(files, document, lines)}
+    for mark in marks.values():
+        uri, title = uri_of(f"{mark.brain.root}/{mark.card.id}"), clean_line(mark.card.title)
+        for verb, command in (("Open", OPEN), ("Count once more", BUMP)):
+            name = f"{verb}: {title}"
             run = Command(name, command, arguments=[uri])
             yield CodeAction(title=name, kind=CodeActionKind.QuickFix, command=run)
-        name = posixpath.splitext(posixpath.basename(one.card.id))[0]
+        stem = posixpath.splitext(posixpath.basename(mark.card.id))[0]
         language = language_of(document.path)
-        if language and (comment := format_comment(language, f"lessons: ignore {name}")):
-            number = one.shown.range.start.line
-            at = document.text.offset(Position(number, len(document.text.line(number)) * 2))
-            yield _fix(f"Ignore here: {title}", document.edit((at, at, f"  {comment}")))
+        comment = format_comment(language, f"lessons: ignore {stem}") if language else ""
+        if comment:
+            line = mark.shown.range.start.line
+            end = document.text.offset(Position(line, len(document.text.line(line)) * 2))
+            yield _fix(f"Ignore here: {title}", document.edit((end, end, f"  {comment}")))
 
 
 def _fix(title: str, edit: TextDocumentEdit, **more: Any) -> CodeAction:
@@ -286,13 +300,13 @@ def _find_fixes(
 def _find_card_actions(
     file: CardFile, document: OpenDocument, params: CodeActionParams
 ) -> Iterator[CodeAction]:
-    """Yield the commands of the card's lenses, and the addition of the selected words to symptoms.
+    """Yield the commands of the card's lenses, and an action that adds a symptom.
 
-    Without a selection a symptom is begun.
+    The symptom has the selected words, or a placeholder if nothing is selected.
     """
     text, kind = document.text, CodeActionKind.Refactor
     line = params.range.start.line
-    here = [one.start for one, _pattern in find_patterns(text.whole) if line in one]
+    here = [lines.start for lines, _pattern in find_patterns(text.whole) if line in lines]
     for _line, command in find_card_commands(file, document):
         if command.command == TEST and command.arguments != [document.uri, *here]:
             continue
@@ -314,9 +328,9 @@ def _find_card_actions(
 def prepare_rename(
     files: Files, document: OpenDocument, params: PrepareRenameParams | RenameParams
 ) -> Range | None:
-    """Return the range of the title under the cursor, None anywhere else.
+    """Return the range of the title under the cursor, None if the cursor is not in the title.
 
-    Where the file's name is the title, there is none.
+    A card whose title is its file name has no such range.
     """
     file, line = files.find(document.path), params.position.line
     if not isinstance(file, CardFile) or line != title_line(file, document):
@@ -373,36 +387,39 @@ def rename(files: Files, document: OpenDocument, params: RenameParams) -> Worksp
 def relink_files(
     documents: Documents, brain: Brain, moves: Mapping[str, str]
 ) -> dict[str, TextDocumentEdit]:
-    """Return path → the edits of links that lead to cards, or stand in cards, which move."""
-    found = {}
+    """Return the edits of links to and in cards that move: path of the file → its edits.
+
+    ``moves`` is the old id → the new id.
+    """
     relinks = find_relinks(brain, moves, lambda name: documents.load(brain, name).text.whole)
+    edits_by_path = {}
     for name, edits in relinks.items():
         document = documents.load(brain, name)
-        found[document.path] = document.edit(*edits)
-    return found
+        edits_by_path[document.path] = document.edit(*edits)
+    return edits_by_path
 
 
 def relink_moved(files: Files, params: RenameFilesParams) -> WorkspaceEdit | None:
-    """Return the edits of links that follow files which the user moves in the editor."""
-    moves: dict[str, tuple[Brain, dict[str, str]]] = {}
-    for one in params.files:
-        old, new = path_of(one.old_uri), path_of(one.new_uri)
+    """Return the edits of links that follow the files that the user moves in the editor."""
+    brains: dict[str, Brain] = {}
+    moves: dict[str, dict[str, str]] = {}
+    for moved in params.files:
+        old, new = path_of(moved.old_uri), path_of(moved.new_uri)
         file = files.find(old)
         if isinstance(file, CardFile) and not file.draft and is_inside(new, file.brain.root):
-            own = moves.setdefault(file.brain.root, (file.brain, {}))[1]
-            own[file.id] = relative(file.brain.root, new)
-    edits = [
-        edit
-        for brain, own in moves.values()
-        for edit in relink_files(files.documents, brain, own).values()
-    ]
+            root = file.brain.root
+            brains[root] = file.brain
+            moves.setdefault(root, {})[file.id] = relative(root, new)
+    edits: list[TextDocumentEdit] = []
+    for root, brain in brains.items():
+        edits += relink_files(files.documents, brain, moves[root]).values()
     return WorkspaceEdit(document_changes=edits) if edits else None
 
 
 def keep_records(files: Files, params: RenameFilesParams) -> None:
-    """Let what was counted of cards follow files that the editor has moved."""
-    for one in params.files:
-        old, new = path_of(one.old_uri), path_of(one.new_uri)
+    """Move the records of cards whose files the editor has moved."""
+    for moved in params.files:
+        old, new = path_of(moved.old_uri), path_of(moved.new_uri)
         brains = files.brain_of(os.path.dirname(new))
         for brain in brains.members if brains else ():
             if is_inside(old, brain.root) and is_inside(new, brain.root):
@@ -412,11 +429,12 @@ def keep_records(files: Files, params: RenameFilesParams) -> None:
 def find_references(
     files: Files, document: OpenDocument, params: ReferenceParams
 ) -> list[Location] | None:
-    """Return where the pattern under the cursor is found, or what links to the card."""
+    """Return the matches of the pattern under the cursor, or the links to the card."""
     file, line = files.find(document.path), params.position.line
     if not isinstance(file, CardFile):
         return None
-    if (pattern := find_pattern(document.text.whole, line)) is not None:
+    pattern = find_pattern(document.text.whole, line)
+    if pattern is not None:
         return try_pattern(file, pattern)
     if file.draft or line != title_line(file, document):
         return None

@@ -1,4 +1,4 @@
-"""Diagnostics: what `lint` finds in a card, and what `detect` finds in source code."""
+"""Diagnostics: the findings of `lint` in a card, and the matches of `detect` in source code."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from lessons_kb.text.sanitize import clean_line
 
 SOURCE = "lessons"
 NOTHING, LINES, PROJECT = "nothing", "lines", "project"
-"""What was not looked at: nothing; the lines that did not change; the project's files."""
-_MOST_NEAR = 200
-"""Lines that changed: with more the whole text is looked at."""
+"""What was left unchecked: nothing; the lines that did not change; the project's files."""
+_MAX_CHANGED_LINES = 200
+"""If more lines changed, the whole text is checked."""
 MOST_MATCHES = 500
 _SEVERITIES = {
     "error": DiagnosticSeverity.Error,
@@ -56,99 +56,133 @@ _SEVERITIES = {
 def diagnose(
     files: Files, document: OpenDocument, *, detect: bool, whole: bool
 ) -> tuple[list[Diagnostic], str]:
-    """Return what is wrong in an open document, in its order, and what was not looked at.
+    """Return the diagnostics of an open document, in order, and what was left unchecked.
 
-    ``detect`` says whether source code is looked at. Unless ``whole``, only the changed lines of
-    source code are looked at, and the project is not searched for patterns of a card that find too
-    much: both take longer than a person types.
+    ``detect``: whether to check source code. Unless ``whole``, only the changed lines of source
+    code are checked, and the project is not searched for matches of a card's patterns: both would
+    take longer than a user who types can wait.
     """
     file, text = files.find(document.path), document.text
-    if isinstance(file, CardFile) and not file.draft:
-        findings = check_card_file(file, text.whole, whole=whole)
-        shown = [show_finding(text, one) for one in findings]
-        path = relative(file.brains.directory, document.path)
-        if detect and not is_card_file(file.brains, path):
-            # A note may quote code, and counts as any other file of the project.
-            marks = _mark_all(SourceFile(brains=file.brains, path=path), text)
-            shown += [one.shown for one in marks]
-        return shown, NOTHING if whole or "detect" not in text.whole else PROJECT
     if isinstance(file, CardFile):
-        return [
-            Diagnostic(
-                range=text.span(0),
-                severity=DiagnosticSeverity.Information,
-                source=SOURCE,
-                code="incomplete-draft",
-                message=f"before this draft can be accepted, add {missing}",
-            )
-            for missing in file.brains.drafts.find_missing(file.draft, text.whole)
-        ], NOTHING
+        if file.draft:
+            return _diagnose_draft(file, text), NOTHING
+        diagnostics = _diagnose_card(file, document, detect=detect, whole=whole)
+        return diagnostics, NOTHING if whole or "detect" not in text.whole else PROJECT
     if file is None or not detect:
         return [], NOTHING
-    known = None if whole else files.matches.get(document.uri)
-    near = known and _find_near(file, known[0].text, known[1], text)
-    marks = _mark_all(file, text) if near is None else near
+    marks, unchecked = None, NOTHING
+    earlier = None if whole else files.matches.get(document.uri)
+    if earlier is not None:
+        earlier_document, earlier_marks = earlier
+        marks = _update_marks(file, earlier_document.text, earlier_marks, text)
+        unchecked = NOTHING if marks is None else LINES
+    if marks is None:
+        marks = _mark_all(file, text)
     files.matches[document.uri] = document, marks
-    return [one.shown for one in marks], NOTHING if near is None else LINES
+    return [mark.shown for mark in marks], unchecked
+
+
+def _diagnose_card(
+    file: CardFile, document: OpenDocument, *, detect: bool, whole: bool
+) -> list[Diagnostic]:
+    """Return the findings of `lint` in a card or note, and the matches of `detect` in a note."""
+    text = document.text
+    findings = check_card_file(file, text.whole, whole=whole)
+    diagnostics = [show_finding(text, finding) for finding in findings]
+    path = relative(file.brains.directory, document.path)
+    if detect and not is_card_file(file.brains, path):
+        # A note may quote code; it is checked like any other file of the project.
+        marks = _mark_all(SourceFile(brains=file.brains, path=path), text)
+        diagnostics += [mark.shown for mark in marks]
+    return diagnostics
+
+
+def _diagnose_draft(file: CardFile, text: Text) -> list[Diagnostic]:
+    """Return one diagnostic for each part that a draft lacks."""
+    return [
+        Diagnostic(
+            range=text.span(0),
+            severity=DiagnosticSeverity.Information,
+            source=SOURCE,
+            code="incomplete-draft",
+            message=f"before this draft can be accepted, add {missing}",
+        )
+        for missing in file.brains.drafts.find_missing(file.draft, text.whole)
+    ]
 
 
 def find_marks(files: Files, document: OpenDocument, lines: range) -> list[Mark]:
-    """Return what was found in lines when their diagnostics were made, if it is still so."""
-    known, marks = files.matches.get(document.uri, (None, []))
-    return [one for one in marks if known is document and one.shown.range.start.line in lines]
+    """Return the marks that start in some lines, [] if the document changed since its diagnosis."""
+    marked_document, marks = files.matches.get(document.uri, (None, []))
+    if marked_document is not document:
+        return []
+    return [mark for mark in marks if mark.shown.range.start.line in lines]
 
 
 def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
-    """Return what `lint` says of a file of a brain that holds this text, by line."""
+    """Return the findings of `lint` for a file of a brain with this text, by line.
+
+    If ``whole``, the project is also searched for matches of the card's patterns.
+    """
     limit = file.brain.settings.index.max_file_bytes
     size = len(text) if len(text) > limit else len(text.encode("utf-8", "replace"))
     if size > limit:
         return [tell_too_large(file.id, size, limit)]
     document = file.parse(text)
-    found = check_document(document)
+    findings = check_document(document)
     if document.card is not None and document.card.detect:
-        detecting = [(document.card, document)]
-        found += check_syntax_of(detecting)
+        cards = [(document.card, document)]
+        findings += check_syntax_of(cards)
         if whole:
-            found += check_places(detecting, file.brain.root, file.brains.directory)
-    return sorted(found, key=attrgetter("line", "rule"))
+            findings += check_places(cards, file.brain.root, file.brains.directory)
+    return sorted(findings, key=attrgetter("line", "rule"))
 
 
 def _mark_all(file: SourceFile, text: Text) -> list[Mark]:
-    """Return the mistakes that cards describe in a file that holds this text, by line."""
+    """Return the marks of a file with this text, by line."""
     if is_binary(text.whole) or len(text.whole.encode("utf-8", "replace")) > MAX_CHARS:
         return []
     return _mark_lines(file, text, 0, len(text.lines))
 
 
-def _find_near(file: SourceFile, old: Text, known: Sequence[Mark], text: Text) -> list[Mark] | None:
-    """Return what was found in an older text, moved, and what is found in the lines that changed.
+def _update_marks(
+    file: SourceFile, old: Text, marks: Sequence[Mark], text: Text
+) -> list[Mark] | None:
+    """Return the marks of an earlier text, moved, and the marks of the lines that changed.
 
-    None where too much of the text is another. What reaches beyond these lines is missed.
+    Returns None if too many lines changed. Misses matches that reach beyond the changed lines.
     """
     first, same = count_alike(old.lines, text.lines)
-    last, end = len(old.lines) - same, len(text.lines) - same
-    if end - first > _MOST_NEAR:
+    old_end, end = len(old.lines) - same, len(text.lines) - same
+    if end - first > _MAX_CHANGED_LINES:
         return None
-    above = [one for one in known if one.shown.range.end.line < first]
-    below = [one for one in known if one.shown.range.start.line >= last]
-    for place, one in enumerate(below) if end != last else ():
-        shown, places = copy(one.shown), (one.shown.range.start, one.shown.range.end)
-        shown.range = Range(*(Position(at.line + end - last, at.character) for at in places))
-        below[place] = one._replace(shown=shown)
+    above = [mark for mark in marks if mark.shown.range.end.line < first]
+    below = [mark for mark in marks if mark.shown.range.start.line >= old_end]
+    if end != old_end:
+        below = [_move_mark(mark, end - old_end) for mark in below]
     return [*above, *_mark_lines(file, text, first, end), *below]
+
+
+def _move_mark(mark: Mark, lines: int) -> Mark:
+    """Return a mark some lines further down, or up for a negative number."""
+    start, end = mark.shown.range.start, mark.shown.range.end
+    shown = copy(mark.shown)
+    shown.range = Range(
+        Position(start.line + lines, start.character), Position(end.line + lines, end.character)
+    )
+    return mark._replace(shown=shown)
 
 
 def _mark_lines(file: SourceFile, text: Text, first: int, end: int) -> list[Mark]:
     """Return the marks of some lines of a text."""
     change = Change(path=file.path, after=_plain(text.lines[first:end]), line=first + 1)
     detected = find_detected(file.brains, [change])
-    homes = {id(one.card): one.brain for one in detected}
+    brains = {id(detection.card): detection.brain for detection in detected}
     marks = []
     for card, match in flatten(detected):
-        brain, title, why = homes[id(card)], clean_line(card.title), clean_line(card.why)
+        brain, title, why = brains[id(card)], clean_line(card.title), clean_line(card.why)
         shown = Diagnostic(
-            range=_place(text, match),
+            range=_match_range(text, match),
             severity=DiagnosticSeverity.Warning,
             source=SOURCE,
             code=card.id,
@@ -160,18 +194,19 @@ def _mark_lines(file: SourceFile, text: Text, first: int, end: int) -> list[Mark
 
 
 def _plain(lines: Sequence[str]) -> str:
-    """Return lines that all end as the matcher expects it, with a line feed alone."""
+    """Return lines as one text in which every line ends with a line feed, as the matcher needs."""
     whole = "".join(lines)
     return whole.replace("\r\n", "\n").replace("\r", "\n") if "\r" in whole else whole
 
 
-def _place(text: Text, match: Match) -> Range:
+def _match_range(text: Text, match: Match) -> Range:
+    """Return the range of a match in a text."""
     start = match.column - 1
     return text.part(match.line - 1, start, start + match.length)
 
 
 def show_finding(text: Text, finding: Finding) -> Diagnostic:
-    """Return a finding of ``lint`` as the protocol has it."""
+    """Return a finding of `lint` as a diagnostic."""
     return Diagnostic(
         range=text.span(max(finding.line - 1, 0)),
         severity=_SEVERITIES[finding.level],
@@ -182,7 +217,7 @@ def show_finding(text: Text, finding: Finding) -> Diagnostic:
 
 
 def find_patterns(text: str) -> Iterator[tuple[range, Pattern]]:
-    """Yield the lines, from 0 in the file, and the content of each pattern."""
+    """Yield each pattern of a card with its lines, from 0 in the file."""
     split = split_header(text)
     if split.header is None:
         return
@@ -198,14 +233,14 @@ def find_patterns(text: str) -> Iterator[tuple[range, Pattern]]:
 
 
 def find_pattern(text: str, line: int) -> Pattern | None:
-    """Return the pattern that stands on a line of a card, None without a usable one."""
+    """Return the pattern on a line of a card, None if there is no valid pattern."""
     return next((pattern for lines, pattern in find_patterns(text) if line in lines), None)
 
 
 def try_pattern(file: CardFile, pattern: Pattern) -> list[Location]:
-    """Return where a pattern is found in the project, at most MOST_MATCHES places.
+    """Return the matches of a pattern in the project, at most ``MOST_MATCHES``.
 
-    Raises InputError for a pattern of commands, which are in no file.
+    Raises InputError for a pattern of commands, which cannot be searched for in files.
     """
     if pattern.kind not in ("regex", "ast"):
         raise InputError(f"a pattern of kind {pattern.kind} is not looked for in files")
@@ -213,10 +248,10 @@ def try_pattern(file: CardFile, pattern: Pattern) -> list[Location]:
     rule = Rule(card=file.id, pattern=pattern, globs=compile_globs(pattern.files))
     matches = find_in_tree(directory, Matcher([rule]), root=file.brain.root)
     texts: dict[str, Text] = {}
-    found = []
+    locations = []
     for match in islice(matches, MOST_MATCHES):
         path = f"{directory}/{match.path}"
         if path not in texts:
             texts[path] = Text(read_source(path))
-        found.append(Location(uri=uri_of(path), range=_place(texts[path], match)))
-    return found
+        locations.append(Location(uri=uri_of(path), range=_match_range(texts[path], match)))
+    return locations

@@ -1,4 +1,4 @@
-"""The documents that the editor holds open, as it holds them."""
+"""The open documents with the editor's unsaved text, and the kind of file that each one is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate, takewhile
-from operator import eq
+from operator import eq, is_not
 from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -36,62 +36,62 @@ from lessons_kb.library import Library
 from lessons_kb.model import NOTE, Card, Document
 from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.store.files import relative
-from lessons_kb.store.locations import git_top
+from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.values import frozen
 
 
 class Text:
-    r"""Lines that end at ``\r\n``, ``\n`` or ``\r`` alone, as the protocol has it.
+    r"""A text in lines. As in the protocol, only ``\r\n``, ``\n`` and ``\r`` end a line.
 
-    A position behind the end of its line is that end, one inside a character the place before it,
-    a line behind the last the end of the text. An edit makes a text of its own: threads may share
-    one.
+    A position after the end of its line means the end of the line; a position inside a character
+    means the start of the character; a line after the last one means the end of the text. An edit
+    returns a new text, so that threads may share one.
     """
 
     def __init__(self, whole: str) -> None:
         self.whole = whole
         lines = io.StringIO(whole, newline="").readlines()
         self.lines = lines if lines and not lines[-1].endswith(("\r", "\n")) else [*lines, ""]
-        """Every line with its end; the last has none and may be empty."""
+        """Every line with its line end. The last line has none and may be empty."""
         self._starts = list(accumulate(map(len, self.lines[:-1]), initial=0))
 
     def line(self, number: int) -> str:
-        """Return a line by its number, from 0, without its end; "" for one that is not there."""
+        """Return a line by its number, from 0, without its line end; "" if it does not exist."""
         return self.lines[number].rstrip("\r\n") if 0 <= number < len(self.lines) else ""
 
     def replace(self, where: Range, text: str) -> Text:
-        """Return the text with another in a range; of one that runs backwards the ends swap."""
+        """Return the text with a range replaced. The ends of a range that runs backwards swap."""
         start, end = sorted(map(self.offset, (where.start, where.end)))
         return Text(self.whole[:start] + text + self.whole[end:])
 
     def column(self, at: Position) -> int:
-        """Return a position's place in its line, in characters."""
+        """Return the column of a position in its line, in characters."""
         line = self.line(at.line)
         return bisect_right(range(len(line)), at.character, key=lambda n: _units(line[: n + 1]))
 
     def offset(self, at: Position) -> int:
-        """Return a position's place in the text, in characters."""
+        """Return the offset of a position in the text, in characters."""
         if at.line >= len(self.lines):
             return len(self.whole)
         return self._starts[at.line] + self.column(at)
 
     def position(self, line: int, column: int) -> Position:
-        """Return the position of a place in a line, both from 0 and in characters."""
+        """Return the position of a line and a column, both from 0; the column is in characters."""
         line = min(max(line, 0), len(self.lines) - 1)
         return Position(line=line, character=_units(self.line(line)[: max(column, 0)]))
 
     def position_at(self, offset: int) -> Position:
-        """Return the position of a place in the text, in characters."""
+        """Return the position of an offset in the text, in characters."""
         line = bisect_right(self._starts, max(offset, 0)) - 1
         return self.position(line, offset - self._starts[line])
 
     def range(self, start: int, end: int) -> Range:
-        """Return the range between two places in the text, in characters."""
+        """Return the range between two offsets in the text, in characters."""
         return Range(start=self.position_at(start), end=self.position_at(end))
 
     def part(self, line: int, start: int, end: int) -> Range:
-        """Return the range between two places in a line, in characters."""
+        """Return the range between two columns of a line, in characters."""
         return Range(start=self.position(line, start), end=self.position(line, end))
 
     def span(self, line: int) -> Range:
@@ -102,67 +102,73 @@ class Text:
 
 
 def _units(text: str) -> int:
-    """Return how many UTF-16 code units a text has."""
+    """Return the number of UTF-16 code units in a text."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 @frozen
 class OpenDocument:
-    """One open file at one moment."""
+    """One version of an open document."""
 
     uri: str
     path: str
-    """Real path on the disk, where there may be another text or none."""
+    """Real path on the disk. The file may have another text, or not exist."""
     version: int | None
-    """None of a file that was read from the disk."""
+    """None for a file that was read from the disk."""
     text: Text
 
     def edit(self, *edits: tuple[int, int, str]) -> TextDocumentEdit:
-        """Return edits (start, end, new text), which the editor refuses if it changed meanwhile."""
+        """Return edits (start, end, new text), with offsets in characters.
+
+        The editor refuses them if the document has another version by then.
+        """
         identifier = OptionalVersionedTextDocumentIdentifier(uri=self.uri, version=self.version)
-        made = [
+        text_edits = [
             TextEdit(range=self.text.range(start, end), new_text=new) for start, end, new in edits
         ]
-        return TextDocumentEdit(text_document=identifier, edits=made)
+        return TextDocumentEdit(text_document=identifier, edits=text_edits)
 
     def rewrite(self, new: str) -> TextDocumentEdit:
-        """Return the one edit that makes its text another, without what is alike at both ends."""
+        """Return one edit that replaces the text, except for its common start and end."""
         old = self.text.whole
         start, end = count_alike(old, new)
-        # No position lies between a CR and its LF.
+        # No position is between a CR and its LF.
         start -= old[:start].endswith("\r")
         end -= end > 0 and old[-end] == "\n"
         return self.edit((start, len(old) - end, new[start : len(new) - end]))
 
 
 class Documents(dict[str, OpenDocument]):
-    """Open documents by URI; those that are no files of this machine are not stored."""
+    """Open documents by URI. Documents that are not files of this machine are not stored."""
 
     def open(self, uri: str, version: int, text: str) -> None:
-        """Note that a document was opened."""
-        if path := path_of(uri):
+        """Store a document that was opened."""
+        path = path_of(uri)
+        if path:
             self[uri] = OpenDocument(uri=uri, path=path, version=version, text=Text(text))
 
     def change(
         self, uri: str, version: int, changes: Sequence[TextDocumentContentChangeEvent]
     ) -> None:
-        """Make the editor's changes, one after another."""
-        if (known := self.get(uri)) is None:
+        """Apply the editor's changes, one after another."""
+        document = self.get(uri)
+        if document is None:
             return
-        text = known.text
+        text = document.text
         for change in changes:
             if isinstance(change, TextDocumentContentChangePartial):
                 text = text.replace(change.range, change.text)
             else:
                 text = Text(change.text)
-        self[uri] = replace(known, version=version, text=text)
+        self[uri] = replace(document, version=version, text=text)
 
     def at(self, path: str) -> OpenDocument | None:
-        """Return the open document of a real path, None where it is not open."""
-        return next((one for one in list(self.values()) if one.path == path), None)
+        """Return the open document of a real path, None if it is not open."""
+        documents = list(self.values())  # another thread may open one meanwhile
+        return next((document for document in documents if document.path == path), None)
 
     def load(self, brain: Brain, name: str) -> OpenDocument:
-        """Return a file of a brain as it is open, else as it is on the disk."""
+        """Return a file of a brain with the editor's text if it is open, else from the disk."""
         path = os.path.join(brain.root, *name.split("/"))
         return self.at(path) or OpenDocument(
             uri=uri_of(path), path=path, version=None, text=Text(read_file(brain, name))
@@ -170,7 +176,7 @@ class Documents(dict[str, OpenDocument]):
 
 
 def path_of(uri: str) -> str:
-    """Return the real path that a ``file:`` URI names, "" for any other."""
+    """Return the real path that a ``file:`` URI names, "" for any other URI."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -187,52 +193,53 @@ def uri_of(path: str) -> str:
 
 
 def count_alike(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Return how much of two texts is the same at their beginnings, and then at their ends."""
+    """Return the length of the common start of two texts, and of the common end of the rest."""
     start = sum(takewhile(bool, map(eq, old, new)))
     ends = map(eq, reversed(old[start:]), reversed(new[start:]))
     return start, sum(takewhile(bool, ends))
 
 
 _PATIENCE = 0.2
+"""Seconds that a refresh waits for another writer."""
 
 
 @frozen
 class CardFile:
-    """A Markdown file of a brain, written or to be written, or a draft that waits for a human."""
+    """A Markdown file of a brain, saved or not yet, or a draft that waits for a review."""
 
     brains: Library
     brain: Brain
     id: str
-    """Of a draft the one that it would have."""
+    """The id of the card; for a draft, the id that the card would get."""
     draft: str = ""
-    """Of a draft its id among the drafts."""
+    """The id of the draft, "" for a card."""
 
     @property
     def name(self) -> str:
-        """What ``Cards.find`` knows it by."""
+        """The name with which ``Cards.find`` finds the card."""
         return f"{self.brain.alias}:{self.id}" if len(self.brains.members) > 1 else self.id
 
     def parse(self, text: str) -> Document:
-        """Return what it says if it holds this text."""
+        """Parse a text as the content of this file."""
         return parse_card(text, path=self.id, folders=self.brain.settings.folders)
 
 
 @frozen
 class SourceFile:
-    """Any other file of a project for which a trusted brain holds."""
+    """Any other file of a project to which a trusted brain applies."""
 
     brains: Library
     path: str
-    """POSIX, from the project root."""
+    """POSIX path, relative to the project root."""
 
     @property
     def guards(self) -> list[Card]:
-        """The cards that guard it."""
+        """The cards that guard the file."""
         return self.brains.find_guarding(self.path)
 
 
 class Mark(NamedTuple):
-    """A mistake that a card describes, as it is shown where it was found."""
+    """A match of a card's pattern in an open document, and its diagnostic."""
 
     shown: Diagnostic
     brain: Brain
@@ -240,65 +247,74 @@ class Mark(NamedTuple):
 
 
 class Files:
-    """Tells what files are; may be shared between threads. Brains nobody trusts are not there."""
+    """Finds what kind of file a path is. Threads may share it. Untrusted brains are ignored."""
 
     def __init__(
         self, workspace: OpenBrains, documents: Documents, *, tell: Callable[[str], None]
     ) -> None:
-        """``tell`` is given one line for the user where a brain cannot be used."""
+        """``tell`` receives one line for the user if a brain cannot be used."""
         self.documents = documents
         self.folders: Sequence[str] = ()
-        """Real paths of the folders that the editor works in."""
+        """Real paths of the folders in the editor's workspace."""
         self.show_guards = True
-        """Whether the editor wants to know how many lessons guard a file."""
+        """Whether to show how many lessons guard a file."""
         self.renames_files = False
         """Whether the editor can rename a file together with edits."""
         self.matches: dict[str, tuple[OpenDocument, list[Mark]]] = {}
-        """URI of a source file → the document that was last looked at, and what was found."""
+        """URI of a source file → the version that was last checked, and its marks."""
         self._workspace = workspace
         self._tell = tell
         self._cards: dict[str, tuple[object, list[Card]]] = {}
 
     def find(self, path: str) -> CardFile | SourceFile | None:
-        """Return what the file at a real path is, None where it is none of our business."""
+        """Return the kind of the file at a real path, None if no brain applies to it."""
         brains = self.brain_of(os.path.dirname(path))
         if path.endswith(SUFFIXES):
-            for brain in brains.members if brains else ():
-                name = relative(brain.root, path)
-                if brains and is_inside(path, brain.root) and _holds(brain, name):
-                    return CardFile(brains=brains, brain=brain, id=name)
-            name = os.path.splitext(os.path.basename(path))[0]
-            for own in filter(None, map(self.brain_of, self.folders)):
-                drafts = own.drafts
-                if name in drafts.ids() and os.path.realpath(drafts.get(name).path) == path:
-                    card = f"lessons/{name}.md"
-                    return CardFile(brains=own, brain=own.members[0], id=card, draft=name)
-        # The user's own brain holds everywhere, but a library that is looked at is nobody's
-        # project: a brain must be of the file's project, or the editor work there.
-        roots = [brain.root for brain in brains.members] if brains else []
-        is_near = any(is_inside(path, place) for place in (*self.folders, *roots))
-        if brains is None or not (
-            is_near or any(is_inside(one, brains.directory) for one in roots)
-        ):
+            card_file = (brains and _find_card_file(brains, path)) or self._find_draft(path)
+            if card_file:
+                return card_file
+        if brains is None or not self._is_project_file(brains, path):
             return None
         return SourceFile(brains=brains, path=relative(brains.directory, path))
 
-    def brain_of(self, folder: str) -> Library | None:
-        """Return the trusted every that hold for a folder as of their last commit, None without.
+    def _find_draft(self, path: str) -> CardFile | None:
+        """Return the draft at a real path, if the path is a draft of a folder in the workspace."""
+        draft = os.path.splitext(os.path.basename(path))[0]
+        for brains in filter(None, map(self.brain_of, self.folders)):
+            drafts = brains.drafts
+            if draft in drafts.ids() and os.path.realpath(drafts.get(draft).path) == path:
+                card = f"lessons/{draft}.md"
+                return CardFile(brains=brains, brain=brains.members[0], id=card, draft=draft)
+        return None
 
-        A scan of twelve thousand files takes longer than a typist waits: see ``refresh``.
+    def _is_project_file(self, brains: Library, path: str) -> bool:
+        """Return whether a file is in the workspace, in a brain, or in the project of a brain.
+
+        The user's own brain applies everywhere. But a file outside of the workspace, such as one of
+        a library that the user reads, is not part of a project of the user.
+        """
+        roots = [brain.root for brain in brains.members]
+        if any(is_inside(path, folder) for folder in (*self.folders, *roots)):
+            return True
+        return any(is_inside(root, brains.directory) for root in roots)
+
+    def brain_of(self, folder: str) -> Library | None:
+        """Return the trusted brains that apply to a folder, None if there are none.
+
+        Their content is that of their last commit: a scan of twelve thousand files takes longer
+        than a user who types can wait, see ``refresh``.
         """
         try:
-            found = self._workspace.look(folder)
-            if found.untrusted:
-                self._tell(untrusted_hint(found.untrusted, found.named))
-            if found.missing:
-                self._tell(found.missing)
-            # One brain for all folders of a project: its patterns are compiled but once.
-            around = [*self.folders, *found.trusted]
-            inside = [one for one in around if is_inside(folder + os.sep, one)]
-            where = git_top(folder) or max(inside, key=len, default=folder)
-            return self._workspace.find(where, found=found)
+            discovery = self._workspace.look(folder)
+            if discovery.untrusted:
+                self._tell(untrusted_hint(discovery.untrusted, discovery.named))
+            if discovery.missing:
+                self._tell(discovery.missing)
+            # All folders of a project share one brain, so that its patterns are compiled once.
+            roots = [*self.folders, *discovery.trusted]
+            parents = [root for root in roots if is_inside(folder + os.sep, root)]
+            directory = git_top(folder) or max(parents, key=len, default=folder)
+            return self._workspace.find(directory, found=discovery)
         except (BrainNotFound, Untrusted):
             return None
         except LessonsError as error:
@@ -306,29 +322,40 @@ class Files:
             return None
 
     def cards(self, brain: Brain) -> list[Card]:
-        """Return every card and note of a brain as of the last commit."""
+        """Return every card and note of a brain, as of its last commit."""
         brain.ensure_indexed()
         state, cards = self._cards.get(brain.root, (None, []))
         if state is None or state is not brain.state:
-            state, cards = brain.state, brain.read(lambda one: one.catalogue.all_cards())
+            state, cards = brain.state, brain.read(lambda brain: brain.catalogue.all_cards())
             self._cards[brain.root] = state, cards
         return cards
 
     def refresh(self) -> bool:
-        """Bring the every of what is open up to date; return whether anything had changed."""
+        """Refresh the brains of all open documents. Return whether any of them changed."""
         folders = {os.path.dirname(document.path) for document in list(self.documents.values())}
-        every = {id(brains): brains for brains in map(self.brain_of, folders) if brains is not None}
-        members = [brain for brains in every.values() for brain in brains.members]
-        before = [brain.state for brain in members]
-        for brains in every.values():
+        libraries = {id(brains): brains for brains in map(self.brain_of, folders)}
+        changed = False
+        for brains in filter(None, libraries.values()):
+            before = [brain.state for brain in brains.members]
             brains.refresh(patience=_PATIENCE)
-        return any(brain.state is not state for state, brain in zip(before, members, strict=True))
+            after = [brain.state for brain in brains.members]
+            changed = changed or any(map(is_not, before, after))
+        return changed
 
 
-def _holds(brain: Brain, name: str) -> bool:
-    """Tell whether a brain lists a card, or would if its file were saved or smaller."""
+def _find_card_file(brains: Library, path: str) -> CardFile | None:
+    """Return the card at a real path, if the path is in a brain that lists or would list it."""
+    for brain in brains.members:
+        name = relative(brain.root, path)
+        if is_inside(path, brain.root) and _lists(brain, name):
+            return CardFile(brains=brains, brain=brain, id=name)
+    return None
+
+
+def _lists(brain: Brain, name: str) -> bool:
+    """Return whether a brain lists a card, or would list it if its file were saved or smaller."""
     brain.ensure_indexed()
-    if brain.read(lambda one: one.catalogue.numbers(name)):
+    if brain.read(lambda brain: brain.catalogue.numbers(name)):
         return True
     if any(part.startswith(".") for part in name.split("/")):
         return False
@@ -339,7 +366,7 @@ def _holds(brain: Brain, name: str) -> bool:
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Tell whether a path leads into a folder."""
+    """Return whether a path is inside a folder."""
     return path.startswith(folder.rstrip(os.sep) + os.sep)
 
 
@@ -352,57 +379,79 @@ _IN_BODY = {
     "link": re.compile(r"\]\((?P<typed>[^()\s]*)$"),
     "heading": re.compile(r"^##[ \t]+(?P<typed>.*)$"),
 }
-"""Kind of a cursor below the header → what stands before it."""
+"""Kind of a cursor below the header → pattern of the text before it."""
 _LONGEST_HEADER = 2_000
-"""Lines looked at for the end of a header."""
+"""The end of a header is searched for in this many lines."""
 
 
 @frozen
 class Cursor:
-    """A place in a card."""
+    """What can be completed at a position in a card."""
 
     kind: str
     """``key``, ``value``, ``link``, ``wiki``, ``heading`` or ``text``."""
     key: str = ""
-    """Canonical, of the header's key that the place belongs to; of a nested one its own."""
+    """Canonical name of the key at the position; a nested key's own name."""
     parent: str = ""
-    """The key above a nested one."""
+    """The key that contains a nested key."""
     typed: str = ""
-    """What stands between ``start`` and the place."""
+    """The text between ``start`` and the position."""
     start: int = 0
-    """Column, in characters, at which begins what would be completed."""
+    """Column, in characters, of the text to be completed."""
 
 
 def find_cursor(text: Text, at: Position) -> Cursor:
-    """Return what stands at a position."""
+    """Return what can be completed at a position."""
     before = text.line(at.line)[: text.column(at)]
     first, end = find_header(text)
-    if not first <= at.line < end:
-        for kind, form in _IN_BODY.items():
-            if found := form.search(before):
-                return Cursor(kind=kind, typed=found["typed"], start=found.start("typed"))
-        return Cursor(kind="text")
-    above = (_KEY.match(text.line(number)) for number in range(at.line, first - 1, -1))
-    parent = next((canonical(one["key"]) for one in above if one and not one["margin"]), "")
-    key, begin = "", 0
-    if found := _KEY.match(before):
-        key, begin = canonical(found["key"]), found.end()
-        parent = parent if found["margin"] else ""
-    elif (found := _FIRST.fullmatch(before)) and (not found["margin"] or parent == "detect"):
-        parent = parent if found["margin"] else ""
-        typed, start = found["typed"], found.start("typed")
+    if first <= at.line < end:
+        return _find_header_cursor(before, _find_top_key(text, first, at.line))
+    for kind, form in _IN_BODY.items():
+        match = form.search(before)
+        if match:
+            return Cursor(kind=kind, typed=match["typed"], start=match.start("typed"))
+    return Cursor(kind="text")
+
+
+def _find_top_key(text: Text, first: int, line: int) -> str:
+    """Return the canonical name of the last key without a margin up to a line, "" without one."""
+    for number in range(line, first - 1, -1):
+        match = _KEY.match(text.line(number))
+        if match and not match["margin"]:
+            return canonical(match["key"])
+    return ""
+
+
+def _find_header_cursor(before: str, top_key: str) -> Cursor:
+    """Return what can be completed after ``before``, a part of a line of the header.
+
+    ``top_key`` is the key without a margin to which the line belongs.
+    """
+    key, parent, begin = "", top_key, 0
+    whole_key, new_key = _KEY.match(before), _FIRST.fullmatch(before)
+    item = _ITEM.match(before)
+    if whole_key:
+        key, begin = canonical(whole_key["key"]), whole_key.end()
+        parent = top_key if whole_key["margin"] else ""
+    elif new_key and (not new_key["margin"] or top_key == "detect"):
+        parent = top_key if new_key["margin"] else ""
+        typed, start = new_key["typed"], new_key.start("typed")
         return Cursor(kind="key", parent=parent, typed=typed, start=start)
-    elif item := _ITEM.match(before):
-        key, parent, begin = parent, "", item.end()
-    start = max(begin, *(before.rfind(mark, begin) + 1 for mark in "[,"))
+    elif item:
+        key, parent, begin = top_key, "", item.end()
+    start = max(begin, before.rfind("[", begin) + 1, before.rfind(",", begin) + 1)
     start = len(before) - len(before[start:].lstrip(" \t'\""))
     return Cursor(kind="value", key=key, parent=parent, typed=before[start:], start=start)
 
 
 def find_header(text: Text) -> tuple[int, int]:
-    """Return the lines of a header, the fences left out, also of one that is not closed yet."""
+    """Return the first line of a header and the line after its last, without the fences.
+
+    A header that is not closed yet counts as well; (0, 0) = there is no header.
+    """
     lines = min(len(text.lines), _LONGEST_HEADER)
-    first = next((n for n in range(lines) if text.line(n).strip("\ufeff \t")), 0)
+    filled = (number for number in range(lines) if text.line(number).strip("\ufeff \t"))
+    first = next(filled, 0)
     if text.line(first).lstrip("\ufeff").rstrip() != "---":
         return 0, 0
     for number in range(first + 1, lines):
@@ -413,7 +462,9 @@ def find_header(text: Text) -> tuple[int, int]:
 
 
 def find_key(text: Text, line: int) -> tuple[str, int, int] | None:
-    """Return the canonical key that stands on a line of the header, and its columns."""
+    """Return the canonical key on a line of the header, its first column and its end."""
     first, end = find_header(text)
-    found = _KEY.match(text.line(line)) if first <= line < end else None
-    return (canonical(found["key"]), found.start("key"), found.end("key")) if found else None
+    match = _KEY.match(text.line(line)) if first <= line < end else None
+    if match is None:
+        return None
+    return canonical(match["key"]), match.start("key"), match.end("key")

@@ -1,4 +1,7 @@
-"""Hover: what a key means, what a card did, the checklists of lessons that concern a file."""
+"""Hover, outline and completion.
+
+Hover shows the meaning of a key, the effect of a card, or the checklists of a file's lessons.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,6 @@ import datetime as dt
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from itertools import pairwise
 
 from lsprotocol.types import (
     CompletionItem,
@@ -19,6 +21,7 @@ from lsprotocol.types import (
     HoverParams,
     MarkupContent,
     MarkupKind,
+    Position,
     Range,
     SymbolKind,
     TextEdit,
@@ -47,36 +50,62 @@ from lessons_kb.text.sanitize import clean_line, counted
 
 
 def hover(files: Files, document: OpenDocument, params: HoverParams) -> Hover | None:
-    """Return what is known of the place under the pointer."""
+    """Return the help for the position under the pointer."""
     file, text, at = files.find(document.path), document.text, params.position
+    if file is None:
+        return None
     lines, where = [], text.span(at.line)
     if isinstance(file, SourceFile):
-        here = range(at.line, at.line + 1)
-        cards = [one.card for one in find_marks(files, document, here)]
-        if at.line == 0 and files.show_guards:
-            cards += file.guards
-        lines = describe_cards({card.id: card for card in cards}.values())
-    elif file and (found := find_key(text, at.line)) and found[1] <= text.column(at) < found[2]:
-        name, *columns = found
-        if (key := KEYS.get(name)) and key.meaning:
-            lines = [f"**{name}** ({describe_form(key)})", "", key.meaning]
-        start, end = (text.position(at.line, column) for column in columns)
-        where = Range(start=start, end=end)
-    elif file and not file.draft and at.line == title_line(file, document):
-        lines = describe_effect(file.brains.stats.effect(file.name, look=False))
+        lines = _describe_source_line(files, file, document, at.line)
+    else:
+        key_range = _find_key_range(text, at)
+        if key_range is not None:
+            name, where = key_range
+            lines = _describe_key(name)
+        elif not file.draft and at.line == title_line(file, document):
+            lines = describe_effect(file.brains.stats.effect(file.name, look=False))
     if not lines:
         return None
     content = MarkupContent(kind=MarkupKind.Markdown, value="\n".join(lines).strip())
     return Hover(contents=content, range=where)
 
 
+def _describe_source_line(
+    files: Files, file: SourceFile, document: OpenDocument, line: int
+) -> list[str]:
+    """Return the cards of the marks on a line; on the first line also those that guard the file."""
+    cards = [mark.card for mark in find_marks(files, document, range(line, line + 1))]
+    if line == 0 and files.show_guards:
+        cards += file.guards
+    return describe_cards({card.id: card for card in cards}.values())
+
+
+def _find_key_range(text: Text, at: Position) -> tuple[str, Range] | None:
+    """Return the key of the header at a position, and its range."""
+    key_place = find_key(text, at.line)
+    if key_place is None:
+        return None
+    name, start, end = key_place
+    if not start <= text.column(at) < end:
+        return None
+    return name, text.part(at.line, start, end)
+
+
+def _describe_key(name: str) -> list[str]:
+    """Return lines of Markdown with the meaning of a key, [] if it has none."""
+    key = KEYS.get(name)
+    if key is None or not key.meaning:
+        return []
+    return [f"**{name}** ({describe_form(key)})", "", key.meaning]
+
+
 def title_line(file: CardFile, document: OpenDocument) -> int:
-    """Return the line, from 0, at which a card says its title; the first where it does not."""
+    """Return the line, from 0, of a card's title; 0 if its text has no title."""
     parsed = file.parse(document.text.whole)
     if "title" in parsed.key_lines:
         return parsed.key_lines["title"] - 1
     headings = find_headings(normal_newlines(parsed.body))
-    first = next((one.line for one in headings if one.level == 1), None)
+    first = next((heading.line for heading in headings if heading.level == 1), None)
     return 0 if first is None else parsed.body_line - 1 + first
 
 
@@ -84,7 +113,8 @@ def describe_cards(cards: Iterable[Card]) -> list[str]:
     """Return lines of Markdown with each card's title, cause and checklist."""
     lines: list[str] = []
     for card in cards:
-        facts = [card.severity, *([f"seen {card.occurrences}×"] * (card.occurrences > 1)), card.id]
+        seen = f"seen {card.occurrences}×" if card.occurrences > 1 else ""
+        facts = filter(None, (card.severity, seen, card.id))
         lines += [f"**{_plain(card.title)}** ({' · '.join(facts)})", ""]
         if card.why:
             lines += [_plain(card.why), ""]
@@ -93,23 +123,26 @@ def describe_cards(cards: Iterable[Card]) -> list[str]:
 
 
 def describe_effect(effect: Effect) -> list[str]:
-    """Return lines of Markdown that say what a card did."""
+    """Return lines of Markdown with the effect of a card."""
     parts = [f"- {part}" for part in list_effect(effect)[:-1]]
     verdict = f"- verdict: {effect.verdict} ({effect.reason})"
     return [f"**{_plain(effect.card.title)}**", "", *parts, verdict]
 
 
 def list_effect(effect: Effect) -> list[str]:
-    """Return what a card did, its verdict last."""
+    """Return the figures of a card's effect, its verdict last."""
     card = effect.card
     parts = [f"seen {card.occurrences}×"]
-    parts += [f"last {card.last_seen[:10]}"] if card.last_seen else []
-    parts += [f"given {effect.injections}×"]
-    parts += [f"{effect.addressed}/{effect.checked} addressed"] if effect.checked else []
+    if card.last_seen:
+        parts.append(f"last {card.last_seen[:10]}")
+    parts.append(f"given {effect.injections}×")
+    if effect.checked:
+        parts.append(f"{effect.addressed}/{effect.checked} addressed")
     return [*parts, effect.verdict]
 
 
 def _plain(text: str) -> str:
+    """Return a text as one line without HTML tags."""
     return clean_line(text).replace("<", "&lt;")
 
 
@@ -125,19 +158,21 @@ def find_symbols(
     if parsed.card is None:
         return []
     body = normal_newlines(parsed.body)[:MAX_STRUCTURE]
-    headings = [one for one in find_headings(body) if one.level > 1 and one.text]
-    starts = [parsed.body_line - 1 + one.line for one in headings]
+    headings = [heading for heading in find_headings(body) if heading.level > 1 and heading.text]
+    starts = [parsed.body_line - 1 + heading.line for heading in headings]
     sections = [
-        _symbol(text, one.text, SymbolKind.Namespace, *lines)
-        for one, lines in zip(headings, pairwise([*starts, len(text.lines)]), strict=True)
+        _symbol(text, heading.text, SymbolKind.Namespace, start, end)
+        for heading, start, end in zip(
+            headings, starts, [*starts[1:], len(text.lines)], strict=False
+        )
     ]
     items = [
         _symbol(text, item, SymbolKind.String, line - 1, line)
         for item, line in zip(parsed.card.checklist, parsed.checklist_lines, strict=False)
     ]
-    for one in sections:
-        first, last = one.range.start.line, one.range.end.line
-        one.children = [item for item in items if first < item.range.start.line <= last] or None
+    for section in sections:
+        first, last = section.range.start.line, section.range.end.line
+        section.children = [item for item in items if first < item.range.start.line <= last] or None
     root = _symbol(text, parsed.card.title, SymbolKind.Class, 0, len(text.lines))
     root.selection_range = text.span(title_line(file, document))
     root.children = sections
@@ -152,36 +187,37 @@ def _symbol(text: Text, name: str, kind: SymbolKind, start: int, end: int) -> Do
 
 
 MOST = 200
-"""Items offered at once."""
+"""Maximum number of completion items in one answer."""
 TRIGGERS = (" ", "[", "(", "/", "-", '"', "'", "#")
 _OPTIONS = ("files", "language", "unless")
-"""What a pattern may hold besides its own kind."""
+"""Keys that a pattern may have besides its kind."""
 
 _USED: Mapping[str, Callable[[Card], Iterable[str]]] = {
     "topics": lambda card: card.topics,
     "stages": lambda card: card.stages,
     "project": lambda card: (card.project or "",),
 }
-"""Field of a card → the words in it, which other cards may use too."""
+"""Field of a card → its words, which are offered to other cards."""
 
 _Item = tuple[str, str, CompletionItemKind]
-"""What is inserted, what is said of it, and its icon."""
+"""The inserted text, its description, and its icon."""
 
 
 def complete(
     files: Files, document: OpenDocument, params: CompletionParams
 ) -> CompletionList | None:
-    """Return what fits at a position of a card."""
+    """Return the completion items at a position in a card."""
     file, text, at = files.find(document.path), document.text, params.position
     if not isinstance(file, CardFile):
         return None
     cursor = find_cursor(text, at)
     typed, is_key = cursor.typed.casefold(), cursor.kind == "key"
-    fitting = [one for one in _find_offers(files, file, cursor, text) if typed in one[0].casefold()]
+    offers = _find_offers(files, file, cursor, text)
+    matching = [offer for offer in offers if typed in offer[0].casefold()]
     where = Range(start=text.position(at.line, cursor.start), end=at)
     is_quoted = text.line(at.line)[cursor.start - 1 : cursor.start] in ("'", '"')
     items = []
-    for place, (name, detail, kind) in enumerate(fitting[:MOST]):
+    for place, (name, detail, kind) in enumerate(matching[:MOST]):
         new, meaning = f"{name}: " if is_key else name, None
         if cursor.kind == "value" and not is_quoted:
             new = format_scalar(name, typed=True, flow=True)
@@ -197,10 +233,11 @@ def complete(
             text_edit=TextEdit(range=where, new_text=new),
         )
         items.append(item)
-    return CompletionList(is_incomplete=len(fitting) > MOST, items=items)
+    return CompletionList(is_incomplete=len(matching) > MOST, items=items)
 
 
 def _find_offers(files: Files, file: CardFile, cursor: Cursor, text: Text) -> list[_Item]:
+    """Return all that may be inserted at a cursor, whatever is typed there."""
     kinds = CompletionItemKind
     if cursor.kind == "value":
         return _find_values(files, file, cursor)
@@ -209,37 +246,48 @@ def _find_offers(files: Files, file: CardFile, cursor: Cursor, text: Text) -> li
     if cursor.kind == "key" and cursor.parent:
         return [(name, "", kinds.Property) for name in (*PATTERNS, *_OPTIONS)]
     if cursor.kind == "key":
-        present = {found[0] for n in range(*find_header(text)) if (found := find_key(text, n))}
-        return [
-            (name, describe_form(key), kinds.Property)
-            for name, key in KEYS.items()
-            if key.meaning and (name not in present or name == cursor.typed)
-        ]
-    if cursor.kind not in ("wiki", "link"):
-        return []
-    here = posixpath.dirname(file.id) or "."
-    offers = []
+        return _find_keys(cursor, text)
+    if cursor.kind in ("wiki", "link"):
+        return _find_links(files, file, cursor)
+    return []
+
+
+def _find_keys(cursor: Cursor, text: Text) -> list[_Item]:
+    """Return the documented keys that the header does not have yet."""
+    lines = range(*find_header(text))
+    present = {key[0] for key in (find_key(text, line) for line in lines) if key}
+    present.discard(cursor.typed)
+    return [
+        (name, describe_form(key), CompletionItemKind.Property)
+        for name, key in KEYS.items()
+        if key.meaning and name not in present
+    ]
+
+
+def _find_links(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
+    """Return the other cards of the brain, as the target of a link or of a wiki link."""
+    folder = posixpath.dirname(file.id) or "."
+    links = []
     for card in files.cards(file.brain):
-        if card.id != file.id:
-            stem, path = posixpath.splitext(card.id)[0], posixpath.relpath(card.id, here)
-            icon = kinds.File if card.kind == NOTE else kinds.Reference
-            offers.append((stem if cursor.kind == "wiki" else path, clean_line(card.title), icon))
-    return offers
+        if card.id == file.id:
+            continue
+        if cursor.kind == "wiki":
+            target = posixpath.splitext(card.id)[0]
+        else:
+            target = posixpath.relpath(card.id, folder)
+        icon = CompletionItemKind.File if card.kind == NOTE else CompletionItemKind.Reference
+        links.append((target, clean_line(card.title), icon))
+    return links
 
 
 def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
+    """Return the values for the key at a cursor."""
     kinds, key = CompletionItemKind, KEYS.get(cursor.key)
     if (cursor.parent, cursor.key) == ("detect", "language"):
         names = sorted(set(read_mapping("languages.toml")["extensions"].values()))
         return [(name, "", kinds.EnumMember) for name in names]
     if cursor.key == "paths" or (cursor.parent, cursor.key) == ("detect", "files"):
-        # The files and folders one level below the folder that was typed.
-        folder = cursor.typed[: cursor.typed.rfind("/") + 1]
-        paths = (path for path in list_tree(file.brains.directory) if path.startswith(folder))
-        below = {path[len(folder) :].partition("/")[:2] for path in paths}
-        icons = {"": kinds.File, "/": kinds.Folder}
-        found = sorted(below, key="".join)
-        return [(f"{folder}{name}{slash}", "", icons[slash]) for name, slash in found]
+        return _find_paths(file, cursor.typed)
     if key is None or cursor.parent:
         return []
     if key.choices:
@@ -250,10 +298,20 @@ def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
     if key.field not in _USED:
         return []
     cards = [card for brain in file.brains.members for card in files.cards(brain)]
-    used = Counter(word for card in cards for word in _USED[key.field](card) if word)
+    counts: Counter[str] = Counter()
+    for card in cards:
+        counts.update(filter(None, _USED[key.field](card)))
     if key.field == "project" and file.brains.project:
-        used.setdefault(file.brains.project, 0)
-    return [
-        (clean_line(word), counted(times, "card"), kinds.Value)
-        for word, times in sorted(used.items(), key=lambda one: (-one[1], one[0]))
-    ]
+        counts.setdefault(file.brains.project, 0)
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    return [(clean_line(word), counted(counts[word], "card"), kinds.Value) for word in words]
+
+
+def _find_paths(file: CardFile, typed: str) -> list[_Item]:
+    """Return the files and folders directly in the folder that was typed."""
+    folder = typed[: typed.rfind("/") + 1]
+    paths = [path for path in list_tree(file.brains.directory) if path.startswith(folder)]
+    children = {path[len(folder) :].partition("/")[:2] for path in paths}
+    icons = {"": CompletionItemKind.File, "/": CompletionItemKind.Folder}
+    entries = sorted(children, key="".join)
+    return [(f"{folder}{name}{slash}", "", icons[slash]) for name, slash in entries]

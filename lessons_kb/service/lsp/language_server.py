@@ -1,4 +1,4 @@
-"""The server: keeps open documents, runs what answers in threads, publishes diagnostics."""
+"""The server: it tracks open documents, answers requests in threads, and publishes diagnostics."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ from lessons_kb.store.error_log import log_trouble
 from lessons_kb.version import __version__
 
 PAUSES = {False: 0.02, True: 0.15}
-"""Seconds without typing before diagnostics are made: of the lines that changed, and then of all
-that takes longer, so that it delays no typist."""
+"""Whole document or not → seconds without typing before its diagnostics. The changed lines come
+first; the whole document takes longer and waits longer, so that it does not delay typing."""
 REFRESH_SECONDS = 2.0
-"""Between two looks at the files of the brains while somebody works."""
+"""Interval between two checks of the brains' files while the user works."""
 _LOOK_SECONDS = 5.0
-"""Between two looks at whether the editor still runs."""
+"""Interval between two checks whether the editor still runs."""
 _CARDS = types.FileOperationPattern(glob="**/*.{md,markdown}")
 _MOVED = types.FileOperationRegistrationOptions(
     filters=[types.FileOperationFilter(pattern=_CARDS, scheme="file")]
@@ -56,11 +56,11 @@ FEATURES: Mapping[str, tuple[Callable[[Files, OpenDocument, Any], Any], Any]] = 
     types.TEXT_DOCUMENT_RENAME: (rename, types.RenameOptions(prepare_provider=True)),
     types.TEXT_DOCUMENT_REFERENCES: (find_references, None),
 }
-"""Request about an open document → what answers it in a thread, and the options it has."""
+"""Request about an open document → the function that answers it in a thread, and its options."""
 
 
 class _Protocol(LanguageServerProtocol):
-    """The protocol with our own texts: pygls breaks lines where the protocol does not."""
+    """The protocol with our own ``Text``: pygls splits lines where the protocol does not."""
 
     _server: LessonsServer
 
@@ -91,7 +91,7 @@ class _Protocol(LanguageServerProtocol):
 
 
 class LessonsServer(LanguageServer):
-    """One editor's server."""
+    """The server of one editor."""
 
     def __init__(self, workspace: OpenBrains) -> None:
         super().__init__(
@@ -104,24 +104,25 @@ class LessonsServer(LanguageServer):
         self.documents = Documents()
         self.files = Files(workspace, self.documents, tell=self.show_once)
         self._detect = True
-        """Whether the mistakes that cards describe are marked in source code."""
+        """Whether to mark the mistakes that cards describe in source code."""
         self._shown: set[str] = set()
         self._diagnosing: dict[str, asyncio.Task[None]] = {}
         self._full: set[str] = set()
-        """Documents of which what the project says is due."""
+        """Documents whose diagnostics from the project's files are due."""
         self._published: dict[str, tuple[OpenDocument, list[types.Diagnostic]]] = {}
         self._active = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
     def begin(self, params: types.InitializeParams) -> None:
-        """Take over what the editor says of itself; options not sent, or sent wrong, are on."""
+        """Apply the editor's options and capabilities. A missing or invalid option is on."""
         self._loop = asyncio.get_running_loop()
         self._tasks.append(self._loop.create_task(self._stay_fresh()))
         if params.process_id and os.name == "posix":
-            self._tasks.append(self._loop.create_task(_leave_with(params.process_id)))
-        sent = params.initialization_options
-        options = sent if isinstance(sent, Mapping) else {}
+            self._tasks.append(self._loop.create_task(_exit_with_editor(params.process_id)))
+        options = params.initialization_options
+        if not isinstance(options, Mapping):
+            options = {}
         self._detect = options.get("detect") is not False
         self.files.show_guards = options.get("guards") is not False
         edits = params.capabilities.workspace and params.capabilities.workspace.workspace_edit
@@ -131,86 +132,90 @@ class LessonsServer(LanguageServer):
         self.files.folders = tuple(dict.fromkeys(filter(None, map(path_of, uris))))
 
     def schedule(self, uri: str, *, full: bool = False) -> None:
-        """Make the diagnostics of an open document once nobody types in it.
+        """Publish the diagnostics of an open document as soon as the user stops typing.
 
-        ``full`` says that the files of the project may have changed too.
+        ``full``: the files of the project may have changed as well.
         """
         if uri not in self.documents:
             return
         self._active.set()
         if full:
             self._full.add(uri)
-        if known := self._diagnosing.get(uri):
-            known.cancel()
+        earlier = self._diagnosing.get(uri)
+        if earlier is not None:
+            earlier.cancel()
         loop = asyncio.get_running_loop()
         self._diagnosing[uri] = loop.create_task(self._diagnose(self.documents[uri]))
 
     def forget(self, uri: str) -> None:
-        """Note that a document was closed."""
-        for known in (self.documents, self.files.matches, self._published):
-            known.pop(uri, None)
+        """Drop the state and the diagnostics of a closed document."""
+        for by_uri in (self.documents, self.files.matches, self._published):
+            by_uri.pop(uri, None)
         self._publish(uri, [])
 
     async def refresh(self) -> None:
-        """Look at the files of the brains; if they changed, make all diagnostics again."""
+        """Check the brains' files; if they changed, schedule the diagnostics of every document."""
         if await self.run("refresh", self.files.refresh):
             for uri in list(self.documents):
                 self.schedule(uri, full=True)
 
-    async def run(self, what: str, work: Callable[[], Any], *, asked: bool = False) -> Any:
-        """Return what a piece of work returns in a thread; of one that fails None.
+    async def run(self, name: str, work: Callable[[], Any], *, requested: bool = False) -> Any:
+        """Return ``work()``, called in a thread; None if it fails.
 
-        What the user can fix is shown, each time where the user ``asked`` for the work, else
-        once. What is our fault is logged.
+        An error that the user can fix is shown: every time if the user ``requested`` the work, else
+        once. An internal error is logged under ``name``.
         """
         try:
             return await asyncio.to_thread(work)
         except LessonsError as error:
-            show = self.warn if asked else self.show_once
+            show = self.warn if requested else self.show_once
             show(str(error))
-        except Exception as error:  # one answer is lost; the editor keeps its server
-            log_trouble("lsp", what, f"{type(error).__name__}: {error}")
+        except Exception as error:  # only this answer is lost; the server continues
+            log_trouble("lsp", name, f"{type(error).__name__}: {error}")
         return None
 
-    async def carry_out(self, what: str, outcome: CommandResult) -> Any:
-        """Have the editor do what a command came to; return the command's result."""
+    async def carry_out(self, name: str, outcome: CommandResult) -> Any:
+        """Apply the outcome of a command in the editor. Return the command's result."""
         if outcome.edit is not None:
             edit = types.WorkspaceEdit(document_changes=[outcome.edit])
-            asked = types.ApplyWorkspaceEditParams(edit=edit, label=what)
-            if not (await self.workspace_apply_edit_async(asked)).applied:
+            params = types.ApplyWorkspaceEditParams(edit=edit, label=name)
+            response = await self.workspace_apply_edit_async(params)
+            if not response.applied:
                 self.warn("the editor did not make the change")
                 return None
         if outcome.then is not None:
-            await self.run(what, outcome.then)
+            await self.run(name, outcome.then)
         if outcome.message:
             self.show(outcome.message)
         if outcome.show:
-            shown = types.ShowDocumentParams(uri=uri_of(outcome.show), take_focus=True)
-            self.window_show_document(shown)
+            uri = uri_of(outcome.show)
+            self.window_show_document(types.ShowDocumentParams(uri=uri, take_focus=True))
         self._active.set()
         return outcome.result
 
     def show(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
-        """Show the user a line."""
+        """Show the user a message."""
         self.window_show_message(types.ShowMessageParams(type=kind, message=f"lessons: {message}"))
 
     def warn(self, message: str) -> None:
-        """Show the user what cannot be done."""
+        """Show the user a warning."""
         self.show(message, types.MessageType.Warning)
 
     def show_once(self, message: str) -> None:
-        """Show a line that was not shown before; may be called from any thread."""
+        """Show a message unless it was shown before. Any thread may call this."""
         if message not in self._shown and self._loop is not None:
             self._shown.add(message)
             self._loop.call_soon_threadsafe(self.show, message)
 
     def report_server_error(self, error: Exception, source: Any) -> None:
-        """Log what went wrong; a message that is not the protocol's is no user's business."""
+        """Log an error of the protocol instead of showing it to the user."""
         log_trouble("lsp", getattr(source, "__name__", ""), f"{type(error).__name__}: {error}")
 
-    def _publish(self, uri: str, found: list[types.Diagnostic], version: int | None = None) -> None:
+    def _publish(
+        self, uri: str, diagnostics: list[types.Diagnostic], version: int | None = None
+    ) -> None:
         self.text_document_publish_diagnostics(
-            types.PublishDiagnosticsParams(uri=uri, diagnostics=found, version=version)
+            types.PublishDiagnosticsParams(uri=uri, diagnostics=diagnostics, version=version)
         )
 
     async def _stay_fresh(self) -> None:
@@ -221,25 +226,25 @@ class LessonsServer(LanguageServer):
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def _diagnose(self, document: OpenDocument) -> None:
-        """Publish what the changed lines hold; then all that the document holds, if more may."""
+        """Publish the diagnostics of the changed lines, then those of the whole document."""
         uri, detect = document.uri, self._detect
         for whole, pause in PAUSES.items():
             await asyncio.sleep(pause)
             work = partial(diagnose, self.files, document, detect=detect, whole=whole)
-            done = await self.run("diagnostics", work)
-            if done is None or self.documents.get(uri) is not document:
+            outcome = await self.run("diagnostics", work)
+            if outcome is None or self.documents.get(uri) is not document:
                 return
-            found, left = done
-            if self._published.get(uri) != (document, found):
-                self._published[uri] = document, found
-                self._publish(uri, found, document.version)
-            if left == NOTHING or (left == PROJECT and uri not in self._full):
+            diagnostics, unchecked = outcome
+            if self._published.get(uri) != (document, diagnostics):
+                self._published[uri] = document, diagnostics
+                self._publish(uri, diagnostics, document.version)
+            if unchecked == NOTHING or (unchecked == PROJECT and uri not in self._full):
                 return
         self._full.discard(uri)
 
 
 def build_server(workspace: OpenBrains) -> LessonsServer:
-    """Return the server over the brains of a workspace."""
+    """Return the server for the brains of a workspace."""
     server = LessonsServer(workspace)
     files, documents = server.files, server.documents
 
@@ -248,16 +253,18 @@ def build_server(workspace: OpenBrains) -> LessonsServer:
 
         @server.feature(method, options)
         async def answer(params: Any) -> Any:
-            if (document := documents.get(params.text_document.uri)) is None:
+            document = documents.get(params.text_document.uri)
+            if document is None:
                 return None
-            is_asked = method == types.TEXT_DOCUMENT_RENAME
-            return await server.run(method, partial(work, files, document, params), asked=is_asked)
+            answering = partial(work, files, document, params)
+            is_requested = method == types.TEXT_DOCUMENT_RENAME
+            return await server.run(method, answering, requested=is_requested)
 
     def add_command(name: str) -> None:
         @server.command(name)
         async def run(*arguments: Any) -> Any:
             work = partial(COMMANDS[name], files, *arguments)
-            outcome = await server.run(name, work, asked=True)
+            outcome = await server.run(name, work, requested=True)
             return None if outcome is None else await server.carry_out(name, outcome)
 
     for method in FEATURES:
@@ -267,23 +274,23 @@ def build_server(workspace: OpenBrains) -> LessonsServer:
 
     @server.feature(types.WORKSPACE_WILL_RENAME_FILES, _MOVED)
     async def files_move(params: types.RenameFilesParams) -> Any:
-        """Let the links follow files that the user moves."""
+        """Return the edits of links to files that the user moves."""
         return await server.run("rename files", lambda: relink_moved(files, params))
 
     @server.feature(types.WORKSPACE_DID_RENAME_FILES, _MOVED)
     async def files_moved(params: types.RenameFilesParams) -> None:
-        """Let what was counted follow them too."""
+        """Keep the records of cards whose files were moved."""
         await server.run("rename files", lambda: keep_records(files, params))
 
     @server.feature(types.TEXT_DOCUMENT_DID_SAVE)
     async def saved(params: types.DidSaveTextDocumentParams) -> None:
-        """Look at everything again: what was saved may be a card with patterns."""
+        """Refresh everything, because the saved file may be a card with patterns."""
         server.schedule(params.text_document.uri, full=True)
         await server.refresh()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)
     async def folders_changed(_params: types.DidChangeWorkspaceFoldersParams) -> None:
-        """Take over which folders the editor works in."""
+        """Update the folders of the workspace."""
         folders = (path_of(folder.uri) for folder in server.workspace.folders.values())
         files.folders = tuple(filter(None, folders))
         for uri in list(documents):
@@ -293,15 +300,18 @@ def build_server(workspace: OpenBrains) -> LessonsServer:
 
 
 def serve(server: LessonsServer) -> None:
-    """Talk to the editor over standard input and output until it leaves."""
+    """Serve the editor over standard input and output until it closes them."""
     answers: BinaryIO = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    # What else might be printed must not come between two messages.
+    # Other output goes to standard error, so that it cannot appear between two messages.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     server.start_io(sys.stdin.buffer, answers)
 
 
-async def _leave_with(process: int) -> None:
-    """End this process when the editor's is gone: its end of the pipe may live on in a child."""
+async def _exit_with_editor(process: int) -> None:
+    """End this process when the editor's process ends.
+
+    Standard input alone does not show it: a child of the editor may keep the pipe open.
+    """
     while True:
         await asyncio.sleep(_LOOK_SECONDS)
         try:

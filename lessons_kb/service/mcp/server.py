@@ -1,4 +1,4 @@
-"""The server and its two ways to speak: stdio, and HTTP, on this machine alone without a token."""
+"""The MCP server over stdio and over HTTP. Over HTTP, other machines need a token."""
 
 from __future__ import annotations
 
@@ -31,72 +31,84 @@ from lessons_kb.store.error_log import log_trouble
 from lessons_kb.version import __version__
 
 INSTRUCTIONS = read_template("instructions.md").strip()
-"""Whole within 512 characters: some clients show the model no more."""
+"""At most 512 characters: some clients cut off the rest."""
 
 
 class LessonsMCPServer(MCPServer):
-    """The MCP server of the user's own programs, which may do everything."""
+    """The MCP server for the user's own programs, which may use every tool."""
 
     async def list_tools(self) -> list[Tool]:
-        """Return the tools with as short schemas as say the same: each session pays for them."""
-        return [
-            tool.model_copy(
-                update={
-                    "input_schema": shorten(tool.input_schema),
-                    "output_schema": tool.output_schema and {"type": "object"},
-                }
-            )
-            for tool in await super().list_tools()
-            if tool.name not in UNLISTED
-        ]
+        """Return the listed tools with shortened schemas: each session pays for every token."""
+        return [_shorten_tool(tool) for tool in await super().list_tools() if _is_listed(tool)]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any] | None = None
     ) -> Any:
-        """Say in one line what was wrong with the arguments, or with us; that is logged too."""
+        """Call a tool. Raises ToolError with one line for invalid arguments and internal errors.
+
+        Internal errors are also logged.
+        """
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError as error:
-            what = f"{type(error.__cause__).__name__}: {error.__cause__}".splitlines()[0]
-            log_trouble("mcp", name, what)
-            raise ToolError(f"internal error: {what}; run `lessons doctor`") from error
+            cause = f"{type(error.__cause__).__name__}: {error.__cause__}".splitlines()[0]
+            log_trouble("mcp", name, cause)
+            raise ToolError(f"internal error: {cause}; run `lessons doctor`") from error
         except ToolError as error:
             if not isinstance(error.__cause__, ValidationError):
                 raise
-            wrong = say_invalid(error.__cause__)
-            message = f"{name} invalid arguments: {wrong}; correct them and call it again"
+            problems = say_invalid(error.__cause__)
+            message = f"{name} invalid arguments: {problems}; correct them and call it again"
             raise ToolError(message) from error.__cause__
 
 
+def _is_listed(tool: Tool) -> bool:
+    """Return whether clients see a tool in the list."""
+    return tool.name not in UNLISTED
+
+
+def _shorten_tool(tool: Tool) -> Tool:
+    """Return a tool with a shortened input schema, and an output schema that says only "object"."""
+    schemas = {
+        "input_schema": shorten(tool.input_schema),
+        "output_schema": tool.output_schema and {"type": "object"},
+    }
+    return tool.model_copy(update=schemas)
+
+
 def say_invalid(error: ValidationError) -> str:
-    """Return what is wrong with the arguments of a tool."""
-    wrong = (
-        f"{'.'.join(map(str, one['loc'])) or 'body'}: {one['msg']}"
-        for one in error.errors(include_url=False, include_input=False, include_context=False)
-    )
-    return "; ".join(wrong)
+    """Return one line with the problems of a tool's arguments."""
+    problems = []
+    for detail in error.errors(include_url=False, include_input=False, include_context=False):
+        field = ".".join(map(str, detail["loc"])) or "body"
+        problems.append(f"{field}: {detail['msg']}")
+    return "; ".join(problems)
 
 
 def shorten(schema: Any) -> Any:
-    """Return a JSON schema that says the same in fewer words.
+    """Return an equivalent JSON schema with fewer tokens.
 
-    Without generated titles, empty defaults, null as a second type, and the demand that a text or
-    a list is not empty, which a call is held to all the same.
+    It lacks generated titles, empty defaults, null as a second type, and the requirement that a
+    text or a list is not empty. A call is checked against the complete schema all the same.
     """
     if isinstance(schema, list):
-        return [shorten(one) for one in schema]
+        return [shorten(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
-    if len(kinds) == 1:
-        schema = {**{k: v for k, v in schema.items() if k != "anyOf"}, **kinds[0]}
-    return {
-        key: {name: shorten(one) for name, one in value.items()}
-        if key == "properties"
-        else shorten(value)
-        for key, value in schema.items()
-        if not (key == "title" and isinstance(value, str)) and value not in _IMPLIED.get(key, ())
-    }
+    types = [part for part in schema.get("anyOf", ()) if part != {"type": "null"}]
+    if len(types) == 1:
+        schema = {key: value for key, value in schema.items() if key != "anyOf"} | types[0]
+    shorter = {}
+    for key, value in schema.items():
+        if key == "title" and isinstance(value, str):
+            continue
+        if value in _IMPLIED.get(key, ()):
+            continue
+        if key == "properties":  # its keys are names of arguments, not keywords of a schema
+            shorter[key] = {name: shorten(part) for name, part in value.items()}
+        else:
+            shorter[key] = shorten(value)
+    return shorter
 
 
 _IMPLIED: Mapping[str, tuple[Any, ...]] = {
@@ -104,7 +116,7 @@ _IMPLIED: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("minLength", "minItems", "minimum"), (0, 1)),
     "additionalProperties": (True,),
 }
-"""Key of a schema → values that say nothing to a model."""
+"""Keyword of a schema → values that a model does not need."""
 
 
 def build_server(
@@ -113,9 +125,9 @@ def build_server(
     answer_hook: Answer | None = None,
     kind: type[LessonsMCPServer] = LessonsMCPServer,
 ) -> MCPServer[str]:
-    """Return the server over ``workspace``; ``answer_hook`` answers (agent, event) with text.
+    """Return the server for ``workspace``; ``run()`` starts it over stdio.
 
-    Nothing runs yet: ``run()`` speaks over stdio.
+    ``answer_hook`` returns the output of a hook for (agent, event); None = hooks are not served.
     """
     server = kind(
         "lessons",
@@ -123,7 +135,7 @@ def build_server(
         version=__version__,
         description="Lessons from mistakes, before they are made again",
         instructions=INSTRUCTIONS,
-        # Standard error is for people: the SDK would print tracebacks of what a client did wrong.
+        # Standard error is for people; the SDK would print a traceback for each invalid request.
         log_level="CRITICAL",
         lifespan=connect,
     )
@@ -132,30 +144,31 @@ def build_server(
 
 
 REQUEST_SECONDS = 20.0
-"""Within which a request must arrive whole, counted from the connection or its first byte."""
+"""Time limit for the arrival of a whole request, from the connection or its first byte."""
 
 
 class TimedProtocol(H11Protocol):
-    """HTTP/1.1 as uvicorn speaks it, with a deadline for each request."""
+    """uvicorn's HTTP/1.1 protocol with a deadline for the arrival of each request."""
 
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Wait for a request, but not for ever."""
+        """Set the deadline of the first request."""
         super().connection_made(transport)
-        self._wait(unfinished=True)
+        self._update_deadline(unfinished=True)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait no more."""
-        self._wait(unfinished=False)
+        """Cancel the deadline."""
+        self._update_deadline(unfinished=False)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Wait for the rest of a request; more of it buys no time."""
+        """Keep the deadline of an unfinished request, cancel that of a finished one."""
         super().data_received(data)
-        self._wait(unfinished=self.conn.their_state in {IDLE, SEND_BODY})
+        self._update_deadline(unfinished=self.conn.their_state in {IDLE, SEND_BODY})
 
-    def _wait(self, *, unfinished: bool) -> None:
+    def _update_deadline(self, *, unfinished: bool) -> None:
+        """Set the deadline of an unfinished request unless it is set, or cancel it."""
         if not unfinished and self._deadline is not None:
             self._deadline.cancel()
             self._deadline = None
@@ -180,10 +193,11 @@ def serve_http(
     token: str = "",
     ready: Callable[[], None] = lambda: None,
 ) -> None:
-    """Serve until stopped; every request must then carry ``token`` if there is one.
+    """Serve until a signal stops the process. With a ``token``, every request must contain it.
 
-    ``ready`` is called once clients can connect. Raises InputError for an address that cannot be
-    had, one beyond this machine without a token, or a token too short.
+    ``ready`` is called as soon as clients can connect. Raises InputError for an address that is
+    not available, for an address that other machines can reach without a token, and for a token
+    that is too short.
     """
     app = build_app(server, host=host, token=token)
     config = uvicorn.Config(
@@ -195,24 +209,24 @@ def serve_http(
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a socket that listens on an address; InputError where it cannot be had."""
+    """Return a socket that listens on an address. Raises InputError if it is not available."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)
     except OSError as error:
-        why = f"cannot serve on {host}:{port}: {error.strerror or error}"
-        raise InputError(f"{why}; choose another --port, or --host") from None
-    # What it accepts takes this over. Else an answer's second segment, its body, waits 40 ms for
-    # the client to acknowledge the first; asyncio sees to it on sockets of its own alone.
+        problem = f"cannot serve on {host}:{port}: {error.strerror or error}"
+        raise InputError(f"{problem}; choose another --port, or --host") from None
+    # Accepted connections inherit this option. Without it the body of an answer waits 40 ms until
+    # the client acknowledges the headers. asyncio sets it only on sockets that it creates itself.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
 def build_app(server: MCPServer, *, host: str, token: str = "") -> ASGIApp:
-    """Return the ASGI application that ``serve_http`` runs; errors as there.
+    """Return the ASGI application that ``serve_http`` runs. Raises InputError as it does.
 
-    On this machine it answers to loopback names only, so that no web page can rebind a name of its
-    own to us. Elsewhere any name may be right: there the token decides.
+    On a loopback address it accepts only loopback names, which stops DNS rebinding by web pages.
+    On other addresses it accepts every name, and relies on the token.
     """
     local, expected = host in LOOPBACK, f"Bearer {token}"
     if not local and not token:
@@ -225,30 +239,30 @@ def build_app(server: MCPServer, *, host: str, token: str = "") -> ASGIApp:
         streamable_http_path=PATH, transport_security=_CHECKED_BEFORE, host=host
     )
 
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             request = Request(scope)
             check_request(request, local=local)
             if not is_same_site(request):
                 raise HTTPException(403, "requests from this origin are refused")
-            sent = request.headers.get("authorization", "")
-            if token and not hmac.compare_digest(sent.encode("latin-1"), expected.encode()):
-                told = "unauthorised; send `Authorization: Bearer` with the server's token"
-                raise HTTPException(401, told, {"www-authenticate": "Bearer"})
+            header = request.headers.get("authorization", "")
+            if token and not hmac.compare_digest(header.encode("latin-1"), expected.encode()):
+                message = "unauthorised; send `Authorization: Bearer` with the server's token"
+                raise HTTPException(401, message, {"www-authenticate": "Bearer"})
         await app(scope, receive, send)
 
-    return ExceptionMiddleware(guarded)
+    return ExceptionMiddleware(checked)
 
 
 _CHECKED_BEFORE = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-"""Names of hosts and origins are checked before the SDK sees a request."""
+"""Hosts and origins are checked before the SDK receives a request."""
 
 
 def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSessionManager:
-    """Return what answers requests to ``server`` at any address, while its ``run()`` lasts.
+    """Return the request handler of ``server`` for any path; it works while its ``run()`` runs.
 
-    Whoever calls it has checked names of hosts, origins and tokens. There are no sessions of the
-    protocol, so that none can be used with another token than it was opened with.
+    Its caller checks hosts, origins and tokens. It is stateless: there are no protocol sessions
+    that a request could use with the token of another caller.
     """
     server.streamable_http_app(
         stateless_http=True,
@@ -260,16 +274,16 @@ def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSession
 
 
 def check_request(request: Request, *, local: bool) -> None:
-    """Raise HTTPException for a request that is refused whoever sent it.
+    """Raise HTTPException for a request that is refused regardless of its sender.
 
-    ``local`` says that only this machine reaches the server: by a loopback name, so that a web page
-    cannot rebind a name of its own to it.
+    ``local``: only this machine reaches the server. Then the request must name a loopback host,
+    which stops DNS rebinding by web pages.
     """
     headers, host = request.headers, request.headers.get("host", "")
     if _NUL.search(request.scope["query_string"]) or "\0" in request.scope["path"]:
         raise HTTPException(400, "the address contains a NUL character; leave it out", CLOSE)
     if "transfer-encoding" in headers and "content-length" in headers:
-        # A proxy may believe the other one, and take the rest of the body for another request.
+        # A proxy may use the other header, and treat the rest of the body as another request.
         raise HTTPException(400, "send Content-Length or Transfer-Encoding, not both", CLOSE)
     named = _HOST.fullmatch(host)
     if host and not named:
@@ -279,12 +293,12 @@ def check_request(request: Request, *, local: bool) -> None:
 
 
 def is_same_site(request: Request) -> bool:
-    """Tell whether a request comes from no web page, or from one of this very server."""
+    """Return whether a request comes from no web page, or from a page of this server."""
     return "origin" not in request.headers or is_own_origin(request)
 
 
 def is_own_origin(request: Request) -> bool:
-    """Tell whether a request names this very server, its port included, as its origin."""
+    """Return whether the origin of a request is this server, including its port."""
     scheme, _, name = request.headers.get("origin", "").lower().partition("://")
     is_web = scheme in ("http", "https")
     return is_web and bool(name) and name == request.headers.get("host", "").lower()

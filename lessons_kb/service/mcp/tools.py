@@ -1,4 +1,7 @@
-"""Each tool is parse, one call of a Brain, render."""
+"""The MCP tools. Each parses its arguments, calls the facade once, and renders the result.
+
+The docstring of a tool is its description, which models read.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,7 @@ from lessons_kb import render
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, InputError, LessonsError, Untrusted
 from lessons_kb.library import Library
-from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Hit, Query
+from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Event, Hit, Pattern, Query
 from lessons_kb.session.opened_cards import open_for
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.error_log import log_trouble
@@ -38,28 +41,30 @@ _HEADER = "mcp-session-id"
 
 @asynccontextmanager
 async def connect(_server: object) -> AsyncIterator[str]:
-    """Give what the server runs for a name: over stdio one connection, over HTTP all of them."""
+    """Yield a name for this run of the server: one connection over stdio, all of them over HTTP."""
     yield f"mcp-{secrets.token_hex(8)}"
 
 
 def session_of_call(context: Context[Any], named: str | None) -> str:
-    """Return the session that a call belongs to, ``named`` or that of its connection.
+    """Return the session of a call: ``named``, or else the session of its connection.
 
-    An agent that tells its processes the session says more than a connection over stdio. Of HTTP
-    without the protocol's own sessions nothing tells the callers apart: there a day is one.
+    Over stdio, the session in the agent's environment is preferred to the connection. Over HTTP
+    without protocol sessions, callers cannot be distinguished, and each day is one session.
     """
     if named:
         return named
-    running = str(context.request_context.lifespan_context)
+    connection = str(context.request_context.lifespan_context)
     headers = context.headers
     if headers is None:
-        return session_of()[0] or running
-    if known := headers.get(_HEADER):
-        return f"mcp-{hashlib.blake2b(known.encode(), digest_size=8).hexdigest()}"
-    return f"{running}-{dt.datetime.now(tz=dt.UTC).astimezone().date()}"
+        return session_of()[0] or connection
+    protocol_session = headers.get(_HEADER)
+    if protocol_session:
+        digest = hashlib.blake2b(protocol_session.encode(), digest_size=8).hexdigest()
+        return f"mcp-{digest}"
+    return f"{connection}-{dt.datetime.now(tz=dt.UTC).astimezone().date()}"
 
 
-# No deferred annotations here: the SDK reads these types when the tools are registered.
+# The annotations below are not deferred: the SDK reads them when the tools are registered.
 
 
 Directory = Annotated[
@@ -70,20 +75,20 @@ Paths = Annotated[list[str] | None, Field(description="Files at hand, from the p
 CardId = Annotated[str, Field(min_length=1, description="Id, slug or prefix.")]
 Texts = list[str] | None
 Data = dict[str, Any]
-"""An answer that no client is told the shape of."""
+"""An answer without an output schema."""
 Answer = Callable[[str, Data], str]
 UNLISTED = ("lessons_hook",)
-"""Tools that agents' settings call by name: no model is offered them, or pays for them."""
+"""Tools that only agents' settings call. They are not listed, so that no model pays for them."""
 HOOK_SECONDS = 2.0
-"""An agent waits for its hooks: later than this an answer is worth less than none."""
+"""Time limit of a hook. An agent waits for its hooks, so that a late answer does harm."""
 HISTORY_EVENTS = 50
-"""Of a session, where a client does not say how many it wants."""
+"""Default number of events of a session."""
 _MOST_MATCHES = 4
-"""More than a prompt is ever given: some may be in the client's own brain too."""
+"""More than a prompt ever gets, because the client's own brain may contain some of them."""
 _LINE_CHARS = 300
 _HOUR = 3_600
 _SYSTEM_EVENTS = ("compaction", "stage", "preflight")
-"""Kinds of events that neither the user nor the agent did."""
+"""Kinds of events that neither the user nor the agent caused."""
 _CARD_FIELDS = (
     *("id", "kind", "title", "severity", "status", "occurrences", "last_seen"),
     *("topics", "paths", "symptoms", "why", "checklist"),
@@ -107,7 +112,7 @@ class _Named(TypedDict):
 
 
 class Found(_Named):
-    """A card or note that was found."""
+    """A card or note in a result, with its score."""
 
     score: float
     confidence: float
@@ -116,7 +121,7 @@ class Found(_Named):
 
 
 class Block(TypedDict):
-    """What to keep in mind for a task; ``block`` is "" when nothing is worth saying."""
+    """The lessons for a task; ``block`` is "" if none is relevant."""
 
     block: str
     tokens: int
@@ -128,7 +133,7 @@ class Block(TypedDict):
 
 
 class Hits(TypedDict):
-    """Search results, best first; ``skipped`` says that files are too many to be searched."""
+    """Search results, best first. ``skipped`` names brains with too many files to index all."""
 
     hits: list[Found]
     skipped: NotRequired[str]
@@ -138,7 +143,7 @@ Answered = TypeVar("Answered", Block, Hits)
 
 
 class Matched(_Named):
-    """A lesson for a task, with all that a client needs to put it into a block of its own."""
+    """A lesson for a task, with all fields that a client needs to add it to its own block."""
 
     why: str
     checklist: list[str]
@@ -152,13 +157,13 @@ class Matched(_Named):
 
 
 class Matches(TypedDict):
-    """The lessons for a task, best first; nothing is remembered of the question."""
+    """The lessons for a task, best first. The question is not recorded."""
 
     lessons: list[Matched]
 
 
 class CheckedItem(TypedDict):
-    """What became of a checklist item."""
+    """The outcome of a checklist item."""
 
     id: str
     title: str
@@ -190,119 +195,144 @@ class Proposed(TypedDict):
 
 
 class Brains(Protocol):
-    """Gives the brain for a directory: a ``OpenBrains``, or one brain that a server shares."""
+    """The source of open brains: an ``OpenBrains``, or one brain that a server shares."""
 
     def find(self, directory: str | None = None, /) -> Library:
-        """Return the open brain of a directory; Untrusted, BrainNotFound."""
+        """Return the open brains of a directory. Raises Untrusted and BrainNotFound."""
 
 
 def show_block(data: Data) -> Block:
-    """Return a rendered preflight in the tool's shape."""
+    """Return a rendered preflight in the shape of the tool's answer; {} = no lessons."""
     empty: Data = {"block": "", "tokens": 0, "footer": ""}
-    found = {name: data.get(name, value) for name, value in empty.items()}
+    block = {name: data.get(name, value) for name, value in empty.items()}
     for name in ("lessons", "context", "offered"):
-        found[name] = [_show_hit(hit) for hit in data.get(name, ())]
-    return cast(Block, found)
+        block[name] = [_show_hit(hit) for hit in data.get(name, ())]
+    return cast(Block, block)
 
 
 def _show_hit(hit: Data) -> Found:
     return cast(Found, {field: hit[field] for field in Found.__annotations__})
 
 
-_show_line = lru_cache(maxsize=10_000)(defang_line)  # of cards: each is shown again and again
+_show_line = lru_cache(maxsize=10_000)(defang_line)  # the same cards are shown again and again
 
 
 def _show_match(hit: Hit) -> Matched:
-    """Return a lesson in the shape of a client that merges it with its own."""
+    """Return a lesson in the shape that a client merges with its own lessons."""
     card = hit.card
-    patterns = [
-        {one.kind: one.text, "files": [*one.files], "language": one.language, "unless": one.unless}
-        for one in card.detect
-    ]
-    return cast(
-        Matched,
-        {
-            **{field: getattr(card, field, None) for field in Matched.__annotations__},
-            "title": _show_line(card.title),
-            "why": _show_line(card.why),
-            "checklist": [_show_line(one) for one in card.checklist],
-            "detect": [{key: value for key, value in one.items() if value} for one in patterns],
-            "score": hit.score,
-            "confidence": hit.confidence,
-        },
-    )
+    fields: Data = {field: getattr(card, field, None) for field in Matched.__annotations__}
+    fields |= {
+        "title": _show_line(card.title),
+        "why": _show_line(card.why),
+        "checklist": [_show_line(item) for item in card.checklist],
+        "detect": [_show_pattern(pattern) for pattern in card.detect],
+        "score": hit.score,
+        "confidence": hit.confidence,
+    }
+    return cast(Matched, fields)
 
 
-def _add_skipped(found: Answered, brains: Library) -> Answered:
-    """Add to an answer which brains hold more files than are indexed.
+def _show_pattern(pattern: Pattern) -> Data:
+    """Return the fields of a pattern that are not empty."""
+    fields: Data = {
+        pattern.kind: pattern.text,
+        "files": [*pattern.files],
+        "language": pattern.language,
+        "unless": pattern.unless,
+    }
+    return {key: value for key, value in fields.items() if value}
 
-    They are named without their paths: the client may be another machine's.
+
+def _add_skipped(answer: Answered, brains: Library) -> Answered:
+    """Add to an answer the brains that have more files than are indexed.
+
+    Their paths are left out, because the client may run on another machine.
     """
-    lines = (brain.tell_beyond().replace(brain.root, brain.alias, 1) for brain in brains.members)
-    if skipped := defang_line(" ".join(filter(None, lines))):
-        found["skipped"] = skipped
-    return found
+    lines = [brain.tell_beyond().replace(brain.root, brain.alias, 1) for brain in brains.members]
+    skipped = defang_line(" ".join(filter(None, lines)))
+    if skipped:
+        answer["skipped"] = skipped
+    return answer
 
 
 def _read_card(brains: Library, name: str, session: str, asked_by: str) -> tuple[Card, str]:
-    """Return a card and its Markdown, which is data: nothing in it can pose as somebody else."""
+    """Return a card and its Markdown, defanged: it cannot imitate a message of another role."""
     brain, card = brains.cards.find(name)
     open_for(session, brains, (brain, card), asked_by=asked_by)
     return card, defang(clean(brains.cards.read(name)[1].body)).strip()
 
 
 def _show_fields(card: Card, *fields: str) -> Data:
-    """Return fields of a card, each text as one line that cannot pose as somebody else."""
-    found: Data = {field: getattr(card, field) for field in fields}
-    for field, value in found.items():
+    """Return fields of a card, each text as one defanged line."""
+    values: Data = {field: getattr(card, field) for field in fields}
+    for field, value in values.items():
         if isinstance(value, tuple):
-            found[field] = [defang_line(one) for one in value]
+            values[field] = [defang_line(item) for item in value]
         elif isinstance(value, str):
-            found[field] = defang_line(value)
-    return found
+            values[field] = defang_line(value)
+    return values
 
 
 def _read_history(brains: Library, session: str, chat: str | None, limit: int) -> list[Data]:
-    """Return the newest events of a session, or of one chat of it, oldest first."""
+    """Return the newest events of a session, or of one of its chats, oldest first."""
     kinds = [kind for kind in EVENTS if kind not in _SYSTEM_EVENTS]
     most = None if chat else limit
     events = brains.members[0].journal.events.find(session=session, kinds=kinds, limit=most)
     if chat:
-        events = [one for one in events if chat in map(one.record.get, ("chat", "part"))][-limit:]
-    return [
-        {
-            **{field: getattr(one, field) for field in ("at", "kind", "tool", "outcome")},
-            "targets": [defang_line(target) for target in one.targets],
-            "text": defang(clean(one.text)),
-            "output": defang(clean(one.output)),
-        }
-        for one in events
-    ]
+        events = [event for event in events if _is_in_chat(event, chat)][-limit:]
+    return [_show_event(event) for event in events]
+
+
+def _is_in_chat(event: Event, chat: str) -> bool:
+    return chat in (event.record.get("chat"), event.record.get("part"))
+
+
+def _show_event(event: Event) -> Data:
+    """Return an event of the journal as data, with defanged texts."""
+    return {
+        "at": event.at,
+        "kind": event.kind,
+        "tool": event.tool,
+        "outcome": event.outcome,
+        "targets": [defang_line(target) for target in event.targets],
+        "text": defang(clean(event.text)),
+        "output": defang(clean(event.output)),
+    }
 
 
 def substituted(event: Any) -> Any:
-    """Return an event without the placeholders that its agent had no value for.
+    """Return a hook's event with the values that the agent filled into the tool's arguments.
 
-    Objects and flags were put into a text like everything else.
+    Placeholders without a value are left out. Objects and flags, which arrive as texts, are parsed.
     """
     if not isinstance(event, dict):
         return event
-    found = {}
+    fields = {}
     for key, value in event.items():
         is_text = isinstance(value, str)
         if is_text and value.startswith("${") and value.endswith("}"):
             continue
-        found[key] = value
+        if key == "is_interrupt":
+            fields[key] = value in (True, "true")
+            continue
+        fields[key] = value
         if is_text and key in ("tool_input", "tool_response") and value.startswith("{"):
             with suppress(ValueError):
-                found[key] = json.loads(value)
-        found[key] = value in (True, "true") if key == "is_interrupt" else substituted(found[key])
-    return found
+                fields[key] = json.loads(value)
+        fields[key] = substituted(fields[key])
+    return fields
+
+
+def _describe_event(event: Data) -> str:
+    """Return one line about an event of the journal."""
+    words = (event["kind"], event["tool"], ", ".join(event["targets"][:3]), event["outcome"])
+    head = " · ".join(word for word in words if word and word != "ok")
+    return defang_line(f"{head}: {event['text'] or event['output']}")[:_LINE_CHARS]
 
 
 @contextmanager
 def _tool_errors() -> Iterator[None]:
-    """Turn our errors, which say what to do next, into errors of the tool."""
+    """Turn our errors, whose messages contain advice, into ToolError."""
     try:
         yield
     except CardNotFound as error:
@@ -312,26 +342,26 @@ def _tool_errors() -> Iterator[None]:
 
 
 class Tools:
-    """The tools over one workspace; each is safe to be called from several threads."""
+    """The tools over one workspace. Several threads may call them at once."""
 
     def __init__(self, workspace: Brains, answer_hook: Answer | None) -> None:
         self._workspace = workspace
         self._answer_hook = answer_hook
 
     def _asked_by(self, brains: Library) -> str:
-        """Return the agent's session, whose withheld lessons are not told.
+        """Return the agent's session, whose withheld lessons are left out of answers.
 
-        Few agents tell their MCP servers: then it is that of the newest prompt.
+        Few agents pass their session to MCP servers; otherwise it is the newest prompt's session.
         """
         session = session_of()[0]
-        if session or self._answer_hook is None:  # or other people's sessions
+        if session or self._answer_hook is None:  # the organisation's server: others' sessions
             return session
         since = time.time() - _HOUR
         newest = brains.members[0].journal.events.find(kinds=("prompt",), since=since, limit=1)
         return newest[0].session if newest else ""
 
     def register(self, server: MCPServer) -> None:
-        """Add everything to a server."""
+        """Add the tools, the resource and the prompt to a server."""
         for tool, title, hints in (
             (self.lessons_preflight, "Lessons for a task", _NOTES),
             (self.lessons_search, "Search lessons", _READS),
@@ -342,8 +372,8 @@ class Tools:
             (self.lessons_mark, "Mark a lesson", _NOTES),
             (self.session_history, "Session history", _READS),
         ):
-            described = " ".join((tool.__doc__ or "").split())
-            server.tool(title=title, annotations=hints, description=described)(tool)
+            description = " ".join((tool.__doc__ or "").split())
+            server.tool(title=title, annotations=hints, description=description)(tool)
         server.tool(structured_output=False)(self.lessons_hook)
         server.resource(
             "lesson://{+id}", title="A lesson", mime_type="text/markdown", name="lesson"
@@ -366,12 +396,18 @@ class Tools:
         """
         try:
             brains = self._workspace.find(directory)
-        except Untrusted:  # a brain nobody trusts yet is silent, and so is its absence
+        except Untrusted:  # a brain that the user does not trust yet stays silent
             return show_block({})
-        how: Data = {"stage": stage, "session": session, "budget": budget, "context": context}
-        how["asked_by"] = session or self._asked_by(brains)
-        found = brains.preflight(prompt, paths=paths or (), **how)
-        data = render.block_data(found, brains.members[0].settings.language)
+        preflight = brains.preflight(
+            prompt,
+            paths=paths or (),
+            stage=stage,
+            session=session,
+            budget=budget,
+            context=context,
+            asked_by=session or self._asked_by(brains),
+        )
+        data = render.block_data(preflight, brains.members[0].settings.language)
         return _add_skipped(show_block(data), brains)
 
     @_tool_errors()
@@ -384,8 +420,8 @@ class Tools:
 
         No model is offered this, and nothing is noted: the client knows what it injects.
         """
-        found = self._workspace.find(directory).find_lessons(Query(text=prompt))
-        passed = [hit for _brain, hit in found if hit.passed]
+        hits = self._workspace.find(directory).find_lessons(Query(text=prompt))
+        passed = [hit for _brain, hit in hits if hit.passed]
         return Matches(lessons=[_show_match(hit) for hit in passed[:_MOST_MATCHES]])
 
     @_tool_errors()
@@ -403,9 +439,14 @@ class Tools:
     ) -> Hits:
         """Search cards and notes, best first. ``passed`` says whether a hit is relevant."""
         brains = self._workspace.find(directory)
-        chosen = tuple(kinds or (*KINDS, NOTE))
-        how: Data = {"stage": stage, "paths": paths or (), "limit": limit}
-        hits = brains.search(query, kinds=chosen, asked_by=self._asked_by(brains), **how)
+        hits = brains.search(
+            query,
+            kinds=tuple(kinds or (*KINDS, NOTE)),
+            stage=stage,
+            paths=paths or (),
+            limit=limit,
+            asked_by=self._asked_by(brains),
+        )
         return _add_skipped(Hits(hits=[_show_hit(render.hit_data(hit)) for hit in hits]), brains)
 
     @_tool_errors()
@@ -477,15 +518,24 @@ class Tools:
         drafts = self._workspace.find(directory).drafts
         names = ("Situation", "Mistake / Risk", "Root Cause", "Fix")
         texts = zip(names, (situation, mistake, root_cause, fix), strict=True)
-        how: Data = {"kind": kind, "severity": severity, "example": example, "symptoms": symptoms}
-        how |= {"topics": topics or (), "paths": paths or (), "detect": detect or ()}
-        how |= {"sections": {name: text for name, text in texts if text.strip()}}
-        draft = drafts.propose(title, prevention=prevention, **how)
+        draft = drafts.propose(
+            title,
+            prevention=prevention,
+            kind=kind,
+            severity=severity,
+            example=example,
+            symptoms=symptoms,
+            topics=topics or (),
+            paths=paths or (),
+            detect=detect or (),
+            sections={name: text for name, text in texts if text.strip()},
+        )
+        near_duplicates = drafts.find_near_duplicates(draft)
         return Proposed(
             id=draft.id,
             path=draft.path,
             missing=list(draft.missing),
-            similar=[defang_line(one.card.id) for one in drafts.find_near_duplicates(draft)],
+            similar=[defang_line(duplicate.card.id) for duplicate in near_duplicates],
             next="Ask the user to run `lessons review`, which accepts, edits or discards it.",
         )
 
@@ -498,7 +548,7 @@ class Tools:
     ) -> Data:
         """Record that the mistake of these cards happened again."""
         cards = self._workspace.find(directory).bump(*ids, task=task)
-        return {"cards": [_show_fields(one, "id", "title", "occurrences") for one in cards]}
+        return {"cards": [_show_fields(card, "id", "title", "occurrences") for card in cards]}
 
     @_tool_errors()
     def lessons_mark(
@@ -530,15 +580,16 @@ class Tools:
         if self._answer_hook is None:
             raise ToolError("this server answers no hooks; start it with `lessons mcp`")
         work = asyncio.to_thread(self._answer_hook, agent, substituted(event))
-        working = asyncio.ensure_future(work)
-        if (await asyncio.wait({working}, timeout=HOOK_SECONDS))[0]:
-            return working.result()
-        working.add_done_callback(lambda late: self._forget(event, late))
+        task = asyncio.ensure_future(work)
+        done, _pending = await asyncio.wait({task}, timeout=HOOK_SECONDS)
+        if done:
+            return task.result()
+        task.add_done_callback(lambda late: self._forget_late_answer(event, late))
         log_trouble(agent, "mcp", f"no answer within {HOOK_SECONDS:g} s; nothing was injected")
         return ""
 
-    def _forget(self, event: Data, late: asyncio.Future[str]) -> None:
-        """Note that what came too late was never before the model: it may be injected again."""
+    def _forget_late_answer(self, event: Data, late: asyncio.Future[str]) -> None:
+        """Note that the model never saw a late answer: its lessons may be injected again."""
         if late.cancelled() or late.exception() or not late.result():
             return
         with suppress(LessonsError):
@@ -572,14 +623,8 @@ class Tools:
         """Look back on a session and propose the lessons that it taught."""
         events: list[Data] = []
         if session_id:
-            with suppress(LessonsError):  # without a journal it is still a good question
+            with suppress(LessonsError):  # the prompt is useful without the journal, too
                 events = _read_history(self._workspace.find(), session_id, None, HISTORY_EVENTS)
-        lines = []
-        for one in events:
-            words = (one["kind"], one["tool"], ", ".join(one["targets"][:3]), one["outcome"])
-            head = " · ".join(word for word in words if word and word != "ok")
-            lines.append(
-                "- " + defang_line(f"{head}: {one['text'] or one['output']}")[:_LINE_CHARS]
-            )
+        lines = ["- " + _describe_event(event) for event in events]
         journal = "\n\nThe journal of this session:\n" if lines else ""
         return read_template("retrospective.md").rstrip() + journal + "\n".join(lines)

@@ -1,6 +1,7 @@
-"""In front of every request: who sent it, what it may ask for, how much, and by whose form.
+"""Middleware: authentication, scopes, rate limit, body limit, CSRF.
 
-Whoever may not ask a brain gets the answer for a brain that is not there, byte for byte.
+The answer about a brain that the caller may not see is, byte for byte, the answer about a brain
+that does not exist.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ BRAIN_PATH = re.compile(r"/v1/brains/([^/]+)/.+")
 PAGE_PATH = re.compile(r"/(?:(?:login|logout|style\.css)?|brains/([^/]+)(?:/.*)?)", re.DOTALL)
 _LOGIN, _LOGOUT, _STYLE, _METRICS = "/login", "/logout", "/style.css", "/metrics"
 _OPEN = ("/health", "/ready", "/openapi.json")
-"""What needs no token: nothing in them depends on any brain's content."""
+"""Paths that need no token: no answer there depends on the content of a brain."""
 _NEXT = re.compile(r"/brains/[!-\[\]-~]*")
 _LOGIN_BYTES = 4_000
 _MAX_FIELDS = 20
@@ -40,13 +41,14 @@ _MAX_FIELDS = 20
 
 @frozen
 class Guard:
-    """The ASGI application that lets a request through to another one, on behalf of a caller.
+    """The ASGI application that checks a request and passes it to the application behind it.
 
-    ``local`` says that only this machine reaches the server, by a loopback name: a web page that
-    rebinds a name of its own is refused. ``secure`` says that browsers reach it by HTTPS alone.
-    A caller may send ``rate`` requests a second. Nothing larger than ``max_body`` bytes is read.
-    The state of a request that is let through holds its ``body``, or that of a page the ``login``,
-    the ``brains`` it may see and the ``form`` sent.
+    ``local``: only this machine reaches the server, under a loopback name; other names are refused,
+    which stops DNS rebinding. ``secure``: browsers reach the server only by HTTPS. A caller may
+    send ``rate`` requests per second. A body of more than ``max_body`` bytes is refused.
+
+    The state of a request that passes has its ``body``; for a page it has the ``login``, the
+    ``brains`` that the login may see, and the submitted ``form``.
     """
 
     app: ASGIApp
@@ -59,11 +61,11 @@ class Guard:
     rate: float = 100.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer one request, or say why not."""
+        """Pass one request on, or raise HTTPException."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        if scope["type"] != "http":  # nothing here speaks over web sockets
+        if scope["type"] != "http":  # this server has no web sockets
             await send({"type": "websocket.close", "code": 1000})
             return
         request = Request(scope, receive)
@@ -71,15 +73,16 @@ class Guard:
         check_request(request, local=self.local)
         admit = self._admit_browser if PAGE_PATH.fullmatch(scope["path"]) else self._admit_client
         answer = await admit(request)
-        sent = iter([{"type": "http.request", "body": request.state.body}])
+        messages = iter([{"type": "http.request", "body": request.state.body}])
 
-        async def replayed() -> MutableMapping[str, Any]:
-            """Return the body that was read already, then whatever comes."""
-            return next(sent, None) or await receive()
+        async def replay() -> MutableMapping[str, Any]:
+            """Return the body, which was read already, then the messages that follow it."""
+            return next(messages, None) or await receive()
 
-        await (answer or self.app)(scope, replayed, send)
+        await (answer or self.app)(scope, replay, send)
 
     async def _admit_client(self, request: Request) -> None:
+        """Check a request of a program; it authenticates with a token. Raises HTTPException."""
         path = request.scope["path"]
         if not is_same_site(request):
             raise HTTPException(403, "requests from web pages of other sites are refused")
@@ -87,19 +90,26 @@ class Guard:
             return
         caller = self.tokens.find_caller(request.headers.get("authorization", ""))
         if caller is None:
-            told = "unauthorised; send `Authorization: Bearer` with a token of this server"
-            raise HTTPException(401, told, {"www-authenticate": "Bearer"})
-        self._take(caller, "too many requests; wait a moment")
+            message = "unauthorised; send `Authorization: Bearer` with a token of this server"
+            raise HTTPException(401, message, {"www-authenticate": "Bearer"})
+        self._count_request(caller, "too many requests; wait a moment")
         if path == _METRICS:
             if METRICS not in caller.may:
                 raise HTTPException(403, "this token may not read metrics")
-        elif (brain := BRAIN_PATH.fullmatch(path)) is None or brain[1] not in self._visible(caller):
-            raise HTTPException(404)
-        told = f"the body is too large; at most {self.max_body:,} bytes are read"
-        request.state.body = await _read_body(request, self.max_body, told)
+        else:
+            brain = BRAIN_PATH.fullmatch(path)
+            if brain is None or brain[1] not in self._list_brains(caller):
+                raise HTTPException(404)
+        message = f"the body is too large; at most {self.max_body:,} bytes are read"
+        request.state.body = await _read_body(request, self.max_body, message)
         CALLER.set(caller)
 
     async def _admit_browser(self, request: Request) -> Response | None:
+        """Check a request of a browser; it authenticates with the cookie of a login.
+
+        Returns an answer if the request needs no page: a redirect, the login page, or a logout.
+        Raises HTTPException.
+        """
         state, path, posted = request.state, request.scope["path"], request.method == "POST"
         if path == _STYLE:
             return None
@@ -113,21 +123,11 @@ class Guard:
         if path == _LOGIN:
             return self._log_in(request)
         if login is None:
-            lost = posted or self._cookie in request.cookies
-            query = f"?{request.url.query}" if request.url.query else ""
-            after = "" if posted else f"{quote(path)}{query}"
-            return send_to(f"{_LOGIN}?next={quote(after, safe='')}{'&lost=1' if lost else ''}")
-        self._take(login)
-        if path == _LOGOUT and not posted:
-            raise HTTPException(405)
+            return self._ask_for_login(request)
+        self._count_request(login)
         if path == _LOGOUT:
-            try:
-                self.tokens.end_login(cookie)
-            except StorageError as error:
-                log_trouble("server", "logout", str(error))
-                raise HTTPException(503) from None
-            return self._set_cookie(send_to(_LOGIN), "", 0)
-        state.brains = self._visible(login)
+            return self._log_out(request, cookie)
+        state.brains = self._list_brains(login)
         brain = PAGE_PATH.fullmatch(path)
         if brain and brain[1] is not None and brain[1] not in state.brains:
             raise HTTPException(404)
@@ -135,12 +135,13 @@ class Guard:
         return None
 
     async def _read_form(self, request: Request, login: Caller | None) -> dict[str, str]:
-        """Return the fields of a form that a page of this login sent; HTTPException for others."""
+        """Return the fields of a form. Raises HTTPException unless a page of this login sent it."""
         site = request.headers.get("sec-fetch-site")
-        if not (site == "same-origin" if site else is_own_origin(request)):
+        is_same_origin = site == "same-origin" if site else is_own_origin(request)
+        if not is_same_origin:
             raise HTTPException(403, "The form was not sent by a page of this server.")
-        most = self.max_body if login else min(self.max_body, _LOGIN_BYTES)
-        body = await _read_body(request, most)
+        limit = self.max_body if login else min(self.max_body, _LOGIN_BYTES)
+        body = await _read_body(request, limit)
         try:
             text = body.decode("ascii", "replace")
             form = dict(parse_qsl(text, keep_blank_values=True, max_num_fields=_MAX_FIELDS))
@@ -151,60 +152,98 @@ class Guard:
         mark = form.get("mark", "").encode("utf-8", "replace")
         expected = login.mark.encode() if login and request.scope["path"] != _LOGIN else mark
         if not hmac.compare_digest(mark, expected):
-            told = "The form belongs to another login. Go back, load the page and send it anew."
-            raise HTTPException(403, told)
+            message = "The form belongs to another login. Go back, reload the page and try again."
+            raise HTTPException(403, message)
         return form
 
-    def _take(self, caller: Caller, told: str | None = None) -> None:
-        if wait := self.shared.take(caller.place, self.rate, time.monotonic()):
-            raise HTTPException(429, told, {"retry-after": str(math.ceil(wait))})
+    def _count_request(self, caller: Caller, message: str | None = None) -> None:
+        """Raise HTTPException if a caller sent more requests than it may."""
+        wait = self.shared.take(caller.place, self.rate, time.monotonic())
+        if wait:
+            raise HTTPException(429, message, {"retry-after": str(math.ceil(wait))})
 
-    def _visible(self, caller: Caller) -> list[str]:
-        return [one for one in sorted(self.brains) if not caller.digest or one in caller.brains]
+    def _list_brains(self, caller: Caller) -> list[str]:
+        """Return the names of the brains that a caller may see, in order."""
+        if not caller.digest:
+            return sorted(self.brains)
+        return [brain for brain in sorted(self.brains) if brain in caller.brains]
+
+    def _ask_for_login(self, request: Request) -> Response:
+        """Return a redirect to the login page, which leads back to the page of the request."""
+        posted = request.method == "POST"
+        query = f"?{request.url.query}" if request.url.query else ""
+        after = "" if posted else f"{quote(request.scope['path'])}{query}"
+        lost = "&lost=1" if posted or self._cookie in request.cookies else ""
+        return send_to(f"{_LOGIN}?next={quote(after, safe='')}{lost}")
 
     def _log_in(self, request: Request) -> Response:
-        form, query, wrong = request.state.form, request.query_params, ""
+        """Return the login page, or a redirect with a new cookie for a token that is valid."""
+        form, query, problem = request.state.form, request.query_params, ""
         after = form.get("next", query.get("next", ""))
-        after = after if _NEXT.fullmatch(after) else ""
+        if not _NEXT.fullmatch(after):
+            after = ""
         if request.method == "POST":
-            if cookie := self.tokens.begin_login(form.get("token", "")):
+            cookie = self.tokens.begin_login(form.get("token", ""))
+            if cookie:
                 return self._set_cookie(send_to(after or "/"), cookie, LOGIN_SECONDS)
-            wrong = "This is none of the server's tokens. Paste all of it, from lsn_ on."
-        lost, status = bool(query.get("lost")) and not wrong, 403 if wrong else 200
-        # A link from another site comes without the cookie; from here on it is sent again.
-        return show("login.html", status=status, login=None, lost=lost, next=after, wrong=wrong)
+            problem = "This server has no such token. Paste the whole token, from lsn_ on."
+        lost, status = bool(query.get("lost")) and not problem, 403 if problem else 200
+        # A browser sends no cookie after a link from another site; from this page on it does.
+        return show("login.html", status=status, login=None, lost=lost, next=after, problem=problem)
+
+    def _log_out(self, request: Request, cookie: str) -> Response:
+        """End the login of a cookie. Return a redirect to the login page."""
+        if request.method != "POST":
+            raise HTTPException(405)
+        try:
+            self.tokens.end_login(cookie)
+        except StorageError as error:
+            log_trouble("server", "logout", str(error))
+            raise HTTPException(503) from None
+        return self._set_cookie(send_to(_LOGIN), "", 0)
 
     @property
     def _cookie(self) -> str:
+        """The name of the cookie."""
         return "__Host-lessons" if self.secure else "lessons"
 
     def _set_cookie(self, answer: Response, value: str, seconds: int) -> Response:
-        how: dict[str, Any] = {"secure": self.secure, "httponly": True, "samesite": "strict"}
-        answer.set_cookie(self._cookie, value, max_age=seconds, path="/", **how)
+        answer.set_cookie(
+            self._cookie,
+            value,
+            max_age=seconds,
+            path="/",
+            secure=self.secure,
+            httponly=True,
+            samesite="strict",
+        )
         return answer
 
 
 async def show_error(request: Request, error: HTTPException) -> Response:
-    """Return what a client or a person is told, and nothing of what was asked for."""
-    status, told = error.status_code, error.detail
-    usual = HTTPStatus(status).phrase
+    """Return the answer for an error: JSON for a program, a page for a browser.
+
+    It repeats nothing of the request.
+    """
+    status, message = error.status_code, error.detail
+    phrase = HTTPStatus(status).phrase
     if not PAGE_PATH.fullmatch(request.scope["path"]):
-        told = usual.lower() if told == usual else told
-        return JSONResponse({"error": told}, status, error.headers)
-    values = {"code": status, "told": "" if told == usual else told}
+        text = phrase.lower() if message == phrase else message
+        return JSONResponse({"error": text}, status, error.headers)
+    values = {"code": status, "message": "" if message == phrase else message}
     login = request.state.login
     return show("message.html", status=status, headers=error.headers, login=login, **values)
 
 
-async def _read_body(request: Request, most: int, told: str | None = None) -> bytes:
-    """Return the whole body; HTTPException once it is known to be larger than ``most`` bytes."""
+async def _read_body(request: Request, limit: int, message: str | None = None) -> bytes:
+    """Return the whole body. Raises HTTPException if it has more than ``limit`` bytes."""
     length, body = request.headers.get("content-length", "0"), bytearray()
-    too_large = HTTPException(413, told, CLOSE)
-    if not re.fullmatch("[0-9]{1,20}", length) or int(length) > most:
+    too_large = HTTPException(413, message, CLOSE)
+    if not re.fullmatch("[0-9]{1,20}", length) or int(length) > limit:
         raise too_large
     with contextlib.suppress(ClientDisconnect):
         async for part in request.stream():
             body += part
-            if len(body) > most:
+            if len(body) > limit:
                 raise too_large
     return bytes(body)

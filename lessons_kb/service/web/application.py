@@ -71,41 +71,43 @@ from lessons_kb.values import frozen
 
 T = TypeVar("T")
 ANSWER_SECONDS = 2.0
-"""An agent waits for its hooks: later than this an answer is worth less than none."""
+"""Time limit of an answer. An agent waits for its hooks, so that a late answer does harm."""
 WORKER_SECONDS = 30
-"""A worker process that gives no sign of life for so long is replaced; importing takes a while."""
+"""A worker process that does not respond for this long is replaced. Its imports take a while."""
 SHUTDOWN_SECONDS = 25
-"""For the requests being answered when the server is told to stop."""
+"""Time for the requests in progress when the server stops."""
 THREADS = 2
-"""That search: one at a time reads a brain, and one runs in the interpreter; more are slower."""
+"""Threads that search: one reads a brain while another runs Python code. More would be slower."""
 WRITERS = 8
-"""Threads for what may take seconds, which would hold up the answers."""
-_LEAVE_SECONDS = 0.002
-"""Within which another worker can take the next connection: at most 500 a second for each."""
+"""Threads for work that may take seconds, so that it does not delay the answers."""
+_PAUSE_SECONDS = 0.002
+"""Pause in which another worker can accept the next connection. It limits each worker to 500
+connections per second."""
 MAX_WAITING = 128
-"""Requests that wait for a thread; more are told to come again."""
+"""Requests that may wait for a thread. Others are answered with 503 and ``Retry-After``."""
 MAX_BODY = 4_000_000
+"""In bytes."""
 _RETRY = {"retry-after": "2"}
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
-"""By which the library that keeps the figures is told, when a worker imports it."""
+"""Environment variable that prometheus_client reads when a worker imports it."""
 _SECONDS = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 """Bounds of the histogram of answering times."""
 
 
 class Busy(TimeoutError):
-    """More requests wait than can be answered in time."""
+    """More requests are waiting than can be answered in time."""
 
 
 class Server:
-    """The answers to each route of the table, over some brains, from a fixed number of threads.
+    """The application behind ``Guard``: it answers every route with a fixed number of threads.
 
-    Each is counted and timed, and says why it may be old.
+    It counts and times each request. An answer that may be old says why, in a header.
     """
 
     def __init__(
         self, brains: Mapping[str, ServedBrain], *, max_body: int, branch: str, metrics: str
     ) -> None:
-        """``metrics`` is a folder where several processes keep their figures, which are summed."""
+        """``metrics`` is the folder in which several processes store their metrics; "" = one."""
         self._brains = brains
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="write")
@@ -116,37 +118,41 @@ class Server:
             for name, brain in brains.items()
         }
         self._health, self._openapi = JSONResponse({"status": "ok"}), JSONResponse(describe())
-        routes = [
-            *(
-                Endpoint(
-                    row.path,
-                    partial(self._tool, row) if row.takes else getattr(self, f"_{row.name}"),
-                    methods=[row.method],
-                )
-                for row in ROUTES
-            ),
-            *route_pages(brains, branch=branch, run=self._run_page),
-        ]
+        pages = route_pages(brains, branch=branch, run=self._run_page)
         app = Starlette(
-            routes=routes,
-            lifespan=self._running,
+            routes=[*map(self._build_endpoint, ROUTES), *pages],
+            lifespan=self._run_lifespan,
             exception_handlers={
                 HTTPException: show_error,  # type: ignore[dict-item]
                 InputError: _refuse,
                 ValidationError: _refuse,
             },
         )
-        app.router.redirect_slashes = False  # it would lead past a proxy's encryption
-        self._app, self._folder, self._registry = app, metrics, CollectorRegistry()
+        app.router.redirect_slashes = False  # behind a proxy it would redirect from https to http
+        registry = CollectorRegistry()
+        self._app, self._folder, self._registry = app, metrics, registry
         if not metrics:
-            ProcessCollector(registry=self._registry)
-        how: dict[str, Any] = {"registry": self._registry}
-        labels, told = ["route", "status"], "Seconds until a request was answered."
-        self._requests = Counter("lessons_requests", "Requests answered.", labels, **how)
-        how["buckets"] = _SECONDS
-        self._seconds = Histogram("lessons_request_seconds", told, ["route"], **how)
-        told = "Answers from an index that was not up to date."
-        self._stale = Counter("lessons_stale_answers", told, registry=self._registry)
+            ProcessCollector(registry=registry)
+        self._requests = Counter(
+            "lessons_requests", "Requests answered.", ["route", "status"], registry=registry
+        )
+        self._seconds = Histogram(
+            "lessons_request_seconds",
+            "Seconds until a request was answered.",
+            ["route"],
+            registry=registry,
+            buckets=_SECONDS,
+        )
+        self._stale = Counter(
+            "lessons_stale_answers",
+            "Answers from an index that was not up to date.",
+            registry=registry,
+        )
+
+    def _build_endpoint(self, route: Route) -> Endpoint:
+        """Return Starlette's route for a row of our table."""
+        answer = partial(self._tool, route) if route.takes else getattr(self, f"_{route.name}")
+        return Endpoint(route.path, answer, methods=[route.method])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer and count one request."""
@@ -154,30 +160,29 @@ class Server:
             await self._app(scope, receive, send)
             return
         path, began, status = scope["path"], time.perf_counter(), "500"
-        route = "page"
-        if not PAGE_PATH.fullmatch(path):
-            is_brain = BRAIN_PATH.fullmatch(path)
-            part = path.split("/")[4] if is_brain else path.removeprefix("/").removesuffix(".json")
-            route = part if any(part == row.name for row in ROUTES) else "other"
 
-        async def noted(message: MutableMapping[str, Any]) -> None:
+        async def send_noted(message: MutableMapping[str, Any]) -> None:
+            """Send a message, and note the status; add the reasons for a stale answer."""
             nonlocal status
             if message["type"] == "http.response.start":
                 status = str(message["status"])
-                if BRAIN_PATH.fullmatch(path) and (stale := CALLER.get().stale):
+                stale = CALLER.get().stale if BRAIN_PATH.fullmatch(path) else []
+                if stale:
                     reason = "; ".join(stale).encode("latin-1", "replace")
                     message["headers"] = [*message["headers"], (b"lessons-stale", reason)]
                     self._stale.inc()
             await send(message)
 
         try:
-            await self._app(scope, receive, noted)
+            await self._app(scope, receive, send_noted)
         finally:
+            route = _route_label(path)
             self._requests.labels(route, status).inc()
             self._seconds.labels(route).observe(time.perf_counter() - began)
 
     @contextlib.asynccontextmanager
-    async def _running(self, _app: Starlette) -> AsyncIterator[None]:
+    async def _run_lifespan(self, _app: Starlette) -> AsyncIterator[None]:
+        """Run the MCP endpoints; at the end, wait for the threads and close the brains."""
         watch_parent(partial(signal.raise_signal, signal.SIGTERM))
         async with contextlib.AsyncExitStack() as stack:
             for endpoint in self._endpoints.values():
@@ -185,35 +190,40 @@ class Server:
             try:
                 yield
             finally:
-                # A proposal is written or was never begun.
+                # A proposal that was begun is written.
                 for threads in (self._threads, self._writers):
                     await asyncio.to_thread(threads.shutdown)
                 for brain in self._brains.values():
                     brain.close()
 
     async def _run(self, work: Callable[[], T], *, seconds: float) -> T:
-        """Return ``work()``; TimeoutError after some seconds, though the work goes on; Busy."""
+        """Return ``work()``, called in a thread.
+
+        Raises TimeoutError after ``seconds``, although the work continues. Raises Busy if too many
+        requests are waiting.
+        """
         if self._waiting >= MAX_WAITING:
             raise Busy
         self._waiting += 1
         loop = asyncio.get_running_loop()
         threads = self._threads if seconds <= ANSWER_SECONDS else self._writers
-        working = loop.run_in_executor(threads, copy_context().run, work)
+        future = loop.run_in_executor(threads, copy_context().run, work)
 
         def end(done: asyncio.Future[Any]) -> None:
             self._waiting -= 1
             if not done.cancelled():
-                done.exception()  # of work that nobody waits for any more
+                done.exception()  # marks it as retrieved, even if nobody waits any more
 
-        working.add_done_callback(end)
-        return await asyncio.wait_for(asyncio.shield(working), seconds)
+        future.add_done_callback(end)
+        return await asyncio.wait_for(asyncio.shield(future), seconds)
 
     async def _ready(self, _request: Request) -> Response:
-        def ask() -> list[bool]:
-            return [brain.is_ready() for brain in self._brains.values()]  # each begins to index
+        def check_brains() -> list[bool]:
+            # A list, so that every brain without an index starts to build it.
+            return [brain.is_ready() for brain in self._brains.values()]
 
         with contextlib.suppress(TimeoutError):
-            if all(await self._run(ask, seconds=ANSWER_SECONDS)):
+            if all(await self._run(check_brains, seconds=ANSWER_SECONDS)):
                 return JSONResponse({"ready": True})
         raise HTTPException(503, "not every brain can be searched yet", _RETRY)
 
@@ -231,26 +241,26 @@ class Server:
         name, tool = request.path_params["brain"], f"lessons_{route.name}"
         stale = CALLER.get().stale
         require_scope(route.scope)
-        assert route.takes is not None  # noqa: S101 as each tool's
+        assert route.takes is not None  # noqa: S101 every route of a tool has a model
         arguments = admit(tool, dict(route.takes.model_validate_json(request.state.body)))
         work = partial(self._brains[name].answer, getattr(self._tools[name], tool), **arguments)
         seconds = WRITE_SECONDS if route.scope == PROPOSE else ANSWER_SECONDS
         try:
             return JSONResponse(await self._run(work, seconds=seconds))
         except Busy:
-            told = "too many requests wait for an answer; come again"
-            raise HTTPException(503, told, _RETRY) from None
+            message = "too many requests wait for an answer; try again later"
+            raise HTTPException(503, message, _RETRY) from None
         except TimeoutError:
             stale.append(f"no answer within {seconds:g} s")
-            told = "no answer in time; come again"
+            message = "no answer in time; try again later"
         except (ToolError, *UNAVAILABLE) as error:
-            told = conceal(error)
-            if not told:
+            message = conceal(error)
+            if not message:
                 raise HTTPException(422, str(error)) from None
         if not stale:
             stale.append(UNREADABLE)
         if route.silence is None:
-            raise HTTPException(503, told, _RETRY)
+            raise HTTPException(503, message, _RETRY)
         return JSONResponse(route.silence())
 
     async def _hooks(self, request: Request) -> Response:
@@ -259,16 +269,24 @@ class Server:
         if agent not in AGENTS:
             raise HTTPException(404)
         caller = CALLER.get()
-        how = {"look": brain.look, "find": brain.open, "posted_by": caller.name}
-        work = partial(brain.answer, answer_event, agent, request.state.body, {}, **how)
+        work = partial(
+            brain.answer,
+            answer_event,
+            agent,
+            request.state.body,
+            {},
+            look=brain.look,
+            find=brain.open,
+            posted_by=caller.name,
+        )
         try:
-            said = (await self._run(work, seconds=ANSWER_SECONDS))[0]
+            output = (await self._run(work, seconds=ANSWER_SECONDS))[0]
         except TimeoutError:
             caller.stale.append(f"no answer within {ANSWER_SECONDS:g} s")
-            said = AGENTS[agent].silence
-        if not said:
+            output = AGENTS[agent].silence
+        if not output:
             return Response(status_code=204)
-        return Response(said, media_type="application/json")
+        return Response(output, media_type="application/json")
 
     async def _run_page(self, work: Callable[[], Response]) -> Response:
         try:
@@ -277,10 +295,22 @@ class Server:
             raise HTTPException(503) from None
 
 
+def _route_label(path: str) -> str:
+    """Return the label of a path in the metrics: "page", a route's name, or "other"."""
+    if PAGE_PATH.fullmatch(path):
+        return "page"
+    if BRAIN_PATH.fullmatch(path):
+        name = path.split("/")[4]
+    else:
+        name = path.removeprefix("/").removesuffix(".json")
+    return name if any(name == route.name for route in ROUTES) else "other"
+
+
 async def _refuse(request: Request, error: Exception) -> Response:
-    told = say_invalid(error) if isinstance(error, ValidationError) else str(error)
+    """Return the answer for a request that is not valid."""
+    message = say_invalid(error) if isinstance(error, ValidationError) else str(error)
     status = 403 if isinstance(error, Forbidden) else 422
-    return await show_error(request, HTTPException(status, told))
+    return await show_error(request, HTTPException(status, message))
 
 
 def build_app(
@@ -292,11 +322,11 @@ def build_app(
     shared: Shared | None = None,
     **how: Any,
 ) -> ASGIApp:
-    """Return the ASGI application over brains: name → folder; to name one is to trust it.
+    """Return the ASGI application for some brains: name → folder. Naming a folder trusts it.
 
-    ``local`` says that only this machine reaches it; then tokens are asked for only if there are
-    any. ``max_body`` is in bytes; ``branch`` takes what is accepted on the pages. ``shared`` makes
-    it one of several, in as many processes; another one keeps their index up to date. ``how`` are
+    ``local``: only this machine reaches the server; then requests need a token only if there is
+    one. ``max_body`` is in bytes. Accepted drafts are committed on ``branch``. ``shared`` is for
+    one of several worker processes; then another process keeps the index up to date. ``how`` are
     the other fields of ``Guard``.
     """
     watched, shared = shared is None, shared or Shared()
@@ -309,22 +339,22 @@ def build_app(
 
 @frozen
 class Address:
-    """Where a server listens, and who sees to its encryption."""
+    """The address on which a server listens, and its encryption."""
 
     host: str
     port: int
     tls_cert: str = ""
     tls_key: str = ""
     behind_proxy: bool = False
-    """A proxy speaks TLS with the clients, and hands their requests on."""
+    """Whether a proxy terminates TLS and forwards the requests."""
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine reaches it."""
+        """Whether only this machine can reach the server."""
         return self.host in LOOPBACK and not self.behind_proxy
 
     def check(self, tokens: Collection[ServerToken]) -> None:
-        """Raise InputError unless what other machines can reach has tokens and encryption."""
+        """Raise InputError if other machines can reach the server without tokens or encryption."""
         if bool(self.tls_cert) != bool(self.tls_key):
             raise InputError("--tls-cert and --tls-key belong together; give both")
         if self.is_local:
@@ -334,8 +364,8 @@ class Address:
             add = "add one with `lessons serve token add NAME --brain BRAIN`"
             raise InputError(f"{reached} and there are no tokens; {add}")
         if not self.tls_cert and not self.behind_proxy:
-            give = "give --tls-cert and --tls-key, or --behind-proxy where a proxy speaks TLS"
-            raise InputError(f"{reached}; {give}")
+            advice = "give --tls-cert and --tls-key, or --behind-proxy if a proxy terminates TLS"
+            raise InputError(f"{reached}; {advice}")
 
 
 def serve(
@@ -346,13 +376,13 @@ def serve(
     ready: Callable[[], None] = lambda: None,
     **how: Any,
 ) -> None:
-    """Serve brains until told to stop; requests being answered then are answered.
+    """Serve brains until a signal stops the process; requests in progress are answered first.
 
-    Several ``workers`` are as many processes; one more keeps their index up to date.
+    More than one of ``workers`` means so many processes; this process then keeps the index up to
+    date. ``ready`` is called as soon as clients can connect. ``how`` is passed to ``build_app``.
 
-    ``ready`` is called once clients can connect, ``how`` is for ``build_app``. Raises InputError
-    for an address that cannot be had or must not be used so, StorageError where the tokens cannot
-    be read.
+    Raises InputError for an address that is not available or not safe, and for a certificate that
+    cannot be loaded. Raises StorageError if the tokens cannot be read.
     """
     address.check(read_tokens())
     certificate, key = address.tls_cert, address.tls_key
@@ -392,16 +422,16 @@ def serve(
         if workers > 1:
             _run_workers(config, listening, roots, shared)
             return
-        # uvicorn ends well, then sends itself the signal once more, which would kill the process.
+        # After a clean shutdown uvicorn raises the signal again, which would kill the process.
         signal.signal(signal.SIGTERM, lambda *_: None)
         uvicorn.Server(config).run(sockets=[listening])
 
 
 class FairLoop(asyncio.SelectorEventLoop):
-    """Takes one connection, then leaves what waits to the other workers for a moment.
+    """An event loop that accepts one connection, then pauses so that other workers accept the next.
 
-    Connections are kept open, so that a worker that took them all would answer alone as long as
-    they last.
+    Clients keep connections open. A worker that accepted all of them would answer alone for as long
+    as they last.
     """
 
     def _accept_connection(
@@ -409,31 +439,31 @@ class FairLoop(asyncio.SelectorEventLoop):
     ) -> None:
         super()._accept_connection(factory, sock, ssl, server, 1, *how)  # type: ignore[misc]
         if self._remove_reader(sock.fileno()):  # type: ignore[attr-defined]
-            self.call_later(_LEAVE_SECONDS, self._accept_again, sock, factory, ssl, server, 1, *how)
+            self.call_later(_PAUSE_SECONDS, self._accept_again, sock, factory, ssl, server, 1, *how)
 
     def _accept_again(self, sock: socket, factory: Any, *how: Any) -> None:
-        if sock.fileno() >= 0:  # it is closed when the server ends
+        if sock.fileno() >= 0:  # the server closes it when it stops
             self._start_serving(factory, sock, *how)  # type: ignore[attr-defined]
 
 
 def _run_workers(
     config: uvicorn.Config, listening: socket, roots: Mapping[str, str], shared: Shared
 ) -> None:
-    """Answer with so many processes as ``config`` says until told to stop; index what changes.
+    """Run the worker processes of ``config`` until a signal stops this process.
 
-    They read what this process commits, and are replaced when they die.
+    This process indexes changes, and the workers read its commits. A worker that dies is replaced.
     """
-    layers = [Brain(root, alias=name) for name, root in roots.items()]
+    brains = [Brain(root, alias=name) for name, root in roots.items()]
     with tempfile.TemporaryDirectory(prefix="lessons-metrics-") as folder:
         os.environ[_METRICS_VARIABLE] = shared.metrics = folder
-        watching = Watching(layers, tick=1.0)
+        watching = Watching(brains, tick=1.0)
         try:
             supervisor = Multiprocess(config, [listening])
             supervisor.run()
         finally:
             watching.stop(wait=True)
-            for layer in layers:
-                layer.close()
+            for brain in brains:
+                brain.close()
             del os.environ[_METRICS_VARIABLE]
     if any(worker.exitcode == STARTUP_FAILURE for worker in supervisor.processes):
         sys.exit(STARTUP_FAILURE)

@@ -1,7 +1,7 @@
-"""Who is asking, by a token or the cookie of a login, and how often each may.
+"""Authentication by a token or the cookie of a login, and the rate limit of each caller.
 
-Every answer is given on behalf of one caller. The cookie of a login does not hold the token: it is
-signed with the token's digest, so that it outlives a restart of the server and ends with the token.
+Every answer is for one caller. The cookie of a login does not contain the token. It is signed with
+the token's digest, so that it survives a restart of the server and becomes invalid with the token.
 """
 
 from __future__ import annotations
@@ -33,30 +33,31 @@ from lessons_kb.values import frozen
 
 LOGIN_SECONDS = 12 * 3_600
 _BURST_SECONDS = 5
-"""Seconds' worth of requests that a caller may send at once."""
+"""A caller may send the requests of this many seconds at once."""
 _SLOTS = 65_536
 _ROUNDING = 1e-9
 _spawn = multiprocessing.get_context("spawn")
 
 
 class Shared:
-    """What all processes of a server know; whatever they change the others see at once."""
+    """State that all processes of a server share. A change by one is visible to all at once."""
 
     def __init__(self) -> None:
         self.secret = secrets.token_hex(32)
-        """Signs the forms of whoever needs no token."""
+        """Key that signs the forms of callers without a token."""
         self.closed = _spawn.RawValue("b", 0)
-        """Whether there was a token once: without one nobody may ask any more."""
+        """Whether there ever was a token. From then on a request needs one."""
         self.metrics = ""
-        """Folder in which each worker keeps its figures; "" where there is but one process."""
+        """Folder in which each worker stores its metrics; "" if there is only one process."""
         self.full_at = _spawn.RawArray("d", _SLOTS)
-        """When the bucket of each place among the tokens is full again."""
+        """For each place among the tokens, the time at which its token bucket is full again."""
 
     def take(self, place: int, rate: float, now: float) -> float:
-        """Take one request out of a caller's bucket; return the seconds until there is one.
+        """Count one request of a caller. Return 0, or the seconds to wait if it is one too many.
 
-        A caller may send ``rate`` requests a second, and some seconds' worth at once. Processes
-        that count one caller's requests in the same microsecond may count one too few.
+        This is a token bucket: a caller may send ``rate`` requests per second, and the requests of
+        ``_BURST_SECONDS`` at once. Processes that count requests of one caller in the same
+        microsecond may count one too few.
         """
         place %= _SLOTS
         full_at = max(self.full_at[place], now) + 1 / rate
@@ -69,43 +70,44 @@ class Shared:
 
 @frozen
 class Caller(ServerToken):
-    """Whoever sent a request, with which token, and what came up while it was answered.
+    """The sender of a request, its token, and what was noted while the request was answered.
 
-    The caller without a token, whose digest is "", may ask every brain.
+    The caller without a token, whose digest is "", may use every brain.
     """
 
     place: int = 0
-    """Among the tokens, from 1; one that is removed gives its bucket to the next."""
+    """Its place among the tokens, from 1. After a removal, the next token has its bucket."""
     mark: str = ""
-    """What each form of a login carries: no other site's page can know it."""
+    """CSRF token in each form of a login."""
     stale: list[str] = field(default_factory=list)
-    """Why the answer may be older than the files; several reasons are possible."""
+    """The reasons why the answer may be older than the files."""
 
     def session(self, name: str) -> str:
-        """Return the caller's own session of a name: no other caller can name it."""
+        """Return the caller's own name for a session; no other caller can use it."""
         return posted_session(self.name, name)
 
 
 CALLER: ContextVar[Caller] = ContextVar("caller")
-"""The caller of the request that this task, or the thread that works for it, answers."""
+"""The caller of the request that this task, or a thread of it, answers."""
 
 
 class Tokens:
-    """The tokens of this user's state, read again when the file changes, and their logins."""
+    """The tokens in this user's state folder, and their logins. A changed file is read again."""
 
     def __init__(self, shared: Shared, *, required: bool) -> None:
+        """``required``: even if there never was a token, a request needs one."""
         self._stamp: tuple[int, ...] | None = None
-        """Of the file as it was read, () where there was none."""
-        self._known: tuple[ServerToken, ...] = ()
+        """Stamp of the file that was read, () if there was none."""
+        self._tokens: tuple[ServerToken, ...] = ()
         self._shared = shared
         if required:
             shared.closed.value = 1
 
     def find_caller(self, authorization: str) -> Caller | None:
-        """Return who sent this header, None where that is nobody we know.
+        """Return the caller that an ``Authorization`` header identifies, None if it is invalid.
 
-        Once there was a token, a request without one is nobody's, even after it is removed: a
-        server does not become open by a change of a file.
+        If there ever was a token, a request without one is refused, even after all tokens are
+        removed: a change to a file must not open the server.
         """
         if self._is_open():
             return self._local_caller()
@@ -113,64 +115,67 @@ class Tokens:
         token = find_token(self._read(), secret.strip()) if scheme.lower() == "bearer" else None
         return None if token is None else self._caller(token)
 
-    def begin_login(self, secret: str) -> str:
-        """Return a cookie for whoever has a token's secret, "" for anybody else."""
+    def begin_login(self, secret: str) -> str | None:
+        """Return a new cookie for the secret of a token, None if there is no such token."""
         token = find_token(self._read(), secret.strip())
         if token is None:
-            return ""
-        told = f"{token.name}:{int(time.time()) + LOGIN_SECONDS}:{secrets.token_hex(16)}"
-        return f"{told}:{_sign(token.digest, 'login', told)}"
+            return None
+        claims = f"{token.name}:{int(time.time()) + LOGIN_SECONDS}:{secrets.token_hex(16)}"
+        return f"{claims}:{_sign(token.digest, 'login', claims)}"
 
     def find_login(self, cookie: str) -> Caller | None:
-        """Return who has a cookie, None where that is nobody, or not any more."""
+        """Return the caller that a cookie identifies, None if it is invalid, expired or ended."""
         if self._is_open():
             return self._local_caller()
-        told, _, signature = cookie.rpartition(":")
-        name, _, rest = told.partition(":")
-        token = next((one for one in self._read() if one.name == name), None)
+        claims, _, signature = cookie.rpartition(":")
+        name, _, rest = claims.partition(":")
+        token = next((token for token in self._read() if token.name == name), None)
         if token is None:
             return None
-        right = hmac.compare_digest(_sign(token.digest, "login", told).encode(), signature.encode())
-        if not right or int(rest.partition(":")[0]) <= time.time() or has_ended(cookie):
+        expected = _sign(token.digest, "login", claims)
+        if not hmac.compare_digest(expected.encode(), signature.encode()):
+            return None
+        if int(rest.partition(":")[0]) <= time.time() or has_ended(cookie):
             return None
         return self._caller(token, _sign(token.digest, "form", cookie))
 
     def end_login(self, cookie: str) -> None:
-        """Refuse a cookie from now on, here and in each other server of this user's state."""
+        """Make a cookie invalid, here and in every other server that uses this state folder."""
         if self.find_login(cookie) is not None:
             note_ended(cookie, before=time.time() - LOGIN_SECONDS)
 
     def _local_caller(self) -> Caller:
-        # Not to review: nobody would answer for what is accepted.
+        # It may not review: no person would be responsible for an accepted card.
         may, mark = (READ, PROPOSE, METRICS), _sign(self._shared.secret, "form", "")
         return Caller(name="local", digest="", brains=(), may=may, mark=mark)
 
     def _caller(self, token: ServerToken, mark: str = "") -> Caller:
-        return Caller(**asdict(token), place=self._known.index(token) + 1, mark=mark)
+        return Caller(**asdict(token), place=self._tokens.index(token) + 1, mark=mark)
 
     def _is_open(self) -> bool:
-        """Tell whether whoever reaches the server may ask: there never was a token."""
+        """Return whether requests need no token, because there never was one."""
         if self._read():
             self._shared.closed.value = 1
         return not self._shared.closed.value
 
     def _read(self) -> tuple[ServerToken, ...]:
-        """Return the tokens there are; none where their file is damaged."""
+        """Return the tokens, () if their file is damaged."""
         stamp: tuple[int, ...] | None
         try:
             info = os.stat(tokens_path())
             stamp = (info.st_mtime_ns, info.st_ctime_ns, info.st_ino, info.st_size)
-        except OSError as error:  # reading it will tell
+        except OSError as error:  # ``read_tokens`` reports it
             stamp = () if isinstance(error, FileNotFoundError) else None
         if stamp is None or stamp != self._stamp:
             try:
-                self._known = read_tokens()
+                self._tokens = read_tokens()
             except StorageError as error:
                 log_trouble("server", "tokens", str(error))
-                self._known, self._shared.closed.value = (), 1  # it lets nobody in
+                self._tokens, self._shared.closed.value = (), 1  # a damaged file admits nobody
             self._stamp = stamp
-        return self._known
+        return self._tokens
 
 
-def _sign(key: str, purpose: str, told: str) -> str:
-    return hmac.new(key.encode(), f"{purpose}:{told}".encode(), hashlib.sha256).hexdigest()
+def _sign(key: str, purpose: str, text: str) -> str:
+    """Return the signature of a text, which is valid for one purpose only."""
+    return hmac.new(key.encode(), f"{purpose}:{text}".encode(), hashlib.sha256).hexdigest()

@@ -1,4 +1,4 @@
-"""The pages for people: search the cards, see what a prompt draws, review what was proposed."""
+"""The pages for people: search the cards, explain a prompt's lessons, review proposed drafts."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ _POLICY = (
 )
 _HEADERS = {
     "x-content-type-options": "nosniff",
-    # Without a referrer of its own, a form would be sent with the origin `null`.
+    # With "no-referrer" a browser would send a form with the origin `null`.
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -67,18 +67,18 @@ _PRIVATE = {**_HEADERS, "cache-control": "no-store"}
 
 @frozen
 class View:
-    """A page of a brain that is asked for by somebody who may see it."""
+    """A request for a page of a brain, by a caller who may see the brain."""
 
     request: Request
     login: Caller
     form: Mapping[str, str]
-    """What was sent; empty where the page is only looked at."""
+    """The submitted fields; empty for a GET request."""
     served: ServedBrain
     branch: str
-    """Where the server commits what is accepted."""
+    """The branch on which the server commits accepted drafts."""
 
     def show(self, template: str, *, status: int = 200, **values: Any) -> Response:
-        """Return a page of the brain, in the frame that all of them have."""
+        """Return a page of the brain, in the frame that all its pages share."""
         frame = {
             "login": self.login,
             "brain": self.served.name,
@@ -94,26 +94,27 @@ class View:
         # A draft's file may have a name that is not UTF-8.
         quoted = [quote(part, errors="replace") for part in parts]
         path = "/".join(("/brains", quote(self.served.name), *quoted))
-        given = {name: value for name, value in query.items() if value not in ("", None)}
-        return f"{path}?{urlencode(given)}" if given else path
+        fields = {name: value for name, value in query.items() if value not in ("", None)}
+        return f"{path}?{urlencode(fields)}" if fields else path
 
-    def leaf(self, items: Sequence[Any], *parts: str, **query: object) -> dict[str, Any]:
-        """Return the items of the part of a list that is asked for, and where the others are.
+    def paginate(self, items: Sequence[Any], *parts: str, **query: object) -> dict[str, Any]:
+        """Return the items on the requested page of a list, and links to the pages beside it.
 
-        ``parts`` and ``query`` are those of the list's address.
+        ``parts`` and ``query`` form the list's address, see ``address``.
         """
-        asked, last = self.request.query_params.get("page", ""), max(-(-len(items) // ROWS), 1)
-        place = min(max(int(asked), 1), last) if re.fullmatch("[0-9]{1,6}", asked) else 1
-        first = (place - 1) * ROWS
+        requested, last = self.request.query_params.get("page", ""), -(-len(items) // ROWS)
+        page = int(requested) if re.fullmatch("[0-9]{1,6}", requested) else 1
+        page = max(min(page, last), 1)
+        first = (page - 1) * ROWS
         return {
             "items": items[first : first + ROWS],
             "first": first,
             "count": len(items),
-            "newer": self.address(*parts, **query, page=place - 1) if place > 1 else "",
-            "older": self.address(*parts, **query, page=place + 1) if place < last else "",
+            "newer": self.address(*parts, **query, page=page - 1) if page > 1 else "",
+            "older": self.address(*parts, **query, page=page + 1) if page < last else "",
         }
 
-    def say(self, error: LessonsError) -> str:
+    def describe_error(self, error: LessonsError) -> str:
         """Return an error as a sentence that names no folder of the server."""
         text, folder = str(error), self.served.root
         if isinstance(error, GitError):
@@ -127,69 +128,86 @@ class View:
 def show(
     template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
-    """Return a page made from one of ``templates/pages``; every value is shown as text."""
+    """Return a page from a template in ``templates/pages``; every value is escaped."""
     html = _environment().get_template(template).render(**values)
     return HTMLResponse(html, status, headers={**_PRIVATE, **_allow("'self'"), **(headers or {})})
 
 
 def _allow(style: str) -> dict[str, str]:
-    """Return the policy that allows a page nothing but style sheets from one source."""
+    """Return the header that allows a page only style sheets, from one source."""
     return {"content-security-policy": _POLICY.format(style=style)}
 
 
 def send_to(address: str) -> Response:
-    """Return the answer that sends a browser to another address of this server."""
+    """Return a redirect to another address of this server."""
     return RedirectResponse(address, 303, headers=_PRIVATE)
 
 
 @cache
 def _environment() -> Environment:
     loader = FunctionLoader(lambda name: read_template(f"pages/{name}"))
-    made = make_environment(loader=loader)
-    made.filters["line"] = clean_line
-    return made
+    environment = make_environment(loader=loader)
+    environment.filters["line"] = clean_line
+    return environment
 
 
-_MOST_HITS = 50
-_MOST_PROJECTS = 30
+_MAX_HITS = 50
+_MAX_PROJECTS = 30
 _MAX_QUERY = 4_000
 MAX_PROMPT = 100_000
-"""Characters of a prompt that are looked at."""
+"""Only this many characters of a prompt are used."""
 
 
 def show_cards(view: View) -> Response:
-    """Show the cards that a search finds, best first, or all of them, most recent first."""
-    query = view.request.query_params
-    asked = query.get("q", "").strip()[:_MAX_QUERY]
-    kind, status, project = (query.get(name, "") for name in ("kind", "status", "project"))
+    """Show the cards that a search finds, best first, or all cards, most recent first."""
+    fields = view.request.query_params
+    query = fields.get("q", "").strip()[:_MAX_QUERY]
+    kind, status, project = (fields.get(name, "") for name in ("kind", "status", "project"))
     kinds = (kind,) if kind in (*KINDS, NOTE) else KINDS
-    everything = view.served.find().cards.all(notes=kind == NOTE)
-    projects = find_projects(everything)
+    all_cards = view.served.find().cards.all(notes=kind == NOTE)
+    projects = find_projects(all_cards)
     matched: dict[str, str] = {}
-    if asked:
-        hits = dict[str, Hit]()  # each card once
-        for one in [project] if project else ["", *projects[:_MOST_PROJECTS]]:
-            own = view.served.open(f"/{one}").search(asked, kinds=kinds, limit=_MOST_HITS)
-            hits = {hit.card.id: hit for hit in own} | hits
-        best, words = sorted(hits.values(), key=lambda hit: -hit.score), words_by_term(asked)
-        found = [hit.card for hit in best[:_MOST_HITS]]
-        for hit in best:
-            terms = dict.fromkeys(words.get(term, term) for term in hit.matched)
-            matched[hit.card.id] = ", ".join(terms)
+    if query:
+        searched = [project] if project else ["", *projects[:_MAX_PROJECTS]]
+        hits = _search_projects(view.served, query, kinds=kinds, projects=searched)
+        matched = _describe_matches(hits, query)
+        cards = [hit.card for hit in hits[:_MAX_HITS]]
     else:
-        chosen = [one for one in everything if one.kind in kinds]
-        found = [one for one in chosen if names(one, project=project or None)]
-        found.sort(key=lambda one: one.id)
-        found.sort(key=lambda one: one.last_seen or one.created or "", reverse=True)
-    found = [one for one in found if status in ("", one.status)]
-    given: dict[str, Any] = {"q": asked, "kind": kind, "project": project}
-    leaf = view.leaf(found, **given, status=status)
+        cards = [card for card in all_cards if card.kind in kinds]
+        cards = [card for card in cards if names(card, project=project or None)]
+        cards.sort(key=lambda card: card.id)
+        cards.sort(key=lambda card: card.last_seen or card.created or "", reverse=True)
+    cards = [card for card in cards if status in ("", card.status)]
+    chosen: dict[str, Any] = {"q": query, "kind": kind, "project": project}
+    page = view.paginate(cards, **chosen, status=status)
     today = dt.datetime.now(tz=dt.UTC).date()
     rows = [
-        (card, _describe_card(card, today), matched.get(card.id, "")) for card in leaf.pop("items")
+        (card, _describe_card(card, today), matched.get(card.id, "")) for card in page.pop("items")
     ]
-    leaf |= {"kinds": (*KINDS, NOTE), "statuses": STATUSES, "projects": projects}
-    return view.show("cards.html", rows=rows, **leaf, **given, status_chosen=status)
+    page |= {"kinds": (*KINDS, NOTE), "statuses": STATUSES, "projects": projects}
+    return view.show("cards.html", rows=rows, **page, **chosen, status_chosen=status)
+
+
+def _search_projects(
+    served: ServedBrain, query: str, *, kinds: Sequence[str], projects: Iterable[str]
+) -> list[Hit]:
+    """Search a brain for each project; return each card's first hit, best hit first."""
+    hits: dict[str, Hit] = {}
+    for project in projects:
+        project_hits = served.open(f"/{project}").search(query, kinds=kinds, limit=_MAX_HITS)
+        for hit in project_hits:
+            hits.setdefault(hit.card.id, hit)
+    return sorted(hits.values(), key=lambda hit: -hit.score)
+
+
+def _describe_matches(hits: Iterable[Hit], query: str) -> dict[str, str]:
+    """Return, by the id of each hit's card, the words of the query that match it."""
+    words = words_by_term(query)
+    matches = {}
+    for hit in hits:
+        matching_words = [words.get(term, term) for term in hit.matched]
+        matches[hit.card.id] = ", ".join(dict.fromkeys(matching_words))
+    return matches
 
 
 def show_card(view: View) -> Response:
@@ -202,17 +220,20 @@ def show_card(view: View) -> Response:
         "card.html",
         card=card,
         body=render_body(view, card, document.body),
-        findings=[f"{one.message}: {one.fix}" for one in document.findings],
+        findings=[f"{finding.message}: {finding.fix}" for finding in document.findings],
     )
 
 
 def find_projects(cards: Iterable[Card]) -> list[str]:
-    """Return the projects that some cards are for, in order."""
+    """Return the projects of some cards, sorted without regard to case."""
     return sorted({card.project for card in cards if card.project}, key=str.casefold)
 
 
 def render_body(view: View, card: Card, body: str, *, top: int = 2) -> Markup:
-    """Return a card's Markdown as HTML that is safe to show; links to other cards stay here."""
+    """Return a card's Markdown as safe HTML, in which links to other cards lead to their pages.
+
+    ``top`` is the level of the highest heading.
+    """
 
     def link(target: str) -> str:
         path = unquote(target.partition("#")[0])
@@ -220,10 +241,12 @@ def render_body(view: View, card: Card, body: str, *, top: int = 2) -> Markup:
         inside = full.endswith((".md", ".markdown")) and not full.startswith("../")
         return view.address("cards", full) if inside else ""
 
-    return Markup(render_html(body, title=card.title, top=top, link=link))  # noqa: S704 tamed there
+    html = render_html(body, title=card.title, top=top, link=link)
+    return Markup(html)  # noqa: S704 ``render_html`` has removed everything unsafe
 
 
 def _describe_card(card: Card, today: dt.date) -> str:
+    """Return a line with a card's kind, and with whatever differs from the usual card."""
     past = age(card.last_seen or card.created or "", today)
     parts = (
         card.kind,
@@ -237,26 +260,35 @@ def _describe_card(card: Card, today: dt.date) -> str:
 
 
 def explain_prompt(view: View) -> Response:
-    """Show what a prompt would be given and what held the other lessons back; it is not kept."""
+    """Show the lessons that a prompt gets, and why it gets no others. The prompt is not stored."""
     form = view.form
     prompt, paths = form.get("prompt", "")[:MAX_PROMPT], form.get("paths", "").split()
     stage, project = (form.get(name, "").strip() for name in ("stage", "project"))
     brains = view.served.find(f"/{project}")
-    projects = find_projects(brains.cards.all())
-    shown: dict[str, Any] = {"prompt": prompt, "paths": " ".join(paths), "stage": stage}
-    shown |= {"project": project, "projects": projects, "problem": "", "told": None}
+    values: dict[str, Any] = {
+        "prompt": prompt,
+        "paths": " ".join(paths),
+        "stage": stage,
+        "project": project,
+        "projects": find_projects(brains.cards.all()),
+        "problem": "",
+        "explanation": None,
+    }
     if prompt.strip():
-        told = verdicts.explain_prompt(brains, prompt, paths=tuple(paths), stage=stage or None)
+        explanation = verdicts.explain_prompt(
+            brains, prompt, paths=tuple(paths), stage=stage or None
+        )
         words = words_by_term(prompt)
-        reasons = [in_words(clean_line(one.reason), words) for one in told.verdicts]
-        shown |= {"told": told, "rows": list(zip(told.verdicts, reasons, strict=True))}
+        reasons = [in_words(clean_line(row.reason), words) for row in explanation.verdicts]
+        rows = list(zip(explanation.verdicts, reasons, strict=True))
+        values |= {"explanation": explanation, "rows": rows}
     elif "prompt" in form:
-        shown["problem"] = "Paste a prompt to explain."
-    return view.show("why.html", **shown)
+        values["problem"] = "Paste a prompt to explain."
+    return view.show("why.html", **values)
 
 
 def show_report(view: View) -> Response:
-    """Show the report of ``lessons report``, its links leading to the pages of the cards."""
+    """Show the report of ``lessons report``, with links to the pages of the cards."""
     template = read_template("report.html")
     page = build_page(
         view.served.find().stats.overview(),
@@ -271,9 +303,9 @@ def show_report(view: View) -> Response:
 
 
 def show_inbox(view: View) -> Response:
-    """Show what waits for a decision, and what waits on the branch for being merged."""
-    review = _open(view)
-    leaf = view.leaf(review.all(), "inbox")
+    """Show the drafts that wait for a decision, and the accepted cards that wait for a merge."""
+    review = _open_review(view)
+    page = view.paginate(review.all(), "inbox")
     state, card = review.find_outcome(view.request.query_params.get("done", ""))
     rows = [
         {
@@ -282,15 +314,15 @@ def show_inbox(view: View) -> Response:
             "about": _describe_draft(draft),
             "lacks": _describe_lacks(draft),
         }
-        for draft in leaf.pop("items")
+        for draft in page.pop("items")
     ]
-    leaf |= {"done": state, "done_card": card, **_describe_branch(view, review)}
-    return view.show("inbox.html", rows=rows, **leaf)
+    page |= {"done": state, "done_card": card, **_describe_branch(view, review)}
+    return view.show("inbox.html", rows=rows, **page)
 
 
 def show_draft(view: View) -> Response:
-    """Show one draft, or do what was decided about it and show the inbox."""
-    review, problem = _open(view), ""
+    """Show one draft, or carry out the decision about it and redirect to the inbox."""
+    review, problem = _open_review(view), ""
     draft = review.get(view.request.path_params["draft"])
     choice = view.form.get("do", "")
     if choice in ("accept", "merge", "discard"):
@@ -303,12 +335,12 @@ def show_draft(view: View) -> Response:
                 "you accept it all the same."
             )
         except (CardNotFound, EditRefused, InputError) as error:
-            problem = view.say(error)
+            problem = view.describe_error(error)
         draft = review.get(draft.id)
     folders = view.served.find().members[0].settings.folders
     document = parse_card(draft.text, path=f"lessons/{draft.id}.md", folders=folders)
     branch, card = _describe_branch(view, review), document.card
-    alike = [] if branch["trouble"] else review.find_near_duplicates(draft)
+    near_duplicates = [] if branch["trouble"] else review.find_near_duplicates(draft)
     return view.show(
         "draft.html",
         status=422 if problem else 200,
@@ -318,15 +350,15 @@ def show_draft(view: View) -> Response:
         text=visible(draft.text),
         card=card,
         body=render_body(view, card, document.body, top=3) if card else "",
-        near_duplicates=alike,
-        duplicate=any(one.level != RELATED for one in alike),
+        near_duplicates=near_duplicates,
+        duplicate=any(card.level != RELATED for card in near_duplicates),
         **branch,
     )
 
 
 def edit_draft(view: View) -> Response:
-    """Show a draft's file in a form, or save what was written there."""
-    review, problem, other = _open(view), "", ""
+    """Show a draft's file in a form, or save the submitted text."""
+    review, problem, other = _open_review(view), "", ""
     draft = review.get(view.request.path_params["draft"])
     text = view.form.get("text", draft.text).replace("\r\n", "\n")
     if "text" in view.form:
@@ -336,20 +368,22 @@ def edit_draft(view: View) -> Response:
         except EditRefused:
             other = visible(draft.text)
             problem = (
-                "The draft was changed while you wrote. Take over what you need, then save again."
+                "The draft was changed while you wrote. Copy the changes you need, then save again."
             )
         except InputError as error:
-            problem = view.say(error)
-    shown = {"draft": draft, "text": text, "problem": problem, "other": other}
-    return view.show("edit.html", status=422 if problem else 200, **shown)
+            problem = view.describe_error(error)
+    values = {"draft": draft, "text": text, "problem": problem, "other": other}
+    return view.show("edit.html", status=422 if problem else 200, **values)
 
 
-def _open(view: View) -> BranchReview:
+def _open_review(view: View) -> BranchReview:
+    """Return the review of the brain's drafts, with the caller as the author of commits."""
     author = Author(name=view.login.person, email=view.login.email)
     return BranchReview(view.served.find(), branch=view.branch, author=author)
 
 
 def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None:
+    """Carry out the decision about a draft: discard, merge or accept it."""
     form, digest = view.form, view.form.get("seen", "")
     if choice == "discard":
         review.discard(draft.id, digest=digest)
@@ -358,38 +392,44 @@ def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None
         if not card:
             raise InputError("choose the card that the draft is to be merged into")
         cards = (*view.served.find().cards.all(), *review.find_waiting())
-        if card not in {one.id for one in cards}:
+        if card not in {existing.id for existing in cards}:
             raise CardNotFound(f"no card has the id {clean_line(card)}; copy it from its page")
         review.merge(draft.id, card, digest=digest)
     elif draft.missing and not draft.trouble:
         raise InputError(f"the draft is incomplete; add {'; '.join(draft.missing)}")
     else:
-        anyway = "new" if form.get("anyway") else "fail"
-        review.accept(draft.id, on_duplicate=anyway, digest=digest)
+        on_duplicate = "new" if form.get("anyway") else "fail"
+        review.accept(draft.id, on_duplicate=on_duplicate, digest=digest)
 
 
 def _describe_draft(draft: Draft) -> str:
-    when = dt.datetime.fromtimestamp(draft.at, tz=dt.UTC).date().isoformat()
-    often = f", seen {draft.seen:,}×" if draft.seen > 1 else ""
-    return f"{tell_source(draft)} on {when}{often}"
+    """Return a line with the source of a draft, its date, and how often it was seen."""
+    date = dt.datetime.fromtimestamp(draft.at, tz=dt.UTC).date().isoformat()
+    times = f", seen {draft.seen:,}×" if draft.seen > 1 else ""
+    return f"{tell_source(draft)} on {date}{times}"
 
 
 def _describe_lacks(draft: Draft) -> str:
+    """Return how many parts a draft lacks, "" if it is complete."""
     if draft.trouble:
         return "can only be discarded"
     return f"lacks {counted(len(draft.missing), 'thing')}" if draft.missing else ""
 
 
 def _describe_branch(view: View, review: BranchReview) -> dict[str, Any]:
-    """Return what becomes of what is accepted here, and why nothing can be if that is so."""
-    told: dict[str, Any] = {"branch": view.branch, "here": False, "waiting": [], "trouble": ""}
+    """Return the values for ``branch.html``.
+
+    They are the branch, whether it is checked out here, the accepted cards that wait for a merge,
+    and the error that prevents accepting.
+    """
+    values: dict[str, Any] = {"branch": view.branch, "here": False, "waiting": [], "trouble": ""}
     try:
         review.check_writable()
-        told["here"] = review.is_checked_out()
-        told["waiting"] = [] if told["here"] else review.find_waiting()
+        values["here"] = review.is_checked_out()
+        values["waiting"] = [] if values["here"] else review.find_waiting()
     except LessonsError as error:
-        told["trouble"] = view.say(error)
-    return told
+        values["trouble"] = view.describe_error(error)
+    return values
 
 
 Page = Callable[[View], Response]
@@ -402,11 +442,11 @@ PAGES: Mapping[str, tuple[str, str, Page]] = {
     "/inbox/{draft}": ("GET POST", REVIEW, show_draft),
     "/inbox/{draft}/edit": ("GET POST", REVIEW, edit_draft),
 }
-"""Address below a brain's → methods, scope and page."""
+"""Path below a brain's address → methods, scope and page."""
 
 
 def route_pages(served_brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> list[Route]:
-    """Return the addresses of all pages; ``run`` does a page's work where it may take time."""
+    """Return the routes of all pages. ``run`` calls a page's function in a thread."""
 
     def route(path: str, methods: str, scope: str, page: Page) -> Route:
         async def answer(request: Request) -> Any:
@@ -414,7 +454,7 @@ def route_pages(served_brains: Mapping[str, ServedBrain], *, branch: str, run: A
             view = View(
                 request=request, login=state.login, form=state.form, served=served, branch=branch
             )
-            return await run(partial(_work, page, scope, view))
+            return await run(partial(_answer, page, scope, view))
 
         return Route(f"/brains/{{brain}}{path}", answer, methods=methods.split())
 
@@ -431,7 +471,7 @@ def route_pages(served_brains: Mapping[str, ServedBrain], *, branch: str, run: A
 
 
 def show_home(request: Request, served_brains: Mapping[str, ServedBrain]) -> Response:
-    """Show what this server is, and what each brain holds that may be seen."""
+    """Show what this server is, and a row for each brain that the caller may see."""
     login = request.state.login
     rows = [_describe_brain(served_brains[name], login) for name in request.state.brains]
     return show("home.html", login=login, brains=rows)
@@ -439,7 +479,7 @@ def show_home(request: Request, served_brains: Mapping[str, ServedBrain]) -> Res
 
 @frozen
 class BrainRow:
-    """What the start page shows of a brain."""
+    """One brain on the start page."""
 
     name: str
     address: str
@@ -450,7 +490,7 @@ class BrainRow:
     cards: int = 0
     drafts: int = 0
     changed: str = ""
-    """ISO date on which a file was last written."""
+    """ISO date of the last change to a file."""
     changed_title: str = ""
     changed_address: str = ""
 
@@ -482,7 +522,8 @@ def _describe_brain(served: ServedBrain, login: Caller) -> BrainRow:
     )
 
 
-def _work(page: Page, scope: str, view: View) -> Response:
+def _answer(page: Page, scope: str, view: View) -> Response:
+    """Return a page. Raises HTTPException if the caller may not see it or if it fails."""
     try:
         require_scope(READ)
         require_scope(scope)
@@ -491,14 +532,14 @@ def _work(page: Page, scope: str, view: View) -> Response:
         raise HTTPException(403, f"{error}.") from None
     except (CardNotFound, AmbiguousCard):
         draft = view.request.path_params.get("draft", "")
-        state, card = _open(view).find_outcome(draft)
+        state, card = _open_review(view).find_outcome(draft)
         places = {"accepted": f" as {card}", "merged": f" into {card}", "discarded": ""}
         if state not in places:
             raise HTTPException(404) from None
-        told = clean_line(f"This draft was already {state}{places[state]}.")
-        raise HTTPException(409, told) from None
+        message = clean_line(f"This draft was already {state}{places[state]}.")
+        raise HTTPException(409, message) from None
     except (InputError, EditRefused, GitError) as error:
-        raise HTTPException(422, view.say(error)) from None
+        raise HTTPException(422, view.describe_error(error)) from None
     except LessonsError as error:
         view.served.note_stale(error)
         raise HTTPException(503, f"No answer now: {explain(error)}.") from None

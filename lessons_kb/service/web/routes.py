@@ -1,4 +1,4 @@
-"""The table of addresses: one row each, from which requests are answered and the API described."""
+"""The table of routes, one row each: the server answers from it, and OpenAPI describes it."""
 
 from __future__ import annotations
 
@@ -29,32 +29,34 @@ _PARAMETERS: dict[str, dict[str, Any]] = {
 
 @frozen
 class Route:
-    """One address, what it takes and what it gives."""
+    """One route: its path, its request and its answer."""
 
     name: str
     path: str
     summary: str
     method: str = "GET"
     scope: str = ""
-    """What a token must allow; "" where none is asked for."""
+    """The scope that a token needs; "" = the route itself requires none."""
     takes: type[BaseModel] | None = None
-    """The request's model, which is that of the MCP tool; None = any JSON object, or no body."""
+    """The model of the request, from the parameters of the MCP tool; None = any JSON object, or no
+    body."""
     answers: Any = None
     """The type of the answer; None = any JSON object, or text."""
     silence: Callable[[], Any] | None = None
-    """What is answered while the brain cannot be searched; None = an error."""
+    """Builds the answer if the brain cannot be searched; None = an error."""
 
 
-def _of_tool(
+def _tool_route(
     answers: Any, summary: str, name: str, silence: Callable[[], Any] | None = None
 ) -> Route:
+    """Return the route of an MCP tool; its request has the tool's parameters."""
     method = getattr(Tools, f"lessons_{name}")
     hints = get_type_hints(method, include_extras=True)
-    fields: dict[str, Any] = {
-        one.name: (hints[one.name], ... if one.default is one.empty else one.default)
-        for one in inspect.signature(method).parameters.values()
-        if one.name != "self"
-    }
+    _self, *parameters = inspect.signature(method).parameters.values()
+    fields: dict[str, Any] = {}
+    for parameter in parameters:
+        default = ... if parameter.default is parameter.empty else parameter.default
+        fields[parameter.name] = (hints[parameter.name], default)
     return Route(
         name=name,
         method="POST",
@@ -76,11 +78,11 @@ ROUTES = (
     Route(name="ready", path="/ready", summary="Every brain can be searched."),
     Route(name="metrics", path="/metrics", summary=_METRICS, scope=METRICS),
     Route(name="openapi", path="/openapi.json", summary="This description."),
-    _of_tool(Block, "The lessons for a task.", "preflight", lambda: show_block({})),
-    _of_tool(Matches, _MATCH, "match", lambda: Matches(lessons=[])),
-    _of_tool(Hits, "Cards and notes, best first.", "search", lambda: Hits(hits=[])),
-    _of_tool(Checked, "What became of each checklist item.", "check"),
-    _of_tool(Proposed, "Draft a lesson, for review.", "propose"),
+    _tool_route(Block, "The lessons for a task.", "preflight", lambda: show_block({})),
+    _tool_route(Matches, _MATCH, "match", lambda: Matches(lessons=[])),
+    _tool_route(Hits, "Cards and notes, best first.", "search", lambda: Hits(hits=[])),
+    _tool_route(Checked, "What became of each checklist item.", "check"),
+    _tool_route(Proposed, "Draft a lesson, for review.", "propose"),
     Route(
         name="hooks", method="POST", path=f"{_BRAIN}/hooks/{{agent}}", summary=_HOOKS, scope=READ
     ),
@@ -96,48 +98,63 @@ class Error(TypedDict):
 
 def describe() -> dict[str, Any]:
     """Return the OpenAPI description of the table."""
-    kinds = [kind for row in ROUTES for kind in (row.takes, row.answers) if kind]
-    adapters = [(kind, "validation", TypeAdapter(kind)) for kind in (Error, *kinds)]
-    references, found = TypeAdapter.json_schemas(adapters, ref_template=_REFERENCE)  # type: ignore[arg-type]
+    types: list[Any] = [Error]
+    for route in ROUTES:
+        types += filter(None, (route.takes, route.answers))
+    adapters = [(kind, "validation", TypeAdapter(kind)) for kind in types]
+    references, schemas = TypeAdapter.json_schemas(adapters, ref_template=_REFERENCE)  # type: ignore[arg-type]
 
     def content(kind: Any) -> dict[str, Any]:
         return {"application/json": {"schema": references.get((kind, "validation"), {})}}
 
     paths = {}
     for route in ROUTES:
-        is_of_brain = _BRAIN in route.path
-        answer: dict[str, Any] = {"description": route.summary, "content": content(route.answers)}
-        codes = ["401", "403", "429"] if route.scope else []
-        if route.name == "metrics":
-            answer["content"] = {"text/plain": {"schema": {"type": "string"}}}
-        if is_of_brain:
-            reason = {"schema": {"type": "string"}, "description": "Why the answer may be old."}
-            answer["headers"] = {"Lessons-Stale": reason}
-            codes = [*_ERRORS]
-        responses = {"200": answer}
-        if silent := {"hooks": "204", "mcp": "202"}.get(route.name):
-            responses[silent] = {"description": "Nothing to say."}
-        for code in (*codes, *(["503"] if route.name == "ready" else [])):
-            responses[code] = {"description": _ERRORS[code], "content": content(Error)}
-        operation = {
-            "operationId": route.name,
-            "summary": route.summary,
-            "parameters": [
-                {"name": name, "in": "path", "required": True, "schema": schema}
-                for name, schema in _PARAMETERS.items()
-                if f"{{{name}}}" in route.path
-            ],
-            "responses": responses,
-            "security": [{"token": []}] if is_of_brain or route.scope else [],
-        }
-        if route.method == "POST":
-            sent = content(route.takes) if route.takes else _OBJECT
-            operation["requestBody"] = {"required": True, "content": sent}
-        paths[route.path] = {route.method.lower(): operation}
+        paths[route.path] = {route.method.lower(): _describe_operation(route, content)}
     token = {"type": "http", "scheme": "bearer"}
     return {
         "openapi": "3.1.0",
         "info": {"title": "lessons serve", "version": __version__},
         "paths": paths,
-        "components": {"schemas": found["$defs"], "securitySchemes": {"token": token}},
+        "components": {"schemas": schemas["$defs"], "securitySchemes": {"token": token}},
     }
+
+
+def _describe_operation(route: Route, content: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Return a route's operation. ``content`` returns the media types for a type of the API."""
+    has_brain = _BRAIN in route.path
+    parameters = []
+    for name, schema in _PARAMETERS.items():
+        if f"{{{name}}}" in route.path:
+            parameters.append({"name": name, "in": "path", "required": True, "schema": schema})
+    operation = {
+        "operationId": route.name,
+        "summary": route.summary,
+        "parameters": parameters,
+        "responses": _describe_responses(route, content),
+        "security": [{"token": []}] if has_brain or route.scope else [],
+    }
+    if route.method == "POST":
+        body = content(route.takes) if route.takes else _OBJECT
+        operation["requestBody"] = {"required": True, "content": body}
+    return operation
+
+
+def _describe_responses(route: Route, content: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Return a route's responses by status: the answer, an empty answer, and errors."""
+    answer: dict[str, Any] = {"description": route.summary, "content": content(route.answers)}
+    codes = ["401", "403", "429"] if route.scope else []
+    if route.name == "metrics":
+        answer["content"] = {"text/plain": {"schema": {"type": "string"}}}
+    if _BRAIN in route.path:
+        reason = {"schema": {"type": "string"}, "description": "Why the answer may be old."}
+        answer["headers"] = {"Lessons-Stale": reason}
+        codes = [*_ERRORS]
+    if route.name == "ready":
+        codes.append("503")
+    responses = {"200": answer}
+    empty = {"hooks": "204", "mcp": "202"}.get(route.name)
+    if empty:
+        responses[empty] = {"description": "Nothing to say."}
+    for code in codes:
+        responses[code] = {"description": _ERRORS[code], "content": content(Error)}
+    return responses

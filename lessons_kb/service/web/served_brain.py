@@ -1,4 +1,4 @@
-"""A brain as a server gives it: paths that clients send are names, never looked up here."""
+"""A brain that a server offers. Paths of clients are only names: the server never opens them."""
 
 from __future__ import annotations
 
@@ -33,35 +33,35 @@ from lessons_kb.values import frozen
 
 T = TypeVar("T")
 MAX_INBOX = 2_000
-"""Drafts that may wait in a brain's inbox: then proposals are refused until some are reviewed."""
+"""Maximum number of drafts in a brain's inbox. Further proposals are refused until a review."""
 BUILDING, UNREADABLE = "the index is being built", "the index cannot be read"
 LOOK_SECONDS = 0.05
-"""How long what was seen of a brain's folder holds: a look costs as much as a tenth of an answer,
-and a watcher tells of changes no sooner."""
+"""How long the state of a brain's folder is cached. Checking it costs a tenth of an answer's time,
+and a watcher does not report changes sooner."""
 UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
-"""What is the server's trouble, and not what was asked."""
+"""Errors of the server, not of the request."""
 
 
 @frozen
 class Summary:
-    """What a brain holds, as the start page shows it."""
+    """A brain's content in figures, for the start page."""
 
     cards: int
     drafts: int
     changed_at: float
-    """When a file was last written; seconds since the epoch, 0 for a brain without files."""
+    """Time of the last change to a file, in seconds since the epoch; 0 if there are no files."""
     changed: Card | None
-    """That file; None if it cannot be used."""
+    """The card in that file; None if the file cannot be used."""
 
 
 class ServedBrain:
-    """One brain under the name that clients know; may be shared between threads.
+    """One brain under the name that clients use. Threads may share it.
 
-    It stands where a ``OpenBrains`` does: ``find`` gives the brain for a directory of the client.
+    It replaces ``OpenBrains``: ``find`` returns the brain for a directory of the client.
     """
 
     def __init__(self, name: str, root: str, *, watched: bool = True) -> None:
-        """Unless it is ``watched`` by this process, another one indexes what changes."""
+        """``watched``: this process watches the folder and indexes changes; else another does."""
         self.name, self.root, self._watched = name, root, watched
         self._workspace = OpenBrains(root, roots=(root,), watched=watched)
         self._members: Sequence[Brain] = ()
@@ -69,9 +69,10 @@ class ServedBrain:
         self._trouble: str | LessonsError = ""
 
     def find(self, directory: str | None = None) -> Library:
-        """Return the brain, as fresh as a moment allows, for a directory of the client.
+        """Return the brain for a directory of the client, refreshed as far as time allows.
 
-        Raises BrainNotFound where its folder is gone; the caller is told of all other trouble.
+        Raises BrainNotFound if its folder no longer exists. Any other problem becomes a reason for
+        a stale answer, see ``note_stale``.
         """
         try:
             brains = self.open(directory)
@@ -89,7 +90,10 @@ class ServedBrain:
         return brains
 
     def open(self, directory: str | None = None) -> Library:
-        """Return the brain for a directory of the client, as it is; BrainNotFound if it is gone."""
+        """Return the brain for a directory of the client, without a refresh.
+
+        Raises BrainNotFound if its folder no longer exists.
+        """
         return _Served(self._look(), directory=directory or "/", by=CALLER.get().name)
 
     def _look(self) -> Sequence[Brain]:
@@ -103,7 +107,7 @@ class ServedBrain:
         return self._members
 
     def answer(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Return what is asked of the brain, and tell the caller why it may be old."""
+        """Return ``work(*args, **kwargs)``, and note for the caller why it may be old."""
         answer = work(*args, **kwargs)
         try:
             self.note_stale(_find_trouble(self._look()))
@@ -112,11 +116,11 @@ class ServedBrain:
         return answer
 
     def look(self, _directory: str) -> Discovery:
-        """Return what is found around any directory of a client: this brain."""
+        """Return what discovery finds for any directory of a client: this brain."""
         return Discovery(trusted={self.root: self.name}, untrusted=())
 
     def note_stale(self, why: str | LessonsError) -> None:
-        """Tell the caller why the answer may be old, if there is a reason."""
+        """Note for the caller why the answer may be old, if there is a reason."""
         if isinstance(why, LessonsError):
             log_trouble("server", self.name, f"{type(why).__name__}: {why}")
             why = explain(why)
@@ -125,7 +129,7 @@ class ServedBrain:
             reasons.append(why)
 
     def summarise(self) -> Summary:
-        """Return what the brain holds as of the last commit of its index."""
+        """Return the brain's figures as of the last commit of its index."""
         brains = self.find()
         brain = brains.members[0]
         cards, changed_at, changed = brain.read(_find_last_change)
@@ -134,7 +138,7 @@ class ServedBrain:
         )
 
     def is_ready(self) -> bool:
-        """Tell whether something is indexed, so that it can be searched; starts that if not."""
+        """Return whether the brain has an index to search. Starts indexing if it has none."""
         try:
             ready = [brain.ensure_indexed() for brain in self._workspace.find().members]
             return os.path.isdir(self.root) and all(ready)
@@ -147,7 +151,7 @@ class ServedBrain:
 
 
 def _find_last_change(brain: Brain) -> tuple[int, float, Card | None]:
-    """Return the number of cards, when a file was last written, and that file."""
+    """Return the number of cards, the time of the last change to a file, and that file's card."""
     state = brain.state
     if state is None:
         return 0, 0.0, None
@@ -166,7 +170,7 @@ def _find_trouble(brains: Sequence[Brain]) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """Return what a client is told of the server's trouble: no path, no settings."""
+    """Return the message for a client about an error of the server: no path, no settings."""
     if isinstance(error, ConfigError):
         return "the settings cannot be used"
     if isinstance(error, BrainNotFound):
@@ -176,7 +180,7 @@ def explain(error: BaseException) -> str:
 
 
 class _Served(Library):
-    """Brains that are open already, seen from a directory of another machine."""
+    """Open brains, used from a directory of another machine."""
 
     def __init__(self, brains: Sequence[Brain], *, directory: str, by: str) -> None:
         super().__init__(brains, directory=directory, project=None)
@@ -184,17 +188,20 @@ class _Served(Library):
 
     @property
     def project(self) -> str | None:
-        """The brain's own project, else the name of the client's directory: git is out of reach."""
+        """The brain's own project, else the name of the client's directory.
+
+        The server cannot run git in that directory.
+        """
         name = re.split(r"[\\/]", self.directory.rstrip("\\/"))[-1]
         return self.members[0].settings.project or name or None
 
     @property
     def drafts(self) -> Drafts:
-        """Where proposals wait for review."""
+        """The drafts that wait for review."""
         return _Inbox(self, by=self._by)
 
     def refresh(self, **_how: Any) -> tuple[Refresh, ...]:
-        """Do nothing: ``ServedBrain.find`` has done what there is time for."""
+        """Do nothing: ``ServedBrain.find`` has refreshed the brain as far as time allowed."""
         return ()
 
     def refresh_for_search(self) -> None:
@@ -209,13 +216,13 @@ class _Inbox(Drafts):
         self._by = by
 
     def propose(self, title: str, **parts: Any) -> Draft:
-        """Write a draft in the caller's name; where it lies is the server's business."""
+        """Write a draft in the caller's name. The result hides the path on the server."""
         if self.count() >= MAX_INBOX:
             raise InputError("the inbox is full; ask a reviewer to go through the drafts")
         return replace(super().propose(title, **{**parts, "by": self._by}), path="")
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
-        """Return the cards that may be the same lesson; none while the index cannot tell."""
+        """Return the cards that may be the same lesson; [] while the index cannot be read."""
         try:
             return super().find_near_duplicates(draft)
         except UNAVAILABLE:

@@ -1,4 +1,4 @@
-"""What a caller may do with the tools, by HTTP and by MCP alike, and what it is told of errors."""
+"""The tools that a caller may use, over HTTP and MCP alike, and the errors that it may see."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ TOOLS: Mapping[str, str] = {
     "lessons_propose": PROPOSE,
     "lessons_mark": PROPOSE,
 }
-"""Tool → the scope that it takes. The others are not served: cards are changed by people, and one
-caller's session is not another's to read."""
+"""Tool → the scope that it requires. Other tools are not served: people change cards, and no caller
+may read the session of another caller."""
 READ_SECONDS, WRITE_SECONDS = 10.0, 20.0
-"""How long a tool may take: a model waits longer than a hook, but not for ever."""
+"""Time limits of a tool: a model waits longer than a hook, but not for ever."""
 
 
 class Forbidden(InputError):
-    """A token without the scope that is asked of it."""
+    """The caller's token lacks the required scope."""
 
 
 def require_scope(scope: str) -> None:
-    """Raise Forbidden unless the caller may do this."""
+    """Raise Forbidden unless the caller's token has this scope."""
     if scope not in CALLER.get().may:
         raise Forbidden(f"this token may not {scope}; ask for one with that scope")
 
 
 def admit(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-    """Return a tool's arguments with the session made the caller's own.
+    """Return a tool's arguments, with the session name made unique to the caller.
 
-    Raises Forbidden, and InputError for a tool that is not served, or where a check names neither
-    cards nor a session: the last one given to anybody is nobody's answer.
+    Raises Forbidden. Raises InputError for a tool that is not served, and for a check that names
+    neither cards nor a session: the last preflight may be another caller's.
     """
     if tool not in TOOLS:
         raise InputError(f"this server does not offer {tool}")
@@ -53,7 +53,7 @@ def admit(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     session = arguments.get("session")
     if tool not in ("lessons_preflight", "lessons_check", "lessons_mark"):
         return arguments
-    if tool == "lessons_mark" and not session:  # a day is one
+    if tool == "lessons_mark" and not session:  # the marks of one day form a session
         session = dt.datetime.now(tz=dt.UTC).date().isoformat()
     if isinstance(session, str) and session:
         return {**arguments, "session": CALLER.get().session(session)}
@@ -63,24 +63,27 @@ def admit(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def conceal(error: BaseException) -> str:
-    """Return what is told instead of an error's text, "" if that is about what was asked."""
+    """Return the message that replaces an error's text, "" if the client may see the text.
+
+    A client may see an error about its request. An error of the server is logged instead.
+    """
     chain = [error]
     while earlier := chain[-1].__cause__ or chain[-1].__context__:
         chain.append(earlier)
-    cause = next((one for one in chain if isinstance(one, LessonsError)), None)
+    cause = next((link for link in chain if isinstance(link, LessonsError)), None)
     if isinstance(cause, (InputError, CardNotFound, AmbiguousCard, DuplicateCard)):
         return ""
     if cause is not None:
         log_trouble("server", "mcp", f"{type(cause).__name__}: {cause}")
         return f"no answer now: {explain(cause)}; try again later"
-    names = {type(one).__name__ for one in chain}
+    names = {type(link).__name__ for link in chain}
     if "ValidationError" in names or names <= {"ToolError", "ResourceNotFoundError"}:
         return ""
     return "internal error; the server's log says more"
 
 
 class SharedServer(LessonsMCPServer):
-    """The tools over one brain, for callers who are not to see one another or the server."""
+    """The tools of one brain, for callers that must see neither each other nor the server."""
 
     async def list_tools(self) -> list[Any]:
         """Return the tools that the caller may use."""
@@ -88,7 +91,7 @@ class SharedServer(LessonsMCPServer):
         return [tool for tool in await super().list_tools() if TOOLS.get(tool.name) in may]
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
-        """Answer in time, with the caller's own session, and keep the server's trouble to us."""
+        """Call a tool in the caller's own session, with a time limit and concealed errors."""
         try:
             arguments = admit(name, arguments)
         except InputError as error:
@@ -103,12 +106,16 @@ class SharedServer(LessonsMCPServer):
         return await _answer(working, READ_SECONDS, ResourceNotFoundError)
 
     async def get_prompt(self, name: str, _arguments: Any = None, context: Any = None) -> Any:
-        """Return a prompt without anybody's journal."""
+        """Return a prompt without its arguments: they could name the journal of another caller."""
         return await super().get_prompt(name, None, context)
 
 
 async def _answer(working: Coroutine[Any, Any, T], seconds: float, concealed: type[Exception]) -> T:
-    """Return what is awaited; ToolError after some seconds, though a thread may work on."""
+    """Return the result of a coroutine.
+
+    Raises ToolError after ``seconds``; a thread may continue the work. Raises ``concealed`` with
+    another message if the client may not see the text of an error.
+    """
     task = asyncio.ensure_future(working)
     done, _left = await asyncio.wait({task}, timeout=seconds)
     if not done:
@@ -116,7 +123,8 @@ async def _answer(working: Coroutine[Any, Any, T], seconds: float, concealed: ty
         raise ToolError(f"no answer within {seconds:g} s; try again later")
     try:
         return task.result()
-    except Exception as error:  # whatever it is, its text may be for us alone
-        if told := conceal(error):
-            raise concealed(told) from None
+    except Exception as error:  # the text of any error may be confidential
+        message = conceal(error)
+        if message:
+            raise concealed(message) from None
         raise

@@ -70,7 +70,7 @@ def test_a_card_that_is_new_or_too_large_is_checked_and_no_other_file(editor, pr
     assert diagnostics(editor, ".github/lessons/new.md", "# New\n") == []
 
 
-def test_nothing_is_said_in_a_brain_that_nobody_trusts(editor, project):
+def test_an_untrusted_brain_is_silent(editor, project):
     trust.revoke(str(project))
     document = editor.open(SHELL_ID)
     assert diagnostics(editor, SHELL_ID) == []
@@ -121,7 +121,7 @@ OFFERS = [
 ]
 
 
-def test_what_is_offered_replaces_what_was_typed(editor):
+def test_a_completion_replaces_the_typed_text(editor):
     for (text, expected), eol in itertools.product(OFFERS, ("\n", "\r\n")):
         document, before, offered = offer(editor, "lessons/new.md", text.replace("\n", eol))
         assert [*offered] == expected, text
@@ -132,7 +132,7 @@ def test_what_is_offered_replaces_what_was_typed(editor):
             assert apply(document.text.whole, [edit]) == made, text
 
 
-def test_hover_tells_a_key_and_what_the_card_did(editor):
+def test_hover_explains_a_key_and_shows_the_effect_of_the_card(editor):
     document = editor.open(SHELL_ID)
     told = editor.ask(hover, document, editor.at(document, "severity", 3)).contents.value
     assert "How bad it is" in told
@@ -182,7 +182,7 @@ def test_a_status_changes_one_line(editor):
         assert apply(SHELL, edit) == SHELL.replace("\n---\n\n", f"\nstatus: {status}\n---\n\n", 1)
 
 
-def test_lenses_tell_what_a_card_did_and_offer_what_can_be_done(editor):
+def test_lenses_show_the_effect_of_a_card_and_offer_its_commands(editor):
     document = editor.open(SHELL_ID)
     lenses = [
         (one.range.start.line, one.command.title)
@@ -281,7 +281,7 @@ def test_links_follow_a_file_that_the_user_moves(editor, project):
 
 
 @pytest.mark.slow
-def test_what_was_counted_follows_a_file_that_was_moved(editor, project):
+def test_the_records_of_a_card_follow_its_moved_file(editor, project):
     with Brain.open(project) as brain:
         brain.stats.mark(SHELL_ID, "helpful")
         assert brain.stats.effect(SHELL_ID).helpful == 1

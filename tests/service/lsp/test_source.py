@@ -56,7 +56,7 @@ def test_lines_are_those_of_detect(editor, project, lessons, monkeypatch, eol):
     assert [where.start.line + 1 for where in found(editor, "src/run.py", text)] == lines
 
 
-def test_what_is_typed_is_looked_at_where_it_is_text(editor):
+def test_unsaved_text_is_checked(editor):
     for what, name, text, lines in (
         ("a lone CR ends a line too", "cr.py", "x = 1\ry = 2\r\nz(shell=True)\n", [2]),
         ("typed, and not what is on the disk", "run.py", "pass\n", []),
@@ -151,7 +151,7 @@ EDITS = st.lists(
 @pytest.mark.slow
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 @given(edits=EDITS)
-def test_looking_at_changed_lines_finds_what_the_whole_holds(editor, edits):
+def test_checking_the_changed_lines_finds_the_same_as_checking_the_whole_text(editor, edits):
     """Of a pattern that stays within a line."""
     document = editor.open("src/run.py", CODE * 3)
     diagnose(editor.files, document, detect=True, whole=True)

@@ -284,7 +284,7 @@ def test_a_person_installs_the_server_and_works_with_cards(workbench, project):
     assert log_of_troubles() == ""
 
 
-def test_the_built_file_holds_what_an_editor_opens(vsix):
+def test_the_built_extension_contains_the_files_that_an_editor_opens(vsix):
     with zipfile.ZipFile(vsix) as file:
         assert file.testzip() is None
         names = set(file.namelist())

@@ -212,7 +212,7 @@ ENCRYPTED = "--tls-cert and --tls-key, or --behind-proxy"
         ),
     ],
 )
-def test_what_others_can_reach_needs_encryption_and_tokens(address, token, told):
+def test_an_address_that_others_can_reach_needs_encryption_and_tokens(address, token, told):
     if token:
         add_token("alice", brains=["shop"], may=["read"])
     refused = pytest.raises(InputError, match=told) if told else contextlib.nullcontext()

@@ -157,7 +157,7 @@ def accept_a_proposal(client, url, agent):
     assert answer.status_code == 303, answer.text
 
 
-def test_a_new_brain_takes_what_a_reviewer_accepts_and_serves_it_once_merged(box, serve, log_in):
+def test_a_new_brain_stores_an_accepted_draft_and_serves_it_after_the_merge(box, serve, log_in):
     begin_brain(box)
     agent, reviewer = add_token(box, "ann", "read,propose"), add_token(box, "rita", "read,review")
     url, log = serve()
@@ -174,7 +174,7 @@ def test_a_new_brain_takes_what_a_reviewer_accepts_and_serves_it_once_merged(box
     wait_until(lambda: PROPOSAL["title"] in client.get("/brains/brain").text)
 
 
-def test_a_clone_takes_what_a_reviewer_accepts(box, serve, log_in, root):
+def test_a_clone_stores_an_accepted_draft(box, serve, log_in, root):
     (clone,) = [step for step in read_recipe("run") if "clone" in step]
     box.run([str(root) if word.startswith("https:") else word for word in clone])
     agent, reviewer = add_token(box, "ann", "read,propose"), add_token(box, "rita", "read,review")
@@ -198,7 +198,7 @@ def test_a_clone_takes_what_a_reviewer_accepts(box, serve, log_in, root):
     ],
     ids=["no git", "no repository", "no commit"],
 )
-def test_the_server_says_at_start_what_a_reviewer_cannot_do(box, serve, spoil, reason):
+def test_the_server_reports_at_start_that_a_review_is_impossible(box, serve, spoil, reason):
     begin_brain(box)
     add_token(box, "rita", "read,review")
     spoil(box)

@@ -75,7 +75,7 @@ def test_in_an_argument(connect, tool):
             assert "lessons-stale" not in answer.headers, (name, control)
 
 
-def test_a_card_of_an_odd_name_opens_and_one_with_a_line_break_is_not_served(rita, root):
+def test_a_card_with_an_odd_name_opens_and_a_name_with_a_line_break_is_not_served(rita, root):
     """A line break could end a line that says a name: the scan refuses it, as `lessons lint` says."""
     text = "---\ntype: lesson\ntitle: Quokka number {}\n---\n\n## Root Cause\n\nx\n"
     odd = ["a b", "50%", "#1?&;=", "'\"<>`", "ü한", "a\\b", "a..b", "a:b", "+", "a\nb"]

@@ -77,7 +77,7 @@ def test_a_draft_that_lacks_something_is_completed_first(rita, propose, shop):
     assert "\r" not in committed
 
 
-def test_what_somebody_else_wrote_meanwhile_is_not_written_over(rita, propose):
+def test_the_change_of_another_reviewer_is_not_overwritten(rita, propose):
     name = propose()
     path = f"{INBOX}/{name}/edit"
     early = {key: field(rita.get(path).text, key) for key in ("mark", "seen")}
@@ -144,7 +144,7 @@ def test_a_near_duplicate_is_shown_and_merged(rita, propose, shop):
         ({"do": "discard"}, "already discarded."),
     ],
 )
-def test_who_comes_second_is_told_what_was_decided(rita, propose, shop, decision, told):
+def test_the_second_reviewer_sees_the_decision_of_the_first(rita, propose, shop, decision, told):
     address = f"{INBOX}/{(name := propose())}"
     mark = re.search(r'name="mark" value="([^"]+)"', rita.get(address).text)
     assert mark is not None
@@ -166,7 +166,7 @@ def test_who_comes_second_is_told_what_was_decided(rita, propose, shop, decision
     assert bool(git(shop, "branch", "--list", "lessons-review")) == (decision["do"] != "discard")
 
 
-def test_the_main_branch_is_written_to_where_the_server_is_told_so(
+def test_the_main_branch_is_written_if_the_server_is_configured_so(
     connect, reviewer, propose, shop
 ):
     client = connect(branch="main")
@@ -178,7 +178,7 @@ def test_the_main_branch_is_written_to_where_the_server_is_told_so(
     wait_for(client, "/brains/shop", TITLE)
 
 
-def test_without_a_repository_the_page_says_what_is_missing(connect, roots, tokens):
+def test_without_a_repository_the_page_names_the_missing_parts(connect, roots, tokens):
     with Brain.open(roots["vault"]) as brain:
         name = brain.drafts.propose("Something of mine that went wrong").id
     token = add_token("v", brains=["vault"], may=["read", "review"], person="V", email="v@x.org")

@@ -45,9 +45,7 @@ def test_a_token_is_pasted_once_and_the_cookie_does_not_hold_it(connect, tokens)
     assert "Telegram remote execution must require an allowlist" in page.text
 
 
-def test_the_start_page_says_what_this_is_and_what_each_brain_holds(
-    connect, roots, reviewer, propose
-):
+def test_the_start_page_describes_the_server_and_each_brain(connect, roots, reviewer, propose):
     propose()
     propose("Sent the newsletter twice")
     card = pathlib.Path(roots["shop"]) / "lessons" / "newest.md"
@@ -72,7 +70,7 @@ def test_the_start_page_says_what_this_is_and_what_each_brain_holds(
     assert "Telegram remote execution" in found
 
 
-def test_the_start_page_tells_each_caller_only_what_the_token_allows(connect, tokens, propose):
+def test_the_start_page_shows_each_caller_only_what_the_token_allows(connect, tokens, propose):
     propose()
     client = connect(add_token("p", brains=["shop"], may=["propose"]))
     log_in(client, add_token("q", brains=["shop"], may=["propose"]))
@@ -109,7 +107,7 @@ def test_behind_tls_the_cookie_travels_by_tls_alone(connect, tokens):
     cookie = log_in(client, tokens["shop"]).headers["set-cookie"]
     assert (cookie.startswith("__Host-lessons="), "Secure" in cookie) == (True, True)
     done = log_in(client, "lsn_wrong")
-    assert (done.status_code, "none of the server" in done.text) == (403, True)
+    assert (done.status_code, "no such token" in done.text) == (403, True)
     assert "set-cookie" not in done.headers
 
 
@@ -174,7 +172,7 @@ def test_a_brain_of_others_is_a_page_that_is_not_there(connect, tokens):
     assert "Vaduz" not in sent.text
 
 
-def test_reviewing_takes_a_scope_of_its_own(connect, shop, propose, request):
+def test_reviewing_needs_its_own_scope(connect, shop, propose, request):
     name, client = propose(), connect()
     assert "Telegram remote" in client.get("/brains/shop").text, "without tokens"
     assert client.get(f"/brains/shop/inbox/{name}").status_code == 403
@@ -294,7 +292,7 @@ def test_a_card_is_rendered(rita):
         assert rita.get(f"/brains/shop/cards/{name}").status_code == 404
 
 
-def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path):
+def test_a_prompt_is_explained_and_not_stored(rita, shop, tmp_path):
     prompt = "Add a Telegram command that runs a shell script for mister Wolpertinger"
     told = send(rita, "/brains/shop/why", prompt=prompt).text
     assert "1 lesson injected" in told
@@ -302,7 +300,7 @@ def test_a_prompt_is_explained_and_not_kept(rita, shop, tmp_path):
     assert "confidence 0." in told
     assert html.escape(prompt) in told
     quiet = send(rita, "/brains/shop/why", prompt="what is the weather like").text
-    assert "This prompt draws no lesson." in quiet
+    assert "This prompt gets no lesson." in quiet
     assert "Paste a prompt" in send(rita, "/brains/shop/why", prompt=" ").text
     with Brain.open(shop) as brain:
         assert brain.journal.events() == []

@@ -205,7 +205,7 @@ def test_every_page_is_accessible_and_fits(open_page, url, reviewer, propose, wi
     assert {one.split("/")[2] for one in page.asked if not one.startswith("data:")} == {url[7:]}
 
 
-def test_what_others_wrote_does_nothing(open_page, url, reviewer, propose, shop):
+def test_foreign_markup_has_no_effect(open_page, url, reviewer, propose, shop):
     body = f"# {EVIL}\n\n{EVIL}\n\n[a](javascript:alert(1)) ![b](http://evil.example/i)\n\n```\n{EVIL}\n```\n"
     header = f"---\ntype: lesson\ntitle: {json.dumps(EVIL)}\nproject: {json.dumps(EVIL)}\n---\n\n"
     (pathlib.Path(shop) / "lessons" / "evil.md").write_text(header + body)
@@ -233,7 +233,7 @@ def test_what_others_wrote_does_nothing(open_page, url, reviewer, propose, shop)
     assert [one for one in page.said if "422" not in one] == []
 
 
-def test_the_policy_stops_what_would_slip_through(open_page, url, reviewer):
+def test_the_security_policy_stops_unescaped_markup(open_page, url, reviewer):
     page = open_page(reviewer)
     page.evaluate("document.body.append(document.createElement('script'))")
     page.evaluate(

@@ -114,7 +114,7 @@ def test_no_path_of_a_session_is_looked_at_and_nothing_is_started_for_it(
     client, roots, folder, touched, monkeypatch
 ):
     started = []
-    for place in ("brain.members.start_index", "session.draft_process.start_draft_process"):
+    for place in ("brain.brains.start_index", "session.draft_process.start_draft_process"):
         monkeypatch.setattr(f"lessons_kb.{place}", lambda *call, **_: started.append(call))
     told = whole_session(client, folder)
     assert "Reject every chat id" in told["prompt"]
@@ -178,7 +178,7 @@ def test_the_sessions_of_two_tokens_are_two(connect, tokens):
     assert "Reject every" in post(client, **asked)
 
 
-def test_what_the_server_withholds_from_a_session_comes_by_no_address(client):
+def test_no_route_returns_a_lesson_that_is_withheld_from_the_session(client):
     def look(session):
         event = {"hook_event_name": "UserPromptSubmit", "prompt": PROMPT, "cwd": "/home/dev/shop"}
         hook = post(client, session_id=session, **event)

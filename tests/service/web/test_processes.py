@@ -211,7 +211,7 @@ def test_a_token_learns_nothing_of_another_brain(start, tokens, roots, request):
         assert os.path.dirname(roots["vault"]) not in text, (one, said.text)
 
 
-def test_told_to_stop_it_finishes_what_it_is_answering(start, tokens, roots):
+def test_a_stopping_server_answers_the_requests_in_progress(start, tokens, roots):
     slow = (
         "import time; from lessons_kb.store import draft_files\n"
         "write = draft_files.DraftFolder.write\n"
@@ -289,7 +289,7 @@ OWN = {"sec-fetch-site": "same-origin"}
 
 
 @linux
-def test_workers_share_what_they_know(several, tokens, roots):
+def test_workers_share_their_state(several, tokens, roots):
     """Logins, logouts and cards; one that is killed is replaced, and all of them stop."""
     server = several()
     with server.only(0) as client:

@@ -148,7 +148,7 @@ def test_mcp_serves_what_a_token_allows(connect, tokens):
     assert "Reject every" not in ask_mcp(client, "resources/read", uri=f"lesson://{CARD}").text
 
 
-def test_the_description_is_that_of_what_is_answered(connect):
+def test_the_api_description_matches_the_answers(connect):
     client = connect()
     described = client.get("/openapi.json").json()
     schemas = described["components"]["schemas"]
@@ -201,9 +201,7 @@ def test_settings_that_cannot_be_used_are_silence_with_a_reason(connect, roots):
     assert roots["shop"] not in refused.text
 
 
-def test_an_index_that_is_gone_is_built_and_one_that_takes_too_long_is_silent(
-    connect, roots, monkeypatch
-):
+def test_a_missing_index_is_built_and_a_slow_index_is_silent(connect, roots, monkeypatch):
     client, go_on = connect(), threading.Event()
     before = ask(client, "search", query="telegram").json()["hits"]
     with Brain.open(roots["shop"]) as brain:
@@ -254,7 +252,7 @@ def test_a_tool_or_a_card_that_hangs_is_answered_in_time(connect, monkeypatch):
     assert "no answer within 0.05 s" in card
 
 
-def test_a_cluster_that_does_not_answer_is_told(connect, roots):
+def test_a_cluster_that_does_not_answer_is_reported(connect, roots):
     with (pathlib.Path(roots["shop"]) / "lessons.toml").open("a") as file:
         file.write('\n[index]\nengine = "qdrant"\ncollection = "shop"\n')
     settings = pathlib.Path(user_settings_path())

@@ -1,0 +1,145 @@
+"""Repositories and brains around a folder: which are above it, and which are below."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterable
+
+from lessons_kb.errors import StorageError
+from lessons_kb.store.files import open_regular
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, upwards
+
+_FOREIGN_TOPS = (".hg", ".jj", ".sl", ".svn/wc.db", ".bzr")
+"""What lies at the top of a clone that another system than git has made."""
+
+
+BORDERS = frozenset(
+    {CONFIG_NAME, CACHE_NAME, ".git", *(name.partition("/")[0] for name in _FOREIGN_TOPS)}
+)
+"""Names of which one at least lies in every ``is_border``."""
+
+
+_MAX_GIT_BYTES = 65_536
+
+
+_MAX_DEPTH, _MAX_FOLDERS = 3, 1_000
+
+
+def find_brains(cwd: str) -> list[str]:
+    """List the brains that hold for a working directory, nearest first, as real paths.
+
+    A brain is an ancestor (or ``cwd`` itself) with a file ``lessons.toml`` or a folder
+    ``.lessons``. Nothing is opened.
+    """
+    return list(filter(is_brain, upwards(cwd)))
+
+
+def find_borders(cwd: str, brain: str) -> list[str]:
+    """List the repositories between a brain and a folder in it, the innermost first."""
+    folders = upwards(cwd)
+    below = folders[: folders.index(brain)] if brain in folders else []
+    return [folder for folder in below if is_border(folder)]
+
+
+def find_below(top: str) -> list[str]:
+    """List the brains up to three folders below ``top``; hidden folders and repositories are left.
+
+    Of a large tree only the first folders are looked at.
+    """
+    found: list[str] = []
+    pending = [(top, 0)]
+    for folder, depth in pending:  # grows, level by level
+        if depth and is_brain(folder):
+            found.append(folder)
+        elif depth < _MAX_DEPTH and not (depth and is_border(folder)):
+            with contextlib.suppress(OSError), os.scandir(folder) as entries:
+                visible = (e for e in entries if e.name[0] != "." and e.name != "node_modules")
+                inner = sorted(e.path for e in visible if e.is_dir(follow_symlinks=False))
+                pending += [(path, depth + 1) for path in inner][: _MAX_FOLDERS - len(pending)]
+    return found
+
+
+def is_brain(folder: str) -> bool:
+    """Tell whether a folder is marked as a brain."""
+    return os.path.isfile(os.path.join(folder, CONFIG_NAME)) or os.path.isdir(
+        os.path.join(folder, CACHE_NAME)
+    )
+
+
+def is_work_tree(folder: str) -> bool:
+    """Tell whether a folder is the top of a git work tree."""
+    mark = os.path.join(folder, ".git")
+    # HEAD may be a link to a branch that is packed, and so lead nowhere.
+    return os.path.lexists(os.path.join(mark, "HEAD")) or os.path.isfile(mark)
+
+
+def is_border(folder: str) -> bool:
+    """Tell whether a folder is a brain or a repository of its own, and so a matter of trust."""
+    return (
+        is_brain(folder)
+        or is_work_tree(folder)
+        or any(os.path.lexists(os.path.join(folder, name)) for name in _FOREIGN_TOPS)
+    )
+
+
+def git_top(cwd: str) -> str | None:
+    """Return the real path of the git work tree around ``cwd``, None outside one.
+
+    A work tree has a ``.git`` folder with a ``HEAD``, or a ``.git`` file (worktrees and
+    submodules). No process is started.
+    """
+    return find_work_tree(upwards(cwd))
+
+
+def find_work_tree(folders: Iterable[str]) -> str | None:
+    """Return the first of some folders that is the top of a git work tree, None if none is."""
+    return next(filter(is_work_tree, folders), None)
+
+
+def git_home(top: str) -> str | None:
+    """Return the real path of the git directory that all work trees of ``top`` share.
+
+    None where nothing vouches for it. Anyone can write a ``.git`` file that names the directory
+    of another repository, so it counts only if that directory points back: the ``gitdir`` of
+    ``worktrees/<name>``, or ``core.worktree`` of a submodule. A ``.git`` that is a link, or a
+    folder that borrows from another by a ``commondir``, is never made by git and does not count.
+    """
+    mark = os.path.join(top, ".git")
+    if os.path.islink(mark):
+        return None
+    if os.path.isdir(mark):
+        return None if os.path.lexists(os.path.join(mark, "commondir")) else mark
+    named = _read_lines(mark)[0]
+    if not named.startswith("gitdir:"):
+        return None
+    own = os.path.realpath(os.path.join(top, named.removeprefix("gitdir:").strip()))
+    if common := _read_lines(os.path.join(own, "commondir"))[0]:
+        shared = os.path.realpath(os.path.join(own, common))
+        back = _read_lines(os.path.join(own, "gitdir"))[0]
+        listed = os.path.dirname(own) == os.path.join(shared, "worktrees")
+        return shared if listed and os.path.realpath(os.path.join(own, back)) == mark else None
+    back = _core_worktree(os.path.join(own, "config"))
+    return own if back and os.path.realpath(os.path.join(own, back)) == top else None
+
+
+def _read_lines(path: str) -> list[str]:
+    """Return the lines of a small file of git's, [""] where there is none."""
+    try:
+        with open_regular(path) as file:
+            lines = os.fsdecode(file.read(_MAX_GIT_BYTES)).split("\n")
+    except (OSError, ValueError, StorageError):
+        return [""]
+    return [line.strip() for line in lines]
+
+
+def _core_worktree(config: str) -> str:
+    """Return ``core.worktree`` as git itself writes it, "" where there is none."""
+    section, found = "", ""
+    for line in _read_lines(config):
+        if line.startswith("["):
+            section = line.casefold()
+        key, _, value = line.partition("=")
+        if section == "[core]" and key.strip().casefold() == "worktree":
+            found = value.strip().strip('"')
+    return found
