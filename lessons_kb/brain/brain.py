@@ -153,6 +153,11 @@ class Brain(SearchIndex):
             self.stale = done.stale
             return done
 
+    def compact(self) -> None:
+        """Rewrite the index without what was deleted if that pays; see `search_index.compact`."""
+        with self.lock:
+            self._rebuilding(lambda: load(READ_CARDS).compact(self))
+
     def ensure_indexed(self) -> bool:
         """See to it, in a hook, that something is indexed, be it old; False where nothing is."""
         with self.lock:
@@ -426,6 +431,8 @@ class _Watcher:
         self.quiet = LOOK_AGAIN
         self.indexing = False
         """A process of its own reads what changed."""
+        self.may_compact = True
+        """Something may have been deleted since it was last looked whether compacting pays."""
         self.ended = threading.Event()
         self.watch = FolderWatch(
             brain.root, self.look, on_sign=self.sign, on_idle=self.idle, tick=tick
@@ -479,6 +486,7 @@ class _Watcher:
         else:
             self.changes.finish(begun, vouch=self.leasing)
         if some:
+            self.may_compact = True
             with contextlib.suppress(LessonsError):
                 self.brain.read(lambda one: one.reader)  # takes over the commit for them
         if first or beside:
@@ -505,6 +513,12 @@ class _Watcher:
         lost = self.leasing and self.changes.files != frozenset()
         if lost or time.monotonic() - self.refreshed >= self.quiet:
             self.look()
+        elif self.may_compact:
+            self.may_compact = False
+            # Deleted documents make each search slower, and the refreshes above never remove them.
+            with contextlib.suppress(LessonsError):
+                self.writer.compact()
+                self.brain.read(lambda brain: brain.reader)
 
 
 @frozen

@@ -93,7 +93,9 @@ def open_cluster(index: SearchIndex, location: str, *, key: str = "", create: bo
 def number_card(path: str, *, is_note: bool) -> int:
     """Return the number of a card in a cluster, the same on every machine; notes are below zero.
 
-    Catalogues count files as they come, so that no two agree.
+    A local index chooses its own numbers (see `choose_number`): it passes over one that another
+    file has, and two machines that read the same files in another order could then differ. With 63
+    bits instead of 48 no number has to be passed over.
     """
     digest = hashlib.blake2b(path.encode(errors="surrogateescape"), digest_size=8).digest()
     number = int.from_bytes(digest, "big") >> 1 or 1

@@ -26,7 +26,7 @@ from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import FORMAT, Catalogue, CatalogueEntry, State, is_disk_trouble
 from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
 from lessons_kb.store.gate_files import has_gate_file
-from lessons_kb.store.scan import scan_brain, settings_signature
+from lessons_kb.store.scan import Scan, scan_brain, settings_signature
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 from lessons_kb.text.patterns import match_globs
 from lessons_kb.values import frozen
@@ -342,14 +342,35 @@ class Refreshing(TypedDict, total=False):
     waiting: Callable[[str], None]
 
 
-def find_unchanged(index: SearchIndex, state: State) -> Refresh | None:
-    """Return what a refresh comes to if no file has changed since ``state``, else None."""
+@frozen
+class Look:
+    """A scan of the files by the settings of the last commit."""
+
+    state: State
+    """That commit."""
+    scan: Scan
+    started: int
+    """When the scan began, in nanoseconds; it may miss what changed since."""
+
+    def is_unchanged(self) -> bool:
+        """Return whether the files are those of the commit."""
+        scan, state = self.scan, self.state
+        seen = scan.manifest, scan.silent, scan.beyond
+        return seen == (state.manifest, state.silent, state.beyond)
+
+    def holds(self, state: State, head: str) -> bool:
+        """Return whether the scan holds for this commit and the settings with this signature."""
+        is_same = self.state is state
+        return is_same and self.scan.manifest.startswith(head) and state.manifest.startswith(head)
+
+
+def look_at_files(index: SearchIndex, state: State) -> Look:
+    """Scan the files, to find out whether any has changed since ``state``."""
     settings = settings_from_dict(state.settings)
-    seen = scan_brain(index.root, settings, state.ignored, last=state)
-    index.silent = seen.silent
-    if (seen.manifest, seen.silent, seen.beyond) != (state.manifest, state.silent, state.beyond):
-        return None
-    return Refresh(files=len(seen.files))
+    started = time.time_ns()
+    scan = scan_brain(index.root, settings, state.ignored, last=state)
+    index.silent = scan.silent
+    return Look(state=state, scan=scan, started=started)
 
 
 def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
@@ -360,14 +381,15 @@ def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
     bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do).
     """
     began, state = time.monotonic(), index.state
+    look: Look | None = None
     if state is None or not index.current:
         first = how.get("first")
         how["limit"] = how.get("limit") if first is None else first
     elif not how.get("rebuild"):
-        unchanged = find_unchanged(index, state)
-        if unchanged is not None:
+        look = look_at_files(index, state)
+        if look.is_unchanged():
             if state.gates and not has_gate_file(index.root):
                 load(GATE_FILE).bring_into_step(index.root, index.catalogue, state)
-            return unchanged
-    done: Refresh = load(READ_CARDS).write_index(index, **how)
+            return Refresh(files=len(look.scan.files))
+    done: Refresh = load(READ_CARDS).write_index(index, look, **how)
     return replace(done, seconds=time.monotonic() - began)

@@ -357,6 +357,9 @@ APPLIES = "applies to"
 PROSE = "prose"
 """The text of a body without headings and labels: its first sentence is the cause, and its list
 items are the checklist."""
+LEAD = "lead"
+"""The first text of a body in which no heading and no label has a meaning: its first sentence is
+the cause."""
 
 _MEANINGS = (SITUATION, MISTAKE, CAUSE, FIX, PREVENTION, APPLIES)
 _TABLE = {
@@ -439,13 +442,27 @@ def read_sections(body: str) -> Sections:
         parts += _read_lead_ins(part)
     titles = ((one.text, one.line) for one in headings if one.level == 1 and one.text)
     title, title_line = next(titles, ("", 0))
-    if not parts and all(heading.level == 1 for heading in headings):
-        first = headings[0].end if headings else 0
-        parts.append(_make_part((PROSE, 0), first, lines[first:], first))
+    if not parts:
+        parts.append(_find_lead(headings, lines))
     return Sections(title=title, title_line=title_line, parts=tuple(parts))
 
 
 _DEEPEST_SECTION = 3
+
+
+def _find_lead(headings: Sequence[Heading], lines: Sequence[str]) -> Section:
+    """Return the text that speaks for a body in which no heading and no label has a meaning.
+
+    It is the whole body if there are no headings below the title. Else it is what stands before
+    the first of them, or the text of that heading where nothing stands before it.
+    """
+    first = 0
+    for heading in headings:
+        if heading.level > 1 and "".join(lines[first : heading.line]).strip():
+            return _make_part((LEAD, 0), first, lines[first : heading.line], first)
+        first = heading.end
+    role = PROSE if all(heading.level == 1 for heading in headings) else LEAD
+    return _make_part((role, 0), first, lines[first:], first)
 
 
 def _cut_at_headings(headings: Sequence[Heading], lines: Sequence[str]) -> Iterator[Section]:
@@ -537,16 +554,17 @@ def read_checklist(sections: Sections) -> Checklist:
 
 
 def read_why(sections: Sections) -> str:
-    """Return the first sentence of Root Cause, else of Mistake / Risk, else ""."""
-    for role in (CAUSE, MISTAKE, PROSE):
+    """Return the first sentence of Root Cause, Mistake / Risk or the lead, in this order, or ""."""
+    for role in (CAUSE, MISTAKE, PROSE, LEAD):
         for section in _in_order(sections, role):
             paragraph = first_paragraph(section.text)
-            if role == PROSE and paragraph in [item.text for item in find_items(section.text)]:
+            items = [item.text for item in find_items(section.text)]
+            if role in (PROSE, LEAD) and paragraph in items:
                 continue
             sentence = first_sentence(paragraph)
-            if sentence.endswith(":") and sentence == paragraph:
-                items = find_items(section.text)
-                sentence = f"{sentence} {items[0].text}" if items else sentence
+            announces_items = sentence.endswith(":") and sentence == paragraph
+            if announces_items and items:
+                sentence = f"{sentence} {items[0]}"
             if sentence:
                 return sentence
     return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from math import inf
 
 from lessons_kb.brain.brain import Brain
@@ -12,7 +13,7 @@ from lessons_kb.ledger.effect import SUPPRESSED, find_harmful
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import GateEvidence, judge
-from lessons_kb.search.engine_protocol import Reader, count_phrases, count_terms, find_terms
+from lessons_kb.search.engine_protocol import Reader, count_phrases, find_terms
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.paths import find_paths
@@ -152,16 +153,18 @@ def _read_documents(
     """Return id → the terms found by field, the length of its body, how many pairs stand there."""
     documents = engine.documents(cards)
     asked = list(terms)  # the analyzer leaves no white space in them
+    wanted = {*asked, *chain.from_iterable(pairs)}
     found, lengths, phrases = {}, {}, {}
     for number, document in documents.items():
-        body, card = document.get("body", ""), cards[number]
-        words = set(body.split())
+        card = cards[number]
+        body = document.get("body", "").split()
+        words = wanted.intersection(body)
         here = tuple([term for term in asked if term in words])
         found[card.id] = {"body": here}
         if card.symptoms:  # of others it does not matter in what part of them a term stands
             parts = {field: text for field, text in document.items() if field != "body"}
             found[card.id] |= find_terms(parts, zip(here, here, strict=True))
-        lengths[card.id] = count_terms({"body": body}) if body else {}
+        lengths[card.id] = {"body": len(body)} if body else {}
         likely = [(one, other) for one, other in pairs if one in words and other in words]
         phrases[card.id] = count_phrases(document, likely)
     return found, lengths, phrases

@@ -175,12 +175,13 @@ def count_terms(card: CardTerms) -> dict[str, int]:
 
 def find_terms(card: CardTerms, terms: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Return field → those of the terms that stand in it; ``terms`` as (term, `plain_term`)."""
+    asked = list(terms)
+    wanted = {plain for _term, plain in asked}
     found: dict[str, tuple[str, ...]] = {}
-    for term, plain in terms:
-        spaced = f" {plain} "
-        for field, text in card.items():
-            if spaced in text:
-                found[field] = (*found.get(field, ()), term)
+    for field, text in card.items():
+        words = wanted.intersection(text.split())
+        if words:
+            found[field] = tuple([term for term, plain in asked if plain in words])
     return found
 
 

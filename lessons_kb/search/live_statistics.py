@@ -70,13 +70,15 @@ def score_card(
     score = 0.0
     for field, by_term in gains.items():
         terms = card.get(field, "").split()
-        if not terms or by_term.keys().isdisjoint(terms):
+        # Most words of a card are not asked for: to count them all would take four times as long.
+        counts = Counter(filter(by_term.__contains__, terms))
+        if not counts:
             continue
-        counts = Counter(terms)
         share = _store_length(len(terms)) / statistics.mean_length(field)
         norm = K1 * (1 - B + B * share)
         for term, gain in by_term.items():
-            if count := counts[term]:
+            count = counts.get(term, 0)
+            if count:
                 score += gain * count * (K1 + 1) / (count + norm)
     return score
 

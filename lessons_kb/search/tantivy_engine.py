@@ -64,6 +64,9 @@ _COMPACT_FROM = 15
 _IN_ONE_PIECE = range(2_000, 20_000)
 """Cards of an index that is fastest in one segment: 10,000 in five take a search twice as long.
 More than these are not written at once."""
+_ONE_PIECE_BYTES = 5_000_000
+"""On disk. In memory an index takes two to three times as much, and a full `_HEAP` begins a new
+segment."""
 _HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
 _SPARE = 8
 """Candidates beyond those that are wanted."""
@@ -99,6 +102,7 @@ class TantivyEngine(Engine):
     """Field → mean length as tantivy uses it, of those that were asked for."""
     _live: LiveStatistics | None
     _frequency: Callable[[str, str], int]
+    _indexed_frequency: Callable[[str, str], int]
     _clause: Callable[[str, str, float], tuple[tantivy.Occur, Query] | None]
 
     def __init__(self, directory: str, *, create: bool) -> None:
@@ -215,13 +219,14 @@ class TantivyEngine(Engine):
         highest = 1.0
         for field, weight in weights.items():
             by_term = gains.setdefault(field, {})
-            for term, count in asked:
-                indexed = searcher.doc_freq(field, term) if weight > 0 else 0
-                cards = statistics.count_cards(field, term, indexed) if weight > 0 else 0
+            for term, count in asked if weight > 0 else ():
+                indexed = self._indexed_frequency(field, term)
+                cards = statistics.count_cards(field, term, indexed)
                 if cards == 0:
                     continue
-                by_term[term] = weight * count * idf(cards, statistics.size)
-                clause = self._clause(field, term, by_term[term] / idf(indexed, self._indexed))
+                gain = weight * count * idf(cards, statistics.size)
+                by_term[term] = gain
+                clause = self._clause(field, term, gain / idf(indexed, self._indexed))
                 if clause:
                     union.append(clause)
                     drift = statistics.mean_length(field) / self._measure_mean(field, term)
@@ -229,22 +234,32 @@ class TantivyEngine(Engine):
         if not union and not edited:
             return []
         query = Query.boolean_query(union)
-        most = limit + len(edited) + _SPARE
+        scores = {number: score_card(card, gains, statistics) for number, card in edited.items()}
+        first = limit + len(edited)
+        most = first + _SPARE
         while True:
             hits = searcher.search(query, most, count=False).hits if union else []
-            candidates = self._read_documents([address for _score, address in hits])
-            candidates |= edited
-            scored = []
-            for number, card in candidates.items():
-                score = score_card(card, gains, statistics)
-                if score > 0:
-                    scored.append((number, score))
-            best = order_hits(scored, limit)
-            if len(hits) < most:
-                return best
-            if len(best) == limit and is_clearly_less(hits[-1][0] * highest, best[-1][1]):
-                return best
+            self._score_anew(hits[:first], gains, statistics, scores)
+            least = _find_least(scores, limit)
+            further = [hit for hit in hits[first:] if not is_clearly_less(hit[0] * highest, least)]
+            self._score_anew(further, gains, statistics, scores)
+            least = _find_least(scores, limit)
+            if len(hits) < most or is_clearly_less(hits[-1][0] * highest, least):
+                return order_hits([hit for hit in scores.items() if hit[1] > 0], limit)
             most *= 4
+
+    def _score_anew(
+        self,
+        hits: list[tuple[Any, tantivy.DocAddress]],
+        gains: Mapping[str, Mapping[str, float]],
+        statistics: LiveStatistics,
+        scores: dict[int, float],
+    ) -> None:
+        """Add the scores of those hits that have none yet."""
+        candidates = self._read_documents([address for _score, address in hits])
+        for number, card in candidates.items():
+            if number not in scores:
+                scores[number] = score_card(card, gains, statistics)
 
     def _is_drift_free(self, asked: list[tuple[str, float]], weights: Mapping[str, float]) -> bool:
         """Return whether tantivy's mean lengths are those of the live cards."""
@@ -363,8 +378,13 @@ class TantivyEngine(Engine):
             deleted = sum((one["deletes"] or {}).get("num_deleted_docs", 0) for one in segments)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise tell_broken(self._directory, error) from None
-        in_pieces = stored in _IN_ONE_PIECE and max(sizes) < stored / 2
+        in_pieces = stored in _IN_ONE_PIECE and max(sizes) < stored / 2 and self._fits_one_piece()
         return in_pieces or bool(deleted > max(_COMPACT_ABOVE * stored, _COMPACT_FROM))
+
+    def _fits_one_piece(self) -> bool:
+        """Return whether compacting would write one segment; of more it would be asked again."""
+        with os.scandir(self._directory) as entries:
+            return sum(entry.stat().st_size for entry in entries) < _ONE_PIECE_BYTES
 
     def stamp(self) -> str:
         """Return what names the last commit and what is stored with it."""
@@ -426,6 +446,7 @@ class TantivyEngine(Engine):
         self._means = {}
         self._live = None
         self._frequency = lru_cache(_KEPT)(self._count_cards)
+        self._indexed_frequency = lru_cache(_KEPT)(self._index.searcher().doc_freq)
         self._clause = lru_cache(_KEPT)(self._build_clause)
 
     def _reload_index(self) -> None:
@@ -471,7 +492,7 @@ class TantivyEngine(Engine):
 
     def close(self) -> None:
         """Let go of files and memory; no other method may be called afterwards."""
-        del self._index, self._frequency, self._clause
+        del self._index, self._frequency, self._indexed_frequency, self._clause
 
     @contextmanager
     def _writing(self) -> Iterator[tantivy.IndexWriter]:
@@ -502,6 +523,12 @@ class TantivyEngine(Engine):
             if number in _REFUSALS:  # the system refused to write: the index is as whole as before
                 raise OSError(number, os.strerror(number), self._directory) from None
             raise tell_broken(self._directory, error) from None
+
+
+def _find_least(scores: Mapping[int, float], limit: int) -> float:
+    """Return the score at the place ``limit``, 0 where there are fewer."""
+    falling = sorted(scores.values(), reverse=True)
+    return falling[limit - 1] if len(falling) >= limit else 0.0
 
 
 def _document(number: int, texts: Mapping[str, str]) -> tantivy.Document:

@@ -259,9 +259,11 @@ class Catalogue:
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return the numbers of files that guard any of ``paths``, each with those it guards."""
+        # CROSS JOIN keeps the order of the tables: SQLite would rather walk through all files by
+        # path, which takes 2 ms for 12,000, than look up the few that match.
         sql = (
-            "SELECT number, globs FROM card_globs JOIN docs USING (number) WHERE instr(?, hint)"
-            " ORDER BY path"
+            "SELECT number, globs FROM card_globs CROSS JOIN docs USING (number)"
+            " WHERE instr(?, hint) ORDER BY path"
         )
         found = {}
         for number, text in self._db.execute(sql, (_text("\n".join(paths)),)):
@@ -273,7 +275,7 @@ class Catalogue:
     def detectors(self, *, most: int) -> list[tuple[int, Detector]]:
         """Return (number of the file, pattern), first by path, up to ``most`` in size."""
         sql = (
-            "SELECT number, size, pattern, globs FROM detectors JOIN docs USING (number)"
+            "SELECT number, size, pattern, globs FROM detectors CROSS JOIN docs USING (number)"
             " ORDER BY path, place"
         )
         found, left = [], most

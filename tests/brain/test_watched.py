@@ -118,6 +118,34 @@ def test_a_new_card_and_a_removed_one_are_seen(watched):
 
 
 @pytest.mark.slow
+def test_a_watch_removes_what_was_deleted_once_the_folder_is_quiet(root):
+    """Each refresh of a watch is limited, and such a one never compacts."""
+    (root / "lessons").mkdir()
+    card = root / "lessons" / "one.md"
+    with Brain.open(root, directory=root) as brain:
+        (watched,) = brain.members
+        for number in range(40):
+            text = CARD.format(title="Lesson one", text=f"turtle {number}", more="")
+            card.write_text(text, "utf-8")
+            other = root / "lessons" / f"{number}.md"
+            other.write_text(CARD.format(title=f"Lesson {number}", text="newt", more=""), "utf-8")
+            watched.refresh(limit=REFRESHED_FILES)
+        for number in range(20):
+            (root / "lessons" / f"{number}.md").unlink()
+        watched.refresh(limit=REFRESHED_FILES)
+        assert watched.engine.needs_compaction()
+        watching = Watching([watched], tick=0.1)
+        card.write_text(CARD.format(title="Lesson one", text="tortoise", more=""), "utf-8")
+        end = time.monotonic() + 20
+        while watched.engine.needs_compaction() and time.monotonic() < end:
+            time.sleep(0.05)
+        compacted = not watched.engine.needs_compaction()
+        watching.stop(wait=True)
+        assert compacted
+        assert [hit.card.title for hit in brain.search("tortoise")] == ["Lesson one"]
+
+
+@pytest.mark.slow
 def test_what_a_checkout_changes_is_read_by_another_process(watched):
     lock = os.path.join(watched.layer.cache, "writer.lock")
     with kit.watched() as seen:

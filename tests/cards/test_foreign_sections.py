@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.cards.sections import PROSE, read_sections
+from lessons_kb.cards.sections import LEAD, PROSE, read_sections
 from tests.cards import reading
 
 
@@ -71,7 +71,7 @@ def test_what_went_well_is_no_check():
     ("Detection", ""), ("Where we got lucky", ""), ("Root causes of joy", ""),
 ])  # fmt: skip
 def test_headings_of_the_cause(heading, why):
-    assert card_of(f"## {heading}\n\nA. B.\n").why == why
+    assert card_of(f"Lead.\n\n## Situation\n\n## {heading}\n\nA. B.\n").why == why
 
 
 @pytest.mark.parametrize("heading", ["Resolution", "Working Fix", "Decision", "Decision Outcome"])
@@ -139,7 +139,7 @@ def test_bold_labels_are_headings():
     ("## Root Cause\n\nc.\n\n## Notes\n\n**Why**: w.\n**Rule**: r\n", "c.", ("r",)),
 ])  # fmt: skip
 def test_what_a_label_says(body, why, checklist):
-    assert read(f"{body}\n## Else\n") == (why, checklist)
+    assert read(f"{body}\n## Applies To\n") == (why, checklist)
 
 
 @pytest.mark.parametrize(("body", "why", "checklist"), [
@@ -148,9 +148,11 @@ def test_what_a_label_says(body, why, checklist):
      ("Look first", "Test it")),
     ("- Look first\n", "", ("Look first",)),
     ("# Title\n", "", ()),
-    ("It never looked.\n\n## Notes\n\n- a\n", "", ()),
+    ("It never looked.\n\n## Notes\n\n- a\n", "It never looked.", ()),
+    ("## Notes\n\nIt never looked. It ran.\n\n## More\n\nb\n", "It never looked.", ()),
+    ("## Notes\n\n- a\n", "", ()),
 ])  # fmt: skip
-def test_a_body_without_headings_speaks_for_itself(body, why, checklist):
+def test_a_body_without_known_headings_speaks_for_itself(body, why, checklist):
     assert read(body) == (why, checklist)
 
 
@@ -167,6 +169,6 @@ def test_each_item_stands_in_its_line(body):
     lines = f"---\ntitle: T\n---\n{body}".split("\n")
     for item, line in zip(document.card.checklist, document.checklist_lines, strict=True):
         assert item.split()[0] in lines[line - 1].replace("**", "")
-    parts = [part for part in read_sections(body).parts if part.role != PROSE]
+    parts = [part for part in read_sections(body).parts if part.role not in (PROSE, LEAD)]
     heads = [lines[document.body_line + part.head - 1] for part in parts]
     assert all(re.search("#|:|[*]{2}|---", head) for head in heads)

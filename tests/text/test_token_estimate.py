@@ -1,6 +1,7 @@
 """The estimate is held against a real vocabulary on named corpora of our own."""
 
 import pathlib
+import re
 import string
 import time
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lessons_kb.text import token_estimate
 from lessons_kb.text.token_estimate import estimate_tokens
 
 pytestmark = pytest.mark.slow  # a real vocabulary counts whole corpora
@@ -47,6 +49,17 @@ def test_overcounts_by_a_quarter_at_most_on_average(ratios):
 
 def test_only_the_empty_text_costs_nothing():
     assert estimate_tokens("") == 0
+
+
+LINES = st.lists(
+    st.one_of(ANY, st.text(" \t.\r\x1c\u2028a가", max_size=6)), min_size=1, max_size=8
+).map("\n".join)
+
+
+@given(LINES)
+def test_a_count_by_lines_is_the_count_of_the_whole(text):
+    pieces = re.findall(token_estimate._PIECE, text)
+    assert token_estimate._count_pieces(text) == len(pieces)
 
 
 @given(ANY.filter(bool))
