@@ -64,7 +64,17 @@ from lessons_kb.ledger.session_memory import (
     StandingMistake,
     lend_memory,
 )
-from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
+from lessons_kb.model import (
+    ASK_GATE,
+    COMMAND,
+    NO_GATE,
+    ONCE_GATE,
+    RULE,
+    SEVERITIES,
+    SHOWN,
+    Card,
+    Preflight,
+)
 from lessons_kb.outcome.post_check import find_session_evidence
 from lessons_kb.postcheck.item_states import check_items
 from lessons_kb.session.state import NOTHING, Answer, Capabilities, Held, Hook
@@ -269,10 +279,11 @@ def _choose_guards(
 
     Of the cards whose globs name a few files the best MOST are brought, and the others named: the
     file with most lessons must not be the one that is guarded least. A glob that stands for many
-    files is no reason by itself. Without ``scope`` the files that a wildcard stands for are not
-    looked at: many.
+    files is no reason by itself; a rule is brought all the same, for it holds for all its files.
+    Without ``scope`` the files that a wildcard stands for are not looked at: many.
     """
-    narrow = [one for one in concerns if not one.card.is_title_only and _is_narrow(one, scope)]
+    lessons = [one for one in concerns if one.card.source != RULE]
+    narrow = [one for one in lessons if not one.card.is_title_only and _is_narrow(one, scope)]
     narrow.sort(key=_rank_guard)
     best = narrow[:MOST]
     brought = [
@@ -280,6 +291,7 @@ def _choose_guards(
         for one in concerns
         if one.mistake
         or one.card.gate != NO_GATE
+        or one.card.source == RULE
         or is_in_context(known, one.brain, one.card)
         or one in best
     ]
@@ -534,6 +546,8 @@ def _find_local(brains: Brains, call: _Call) -> list[_Concern]:
 
 
 def _concern_of(mistake: Detected) -> _Concern:
+    if mistake.card.source == RULE:  # its pattern says when the rule holds: there is no mistake
+        return _make_concern(mistake.brain, mistake.card, [COMMAND])
     files = [match.path for match in mistake.matches]
     return replace(_make_concern(mistake.brain, mistake.card, files), mistake=mistake)
 

@@ -375,6 +375,18 @@ def check_agents(project: str, calls: Mapping[str, float] = MappingProxyType({})
     return lines
 
 
+def has_hooks(agent: str, project: str) -> bool:
+    """Return whether an agent calls us here: by the user's settings, the project's or a plugin."""
+    for scope, shared in (("user", False), ("project", False), ("project", True)):
+        entries = Entries(**NAMES)
+        request = Request(agent=agent, project=project, scope=scope, shared=shared, entries=entries)
+        for target in find_targets(request):
+            with contextlib.suppress(StorageError):
+                if _find_route(_read(target.path)):
+                    return True
+    return any(_check_plugin(agent, {}, connected=False))
+
+
 def _check_plugin(agent: str, calls: Mapping[str, float], *, connected: bool) -> Iterator[Health]:
     """Yield a line for our plugin, if the agent has installed it."""
     row = AGENTS[agent]
