@@ -236,6 +236,7 @@ def play(
     with (
         Brain.open(folder, directory=project, project="shop") as brain,
         mock.patch("lessons_kb.ledger.given.time", module),
+        mock.patch("lessons_kb.ledger.withheld.time", module),
         mock.patch(
             "lessons_kb.ledger.withheld.withhold_key", return_value=Random(seed).randbytes(32)
         ),

@@ -49,7 +49,7 @@ def check_document(document, text):
     assert card.occurrences >= 1
     assert len(card.examples) <= 5
     assert len(card.checklist) == len(document.checklist_lines)
-    assert bool(card.checklist) == (card.kind != NOTE)
+    assert not card.checklist or card.kind != NOTE
     last = len(re.split(r"\r\n|\r|\n", text))
     assert all(1 <= line <= last for line in document.checklist_lines)
     assert all(0 <= finding.line <= last for finding in document.findings)
@@ -111,7 +111,8 @@ def test_editing_refuses_or_keeps_the_rest(text, changes):
     }
 
 
-ODD = ("1_000", "0x10", "1e3", "+4", "5.0", "12x", '"3 times"', "-1", "[7]", "{a: 7}")
+NO_COUNTS = ("1e3", "5.0", "12x", '"3 times"', "-1", "[7]", "{a: 7}")
+ODD = ("1_000", "0x10", "+4", *NO_COUNTS)
 VALUES = {
     "occurrences": ("7", "'7'", "", "~", *ODD),
     "last-seen": ("2026-01-01", '"2026-01-01"', "May", *ODD),
@@ -166,7 +167,7 @@ def test_what_a_human_wrote_beside_or_below_a_key_stays(title, keys, names):
     old, new = text.split("\n"), result.split("\n")
     assert len([line for line in old if line not in new]) <= len(names)
     counted = [value for key, value, _ in keys if key == "occurrences"]
-    assert "occurrences" not in names or not counted or counted[-1] not in ODD
+    assert "occurrences" not in names or not counted or counted[-1] not in NO_COUNTS
 
 
 @given(st.text(), st.sampled_from("p'\"|>"), st.booleans())
