@@ -51,7 +51,7 @@ _WORK = {
     ),
     "diet": Work(
         "judgement.diet",
-        "rules files taken apart, beside readers' verdicts; whether moved rules arrive",
+        "real rules files: what moves, whether it arrives, what a session saves",
     ),
     "real_text": Work(
         "judgement.real_text", "what the cards of real repositories say once they are read"
@@ -137,7 +137,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--into", metavar="FOLDER", help="of prompts and answers")
             command.add_argument("--write", action="store_true", help="write the prompts")
         if name == "diet":
-            command.add_argument("folders", nargs="*", metavar="FOLDER", help="of rules files")
+            command.add_argument("folders", nargs="*", metavar="CLONES", help="folder of clones")
+            command.add_argument("--moved", metavar="FILE", help="write, or read, the moved rules")
+            command.add_argument("--occasions", metavar="FILE", help="play what readers wrote")
         if name == "real_text":
             command.add_argument(
                 "folders",
@@ -152,7 +154,7 @@ def _parser() -> argparse.ArgumentParser:
             )
         if name in ("judgement", "detect", "act"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-        if name in ("judgement", "detect", "diet", "act"):
+        if name in ("judgement", "detect", "act"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
         if name == "act":
             command.add_argument(

@@ -12,7 +12,9 @@ NOTE = "note"
 SERVED = "@server:"
 """Stands in the ids of a server's cards, which are no files here: ``shop@server:lessons/…``."""
 SEVERITIES = ("low", "medium", "high")
-SOURCES = ("curated", "auto")
+RULE = "rule"
+"""Source of a card that a rules file gave: it comes by its paths and commands alone."""
+SOURCES = ("curated", "auto", RULE)
 STATUSES = ("active", "ignored", "archived", "draft")
 NO_GATE, ASK_GATE, ONCE_GATE = GATES = ("none", "ask", "once")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")

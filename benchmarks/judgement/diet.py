@@ -1,163 +1,157 @@
-"""`lessons diet` on real rules files: its verdicts beside readers', and whether moved rules arrive.
+"""`lessons diet` on real rules files: what moves, whether it arrives, and what a session saves.
 
-The rules files are not ours to publish: ``FOLDER/K.md`` (default: ``rules`` in the evaluation data),
-beside each ``K.tree``, the names of its project's files. Two readers who saw the rules alone said of
-each whether it holds always or when; ``judged/diet.jsonl`` keeps their choices, rules by their hashes.
-An author who saw neither cards nor verdicts wrote a prompt and a change for moved rules,
-``FOLDER/prompts.jsonl``: a rule arrives if its card is given with the prompt or before the change.
-``--collect READERS`` takes in what readers answered.
+``diet_files.toml`` names the files; ``CLONES`` is a folder with a clone of each repository, as
+``owner+name/repo`` or ``owner+name``. Their text is not ours to publish: ``--moved FILE`` writes the
+moved rules, with their cards, outside the repository.
+
+``--occasions FILE`` plays occasions that readers wrote for moved rules: JSON, a list of
+``{"rule": id, "prompt": text, "path": file, "edit": text}`` or with ``"command"`` in place of the
+edit. A rule has arrived if its whole text reached the agent with the prompt or before the call.
 """
 
 from __future__ import annotations
 
-import hashlib
+import json
 import tempfile
-from collections import Counter
+import tomllib
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import report
-from benchmarks.data import HERE, DataError, data_folder, read_rows, write_rows
-from benchmarks.judgement.replay import Turn, find_blocks
-from benchmarks.ours import open_indexed, private_state
-from lessons_kb.collection.cards import Cards
-from lessons_kb.diet.diet import Diet, plan_cards
-from lessons_kb.find.titles import Access, find_listed
-from lessons_kb.importers.rules_file import ALWAYS, WHEN, read_rules
-from lessons_kb.text.token_estimate import estimate_tokens
+from benchmarks.data import HERE, DataError, git
+from benchmarks.ours import private_state
+from lessons_kb.diet.diet import Diet
+from lessons_kb.diet.plan import Plan, count_afterwards, count_every_session, plan_diet
+from lessons_kb.diet.probes import Occasion, contains_rule, open_proof
+from lessons_kb.importers.rules_file import read_rules
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping
     from typing import Any
 
-    from lessons_kb import Brain
+FILES = HERE / "diet_files.toml"
+_HEADERS = ("repository", "rules", "moved", "probes passed", "tokens", "afterwards", "change")
 
-JUDGED = HERE / "judged" / "diet.jsonl"
-READERS = (1, 2)
-_HEADERS = (
-    *("file", "tokens", "afterwards", "rules", "when", "judged", "readers agree", "we agree"),
-    *("cards", "moved rules tried", "at the prompt", "offered", "title listed", "at the edit"),
-    "given",
-)
-_WAYS = ("at_prompt", "offered", "listed", "by_change")
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RulesOf:
+    """A rules file of a repository."""
+
+    repository: str
+    commit: str
+    path: str
 
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
-    """Take each rules file apart, print the table, return its figures."""
-    if options.collect:
-        _collect(Path(options.collect))
-    folder = Path(options.folders[0]) if options.folders else data_folder() / "rules"
-    files = sorted(folder.glob("[0-9]*.md"), key=lambda path: int(path.stem))
-    if not files:
-        raise DataError(f"no rules files in {folder}; name the folder that holds 1.md, 1.tree …")
-    choices = {row["rule"]: row["answers"] for row in _read_lines(JUDGED)}
-    prompts = {row["hash"]: row for row in _read_lines(folder / "prompts.jsonl")}
-    figures = {path.stem: _measure(path, choices, prompts) for path in files}
-    sums = {name: Counter[str]() for name in ("odd", "even", "all")}
-    for name, one in figures.items():
-        sums["odd" if int(name) % 2 else "even"].update(one)
-        sums["all"].update(one)
-    figures.update((name, dict(one)) for name, one in sums.items())
-    rows = [_row(name, one) for name, one in figures.items()]
+    """Measure the diet, or play the occasions; print the table and return its figures."""
+    if options.occasions:
+        return _play(Path(options.occasions), Path(options.moved or ""))
+    if not options.folders:
+        raise DataError("name the folder of clones")
+    figures: dict[str, Any] = {}
+    moved: list[dict[str, str]] = []
+    rows = []
+    for file in _read_list():
+        clone = _find_clone(Path(options.folders[0]), file)
+        with tempfile.TemporaryDirectory(prefix="lessons-bench-") as name:
+            diet = _read_diet(clone, file, Path(name))
+            with private_state(Path(name) / "home"):
+                plan = plan_diet(diet, None)
+            one = _measure(diet, plan)
+        figures[file.repository] = one
+        moved += _describe_moves(file, plan)
+        share = f"{one['afterwards'] / one['tokens'] - 1:.0%}"
+        counts = [str(one[key]) for key in ("rules", "moved", "probes", "tokens", "afterwards")]
+        rows.append([file.repository, *counts, share])
     report.print_table("Rules files on a diet", _HEADERS, rows)
+    if options.moved:
+        Path(options.moved).write_text(json.dumps(moved, indent=1, ensure_ascii=False), "utf-8")
     return figures
 
 
-def digest(words: str) -> str:
-    """Return what stands for a rule in what is published."""
-    return hashlib.sha256(words.encode()).hexdigest()[:16]
+def _read_list() -> Iterator[RulesOf]:
+    for row in tomllib.loads(FILES.read_text("utf-8"))["files"]:
+        yield RulesOf(repository=row["repository"], commit=row["commit"], path=row["path"])
 
 
-def _measure(
-    path: Path, choices: dict[str, list[str]], prompts: dict[str, dict[str, str]]
-) -> dict[str, int]:
-    text = path.read_bytes().decode()
-    tree = path.with_suffix(".tree")
-    tracked = tree.read_text("utf-8").splitlines() if tree.exists() else []
-    file = read_rules(text, name="AGENTS.md")
-    diet = Diet(root=str(path.parent), files=[file], tracked=tracked)
-    cards, texts = plan_cards(diet)
-    judged = [
-        (rule.kind, choices[key]) for rule in file.rules if (key := digest(rule.words)) in choices
-    ]
-    agreed = [(kind, said[0]) for kind, said in judged if len({*said}) == 1]
-    figures = {
-        "tokens": estimate_tokens(text),
-        "afterwards": estimate_tokens(texts[file.name]),
-        "rules": len(file.rules),
-        "when": sum(rule.kind == WHEN for rule in file.rules),
-        "judged": len(judged),
-        "readers_agree": len(agreed),
-        "we_agree": sum(ours == theirs for ours, theirs in agreed),
-        "always_for_when": agreed.count((ALWAYS, WHEN)),
-        "when_for_always": agreed.count((WHEN, ALWAYS)),
-        "cards": len(cards),
+def _find_clone(folder: Path, file: RulesOf) -> Path:
+    name = file.repository.replace("/", "+")
+    for clone in (folder / name / "repo", folder / name):
+        if clone.is_dir():
+            return clone
+    raise DataError(f"no clone of {file.repository} in {folder}")
+
+
+def _read_diet(clone: Path, file: RulesOf, root: Path) -> Diet:
+    text = git(clone, "show", f"{file.commit}:{file.path}")
+    listed = git(clone, "ls-tree", "-r", "-z", "--name-only", file.commit)
+    tracked = [name for name in listed.split("\0") if name]
+    return Diet(root=str(root), files=[read_rules(text, name=file.path)], tracked=tracked)
+
+
+def _measure(diet: Diet, plan: Plan) -> dict[str, int | dict[str, int]]:
+    reasons = Counter(one.reason.partition(" at ")[0] for one in plan.stays)
+    unproved = sum(one.reason.startswith("it would not arrive") for one in plan.stays)
+    return {
+        "rules": sum(len(file.rules) for file in diet.files),
+        "moved": len(plan.moves),
+        "probes": 3 * len(plan.moves),
+        "unproved": unproved,
+        "tokens": count_every_session(diet),
+        "afterwards": count_afterwards(diet, plan),
+        "reasons": dict(reasons),
     }
-    places = []
-    with tempfile.TemporaryDirectory(prefix="lessons-bench-") as name, private_state(Path(name)):
-        root = Path(name) / "brain"
-        root.mkdir()
-        with open_indexed(root) as brain:
-            for card in cards:
-                made = Cards(brain).add(card.text, kind="lesson", title=card.title).id
-                tried = (prompts.get(digest(rule.words)) for rule in card.rules)
-                places += [(made, one) for one in tried if one]
-            brain.refresh()
-            listed = find_listed(brain, Access(directory=str(root)))
-            arrived = [_find_ways(brain, made, one, listed) for made, one in places]
-    ways = Counter(way for found in arrived for way in found)
-    given = sum(bool(found - {"listed"}) for found in arrived)
-    counts = {way: ways[way] for way in _WAYS}
-    return {**figures, "tried": len(arrived), **counts, "given": given}
 
 
-def _find_ways(brain: Brain, card: str, case: dict[str, str], listed: Sequence[str]) -> set[str]:
-    """Return the ways by which a card comes before the agent in a turn."""
-    changes = ((f"{brain.directory}/{case['path']}", "", case["edit"]),) if case["path"] else ()
-    turn = Turn(session=case["hash"], prompt=case["prompt"], changes=changes)
-    ways = {"listed"} if card in listed else set()
-    for number, block in enumerate(find_blocks(brain, turn)):
-        given = {hit.card.id for hit in block.lessons} if block else set()
-        offered = {hit.card.id for hit in block.offered} if block else set()
-        if number:
-            ways |= {"by_change"} if card in given | offered else set()
-        else:
-            ways |= {"at_prompt"} if card in given else {"offered"} if card in offered else set()
-    return ways
+def _describe_moves(file: RulesOf, plan: Plan) -> Iterator[dict[str, str]]:
+    for move in plan.moves:
+        yield {
+            "id": f"{file.repository}:{move.rule.line}",
+            "rule": move.rule.text,
+            "headings": " > ".join(move.rule.headings),
+            "file": file.path,
+            "repository": file.repository,
+            "condition": move.condition.said,
+            "card": move.text,
+        }
 
 
-def _row(name: str, one: dict[str, int]) -> list[str]:
-    def share(part: str, whole: str) -> str:
-        return f"{one[part] / one[whole]:.0%}" if one[whole] else "-"
-
-    arrived = [share(way, "tried") for way in (*_WAYS, "given")]
-    shares = share("readers_agree", "judged"), share("we_agree", "readers_agree")
-    counts = (str(one[key]) for key in ("tokens", "afterwards", "rules", "when", "judged"))
-    return [name, *counts, *shares, str(one["cards"]), str(one["tried"]), *arrived]
-
-
-def _collect(folder: Path) -> None:
-    """Keep the readers' choices, and their prompts beside the rules files."""
-    rows = []
-    for keys in sorted(folder.glob("keys-[0-9]*.jsonl")):
-        number = keys.stem.partition("-")[2]
-        answers = [_read_lines(folder / f"answers-{one}-{number}.jsonl") for one in READERS]
-        said = [{row["rule"]: row["answer"] for row in some} for some in answers]
-        rows += [
-            {"rule": key["hash"], "answers": [one[key["rule"]] for one in said]}
-            for key in _read_lines(keys)
-            if all(key["rule"] in one for one in said)
-        ]
-    write_rows(JUDGED, rows)
-    written = {row["rule"]: row for row in _read_lines(folder / "answers-author.jsonl")}
-    prompts = [
-        {**written[key["rule"]], "hash": key["hash"]}
-        for key in _read_lines(folder / "keys-author.jsonl")
-        if key["rule"] in written
-    ]
-    write_rows(folder / "files" / "prompts.jsonl", prompts)
-
-
-def _read_lines(path: Path) -> list[dict[str, Any]]:
-    return read_rows(path) if path.exists() else []
+def _play(occasions: Path, moved: Path) -> dict[str, Any]:
+    """Play the occasions of readers, print and return how many rules arrived."""
+    if not moved.is_file():
+        raise DataError("name the moved rules, --moved FILE")
+    rules = {row["id"]: row for row in json.loads(moved.read_text("utf-8"))}
+    rows = json.loads(occasions.read_text("utf-8"))
+    by_repository: dict[str, list[Mapping[str, str]]] = defaultdict(list)
+    for row in rows:
+        by_repository[rules[row["rule"]]["repository"]].append(row)
+    results = []
+    for repository, own in by_repository.items():
+        cards = {
+            f"lessons/rule-{number}.md": row["card"]
+            for number, row in enumerate(rules.values())
+            if row["repository"] == repository
+        }
+        with (
+            tempfile.TemporaryDirectory(prefix="lessons-bench-") as name,
+            private_state(Path(name) / "home"),
+            open_proof(cards, name) as proof,
+        ):
+            for row in own:
+                occasion = Occasion(
+                    prompt=row["prompt"],
+                    path=row.get("path", ""),
+                    edit=row.get("edit", ""),
+                    command=row.get("command", ""),
+                )
+                arrived = contains_rule(proof.play(occasion), rules[row["rule"]]["rule"])
+                results.append({**row, "arrived": arrived})
+    total = Counter(row["arrived"] for row in results)
+    missing = [[row["rule"], row["prompt"][:60]] for row in results if not row["arrived"]]
+    report.print_table("Occasions at which the rule did not arrive", ("rule", "prompt"), missing)
+    share = total[True] / len(results) if results else 0.0
+    report.tell(f"{total[True]} of {len(results)} occasions arrived ({share:.0%})")
+    return {"occasions": len(results), "arrived": total[True], "results": results}

@@ -70,6 +70,8 @@ class Brain(SearchIndex):
         self.alias = alias or os.path.basename(real)
         self.stale = ""
         """Why the last commit was searched instead of a fresh index, "" when it was fresh."""
+        self.fault = ""
+        """Why the disk refuses to bring the index up to date, "" if it does not."""
         self._meaning: Meaning | None = None
         self._touched = 0
         """Files that this process has written since the last refresh."""
@@ -138,7 +140,8 @@ class Brain(SearchIndex):
             except StorageError as error:
                 if self._state is None or how.get("rebuild") or how.get("progress") is not None:
                     raise
-                done = Refresh(files=count_files(self._state.manifest), stale=str(error))
+                files = count_files(self._state.manifest)
+                done = Refresh(files=files, stale=str(error), fault=str(error))
             self._touched = self._touched if done.stale else 0
             if (meaning := self.meaning) is not None:
                 most = ENCODED_AT_ONCE if limit is None else ENCODED_ON_THE_WAY
@@ -150,7 +153,7 @@ class Brain(SearchIndex):
                 if left:
                     waiting = f"{left} files are not encoded yet; run `lessons index`"
                 done = replace(done, stale=done.stale or waiting, left=done.left + left)
-            self.stale = done.stale
+            self.stale, self.fault = done.stale, done.fault
             return done
 
     def compact(self) -> None:

@@ -138,6 +138,8 @@ def refresh_in_hook(brains: Brains) -> tuple[Brains, str]:
         if done.stale and brain.state is None:
             waiting = f"{brain.alias}: {done.stale}"
         else:
+            if done.fault:
+                waiting = f"{brain.alias}: used the previous index, because {done.fault}"
             ready.append(brain)
     if not ready:
         if bad is not None:

@@ -328,6 +328,8 @@ class Refresh:
     """Why files were left for the next run, "" if none were."""
     left: int = 0
     """How many of them the limit has cut off."""
+    fault: str = ""
+    """Why the disk refuses to bring the index up to date, "" if it does not."""
 
 
 class Refreshing(TypedDict, total=False):

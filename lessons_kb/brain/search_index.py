@@ -38,7 +38,7 @@ from lessons_kb.store.catalogue import (
     remove_any,
 )
 from lessons_kb.store.files import list_folder
-from lessons_kb.store.locks import hold_writer
+from lessons_kb.store.locks import BUSY, hold_writer
 from lessons_kb.store.scan import (
     Scan,
     format_manifest,
@@ -151,7 +151,7 @@ def write_index(index: SearchIndex, look: Look | None, **how: Unpack[Refreshing]
         if refused and (rebuild or progress is not None):
             raise IndexBusy(refused)
         if refused:
-            return Refresh(files=0, stale=refused)
+            return Refresh(files=0, stale=refused, fault="" if refused == BUSY else refused)
         show = progress or (lambda _done, _all: None)
         run = _Run(index, how.get("limit"), how.get("workers", 1), show)
         return run.run(look, rebuild=rebuild)

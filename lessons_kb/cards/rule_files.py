@@ -127,13 +127,22 @@ def parse_rules(text: str) -> Iterator[tuple[dict[str, str], Pattern | None, str
 
 
 def _find_rules(document: Data) -> list[dict[str, Data]]:
-    """Return the rules of a document: those in its list ``rules``, or itself."""
+    """Return the rules of a document: those in its list ``rules``, or itself.
+
+    Raises InputError for ``rules`` that are no list of mappings.
+    """
     if not isinstance(document, dict):
         return []
     rules = document.get("rules", [document])
     if not isinstance(rules, list):
-        return []
-    mappings = [rule for rule in rules if isinstance(rule, dict)]
+        raise InputError("`rules` is not a list; write each rule as an item of a list")
+    mappings: list[dict[str, Data]] = []
+    for number, rule in enumerate(rules, 1):
+        if not isinstance(rule, dict):
+            raise InputError(
+                f"item {number} of `rules` is not a rule; write its keys, or remove it"
+            )
+        mappings.append(rule)
     return [rule for rule in mappings if "rule" in rule or "languages" in rule]
 
 

@@ -8,7 +8,12 @@ from dataclasses import replace
 from typing import Any
 
 from lessons_kb.agents.install import install_agent
-from lessons_kb.agents.install.install_agent import NAMES, find_entries, find_notes
+from lessons_kb.agents.install.install_agent import (
+    NAMES,
+    find_entries,
+    find_notes,
+    find_remaining,
+)
 from lessons_kb.agents.install.settings_files import (
     Entries,
     Request,
@@ -40,6 +45,7 @@ WORDS = {
     "removed": "removed",
     "kept": "unchanged, because another agent uses the same entries",
     "foreign": "left as it is, because it is not ours",
+    "unread": "left as it is: it cannot be parsed, and lessons never changed it",
 }
 
 
@@ -69,7 +75,8 @@ def _connect(
     request = Request(entries=Entries(**NAMES), **fields)
     check_request(request)
     if undo:
-        return install_agent.uninstall(request, dry_run=dry_run), []
+        changes = install_agent.uninstall(request, dry_run=dry_run)
+        return changes, list(find_remaining(name, changes))
     if via == "mcp" and not install_agent.has_sdk():
         raise InputError(f"--via mcp needs the MCP server; run `{install_command('mcp')}` first")
     entries = find_entries(bare=is_committed(request))

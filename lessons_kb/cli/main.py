@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import sys
-import time
 from collections.abc import Callable
 from importlib import import_module
 from typing import Annotated, Any
@@ -15,8 +14,9 @@ from typer import Option
 from typer.core import TyperCommand, TyperGroup
 
 from lessons_kb.cli.command_table import GROUPS, HIDDEN, SUMMARIES, function_name
-from lessons_kb.cli.output import Options, at_end, current, discard_output, say, tell
+from lessons_kb.cli.output import Options, at_end, current, discard_output, failures, say, tell
 from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.text.clock import check_clock
 from lessons_kb.version import __version__
 
 DEBUG = "LESSONS_DEBUG"
@@ -27,9 +27,6 @@ _OPTIONAL_VALUE = ("--diff", "--from-session", "--with")
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What says, where no file is named, that standard output takes no more."""
-
-_LAST_YEAR = 2261
-"""Python counts nanoseconds in 64 bits: ``time.time()`` fails from April 2262 on."""
 
 
 class _Commands(TyperGroup):
@@ -164,7 +161,7 @@ def hoist_options(arguments: list[str]) -> list[str]:
 
 def _run(arguments: list[str]) -> int:
     try:
-        _check_clock()
+        check_clock()
         status = app(arguments, prog_name="lessons", standalone_mode=False)
         sys.stdout.flush()
     except (typer.Abort, KeyboardInterrupt):
@@ -193,14 +190,8 @@ def _run(arguments: list[str]) -> int:
     return status if isinstance(status, int) else 0
 
 
-def _check_clock() -> None:
-    """Raise InputError if the system clock shows a time that Python cannot count."""
-    year = time.localtime().tm_year
-    if year > _LAST_YEAR:
-        raise InputError(f"the system clock shows the year {year}; set it and try again")
-
-
 def _fail(message: str) -> int:
+    failures.append(message)
     say(" ".join(map(str.strip, message.splitlines())))
     return 2
 

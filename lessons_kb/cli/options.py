@@ -13,7 +13,7 @@ from typer import Argument, Option
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, look, tell_unclaimed, tell_untrusted
 from lessons_kb.cli.declare import choose
-from lessons_kb.cli.output import at_end, options, say
+from lessons_kb.cli.output import at_end, failures, options, say
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import find_brains, git_top
@@ -126,6 +126,8 @@ def open_brain(found: Discovery | None = None) -> Brains:
 def _close(brains: Brains, named: Sequence[str]) -> None:
     """Close a brain, and name what lies in it unread, except those that were ``named`` before."""
     for brain in brains.members:
+        if brain.fault and not failures:
+            say(f"{brain.alias}: used the previous index, because {brain.fault}")
         with contextlib.suppress(LessonsError):  # the command has said what is wrong
             if beyond := brain.tell_beyond():
                 say(beyond)
@@ -145,7 +147,7 @@ def _close(brains: Brains, named: Sequence[str]) -> None:
 def say_stale(brains: Brains) -> None:
     """Say of each brain whose previous index was used why."""
     for brain in brains.members:
-        if brain.stale:
+        if brain.stale and not brain.fault:  # a fault is told when the command ends
             say(f"{brain.alias}: used the previous index, because {brain.stale}")
 
 

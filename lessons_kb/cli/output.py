@@ -30,6 +30,8 @@ class Options:
 current: ContextVar[Options] = ContextVar("options")
 at_end = contextlib.ExitStack()
 """What is to be done when the command has ended."""
+failures: list[str] = []
+"""The errors that the command has ended with."""
 
 
 def options() -> Options:

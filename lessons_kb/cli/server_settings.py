@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 
 import typer
 
@@ -62,7 +63,8 @@ def forget_server(*, dry_run: bool) -> None:
     if not settings.url:
         say("no server is set; nothing changed")
         return
-    _change_settings(lambda text: take_table(text, _TABLE), dry_run=dry_run)
+    keys = [setting.name for setting in fields(ServerSettings)]
+    _change_settings(lambda text: take_table(text, _TABLE, keys), dry_run=dry_run)
     if dry_run:
         return
     if settings.token_file == _own_token_file() and os.path.exists(settings.token_file):

@@ -122,10 +122,11 @@ class CardEdits(CardLookup):
 
     def _each(self, names: Sequence[str], change: Callable[[Brain, Card], Card]) -> list[Card]:
         """Change every card; those that refuse are named when the others are done."""
-        found = [self.find(name, notes=False) for name in names]
+        named = [self.find(name, notes=False) for name in names]
+        found = {(brain.root, card.id): (brain, card) for brain, card in named}  # each card once
         cards: list[Card] = []
         refused: list[LessonsError] = []
-        for brain, card in found:
+        for brain, card in found.values():
             try:
                 cards.append(change(brain, card))
             except (EditRefused, StorageError) as error:

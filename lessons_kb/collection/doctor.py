@@ -18,11 +18,12 @@ from lessons_kb.brain.discovery import Discovery, is_settings_moved, look, tell_
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.health import Health
 from lessons_kb.collection.lint import by_place
-from lessons_kb.errors import LessonsError
+from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.process.installation import install_command
+from lessons_kb.process.run import split_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
 from lessons_kb.store.brain_settings import read_settings
@@ -39,8 +40,10 @@ from lessons_kb.store.state_folder import close_folder, find_open_folders, state
 from lessons_kb.store.trust import goes_by_path, is_trusted, read_record
 from lessons_kb.store.user_settings import (
     USER_SECTIONS,
+    JudgeSettings,
     ServerSettings,
     WithholdSettings,
+    WriterSettings,
     read_user_settings,
 )
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word
@@ -123,6 +126,10 @@ def check_index(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
     """See whether the index is fresh, whole and of this version; bring it up to date."""
     before = brain.state
     done = brain.refresh()
+    if done.fault:
+        what, _, advice = done.fault.rpartition("; ")
+        yield Health("error", "index", f"not up to date: {what}", advice)
+        return
     if done.stale:
         advice = "run `lessons index`, which waits for it and indexes the rest"
         yield Health("warning", "index", done.stale, advice)
@@ -378,7 +385,17 @@ def check_user_settings(_directory: str) -> Iterator[Health]:
     """Report what is wrong with the user's own settings; nothing if they can be read."""
     for section in USER_SECTIONS:
         read_user_settings(section)
-    yield from ()
+    commands = {
+        "check.command": read_user_settings(JudgeSettings).command,
+        "writer.command": read_user_settings(WriterSettings).command,
+    }
+    for name, command in commands.items():
+        try:
+            if command.strip():
+                split_command(command)
+        except InputError as error:
+            problem, _, fix = str(error).partition("; ")
+            yield Health("error", "user settings", f"{name}: {problem}", fix)
 
 
 def check_server(directory: str) -> Iterator[Health]:

@@ -281,11 +281,16 @@ class Drafts:
         return len(self.ids())
 
     def get(self, name: str) -> Draft:
-        """Return a draft by its id or an unambiguous prefix of it."""
+        """Return a draft by its id or an unambiguous prefix of it.
+
+        Bytes of a file's name that are not UTF-8 may be named by a question mark, as a page does.
+        """
         ids = self.ids()
         fitting = [known for known in ids if name and known.startswith(name)]
         if name in ids:
             fitting = [name]
+        if not fitting:
+            fitting = [known for known in ids if known.encode(errors="replace").decode() == name]
         draft = self._read(fitting[0]) if len(fitting) == 1 else None
         if draft is not None:
             return draft

@@ -55,7 +55,9 @@ NAMES = {
 """Source → what it is called in a message."""
 
 _RULES = (
-    *("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"),
+    *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
+    *(".cursorrules", ".clinerules/**/*.md", ".kilo/rules/*.md", ".kilocode/rules/*.md"),
+    *(".factory/AGENTS.md", ".agents/AGENTS.md"),
     *(".claude/CLAUDE.md", ".claude/rules/**/*.md", ".cursor/rules/**/*.mdc"),
     *(".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"),
 )
@@ -68,7 +70,10 @@ _HEAD = 1 << 20
 
 def find_rules_files(root: str) -> list[str]:
     """Return the rules files that a project keeps for its agents."""
-    found = (glob.glob(os.path.join(glob.escape(root), name), recursive=True) for name in _RULES)
+    found = (
+        glob.glob(os.path.join(glob.escape(root), name), recursive=True, include_hidden=True)
+        for name in _RULES
+    )
     return [path for some in found for path in sorted(some) if os.path.isfile(path)]
 
 

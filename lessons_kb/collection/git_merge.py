@@ -135,10 +135,17 @@ def share(
 def unshare(
     roots: Sequence[str], *, scope: str = "user", shared: bool = False, dry_run: bool = False
 ) -> list[FileChange]:
-    """Take out what ``share`` wrote; a file that holds nothing else is removed."""
+    """Take out what ``share`` wrote; a file that holds nothing else is removed.
+
+    The scope ``user`` includes the drivers of these clones: their cards have no attributes then.
+    """
     found = _by_work_tree(roots, scope, shared=shared)
     plans = [_plan(top, None, shared=shared) for top in found]
-    return _carry_out(plans, found, None, scope, dry_run=dry_run)
+    changes = _carry_out(plans, found, None, scope, dry_run=dry_run)
+    if scope == "user":
+        drivers = [_drive(top, None, "project", dry_run=dry_run) for top in found]
+        changes += [driver for driver in drivers if driver.diff]
+    return changes
 
 
 def build_command(program: str) -> str:

@@ -12,7 +12,7 @@ from functools import partial
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
+from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError, StorageError
 from lessons_kb.model import NOTE, SERVED, Card
 from lessons_kb.store import files as disk
 from lessons_kb.store import trash
@@ -118,6 +118,9 @@ class CardLookup:
         if gone := self.find_in_trash(name, exact=True)[1]:
             back = f"`lessons restore {shell_word(gone[0])}` brings it back"
             raise CardNotFound(f"{disk.shown(gone[0])} is in the trash; {back}")
+        for brain in self._brains.members:
+            if brain.fault:
+                raise StorageError(f"{name!r} is not in the previous index, and {brain.fault}")
         raise CardNotFound(_not_found(name, everything))
 
     def shorten_ids(self, cards: Sequence[Card]) -> dict[str, str]:

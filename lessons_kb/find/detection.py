@@ -18,7 +18,7 @@ from lessons_kb.detect.matcher import (
 )
 from lessons_kb.errors import StorageError
 from lessons_kb.find.retrieve import find_usable
-from lessons_kb.model import COMMAND, NO_GATE, NOTE, Card, DetectedLine, Evidence
+from lessons_kb.model import COMMAND, NO_GATE, NOTE, RULE, Card, DetectedLine, Evidence
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.values import frozen
@@ -125,7 +125,8 @@ def find_in_evidence(
         return []
     found = find_detected(brains, changes, [run for line in lines for run in find_run(line)])
     left = []
-    for line in (tell_line(one.card, match) for one in found for match in one.matches):
+    mistakes = [one for one in found if one.card.source != RULE]
+    for line in (tell_line(one.card, match) for one in mistakes for match in one.matches):
         path = os.path.join(brains.directory, line.where.partition(":")[0])
         text = read_text(path) if look and line.where != COMMAND else ""
         if not text or line.quote.rstrip("\u2026") in text:

@@ -52,7 +52,9 @@ _LABELS = read_mapping(_DATA)["labels"]
 _LABEL = re.compile(r"\W*([^\W\d_][^:*_\n]{0,28}?)[*_]*:")
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+[A-Z\w]*(?:\.\w+)?|\b[a-z]+[A-Z]\w+")
-_IMPORT = re.compile(r"(?<![\w`@])@(~?[\w.-]*/?[\w./-]*\.(?:md|mdc|txt))\b")
+_IMPORT = re.compile(r"(?<![\w`@(])@(~?[\w.-]*/?[\w./-]*\w)(?=[\s,;:!?]|\Z)")
+"""As in Claude Code: nearly any ending or none, but not behind a bracket or before a dot."""
+_NOT_IMPORTED = (".mdc", ".mdx")
 _LEAD = re.compile(r".*[:\uff1a][*_]{0,2}", re.DOTALL)
 _CLAUSE = re.compile(r"(?:[^,:.;(\u2014]|\.(?=\w))+")
 _GLOB_KEYS = ("globs", "applyto", "apply-to", "paths")
@@ -136,29 +138,49 @@ class RulesFile:
     def without(self, lines: Collection[int]) -> str:
         """Return the text without the rules at these lines; the rest keeps its bytes.
 
-        A heading or a lead is removed with the last rule below it. ``POINTER`` is appended.
+        A heading or a lead is removed with the last rule below it. ``POINTER`` is appended to a
+        file that every session reads.
         """
         if not lines:
             return self.text
-        gone = self._find_gone_owners(lines)
-        file_lines, end, copied_to = split_lines(self.text), 0, 0
+        gone = self._find_gone_lines(lines)
         rest: list[str] = []
         eol = "\r\n" if "\r\n" in self.text else "\n"
-        for place, node in enumerate(self._nodes):
-            is_gone_rule = node.block.kind == "hr" and node.owner in gone
-            if node.line not in lines and place not in gone and not is_gone_rule:
+        for line, text in enumerate(split_lines(self.text)):
+            if line in gone:
+                continue
+            is_after_gap = line - 1 in gone
+            is_blank = not text.strip()
+            has_text_before = bool(rest) and bool(rest[-1].strip())
+            if is_blank and is_after_gap and not has_text_before:
+                gone.add(line)  # the blank lines after a removed block; those before it stay
+                continue
+            if is_after_gap and has_text_before and not is_blank and not _ITEM.match(text):
                 # Two blocks that become neighbours need an empty line between them.
-                touches = end > copied_to and rest and rest[-1].strip() and file_lines[end].strip()
-                if touches and node.block.kind != ITEM:
-                    rest.append(eol)
-                rest += file_lines[end : node.block.end]
-                copied_to = node.block.end
-            end = node.block.end
-        text = "".join([*rest, *file_lines[end:]])
-        if POINTER in text:
-            return text
-        gap = "" if not text or text.endswith(("\n", "\r")) else eol
-        return f"{text}{gap}{eol}{POINTER}{eol}"
+                rest.append(eol)
+            rest.append(text)
+        left = "".join(rest)
+        mark = "\ufeff" if self.text.startswith("\ufeff") and not left.startswith("\ufeff") else ""
+        if self.globs or POINTER in left:
+            return mark + left
+        gap = "" if not left or left.endswith(("\n", "\r")) else eol
+        last = next((text for text in reversed(rest) if text), "")
+        blank = eol if last.strip() else ""
+        return f"{mark}{left}{gap}{blank}{POINTER}{eol}"
+
+    def has_rules_besides(self, lines: Collection[int]) -> bool:
+        """Return whether the file has rules at other lines than these."""
+        return any(rule.line not in lines for rule in self.rules)
+
+    def _find_gone_lines(self, lines: Collection[int]) -> set[int]:
+        """Return the lines of the blocks that are removed with the rules at these lines, from 0."""
+        owners = self._find_gone_owners(lines)
+        gone = set[int]()
+        for place, node in enumerate(self._nodes):
+            is_gone_rule = node.block.kind == "hr" and node.owner in owners
+            if node.line in lines or place in owners or is_gone_rule:
+                gone.update(range(node.block.first, node.block.end))
+        return gone
 
     def _find_gone_owners(self, lines: Collection[int]) -> set[int]:
         """Return the positions of headings and leads that have only rules at these lines."""
@@ -209,7 +231,8 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
         rules.append(replace(rule, kind=kind, reason=reason))
     imports: list[str] = []
     for node in nodes:
-        imports += _IMPORT.findall(_CODE.sub("", node.text))
+        named = _IMPORT.findall(_CODE.sub("", node.text))
+        imports += [name for name in named if not name.endswith(_NOT_IMPORTED)]
     return RulesFile(
         name=name,
         rules=tuple(rules),
@@ -304,7 +327,7 @@ def _find_nodes(body: str, offset: int) -> Iterator[_Node]:
 def find_names(text: str) -> list[str]:
     """Return the files, globs, code and proper names that a rule names, each once."""
     spans = [span.strip() for span in _CODE.findall(text)]
-    spans = [span for span in spans if not _is_command(span)]
+    spans = [span for span in spans if not is_command(span)]
     prose = _CODE.sub(" ", text)
     return list(dict.fromkeys([*spans, *find_paths(prose), *_NAME.findall(prose)]))
 
@@ -331,7 +354,7 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
     is_any_task = bool(situation and _ANY_TASK.search(situation))
     places = [name for name in names if is_place(name)]
     others = [name for name in names if name not in places]
-    runs = "```" in rule.text or any(map(_is_command, _CODE.findall(rule.text)))
+    runs = "```" in rule.text or any(map(is_command, _CODE.findall(rule.text)))
     is_item = bool(_ITEM.match(rule.text))
     is_layout, is_general = bool(_LAYOUT.search(near)), bool(_GENERAL.search(near))
     if is_layout and is_item and "." in "".join(places[:1]).rpartition("/")[2]:
@@ -356,7 +379,7 @@ def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tu
     return ALWAYS, reason if least else "names nothing in particular"
 
 
-def _is_command(span: str) -> bool:
+def is_command(span: str) -> bool:
     """Return whether a span of code begins with the name of a program."""
     return span.split(" ", maxsplit=1)[0] in _PROGRAMS
 
@@ -407,7 +430,7 @@ def read_notes(text: str, *, name: str) -> Imported:
     lines = {rule.line for rule in others if rule.kind == WHEN}
     always = [
         PassedOver(
-            title=_title_of(rule), where=f"{name}:{rule.line}", reason=f"always: {rule.reason}"
+            title=title_of(rule), where=f"{name}:{rule.line}", reason=f"always: {rule.reason}"
         )
         for rule in others
         if rule.kind == ALWAYS
@@ -481,7 +504,7 @@ def _title_for(rules: Sequence[AgentRule]) -> str:
     first = rules[0]
     near = first.headings[-1] if first.headings else first.lead.strip(" :")
     if not near or (len(rules) == 1 and _BULLET.match(first.text)):
-        return _title_of(first)
+        return title_of(first)
     above = first.headings[-2] if len(first.headings) > 1 else ""
     is_vague = len(near.split()) == 1 or _NEUTRAL.search(near)
     title = shorten(f"{above}: {near}" if above and is_vague else near, _MAX_TITLE)
@@ -491,7 +514,7 @@ def _title_for(rules: Sequence[AgentRule]) -> str:
     prose = [rule for rule in rules if not _NO_PROSE.match(rule.text)]
     forbidding = [rule for rule in prose if NEGATIVE.search(rule.text)]
     completing = (*forbidding, *prose)[:1]
-    return shorten(": ".join([near, *map(_title_of, completing)]), _MAX_TITLE)
+    return shorten(": ".join([near, *map(title_of, completing)]), _MAX_TITLE)
 
 
 def _sort_into_sections(rules: Sequence[AgentRule]) -> dict[str, list[str]]:
@@ -504,7 +527,7 @@ def _sort_into_sections(rules: Sequence[AgentRule]) -> dict[str, list[str]]:
         lead = rule.lead
         match = _LABEL.match(rule.text)
         label = " ".join(match[1].casefold().split()) if match else ""
-        sections.setdefault(_LABELS.get(label, PREVENTION), []).append(_as_item(rule.text))
+        sections.setdefault(_LABELS.get(label, PREVENTION), []).append(as_item(rule.text))
     return sections
 
 
@@ -515,13 +538,13 @@ def _card_key(rule: AgentRule) -> tuple[object, ...]:
     return (rule.headings, rule.line if is_lesson else 0)
 
 
-def _title_of(rule: AgentRule) -> str:
+def title_of(rule: AgentRule) -> str:
     """Return the title of a single rule."""
     title = split_lead(_ITEM.sub("", rule.text, count=1))[0]
     return shorten(title, _MAX_TITLE) or " ".join(rule.headings[-1:]) or "Rule"
 
 
-def _as_item(text: str) -> str:
+def as_item(text: str) -> str:
     """Return a rule as a list item with the same words; a paragraph gets a dash."""
     if _ITEM.match(text):
         return text

@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.errors import ConfigError, StorageError
-from lessons_kb.model import NO_GATE, NOTE, WITHHELD, Card
+from lessons_kb.model import NO_GATE, NOTE, RULE, WITHHELD, Card
 from lessons_kb.store.journal import read_arm
 from lessons_kb.store.locations import user_settings_path
 from lessons_kb.store.secrets import withhold_key
@@ -50,7 +50,8 @@ def find_withheld(
         is_exempt = (is_weighty and not settings.withhold_high) or card.id in given
         message = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
         number = int.from_bytes(hmac.digest(key, message, "sha256")[:8])
-        if is_exempt or card.kind == NOTE or number >= settings.withhold * 2**64:
+        is_no_lesson = card.kind == NOTE or card.source == RULE
+        if is_exempt or is_no_lesson or number >= settings.withhold * 2**64:
             continue
         withheld.add(card.id)
         if occasion:

@@ -131,9 +131,11 @@ def end_start() -> None:
 
 def stop_daemon() -> bool:
     """Stop the running daemon and wait until it has ended; return whether there was one."""
-    if ask_daemon(STOP) is None:
-        return False
     until = time.monotonic() + _STOP_SECONDS
+    while ask_daemon(STOP) is None:
+        if not _find_holder() or time.monotonic() > until:
+            return False
+        time.sleep(0.02)  # a daemon that is still starting answers soon
     while (ask_daemon(STATUS) is not None or _find_holder()) and time.monotonic() < until:
         time.sleep(0.02)
     return True

@@ -39,6 +39,7 @@ from lessons_kb.session.state import NOTHING, AgentTraits, Answer, Capabilities,
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.session_notes import is_silenced, pin_directory
+from lessons_kb.text.clock import check_clock
 
 _LATE_SECONDS = 3.0
 """An event without an id that comes again within this, after a late process, is the same one."""
@@ -69,6 +70,7 @@ def answer_event(
     """
     row, name = AGENTS[agent], "?"
     try:
+        check_clock()
         payload = _parse(data)
         if payload is None:
             log_failure(agent, name, "the event is not a JSON object; nothing was done")

@@ -64,7 +64,17 @@ from lessons_kb.ledger.session_memory import (
     StandingMistake,
     lend_memory,
 )
-from lessons_kb.model import ASK_GATE, NO_GATE, ONCE_GATE, SEVERITIES, SHOWN, Card, Preflight
+from lessons_kb.model import (
+    ASK_GATE,
+    COMMAND,
+    NO_GATE,
+    ONCE_GATE,
+    RULE,
+    SEVERITIES,
+    SHOWN,
+    Card,
+    Preflight,
+)
 from lessons_kb.outcome.post_check import find_session_evidence
 from lessons_kb.postcheck.item_states import check_items
 from lessons_kb.session.state import NOTHING, Answer, Capabilities, Held, Hook
@@ -181,8 +191,12 @@ def answer(hook: Hook) -> Answer:
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
         block, texts = _tell(hook, state, limits, concerns, late, told_from, done)
         named = _name_others(hook, state, others, told_from)
-        texts = [(GUARD, ruling.refusal), *texts, (GUARD, named), (GUARD, ruling.context)]
-        message = state.deliver(texts, can)  # the reason of a refusal, or context
+        texts = [*texts, (GUARD, named), (GUARD, ruling.context)]
+        waiting = list(state.waiting)
+        # The reason of a refusal, or context.
+        message = state.deliver([(GUARD, ruling.refusal), *texts], can)
+        hook.beside = [text for about, text in texts if about != BLOCK and text]
+        hook.carried = [text for text in waiting if text not in state.waiting]
         if message and ruling.question and event.id:
             state.question_texts.append(QuestionText(event.id, message))
         # What a human decides, or is told with the result anyway, is not told once more.
@@ -265,10 +279,11 @@ def _choose_guards(
 
     Of the cards whose globs name a few files the best MOST are brought, and the others named: the
     file with most lessons must not be the one that is guarded least. A glob that stands for many
-    files is no reason by itself. Without ``scope`` the files that a wildcard stands for are not
-    looked at: many.
+    files is no reason by itself; a rule is brought all the same, for it holds for all its files.
+    Without ``scope`` the files that a wildcard stands for are not looked at: many.
     """
-    narrow = [one for one in concerns if not one.card.is_title_only and _is_narrow(one, scope)]
+    lessons = [one for one in concerns if one.card.source != RULE]
+    narrow = [one for one in lessons if not one.card.is_title_only and _is_narrow(one, scope)]
     narrow.sort(key=_rank_guard)
     best = narrow[:MOST]
     brought = [
@@ -276,6 +291,7 @@ def _choose_guards(
         for one in concerns
         if one.mistake
         or one.card.gate != NO_GATE
+        or one.card.source == RULE
         or is_in_context(known, one.brain, one.card)
         or one in best
     ]
@@ -530,6 +546,8 @@ def _find_local(brains: Brains, call: _Call) -> list[_Concern]:
 
 
 def _concern_of(mistake: Detected) -> _Concern:
+    if mistake.card.source == RULE:  # its pattern says when the rule holds: there is no mistake
+        return _make_concern(mistake.brain, mistake.card, [COMMAND])
     files = [match.path for match in mistake.matches]
     return replace(_make_concern(mistake.brain, mistake.card, files), mistake=mistake)
 

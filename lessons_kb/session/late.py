@@ -28,7 +28,8 @@ def keep_late(hook: Hook, answer: Answer, unheard: Unheard) -> None:
     """Keep an answer that nobody heard for the next event of its session.
 
     A call that was to be held has been made meanwhile, unless the second stage refused it: then
-    the user is told that the gate was not checked, and the card may refuse the next call.
+    the user is told that the gate was not checked, and the card may refuse the next call. Texts of
+    earlier events that the answer took along wait again.
     """
     if not hook.brains.members:
         return
@@ -37,9 +38,12 @@ def keep_late(hook: Hook, answer: Answer, unheard: Unheard) -> None:
     lines = unheard.lines
     context = answer.context
     if was_held:
-        context = _without_gates(hook, answer) if refused else _text_of(answer)
+        lessons = _without_gates(hook, answer) if refused else _text_of(answer)
+        context = "\n\n".join(filter(None, (lessons, *hook.beside)))
         lines = ()
     with hook.transaction() as state:
+        if was_held:
+            state.waiting = [*hook.carried, *state.waiting]
         if was_held and not refused:
             _release(hook, state)
             if unheard.how != UNCHECKED.decode():

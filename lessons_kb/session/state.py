@@ -15,7 +15,7 @@ from lessons_kb.brain.discovery import Discovery, require
 from lessons_kb.calls.parse_call import digest_arguments
 from lessons_kb.config import PreflightSettings
 from lessons_kb.find.titles import Access
-from lessons_kb.ledger.session_memory import SessionMemory, lend_memory, read_memory
+from lessons_kb.ledger.session_memory import SessionMemory, WaitingText, lend_memory, read_memory
 from lessons_kb.model import Check, Event, Hit, Preflight
 from lessons_kb.preflight.block import pack
 from lessons_kb.store.journal import Journal
@@ -207,6 +207,10 @@ class Hook:
     """The trusted brains, none before ``open_brains``."""
     refused: list[Held] = field(default_factory=list)
     """What this event was refused for."""
+    beside: list[str] = field(default_factory=list)
+    """What the reason of a refusal or a question says besides the lessons of its block."""
+    carried: list[WaitingText] = field(default_factory=list)
+    """Texts of earlier events that the answer to a call has taken along."""
 
     def open_brains(self) -> Brains:
         """Open the trusted brains, once; each handler does this first.

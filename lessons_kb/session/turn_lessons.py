@@ -25,7 +25,7 @@ from lessons_kb.ledger.given import (
 )
 from lessons_kb.ledger.session_memory import GivenCard, SessionMemory
 from lessons_kb.ledger.withheld import is_withheld, read_withholding
-from lessons_kb.model import DONE, SERVED, Card, Event, Hit, Preflight, Query
+from lessons_kb.model import DONE, RULE, SERVED, Card, Event, Hit, Preflight, Query
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
@@ -167,7 +167,13 @@ def give(
         if not is_in_context(known, brain, card):
             missing.append(hit)
             homes[alias, card.id] = brain
-    block = hook.can.pack_known(missing, limits.packing)
+    # Rules are short, and each of them holds for the call: they are no choice of the best.
+    rules = [hit for hit in missing if hit.card.source == RULE]
+    others = [hit for hit in missing if hit.card.source != RULE]
+    packing = limits.packing
+    if rules:
+        packing = replace(packing, max_lessons=packing.max_lessons + len(rules))
+    block = hook.can.pack_known([*rules, *others], packing)
     given = note_given(homes, block, session, at=hook.now, occasion=hook.occasion, counted=counted)
     return block, given
 

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import quote
 
 from lessons_kb.errors import IndexBroken, StorageError
-from lessons_kb.model import NO_GATE, Card, Finding, Pattern, as_data
+from lessons_kb.model import NO_GATE, RULE, Card, Finding, Pattern, as_data
 from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, get_hints, match_globs
@@ -409,7 +409,8 @@ def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tu
         findings = json.dumps(as_data(one.findings), ensure_ascii=False)
         row = number, one.path, one.digest, one.title_key, text, findings, one.background
         rows["docs"].append(row)
-        if card and number > 0 and card.is_injectable:
+        # A rule comes by itself where it holds: nobody has to choose it by its title.
+        if card and number > 0 and card.is_injectable and card.source != RULE:
             use = card.occurrences, card.last_seen or card.created or ""
             rows["titles"].append((number, one.path, card.title, card.project or "", *use))
         if card and card.is_injectable and card.gate != NO_GATE:

@@ -169,8 +169,13 @@ class DraftFolder:
             return None
 
     def read_text(self, name: str) -> str:
-        """Return the text of a draft; OSError or StorageError says why it cannot be read."""
+        """Return the text of a draft; OSError or StorageError says why it cannot be read.
+
+        A link is not followed: what it names may be a file that is no draft.
+        """
         path = self.path(name)
+        if os.path.islink(path):
+            raise StorageError(f"{os.path.basename(path)} is a link, and is not followed")
         data = read_regular(path, limit=_MAX_BYTES, name=os.path.basename(path))
         return data.decode("utf-8", "replace")
 
@@ -232,6 +237,8 @@ class DraftFolder:
         return [name.removesuffix(ending) for name in names if name.endswith(ending)]
 
     def _read(self, name: str) -> bytes | None:
+        if os.path.islink(os.path.join(self._folder, name)):
+            return None
         try:
             return read_regular(os.path.join(self._folder, name), limit=_MAX_BYTES, name=name)
         except (OSError, StorageError):

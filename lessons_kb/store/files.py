@@ -224,14 +224,21 @@ def open_regular(full: str, *, name: str = "") -> BinaryIO:
 
 
 def write_temp(
-    folder: str, data: bytes, *, like: os.stat_result | None = None, private: bool = False
+    folder: str,
+    data: bytes,
+    *,
+    like: os.stat_result | None = None,
+    private: bool = False,
+    name: str = "",
 ) -> str:
     """Write ``data`` durably to a new temporary file in ``folder`` and return its path.
+
+    It has a ``name`` if whoever comes after a kill is to find it.
 
     With ``like``, mode and (where permitted) owner are those of that file; ``private`` is mode
     0600. Raises OSError, and then leaves nothing behind.
     """
-    temp = os.path.join(folder, f"{TEMP_PREFIX}{os.urandom(8).hex()}")
+    temp = os.path.join(folder, name or f"{TEMP_PREFIX}{os.urandom(8).hex()}")
     file = os.open(temp, _CREATE, 0o600 if like or private else 0o666)
     with on_failure(os.unlink, temp), os.fdopen(file, "wb", buffering=0):
         view = memoryview(data)

@@ -108,7 +108,8 @@ class FileChange:
     path: str
     action: str
     """``created``, ``changed``, ``unchanged``, ``removed`` (the file), ``kept`` (another agent
-    uses the same entries) or ``foreign`` (a file of somebody else's stands in its place)."""
+    uses the same entries), ``foreign`` (a file of somebody else's stands in its place) or
+    ``unread`` (somebody else's file that cannot be parsed)."""
     diff: str = ""
     """Unified, without secrets."""
     backup: str = ""
@@ -180,15 +181,15 @@ def forget_change(path: str) -> None:
             os.unlink(os.path.join(_folder(path), name))
 
 
-def list_changed() -> list[str]:
-    """Return the files that we changed and that are still there, by path."""
+def list_changes() -> list[dict[str, Any]]:
+    """Return the records of the files that we changed and that are still there, by path."""
     installs = os.path.join(state_home(), _INSTALLS)
     records = [
         read_json(os.path.join(installs, name, _RECORD), limit=MAX_BYTES)
         for name in list_folder(installs)
     ]
-    paths = [str(record.get("path", "")) for record in records]
-    return sorted(path for path in paths if os.path.exists(path))
+    remaining = [record for record in records if os.path.exists(str(record.get("path", "")))]
+    return sorted(remaining, key=lambda record: str(record["path"]))
 
 
 def _folder(path: str) -> str:

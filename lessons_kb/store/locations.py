@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from lessons_kb.errors import StorageError
 
@@ -110,3 +110,23 @@ def _user_dir(what: str) -> str:
     if not os.path.isabs(found):
         raise StorageError("no home folder; set HOME to a folder that you can write to")
     return found
+
+
+@contextlib.contextmanager
+def private_state_home(folder: str) -> Iterator[None]:
+    """Keep what is observed in the block, and this user's settings, out of the user's own folders.
+
+    For sessions that are played and never happened: no server is asked about them, either.
+    """
+    names = (STATE_HOME_VARIABLE, "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+    before = {name: os.environ.get(name) for name in names}
+    for name in names:
+        os.environ[name] = os.path.join(folder, name.lower())
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -120,9 +120,10 @@ def bring_cards(
             raise InputError(f"the cards did not arrive: {name}: {error.strerror}") from None
     if arm == WITHOUT:
         return
-    _ask_lessons(["trust", root], root, environment)
-    listed = json.loads(_ask_lessons(["list", "--all", "--json"], root, environment))
-    arrived = {card["id"] for card in listed}
+    _ask_lessons(["--brain", root, "trust", root], root, environment)
+    # As the agent's hooks find the brain: from the folder in which the agent starts.
+    listed = json.loads(_ask_lessons(["list", "--all", "--json"], top, environment))
+    arrived = {card["id"].rpartition(":")[2] for card in listed}  # without the brain's alias
     missing = [name for name in placed if name.endswith(SUFFIXES) and name not in arrived]
     if missing:
         what = counted(len(missing), "card")
@@ -152,15 +153,15 @@ def make_way(top: str, full: str) -> None:
         os.remove(full)
 
 
-def _ask_lessons(words: Sequence[str], root: str, environment: Mapping[str, str]) -> str:
-    """Return the output of our own command for the brain at ``root``. Raises InputError."""
-    command = [sys.executable, "-P", "-m", "lessons_kb.cli.main", "--brain", root, *words]
-    with tempfile.TemporaryDirectory() as folder:
-        output, errors = os.path.join(folder, "output"), os.path.join(folder, "errors")
+def _ask_lessons(words: Sequence[str], folder: str, environment: Mapping[str, str]) -> str:
+    """Return the output of our own command, run in ``folder``. Raises InputError."""
+    command = [sys.executable, "-P", "-m", "lessons_kb.cli.main", *words]
+    with tempfile.TemporaryDirectory() as kept:
+        output, errors = os.path.join(kept, "output"), os.path.join(kept, "errors")
         with open(errors, "wb") as stream:
             code = run_bounded(
                 command,
-                cwd=root,
+                cwd=folder,
                 env=environment,
                 output=output,
                 errors=stream.fileno(),

@@ -421,6 +421,8 @@ def _make_place(plan: TrialPlan, task: Task, arm: str, kept: str) -> Iterator[_R
         if inside.split(os.sep)[0] == os.pardir:
             top = root = environment[ENVIRONMENT] = os.path.join(place.state, "brain")
             os.mkdir(root)
+        # Before the cards are trusted: a brain below the top is found by its mark in git.
+        ask_git(work, "init", "-q")
         bring_cards(
             top=top,
             root=root,
@@ -429,7 +431,6 @@ def _make_place(plan: TrialPlan, task: Task, arm: str, kept: str) -> Iterator[_R
             arm=arm,
             environment=environment,
         )
-        ask_git(work, "init", "-q")
         yield _Run(work=work, state=place.state, environment=environment, mark=place.mark)
     finally:
         close_place(kept, place)

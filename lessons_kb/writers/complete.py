@@ -22,7 +22,6 @@ from lessons_kb.collection.cards import compose
 from lessons_kb.collection.drafts import Draft, Drafts
 from lessons_kb.data import read_lines
 from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
-from lessons_kb.diet.diet import NewCard
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.project_detection import find_in_tree, list_tree
@@ -252,21 +251,21 @@ def _read_paths(
 
 def improve(
     brains: Brains,
-    cards: Mapping[str, NewCard],
+    cards: Mapping[str, str],
     prompts: Mapping[str, str],
     ask: Ask,
     *,
     files: Sequence[str],
     progress: Callable[[int, int], None] = lambda _done, _all: None,
-) -> list[NewCard]:
-    """Return the cards of a diet with additional paths, symptoms and tags, if these are valid.
+) -> list[str]:
+    """Return the texts of a diet's cards with additional paths, symptoms and tags, if valid.
 
     ``prompts`` are those of `build_diet_prompt` under the same names, ``files`` those of the
     project. The text of the rules does not change. A search for a symptom must find its card. A
     card that unrelated prompts match gets no symptoms. Raises InputError if the first prompt has
     no answer.
     """
-    texts = {name: card.text for name, card in cards.items()}
+    texts = dict(cards)
 
     def check(answers: Answers) -> dict[str, list[str]]:
         problems: dict[str, list[str]] = {name: [] for name in answers}
@@ -276,17 +275,17 @@ def improve(
             paths = _read_paths(answer, files, problems[name])
             tags = tuple(map(str.casefold, said["tags"]))
             more[name] = {"paths": paths, "topics": tags, "symptoms": said["symptoms"]}
-        fuller = {name: _add_keys(cards[name].text, keys) for name, keys in more.items()}
+        fuller = {name: _add_keys(cards[name], keys) for name, keys in more.items()}
         reached = _find_reached(brains, {**texts, **fuller})
         for name, keys in more.items():
             fitting, more_problems, is_broad = _check_symptoms(keys["symptoms"], reached[name])
             problems[name] += more_problems
             kept = () if is_broad else tuple(fitting)
-            texts[name] = _add_keys(cards[name].text, {**keys, "symptoms": kept})
+            texts[name] = _add_keys(cards[name], {**keys, "symptoms": kept})
         return problems
 
     put_all(prompts, ask, check, progress=progress)
-    return [replace(card, text=texts[name]) for name, card in cards.items()]
+    return [texts[name] for name in cards]
 
 
 def _add_keys(text: str, more: Mapping[str, tuple[str, ...]]) -> str:

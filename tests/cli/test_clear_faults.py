@@ -1,5 +1,6 @@
 """What is wrong with the machine or the user's settings is one clear line."""
 
+import json
 import os
 import pathlib
 import subprocess
@@ -9,7 +10,7 @@ import time
 import pytest
 
 from lessons_kb.store.locations import user_settings_path
-from tests.kit import START
+from tests.kit import START, answer_event, read_troubles
 
 FAKETIME = next(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"), None)
 
@@ -64,6 +65,31 @@ def test_a_typo_in_the_users_settings_is_one_line(lessons, tmp_path, monkeypatch
     assert len(lines) == 1
     assert lines[0].startswith(f"✗ user settings: {path}: ")
     assert lines[0].endswith(said.format(" → "))
+
+
+@pytest.mark.parametrize("table", ["check", "writer"])
+def test_a_command_that_cannot_be_split_is_named(lessons, tmp_path, monkeypatch, table):
+    monkeypatch.chdir(tmp_path)
+    assert lessons("init").code == 0
+    path = pathlib.Path(user_settings_path())
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f'[{table}]\ncommand = "judge \'unclosed"\n')
+    done = lessons("doctor")
+    assert done.code == 1
+    (line,) = [line for line in done.out.splitlines() if "unclosed" in line]
+    assert line.startswith(f"✗ user settings: {table}.command: ")
+    assert line.endswith(" → fix its quotes")
+
+
+def test_the_hook_log_names_a_clock_in_the_far_future(tmp_path, monkeypatch):
+    far = time.struct_time((9998, 12, 31, 0, 0, 0, 0, 1, 0))
+    monkeypatch.setattr(time, "localtime", lambda *_: far)
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(tmp_path)}
+    printed, line = answer_event("claude-code", json.dumps(event | {"prompt": "x"}), {})
+    assert (printed, line) == ("", "")
+    (trouble,) = read_troubles()
+    expected = "the system clock shows the year 9998; set it and try again"
+    assert trouble.message == f"InputError: {expected}"
 
 
 @pytest.mark.parametrize(("year", "code"), [(2261, 0), (2262, 2)])

@@ -110,7 +110,7 @@ def test_search_holds_nothing_back_and_explains_in_words_of_the_query(lessons, b
 @pytest.mark.slow
 def test_bump_ignore_archive_restore_delete(lessons, brain):
     write(brain, "docs/telegram.md", "# Telegram\n\nA note.\n")
-    assert lessons("bump", "telegram").out == f"{TELEGRAM} seen 6×\n"
+    assert lessons("bump", "telegram", TELEGRAM).out == f"{TELEGRAM} seen 6×\n", "once a command"
     assert lessons("ignore", "telegram").out == f"{TELEGRAM} ignored\n"
     assert "[ignored] Telegram" in lessons("list", "--status", "ignored").out
     assert TELEGRAM not in lessons("preflight", PROMPT).out

@@ -408,6 +408,21 @@ def test_one_rule_that_makes_no_card_does_not_keep_the_others_back(shop, lessons
     assert (done.code, "rules.yml: line" in done.err) == (2, True), done.err
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("rules: 5\n", "bad.yml: `rules` is not a list"),
+        ("rules: {}\n", "bad.yml: `rules` is not a list"),
+        ("rules:\n  - 7\n  - null\n", "bad.yml: item 1 of `rules` is not a rule"),
+    ],
+)
+def test_a_file_without_rules_is_no_success(shop, lessons, text, said):
+    (shop / "bad.yml").write_text(text)
+    done = lessons("import", "bad.yml")
+    assert done.code == 2
+    assert said in done.err
+
+
 def test_a_plain_text_is_a_pattern_and_one_that_is_none_is_told_of(shop, lessons, health):
     write(shop, "lessons/old.md", "---\ntitle: Old call\ndetect: os.system\n---\n")
     assert "“Old call”" in lessons("detect", "src").out

@@ -172,3 +172,65 @@ def test_in_a_repository_it_tells_how_cards_are_merged(lessons, brain):
     assert "– git: merges cards as plain text → run `lessons install git`" in lessons("doctor").out
     lessons("install", "git")
     assert "✓ git: merges cards key by key" in lessons("doctor").out
+
+
+def call_hook(brain):
+    event = {"session_id": "s", "hook_event_name": "BeforeAgent", "cwd": str(brain), "prompt": "x"}
+    answer_event("gemini-cli", json.dumps(event), {})
+
+
+@pytest.fixture
+def launcher(lessons, brain, home):
+    """The launcher of Gemini CLI's hooks, which were called once."""
+    (home / ".gemini").mkdir()
+    lessons("install", "gemini-cli")
+    call_hook(brain)
+    return pathlib.Path(state_home(), "lessons-hook")
+
+
+BREAKAGES = {
+    "which is not executable": lambda path: path.chmod(0o600),
+    "which is not the program that `lessons install` wrote": lambda path: path.write_text(
+        "#!/bin/sh\nexit 0\n"
+    ),
+    "which needs /gone/python, which is not there": lambda path: path.write_text(
+        re.sub(r"^#!\S+", "#!/gone/python", path.read_text())
+    ),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no launcher")
+@pytest.mark.parametrize("repair", [("doctor", "--fix"), ("install", "gemini-cli")])
+@pytest.mark.parametrize("problem", BREAKAGES)
+def test_a_launcher_that_cannot_run_is_named_and_repaired(lessons, launcher, problem, repair):
+    before = launcher.read_bytes()
+    BREAKAGES[problem](launcher)
+    said = lessons("doctor")
+    assert f"calls {launcher}, {problem}" in said.out
+    assert "✓ agent" not in said.out
+    assert said.code == 1
+    lessons(*repair)
+    assert (launcher.read_bytes(), os.access(launcher, os.X_OK)) == (before, True)
+    assert "✓ agent: gemini-cli: hooks by command" in lessons("doctor").out
+
+
+@pytest.mark.parametrize("repair", [("doctor", "--fix"), ("install", "gemini-cli")])
+def test_a_misspelt_event_is_named_and_repaired(lessons, launcher, home, repair):
+    path = home / ".gemini" / "settings.json"
+    before = json.loads(path.read_text())
+    path.write_text(path.read_text().replace('"BeforeAgent"', '"BeforeAgentX"'))
+    said = lessons("doctor").out
+    assert "⚠ agent: gemini-cli: hooks by command" in said
+    assert "not as `lessons install` writes them: BeforeAgent, BeforeAgentX" in said
+    lessons(*repair)
+    assert json.loads(path.read_text()) == before
+    assert "✓ agent: gemini-cli: hooks by command" in lessons("doctor").out
+
+
+def test_an_event_that_the_user_took_out_is_named_and_stays_out(lessons, launcher, home):
+    path = home / ".gemini" / "settings.json"
+    data = json.loads(path.read_text())
+    del data["hooks"]["BeforeAgent"]
+    path.write_text(json.dumps(data))
+    assert "not as `lessons install` writes them: BeforeAgent →" in lessons("doctor", "--fix").out
+    assert json.loads(path.read_text()) == data

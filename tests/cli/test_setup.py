@@ -156,3 +156,48 @@ def test_one_broken_agent_does_not_keep_the_others(lessons, home):
     assert (done.code, "gemini-cli: " in done.err, "line 1" in done.err) == (2, True, True)
     assert (home / ".cursor" / "hooks.json").exists()
     assert (home / ".gemini" / "settings.json").read_text() == "{,}"
+
+
+def test_a_refused_purge_names_the_command_that_helps(lessons, machine, brain):
+    (machine / ".claude").mkdir()
+    lessons("install", "claude-code", "--scope", "project", "--shared")
+    needed = "lessons uninstall claude-code --scope project --shared"
+    done = lessons("uninstall", "claude-code", "--scope", "project")
+    assert f"`{needed}` in {brain}" in " ".join(done.out.split())
+    assert needed in " ".join(lessons("setup", "--undo").out.split())
+    refused = lessons("setup", "--undo", "--purge", "--yes")
+    assert (refused.code, f"run `{needed}` in {brain}" in refused.err) == (2, True)
+    assert "which was kept" in refused.err
+    assert "Still connected" not in lessons(*needed.split()[1:]).out
+    assert not (brain / ".mcp.json").exists()
+    assert lessons("setup", "--undo", "--purge", "--yes").code == 0
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no daemon")
+def test_a_refused_purge_stops_the_daemon_and_says_so(lessons, machine, brain, daemon):
+    lessons("install", "gemini-cli", "--scope", "project")
+    refused = lessons("setup", "--undo", "--purge", "--yes")
+    assert (refused.code, daemon.wait(30)) == (2, 0)
+    assert "The daemon was stopped." in refused.out
+
+
+def test_a_broken_file_that_was_never_ours_does_not_stop_a_purge(lessons, machine):
+    (machine / ".qwen").mkdir()
+    broken = machine / ".qwen" / "settings.json"
+    broken.write_text("{ broken json")
+    lessons("setup", "--yes")
+    done = lessons("setup", "--undo", "--purge", "--yes")
+    assert done.code == 0
+    reason = "it cannot be parsed, and lessons never changed it"
+    assert f"Left ~/.qwen/settings.json as it is: {reason}." in done.out
+    assert broken.read_text() == "{ broken json"
+    assert not (machine / ".local" / "state" / "lessons-kb").exists()
+
+
+def test_a_broken_file_that_was_ours_stops_a_purge_which_says_what_it_kept(lessons, machine):
+    lessons("setup", "--yes")
+    settings = machine / ".gemini" / "settings.json"
+    settings.write_text("{ broken json")
+    done = lessons("setup", "--undo", "--purge", "--yes")
+    assert (done.code, "~/.local/state/lessons-kb was kept" in done.err) == (2, True)
+    assert settings.read_text() == "{ broken json"

@@ -384,6 +384,12 @@ def _replace_by_dangling_link(path):
     path.symlink_to("nowhere")
 
 
+def _replace_by_link(path):
+    path.unlink()
+    (path.parent.parent / "secret.txt").write_text("root:x:0:0\n")
+    path.symlink_to("../secret.txt")
+
+
 DAMAGES = {
     "a text that is too large": lambda path: path.write_text("x" * 1_600_000),
     "no facts": lambda path: path.with_suffix(".json").unlink(),
@@ -401,6 +407,7 @@ DAMAGES = {
     "a folder": _replace_by_folder,
     "a FIFO": _replace_by_fifo,
     "a dangling link": _replace_by_dangling_link,
+    "a link to a file": _replace_by_link,
     "another name": lambda path: path.rename(path.with_name("My own (draft) [1].md")),
     "a name that is not UTF-8": lambda path: path.rename(
         os.fsdecode(os.path.join(os.fsencode(path.parent), b"\xff.md"))
@@ -425,6 +432,18 @@ def test_every_file_in_the_folder_is_listed_and_can_be_discarded(brain, damage):
     assert [one.id for one in brain.drafts.all()] == [other.id]
     assert brain.drafts.count() == 1
     assert not os.path.lexists(damaged.path)
+
+
+def test_a_draft_is_not_read_through_a_link(brain):
+    path = pathlib.Path(brain.drafts.propose(TITLE, **GOOD).path)
+    _replace_by_link(path)
+    (listed,) = brain.drafts.all()
+    assert listed.text == ""
+    assert "is a link" in listed.trouble
+    with pytest.raises(InputError, match="is a link"):
+        brain.drafts.accept(listed.id)
+    brain.drafts.discard(listed.id)
+    assert (path.parent.parent / "secret.txt").read_text() == "root:x:0:0\n"
 
 
 def test_a_draft_that_cannot_be_read_says_so_and_becomes_no_card(brain, root):

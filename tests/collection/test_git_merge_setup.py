@@ -257,6 +257,18 @@ def test_the_user_scope_holds_for_every_clone(clone):
     assert not config.exists()
 
 
+def test_the_driver_of_a_clone_goes_with_the_users_own(clone):
+    config = clone / ".git" / "config"
+    before = config.read_bytes()
+    install(clone, **PROJECT)
+    install(clone, scope="user")
+    unshare([str(clone)], scope="user", dry_run=True)
+    assert config.read_bytes() != before
+    changes = unshare([str(clone)], scope="user")
+    assert config.read_bytes() == before
+    assert [change.action for change in changes] == ["removed"] * 3
+
+
 def test_a_dry_run_writes_nothing_and_nothing_of_a_repository_steers_the_terminal(
     clone, monkeypatch, lessons
 ):

@@ -185,6 +185,24 @@ def test_a_late_prompt_arrives_with_the_next_call_once(agent):
     assert "late" in stats
 
 
+def test_a_late_lesson_outlives_a_refusal_that_comes_too_late_as_well(agent):
+    assert agent.prompt(slow=3) == {}
+    assert "Never widen the rate limit by hand" in agent.edit("limits/api.toml", slow=3).refused
+    finish(agent)
+    assert TELEGRAM in agent.edit("src/other.py", old="x").context
+    assert TELEGRAM not in agent.edit("src/other.py", old="y").context, "once"
+
+
+def test_a_late_lesson_outlives_a_refusal_that_nobody_heard(agent):
+    assert agent.prompt(slow=3) == {}
+    said = agent.edit("src/login.py", new="if password == given: pass", slow=3)
+    assert said.refused == ""
+    finish(agent)
+    context = agent.edit("src/other.py", old="x").context
+    assert TELEGRAM in context
+    assert "Use compare_digest" in context
+
+
 def test_at_a_stop_only_the_user_is_told(agent):
     assert agent.prompt(slow=3) == {}
     finish(agent)

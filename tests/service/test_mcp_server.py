@@ -603,3 +603,29 @@ def test_no_tool_returns_a_lesson_that_is_withheld_from_the_session(
     path.write_text("[effect]\nwithhold = 1.0\nwithhold_high = true\n")
     begin("s2")
     assert not [one for one in look() if "chat id" in one or "Telegram remote" in one]
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_half_a_surrogate_pair_is_answered_with_a_tool_error(brain, name):
+    """A client of another language may send one: its line must not be passed over in silence."""
+    start = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    start["clientInfo"] = {"name": "t", "version": "1"}
+    requests = [
+        {"id": 1, "method": "initialize", "params": start},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": name, "arguments": {"x": "\ud83d y"}}},
+        {"id": 3, "method": "ping"},
+    ]
+    lines = "".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in requests)
+    command = [sys.executable, "-m", "lessons_kb.cli.main", "--brain", str(brain), "mcp"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        server.stdin.write(lines)
+        server.stdin.flush()
+        answers = {one["id"]: one for one in (json.loads(server.stdout.readline()) for _ in "123")}
+        server.stdin.close()
+        assert server.wait(timeout=30) == 0
+    result = answers[2]["result"]
+    assert result["isError"]
+    assert "half a surrogate pair" in result["content"][0]["text"]

@@ -57,6 +57,25 @@ def test_cards_that_do_not_reach_the_run_are_a_fault(trial, shop):  # noqa: F811
 
 
 @pytest.mark.slow
+def test_a_brain_below_the_top_reaches_an_agent_whose_first_event_is_a_prompt(
+    trial,  # noqa: F811
+    shop,  # noqa: F811
+    agent,  # noqa: F811
+    lessons,
+):
+    git(shop, "rm", "-rq", "lessons", "lessons.toml")
+    assert lessons("init", "docs").code == 0
+    write(shop, "docs/lessons/idempotency.md", CARD)
+    commit(shop, "Keep the brain in docs")
+    script = pathlib.Path(agent.split()[1])
+    script.write_text(
+        script.read_text().replace('("SessionStart", "UserPromptSubmit")', '("UserPromptSubmit",)')
+    )
+    data = json.loads(trial(RETRY).out)
+    assert data["tasks"][0]["arms"] == {"without": ["wrong"], "with": ["right"]}
+
+
+@pytest.mark.slow
 def test_the_settings_of_the_commit_keep_no_card_out(trial, shop):  # noqa: F811
     """An arm has the brain of today: what the commit said of it holds no longer."""
     write(shop, ".lessonsignore", "lessons/**\n")

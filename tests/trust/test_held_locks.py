@@ -1,6 +1,7 @@
 """A lock that another process holds, or that cannot be had: said in one line, and answered."""
 
 import errno
+import json
 import os
 import pathlib
 import signal
@@ -11,7 +12,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
-from tests.kit import START, run_python
+from tests.kit import START, read_troubles, run_python
 
 pytestmark = pytest.mark.slow
 BUSY = "another process is writing the index"
@@ -23,6 +24,11 @@ with hold_writer(sys.stdin.readline().strip(), patience=5) as refused:
     print(refused or "held", flush=True)
     time.sleep(120)
 """
+ANSWER = """
+from lessons_kb.service.hook_event import answer_event
+print(answer_event("claude-code", os.environ["EVENT"], os.environ))
+"""
+PROMPT = {"prompt": "Add a telegram command that runs a shell script"}
 NO_LOCKS = """
 import fcntl, os, sys
 def refuse(*_): raise OSError(int(os.environ["REFUSAL"]), os.strerror(int(os.environ["REFUSAL"])))
@@ -111,6 +117,36 @@ def test_a_file_system_without_locks(root, indexed, refusal):
         assert (code, out, err.count("\n")) == (2, "", 1), (arguments, out, err)
         assert "locks" in err
     assert run(root, "search", "telegram", code=NO_LOCKS + START, **env)[0] == 0
+
+
+@pytest.mark.parametrize("refusal", [errno.ENOLCK, errno.EOPNOTSUPP, errno.EIO])
+def test_a_card_that_no_index_can_hold_is_no_silence(root, indexed, refusal):
+    (root / "lessons/new-card.md").write_text(
+        "---\ntype: lesson\ntitle: Pay back in the currency of the order\n---\n\n## Root Cause\n\nSums.\n"
+    )
+    env = {"REFUSAL": str(refusal), "LESSONS_DAEMON": "0"}
+    for words in (["preflight", "pay back"], ["why", "pay back"], ["bump", "new-card"]):
+        done = run(root, *words, code=NO_LOCKS + START, **env)
+        assert done.err.count("\n") == 1, (words, done)
+        assert "writer.lock" in done.err
+        assert "no card named" not in done.err
+    code, out, _err = run(root, "doctor", code=NO_LOCKS + START, **env)
+    assert code == 1
+    (line,) = [line for line in out.splitlines() if " index:" in line]
+    assert line.startswith("✗")
+    assert "writer.lock" in line
+    assert "fresh" not in line
+
+
+def test_a_hook_logs_that_the_index_cannot_be_brought_up_to_date(root, indexed):
+    event = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "cwd": str(root)}
+    told = run_python(
+        NO_LOCKS + ANSWER, cwd=root, REFUSAL=str(errno.ENOLCK), EVENT=json.dumps(event | PROMPT)
+    )
+    assert told.code == 0, told.err
+    (trouble,) = read_troubles()
+    assert "used the previous index" in trouble.message
+    assert "locks" in trouble.message
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows limits no files")

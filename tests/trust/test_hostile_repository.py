@@ -14,6 +14,7 @@ import sys
 
 import pytest
 
+from lessons_kb import hook_client
 from lessons_kb.cli.command_table import SUMMARIES
 from tests.trust import hostile_repository as hostile
 
@@ -65,6 +66,11 @@ class Place:
         ours = [f"home/{name}" for name in OURS]
         return hostile.snapshot(self.folder, without=(*ours, "tmp", *without))
 
+    def daemon_socket(self):
+        """Return where the daemon of this home would listen."""
+        variables = {os.fsencode(k): os.fsencode(v) for k, v in self.environment.items()}
+        return hook_client.socket_path(hook_client.identity(variables))
+
     def is_ours(self, path):
         """Tell whether a path lies where we may write."""
         full = os.path.join(self.repo, path)
@@ -90,6 +96,8 @@ NEEDS_TRUST = (
 )  # fmt: skip
 MAY_WRITE = {"diet": ("AGENTS.md/", ".lessons-tmp-")}
 """Beside cards, by a command that its user tells to: the rules file, in one step."""
+STOPS_DAEMON = ("setup",)
+"""`setup --undo` asks the daemon of this user to end: no other socket may be connected to."""
 
 
 FORBIDDEN = (
@@ -112,6 +120,9 @@ def hold(place, one, *, written=()):
             allowed = MAY_START.get(what[0], STARTED)
             assert allowed.match(rest[0]) or STARTED.match(rest[0]), (what, first, rest)
             assert not first.startswith((str(place.repo), ".")), (what, first)
+            continue
+        if event == "socket.connect" and what[0] in STOPS_DAEMON:
+            assert rest == [place.daemon_socket()], (what, rest)
             continue
         assert not event.startswith(FORBIDDEN), (what, event, first)
         if event == "sqlite3.connect" and re.search(r"\?mode=ro\b", first):

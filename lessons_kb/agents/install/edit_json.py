@@ -10,7 +10,7 @@ import functools
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NoReturn
 
 from lessons_kb.errors import EditRefused, InputError
@@ -23,8 +23,11 @@ _TOKEN = re.compile(
     rf"({_SKIPPED})(,(?={_SKIPPED}[\]}}]))?({_SKIPPED})"
 )
 """A token, spaces and comments after it, a trailing comma, and spaces and comments after that."""
+_COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|(//[^\r\n]*|/\*(?:[^*]|\*(?!/))*+\*/)')
+"""A string, or a comment, which is group 1."""
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 """Python's parser accepts these constants, JSON does not."""
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CLOSING = {"{": "}", "[": "]"}
 _INDENT = re.compile(r"^([ \t]+)(?=[\"\]\[{}])", re.MULTILINE)
 
@@ -207,7 +210,10 @@ def _insert(text: str, holder: _JsonPlace, key: str | int, value: Any) -> str:
 
 
 def _remove(text: str, holder: _JsonPlace, part: _JsonPlace) -> str:
-    """Return the text without a part and its comma, and without its line if it has its own."""
+    """Return the text without a part and its comma, and without its line if it has its own.
+
+    Comments in the part stay: somebody else wrote them.
+    """
     parts = _list_parts(text, holder.value)
     number = parts.index(part)
     start, end = part.start, max(part.end, part.comma + 1)
@@ -221,7 +227,8 @@ def _remove(text: str, holder: _JsonPlace, part: _JsonPlace) -> str:
         end = line_end
     elif before == ",":
         start = line_start
-    new = text[:start] + text[end:]
+    comments = list_comments(text[start:end])
+    new = text[:start] + _write_comments(text, part.start, end, comments) + text[end:]
     comma = parts[number - 1].comma if number else -1
     if part.comma < 0 <= comma:
         new = new[:comma] + new[comma + 1 :]
@@ -229,6 +236,22 @@ def _remove(text: str, holder: _JsonPlace, part: _JsonPlace) -> str:
     if len(parts) == 1 and not new[holder.value + 1 : close].strip():
         new = new[: holder.value + 1] + new[close:]
     return new
+
+
+def list_comments(text: str) -> list[str]:
+    """Return the comments of a JSON text."""
+    return [match[1] for match in _COMMENT.finditer(text) if match[1]]
+
+
+def _write_comments(text: str, start: int, end: int, comments: Sequence[str]) -> str:
+    """Return comments on lines of their own, in the place of ``text[start:end]``."""
+    if not comments:
+        return ""
+    line = _find_newline(text)
+    indent = line + _read_indent(text, start)
+    written = "".join(indent + comment for comment in comments)
+    ends_line = text[end : end + 1] in ("\n", "\r", "")
+    return written if ends_line else written + indent
 
 
 def _write(text: str, value: Any, indent: str | None) -> str:
@@ -309,13 +332,98 @@ def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
     return _verify(new, _parses_to(new, expected))
 
 
-def take_table(text: str, path: Sequence[str]) -> str:
-    """Return the text without the table at ``path``, and without parents that become empty."""
-    import tomlkit
+def take_table(text: str, path: Sequence[str], keys: Collection[str]) -> str:
+    """Return the text without the table at ``path`` and its ``keys``; every other byte stays.
 
+    Other keys of the table become comments: without ours they would be a broken entry.
+    """
     expected = read_toml(text)
     if get(expected, path) is None:
         return text
+    new = _take_statements(text, path, keys)
+    del get(expected, path[:-1])[path[-1]]
+    for end in range(len(path) - 1, -1, -1):
+        if _parses_to(new, expected):
+            return new
+        if end and not get(expected, path[:end]):  # a parent without a header of its own
+            del get(expected, path[: end - 1])[path[end - 1]]
+    return _take_inline_table(text, path)
+
+
+@frozen
+class _Statement:
+    """A header, a key with its value, a comment, or an empty line of a TOML text."""
+
+    text: str
+    path: tuple[str, ...] = ()
+    """The table of a header; the table and the key of a value; () for the others."""
+    is_header: bool = False
+
+
+def _take_statements(text: str, path: Sequence[str], keys: Collection[str]) -> str:
+    """Return the text without the statements of a table that has a header or dotted keys."""
+    table, rest = tuple(path), list[str]()
+    ours = {(*table, key) for key in keys} | {table}
+    is_after_gap = False
+    for statement in _split_statements(text):
+        if statement.path in ours:
+            if statement.is_header and is_after_gap:
+                rest.pop()  # we wrote the empty line above our table, too
+            rest.append(_find_toml_comment(statement.text))
+        elif statement.path[: len(table)] == table:
+            rest.append(re.sub(r"^(?=[^\r\n])", "# ", statement.text, flags=re.MULTILINE))
+        else:
+            rest.append(statement.text)
+        is_after_gap = not statement.text.strip()
+    return "".join(rest)
+
+
+def _split_statements(text: str) -> Iterator[_Statement]:
+    """Yield the statements of a TOML text; a statement ends where its lines can be parsed."""
+    table: tuple[str, ...] = ()
+    lines = ""
+    for line in _LINE.findall(text):
+        lines += line
+        try:
+            data = tomllib.loads(lines)
+        except tomllib.TOMLDecodeError:
+            continue
+        is_header = lines.lstrip().startswith("[")
+        keys = _find_keys(data)
+        if is_header:
+            table = keys
+        path = (*table, *keys) if keys and not is_header else keys
+        yield _Statement(text=lines, path=path, is_header=is_header)
+        lines = ""
+    if lines:
+        yield _Statement(text=lines)
+
+
+def _find_keys(data: Any) -> tuple[str, ...]:
+    """Return the keys of a statement, from the outside in, given its data."""
+    keys: list[str] = []
+    while isinstance(data, dict) and len(data) == 1:
+        ((key, data),) = data.items()
+        keys.append(key)
+        if data == [{}]:  # the header of an array of tables
+            break
+    return tuple(keys)
+
+
+def _find_toml_comment(statement: str) -> str:
+    """Return the comment at the end of a statement with its line end, "" if there is none."""
+    data = tomllib.loads(statement)
+    for match in re.finditer("#", statement):
+        if _parses_to(statement[: match.start()], data):
+            return statement[match.start() :]
+    return ""
+
+
+def _take_inline_table(text: str, path: Sequence[str]) -> str:
+    """Return the text without the table at ``path``, which is a part of an inline table."""
+    import tomlkit
+
+    expected = read_toml(text)
     document = tomlkit.parse(text)
     for end in range(len(path), 0, -1):
         if end < len(path) and get(expected, path[:end]):
@@ -323,9 +431,6 @@ def take_table(text: str, path: Sequence[str]) -> str:
         for tree in (document, expected):
             del get(tree, path[: end - 1])[path[end - 1]]
     new = tomlkit.dumps(document)
-    if text.startswith(new.rstrip("\r\n")) and new.endswith(("\n\n", "\n\r\n")):
-        # We wrote the empty line above our table, too.
-        new = new[: -2 if new.endswith("\r\n") else -1]
     return _verify(new, _parses_to(new, expected))
 
 

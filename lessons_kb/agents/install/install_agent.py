@@ -21,17 +21,24 @@ from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
 
-from lessons_kb.agents.install.launcher import launcher_path, refresh_launcher, write_launcher
+from lessons_kb.agents.install.launcher import (
+    find_launcher_problem,
+    launcher_path,
+    refresh_launcher,
+    write_launcher,
+)
 from lessons_kb.agents.install.settings_files import (
     HOOK,
     TOOL,
     WRITTEN,
     Entries,
+    HookState,
     Piece,
     Request,
     Target,
     add_pieces,
     check_targets,
+    compare_hooks,
     expand,
     find_targets,
     is_committed,
@@ -96,10 +103,14 @@ class _Step:
     """The content of the file without any part of ours."""
     kept: bool = False
     """Whether a part of ours stays because another installation needs it."""
+    unread: bool = False
+    """Whether the file cannot be parsed, and was never ours."""
 
     @property
     def action(self) -> str:
         """The value of ``FileChange.action``."""
+        if self.unread:
+            return "unread"
         if self.before == self.after:
             if self.kept:
                 return "kept"
@@ -180,6 +191,8 @@ def _plan_removal(target: Target, holder: str) -> _Step:
     untouched = record.get("after") == _hash(before)
     if before is None:
         return _Step(target=target, before=None, after=None)
+    if not record and _is_unreadable(before, target):
+        return _Step(target=target, before=before, after=before, unread=True)
     if mine is not None and not holders and untouched:
         return _Step(target=target, before=before, after=original)
     others = {name for names in holders.values() for name in names}
@@ -193,6 +206,17 @@ def _plan_removal(target: Target, holder: str) -> _Step:
     record = {**record, "holders": holders, "after": _hash(after) if untouched else ""}
     files: dict[str, Any] = {"before": before, "after": after, "original": original}
     return _Step(target=target, **files, record=record if holders else {}, kept=kept)
+
+
+def _is_unreadable(data: bytes, target: Target) -> bool:
+    """Return whether a file cannot be parsed and does not name our programs either."""
+    if HOOK.encode() in data or b"lessons" in data:
+        return False
+    try:
+        take_pieces(data, target)
+    except InputError:
+        return True
+    return False
 
 
 def _name(piece: Piece) -> str:
@@ -273,6 +297,62 @@ def _hash(data: bytes | None) -> str:
     return hashlib.sha256(data).hexdigest() if data is not None else "-"
 
 
+@frozen
+class Connection:
+    """A file of an agent that still has our entries."""
+
+    agent: str
+    path: str
+    scope: str
+    project: str
+    """"" for the scope ``user``."""
+    shared: bool
+
+    @property
+    def command(self) -> str:
+        """The command that disconnects it, to be run in the project."""
+        words = ["lessons uninstall", self.agent]
+        if self.scope == "project":
+            words.append("--scope project")
+        if self.shared:
+            words.append("--shared")
+        return " ".join(words)
+
+
+def list_connections() -> list[Connection]:
+    """List the recorded installations, file by file, those in committed files first."""
+    connections = []
+    for record in agent_settings.list_changes():
+        path = str(record["path"])
+        for holder in record.get("holders", {}):
+            agent, scope, project = json.loads(holder)
+            shared = scope == "project" and not _is_personal(agent, project, path)
+            connections.append(
+                Connection(agent=agent, path=path, scope=scope, project=project, shared=shared)
+            )
+    return sorted(connections, key=lambda connection: not connection.shared)
+
+
+def _is_personal(agent: str, project: str, path: str) -> bool:
+    """Return whether an installation without ``--shared`` writes this file of a project."""
+    if agent not in AGENTS:
+        return True
+    request = Request(agent=agent, project=project, scope="project", entries=Entries(**NAMES))
+    return path in {os.path.realpath(target.path) for target in find_targets(request)}
+
+
+def find_remaining(agent: str, changes: Sequence[FileChange]) -> Iterator[str]:
+    """Yield a note for each installation of an agent that these changes leave."""
+    undone = {os.path.realpath(change.path) for change in changes if change.diff}
+    commands = set()
+    for connection in list_connections():
+        place = connection.command, connection.project
+        if connection.agent == agent and connection.path not in undone and place not in commands:
+            commands.add(place)
+            where = f" in {shown(connection.project)}" if connection.project else ""
+            yield f"Still connected: {shown(connection.path)}; run `{connection.command}`{where}."
+
+
 _PROGRAM = re.compile(r"[\"'](?P<path>[^\"'\r\n]*[\\/]lessons(?:-hook)?(?:\.exe)?)[\"' ]")
 
 
@@ -293,6 +373,18 @@ def check_agents(project: str, calls: Mapping[str, float] = MappingProxyType({})
             detail = f"{agent} is installed but not connected (`lessons install {agent}`)"
             lines.append(Health("off", "agent", detail))
     return lines
+
+
+def has_hooks(agent: str, project: str) -> bool:
+    """Return whether an agent calls us here: by the user's settings, the project's or a plugin."""
+    for scope, shared in (("user", False), ("project", False), ("project", True)):
+        entries = Entries(**NAMES)
+        request = Request(agent=agent, project=project, scope=scope, shared=shared, entries=entries)
+        for target in find_targets(request):
+            with contextlib.suppress(StorageError):
+                if _find_route(_read(target.path)):
+                    return True
+    return any(_check_plugin(agent, {}, connected=False))
 
 
 def _check_plugin(agent: str, calls: Mapping[str, float], *, connected: bool) -> Iterator[Health]:
@@ -340,13 +432,48 @@ def _is_recorded(path: str, request: Request) -> bool:
     return _holder(request) in record.get("holders", {})
 
 
-def _find_missing_program(text: str) -> str | None:
-    """Return the path of a program of ours that settings call and that does not exist."""
-    for match in _PROGRAM.finditer(text):
-        path = match["path"].replace("\\\\", "\\")
-        if os.path.isabs(path) and not os.path.exists(path):
-            return path
+def _list_programs(text: str) -> list[str]:
+    """List the absolute paths of programs of ours that settings call."""
+    paths = (match["path"].replace("\\\\", "\\") for match in _PROGRAM.finditer(text))
+    return list(dict.fromkeys(filter(os.path.isabs, paths)))
+
+
+def _has_missing_program(text: str) -> bool:
+    """Return whether settings call a program of ours that cannot be started."""
+    others = (path for path in _list_programs(text) if path != launcher_path())
+    return not all(os.access(path, os.X_OK) for path in others) or _lacks_launcher(text)
+
+
+def _lacks_launcher(text: str) -> bool:
+    return launcher_path() in _list_programs(text) and not os.path.exists(launcher_path())
+
+
+def _find_program_problem(text: str) -> str | None:
+    """Return a program of ours that settings call and that does not work, and why."""
+    for path in _list_programs(text):
+        if not os.path.exists(path):
+            return f"{path}, which no longer exists"
+        problem = find_launcher_problem() if path == launcher_path() else None
+        if problem:
+            return f"{path}, which {problem}"
+        if not os.access(path, os.X_OK):
+            return f"{path}, which is not executable"
     return None
+
+
+def _compare_hooks(request: Request, path: str, text: str) -> HookState:
+    """Compare the hooks in a file with those that `lessons install` writes there.
+
+    The hooks may call the program of any installation of ours. Raises InputError.
+    """
+    programs = [launcher_path(), NAMES["hook"], *_list_programs(text)]
+    request = replace(request, via=_find_route(text) or "command")
+    states = []
+    for program in filter(None, programs):
+        entries = Entries(hook=program, server=NAMES["server"])
+        targets = find_targets(replace(request, entries=entries))
+        states += [compare_hooks(text.encode(), t) for t in targets if t.path == path]
+    return min(states, key=lambda state: len(state.changed))
 
 
 def _find_route(text: str) -> str | None:
@@ -381,8 +508,8 @@ def _check(request: Request, paths: Sequence[str], calls: Mapping[str, float]) -
         route = _find_route(text)
         if "lessons" not in text:
             detail = f"the entries in {path} are missing"
-        elif program := _find_missing_program(text):
-            level, detail = "error", f"{path} calls {program}, which no longer exists"
+        elif problem := _find_program_problem(text):
+            level, detail = "error", f"{path} calls {problem}"
             fix = f"{fix}, or {FIX}"
         elif is_committed(request) and shutil.which(NAMES["hook"]) is None:
             detail, fix = f"{path} calls {NAMES['hook']}, which is not on your PATH", _GET
@@ -396,8 +523,19 @@ def _check(request: Request, paths: Sequence[str], calls: Mapping[str, float]) -
                 detail += f", written by version {writer}"
                 fix = f"run `lessons upgrade` to bring it to {__version__}"
             elif route:
-                level, last_call = _describe_last_call(agent, calls)
-                detail, fix = f"{detail}; {last_call}", ""
+                try:
+                    with _naming(path):
+                        state = _compare_hooks(request, path, text)
+                except LessonsError as error:
+                    yield _report_error(agent, error)
+                    continue
+                if state.changed or state.unknown:
+                    events = ", ".join(dict.fromkeys([*state.changed, *state.unknown]))
+                    detail += f"; not as `lessons install` writes them: {visible(events)}"
+                    fix = f"{fix}, or {FIX}" if state.unknown else fix
+                else:
+                    level, last_call = _describe_last_call(agent, calls)
+                    detail, fix = f"{detail}; {last_call}", ""
             else:  # calls of the MCP server are not recorded
                 level, fix = "off", ""
         yield Health(level=level, what="agent", detail=f"{agent}: {detail}", fix=fix)
@@ -444,7 +582,8 @@ def find_notes(request: Request) -> Iterator[str]:
 
 
 def fix_agents(project: str) -> list[Health]:
-    """Rewrite installations that call a missing program or were written by another version.
+    """Rewrite installations that call a program that does not work, or call it for an unknown
+    event, or were written by another version.
 
     Only recorded installations are rewritten, in the same scope and with the same route. A part
     that the user removed stays removed. Raises nothing; the returned lines contain errors.
@@ -453,6 +592,9 @@ def fix_agents(project: str) -> list[Health]:
     for agent in AGENTS:
         for request, paths in _find_requests(agent, project):
             try:
+                if _repair_launcher(paths):
+                    detail = f"{agent}: {launcher_path()} starts this installation again"
+                    lines.append(Health("fixed", "agent", detail))
                 renewal = _plan_renewal(request, paths)
                 if renewal is None:
                     continue
@@ -466,6 +608,23 @@ def fix_agents(project: str) -> list[Health]:
     return lines
 
 
+def _repair_launcher(paths: Sequence[str]) -> bool:
+    """Write the launcher again if these files call it and it does not work; return whether."""
+    programs = {program for path in paths for program in _list_programs(_read(path))}
+    if launcher_path() not in programs or not find_launcher_problem():
+        return False
+    write_launcher()
+    return True
+
+
+def _calls_for_unknown_event(request: Request, path: str) -> bool:
+    """Return whether settings call our hook for an event that the agent does not have."""
+    text = _read(path)
+    if not _find_route(text):
+        return False
+    return bool(_compare_hooks(request, path, text).unknown)
+
+
 def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
     """Return the request that rewrites an installation, None if that would change nothing."""
     texts = list(map(_read, paths))
@@ -475,7 +634,9 @@ def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
         entries=find_entries(bare=is_committed(request)),
         server=has_sdk() and any('"mcp"' in text for text in texts),  # the server's argument
     )
-    if any(map(_find_missing_program, texts)):
+    if any(map(_has_missing_program, texts)):
+        return renewal
+    if any(_calls_for_unknown_event(request, path) for path in paths):
         return renewal
     # Files of this version are left alone: they may call another installation on purpose, or lack
     # a part that the user removed.

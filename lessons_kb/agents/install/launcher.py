@@ -8,8 +8,10 @@ no lessons.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import os
+import re
 import sys
 
 import lessons_kb
@@ -44,6 +46,26 @@ main()
 """
 """The launcher imports the client instead of containing it: Python caches the compiled module,
 which reduces the start to three quarters of the time."""
+_STRING = r"'[^'\n]*'|\"[^\"\n]*\""
+
+
+def _build_pattern() -> re.Pattern[str]:
+    """Return the pattern of a launcher, with a group for each path in it."""
+    names = ("interpreter", "python", "package", "messages")
+    pattern = re.escape(_TEXT.format(**{name: f"field_{name}" for name in names}))
+    groups = {
+        "interpreter": r"(?P<interpreter>[^\n]+)",
+        "python": f"(?P<python>{_STRING})",
+        "package": f"(?P<package>{_STRING})",
+        "messages": r"\{[^\n]*\}",
+    }
+    for name, group in groups.items():
+        # A field in quotes has been formatted with ``repr``.
+        for marked in (f"'field_{name}'", f"field_{name}"):
+            pattern = pattern.replace(marked, group)
+    return re.compile(pattern)
+
+
 _GONE = (
     "Lessons are off: lessons-kb is no longer in {prefix}. Install it again and run"
     " `lessons install {agent}`, or delete the hooks that call {path}."
@@ -62,7 +84,10 @@ def write_launcher() -> None:
     """Write the launcher, unless its file is up to date. Raises StorageError."""
     path, text = launcher_path(), _launcher_text()
     with contextlib.suppress(OSError, StorageError):
-        if not path or read_regular(path, limit=_MAX_BYTES, name=path) == text:
+        if not path:
+            return
+        is_current = read_regular(path, limit=_MAX_BYTES, name=path) == text
+        if is_current and os.access(path, os.X_OK):
             return
     write_private(path, text)
     with storage_errors(path):
@@ -73,6 +98,33 @@ def refresh_launcher() -> None:
     """Bring an existing launcher up to date. Raises StorageError."""
     if os.path.lexists(launcher_path()):
         write_launcher()
+
+
+def find_launcher_problem() -> str | None:
+    """Return why the launcher cannot start a hook client, None if it can.
+
+    The launcher of another installation of ours is fine, if that installation exists. So is a
+    launcher that does not exist, because then settings call another program.
+    """
+    path = launcher_path()
+    if not os.path.lexists(path):
+        return None
+    try:
+        text = read_regular(path, limit=_MAX_BYTES, name=path).decode("utf-8", "replace")
+    except (OSError, StorageError):
+        return "cannot be read"
+    if not os.access(path, os.X_OK):
+        return "is not executable"
+    match = _build_pattern().fullmatch(text)
+    if match is None:
+        return "is not the program that `lessons install` wrote"
+    if not os.access(match["interpreter"], os.X_OK):
+        return f"needs {match['interpreter']}, which is not there"
+    python, package = ast.literal_eval(match["python"]), ast.literal_eval(match["package"])
+    for needed in (python, os.path.join(package, "hook_client.py")):
+        if not os.path.exists(needed):
+            return f"needs {needed}, which is not there"
+    return None
 
 
 def _launcher_text() -> bytes:

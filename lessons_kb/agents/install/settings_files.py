@@ -17,6 +17,7 @@ from typing import Any
 
 from lessons_kb.agents.install.edit_json import (
     get,
+    list_comments,
     put,
     put_table,
     read_data,
@@ -438,6 +439,37 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
     return (bom + text).encode()
 
 
+@frozen
+class HookState:
+    """The events whose hooks in a file are not as an installation writes them."""
+
+    changed: tuple[str, ...]
+    """Events for which our hook is missing or was edited."""
+    unknown: tuple[str, ...]
+    """Other events that call our hook: a misspelt name, for example."""
+
+
+def compare_hooks(data: bytes, target: Target) -> HookState:
+    """Compare the hooks in a file with those of a target. Raises InputError if it has no JSON."""
+    text, _bom = _decode(data)
+    changed: list[str] = []
+    unknown: list[str] = []
+    for piece in target.pieces:
+        if piece.form == "text" and text != piece.value:
+            changed.append("all events")
+        if piece.form != "hooks":
+            continue
+        hooks = get(read_data(text), piece.path)
+        present = hooks if isinstance(hooks, dict) else {}
+        for event, (group,) in piece.value.items():
+            groups = present.get(event)
+            if not isinstance(groups, list) or group not in groups:
+                changed.append(event)
+        others = [event for event in present if event not in piece.value]
+        unknown += [e for e in others if _take_ours(text, (*piece.path, e)) != text]
+    return HookState(changed=tuple(changed), unknown=tuple(unknown))
+
+
 def is_foreign(data: bytes | None, target: Target) -> bool:
     """Return whether somebody else wrote a file that would be ours as a whole."""
     return target.syntax == "text" and data is not None and WRITTEN.encode() not in data
@@ -464,7 +496,7 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
             text = _take_hooks(text, piece.path, model)
         if piece.form == "entry" and _is_our_server(get(_read(text, target), piece.path)):
             if target.syntax == "toml":
-                text = take_table(text, piece.path)
+                text = take_table(text, piece.path, piece.value)
             else:
                 text = _take_empty(take(text, piece.path), piece.path[:-1], model)
     if text == old:
@@ -476,6 +508,8 @@ def _is_empty(text: str, target: Target) -> bool:
     """Return whether a file without our hooks and entries has nothing left but our marks."""
     rest = read_data(text) if target.syntax == "json" else None
     if isinstance(rest, dict):
+        if list_comments(text):
+            return False
         marks = {piece.path[0] for piece in target.pieces if piece.form == "mark"}
         return marks.issuperset(rest)
     return not text.strip()
@@ -487,7 +521,10 @@ def _read(text: str, target: Target) -> Any:
 
 def _add_hooks(text: str, piece: Piece) -> str:
     """Return the text with our entries after those of others, and without outdated ones of ours."""
-    text = _take_hooks(text, piece.path, read_data(text), spared=piece.value)
+    model: dict[str, Any] = {}  # an event without hooks goes, the object of all hooks stays
+    for key in reversed(piece.path):
+        model = {key: model}
+    text = _take_hooks(text, piece.path, model, spared=piece.value)
     for event, (group,) in piece.value.items():
         path = (*piece.path, event)
         present = get(read_data(text), path)

@@ -1,17 +1,18 @@
-"""`lessons diet`: rules files keep what holds for every task; the rest becomes cards."""
+"""`lessons diet`: rules that hold now and then leave the rules files and become cards."""
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
-from lessons_kb.cards.parse import parse_card
+from lessons_kb.brain.brain import Brain
 from lessons_kb.cli.complete_drafts import open_ask, print_prompts
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
@@ -24,27 +25,25 @@ from lessons_kb.cli.output import (
     print_wrapped,
     say,
 )
-from lessons_kb.diet.diet import (
-    Diet,
-    Diets,
-    NewCard,
-    Use,
-    count_uses,
-    find_gone,
-    find_pairs,
-    plan_cards,
-    read_diet,
-)
+from lessons_kb.diet.diet import Diet, find_project, read_diet
+from lessons_kb.diet.plan import Move, Plan, count_afterwards, count_every_session, plan_diet
+from lessons_kb.diet.readers import Reader, count_for_agent, find_readers, why_file_stays
+from lessons_kb.diet.remarks import Use, count_uses, find_gone, find_pairs
+from lessons_kb.diet.transaction import apply_diet, recover, undo_diet
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
 from lessons_kb.process.run import interrupt_by_signals
-from lessons_kb.text.sanitize import clean_line, counted, shorten, visible
+from lessons_kb.store.files import is_inside
+from lessons_kb.store.locks import hold_diet
+from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.writers.complete import improve
 from lessons_kb.writers.prompt import DIET_SCHEMA, build_diet_prompt
 
 _SHOWN = 70
+_FIRST_REASONS = 6
+_MOST_NAMED = 3
 
 
 def diet(
@@ -59,6 +58,13 @@ def diet(
         bool, Option("--apply", help="Show the diff, ask, and move the rules.")
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    yes_without_hooks: Annotated[
+        bool,
+        Option(
+            "--yes-without-hooks",
+            help="Move rules that agents without our hooks read, too: they lose them.",
+        ),
+    ] = False,
     undo: Annotated[bool, Option("--undo", help="Take the last diet back, byte for byte.")] = False,
     check: Annotated[
         int | None,
@@ -66,9 +72,20 @@ def diet(
             "--check",
             metavar="N",
             min=0,
-            help="Exit 1 if every session reads more than N tokens of rules.",
+            help="Exit 1 if a session reads more than N tokens of rules.",
         ),
     ] = None,
+    agent: Annotated[
+        str | None,
+        Option(
+            "--agent",
+            metavar="NAME",
+            help="With --check: count what this agent reads; default: the largest.",
+        ),
+    ] = None,
+    verbose: Annotated[
+        bool, Option("--verbose", "-v", help="Print every rule, also those that stay.")
+    ] = False,
     with_: Annotated[
         str | None,
         Option(
@@ -84,128 +101,293 @@ def diet(
 ) -> None:
     """Move rules that apply now and then from rules files to cards.
 
-    Each rule holds always, or when something is the case. Example: lessons diet CLAUDE.md
+    A rule moves if it names the files or the command for which it holds, and if it was seen to
+    arrive there. Example: lessons diet CLAUDE.md
     """
     if undo:
-        files, gone = Diets(open_brain()).undo()
-        say(f"{', '.join(files)} restored; {counted(len(gone), 'card')} moved to the trash")
+        _undo()
         return
     found = read_diet(os.getcwd(), paths or ())
     for note in found.notes:
         say(note)
     if check is not None:
-        total = sum(estimate_tokens(file.text) for file in found.files if not file.globs)
-        say(f"{total:,} tokens of rules in every session; {check:,} allowed")
-        raise typer.Exit(int(total > check))
-    cards, texts = plan_cards(found)
-    named = {f"diet-{number}": card for number, card in enumerate(cards, 1)}
-    prompts = {name: build_diet_prompt(card.text, found.tracked) for name, card in named.items()}
-    if show_prompt:
-        print_prompts(prompts)
-        return
-    if with_ is not None and cards:
-        if not apply:
-            raise InputError("--with writes into cards: add --apply, or --show-prompt")
-        ask = open_ask(with_, prompts, "card", schema=DIET_SCHEMA, yes=yes)
-        with interrupt_by_signals(), draw_progress("writing") as show:
-            cards = improve(open_brain(), named, prompts, ask, files=found.tracked, progress=show)
+        _check(found, check, agent)
+    brain = _find_brain(found.root, needed=apply)
     if apply:
-        _apply(found, cards, texts, yes=yes)
+        with hold_diet(found.root):
+            interrupted = recover(found.root)
+        if interrupted is not None:
+            say("an interrupted diet was taken back")
+            found = read_diet(os.getcwd(), paths or ())
+    readers = find_readers(found)
+
+    def stay(file: RulesFile) -> str:
+        return "" if yes_without_hooks else why_file_stays(file, readers)
+
+    def improve_cards(moves: list[Move]) -> list[Move]:
+        return _improve(found, moves, with_, yes=yes)
+
+    if with_ is not None and not (apply or show_prompt):
+        raise InputError("--with writes into cards: add --apply, or --show-prompt")
+    if show_prompt:
+        print_prompts(_build_prompts(found, plan_diet(found, brain, stay=stay).moves))
         return
-    sessions, uses = count_uses(found)
+    with draw_progress("proving") as progress:
+        plan = plan_diet(
+            found,
+            brain,
+            stay=stay,
+            improve=improve_cards if with_ is not None else list,
+            progress=progress,
+        )
+    if apply:
+        _apply(found, plan, brain, readers, yes=yes)
+        return
     if options().json:
-        _print_data(found, cards, texts, uses)
+        _sessions, uses = count_uses(found)
+        _print_data(found, plan, readers, uses)
         return
-    _print_rules(found, uses if sessions else {})
+    _print_plan(found, plan, readers, verbose=verbose)
+
+
+def _undo() -> None:
+    undone = undo_diet(find_project(os.getcwd()))
+    what = ", ".join(undone.files) or "no file had to be"
+    cards = f"{counted(len(undone.cards), 'card')} moved to the trash"
+    if undone.interrupted:
+        say(f"an interrupted diet was taken back: {what} restored")
+        return
+    say(f"{what} restored; {cards}")
+
+
+def _check(found: Diet, limit: int, agent: str | None) -> None:
+    name, total = count_for_agent(found, agent)
+    say(f"{total:,} tokens of rules in every session of {name}; {limit:,} allowed")
+    raise typer.Exit(int(total > limit))
+
+
+def _find_brain(root: str, *, needed: bool) -> Brain | None:
+    """Return the brain of the repository that takes the cards, None where none is needed.
+
+    That is the one at its top, where sessions begin, else the nearest one inside it.
+    """
+    try:
+        brains = open_brain()
+    except LessonsError:
+        if needed:
+            raise
+        return None
+    inside = [brain for brain in brains.members if is_inside(brain.root, os.path.realpath(root))]
+    if inside:
+        return inside[-1]
+    if needed:
+        raise InputError(
+            f"no brain in {root}: the rules would leave the repository. "
+            f"Create one with `lessons init {shell_word(root)}`"
+        )
+    return None
+
+
+def _build_prompts(found: Diet, moves: Sequence[Move]) -> dict[str, str]:
+    return {
+        f"diet-{number}": build_diet_prompt(move.text, found.tracked)
+        for number, move in enumerate(moves, 1)
+    }
+
+
+def _improve(found: Diet, moves: list[Move], agent: str | None, *, yes: bool) -> list[Move]:
+    """Return the moves with cards to which an agent has added paths, symptoms and tags."""
+    if not moves or agent is None:
+        return moves
+    prompts = _build_prompts(found, moves)
+    texts = {f"diet-{number}": move.text for number, move in enumerate(moves, 1)}
+    ask = open_ask(agent, prompts, "card", schema=DIET_SCHEMA, yes=yes)
+    with interrupt_by_signals(), draw_progress("writing") as show:
+        fuller = improve(open_brain(), texts, prompts, ask, files=found.tracked, progress=show)
+    return [replace(move, text=text) for move, text in zip(moves, fuller, strict=True)]
+
+
+def _print_plan(found: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: bool) -> None:
+    sessions, uses = count_uses(found)
+    _print_moves(plan, uses if sessions else {})
+    _print_stays(plan, verbose=verbose)
     _print_remarks(found)
-    _print_sum(found, cards, texts, sessions)
+    _print_readers(found, readers)
+    if sessions:
+        say(f"sessions: of {counted(sessions, 'session')} of this machine, how many a rule met")
+    _print_sum(found, plan)
+    if plan.moves:
+        say("next: `lessons diet --apply` shows the diff and asks")
 
 
-def _print_rules(found: Diet, uses: Mapping[str, Use]) -> None:
-    columns = ["kind", "place", "rule", "why", *(["sessions", "broken"] if uses else [])]
+def _print_moves(plan: Plan, uses: Mapping[str, Use]) -> None:
+    if not plan.moves:
+        print_wrapped("no rule would move")
+        return
+    columns = ["moves", "rule", "holds for", "proof", *(["sessions", "broken"] if uses else [])]
     rows = []
-    for kind in (ALWAYS, WHEN):
-        for file, rule in ((f, one) for f in found.files for one in f.rules if one.kind == kind):
-            use = uses.get(rule.words)
-            told = [str(use.relevant), str(use.broken)] if use else ["", ""]
-            row = [kind, f"{file.name}:{rule.line}", shorten(rule.words, _SHOWN), rule.reason]
-            rows.append([*row, *(told if uses else [])])
+    for move in plan.moves:
+        use = uses.get(move.rule.words)
+        counts = [str(use.relevant), str(use.broken)] if use else ["", ""]
+        row = [
+            f"{move.file}:{move.rule.line}",
+            shorten(move.rule.words, _SHOWN),
+            "; ".join(move.condition.globs) or move.condition.pattern,
+            move.proof,
+        ]
+        rows.append([*row, *(counts if uses else [])])
     print_table(columns, rows, right="sessions broken")
+
+
+def _print_stays(plan: Plan, *, verbose: bool) -> None:
+    if verbose:
+        rows = [
+            [f"{one.file}:{one.rule.line}", shorten(one.rule.words, _SHOWN), one.reason]
+            for one in plan.stays
+        ]
+        print_table(["stays", "rule", "why"], rows)
+        return
+    if not plan.stays:
+        return
+    reasons = Counter(one.reason.partition(" at ")[0] for one in plan.stays)
+    frequent = reasons.most_common(_FIRST_REASONS)
+    told = [f"{count} {reason}" for reason, count in frequent]
+    if len(reasons) > len(frequent):
+        told.append(counted(len(reasons) - len(frequent), "more reason"))
+    rules = counted(len(plan.stays), "rule")
+    print_wrapped(f"{rules} stay (-v lists them): {'; '.join(told)}")
 
 
 def _print_remarks(found: Diet) -> None:
     verbs = {"same": "says the same as", "contradicts": "contradicts"}
-    for kind, (name, one), (there, other) in find_pairs(found):
-        what = f"{there}:{other.line} {verbs[kind]} {name}:{one.line}"
-        print_wrapped(clean_line(f"{what}: {shorten(other.words, _SHOWN)}"))
+    for kind, first, second in find_pairs(found):
+        place = f"{second.file}:{second.rule.line}"
+        what = f"{place} {verbs[kind]} {first.file}:{first.rule.line}"
+        print_wrapped(clean_line(f"{what}: {shorten(second.rule.words, _SHOWN)}"))
     for file, rule, name in find_gone(found):
         print_wrapped(clean_line(f"{file.name}:{rule.line} names {name}, which is gone"))
 
 
-def _print_sum(
-    found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], sessions: int
-) -> None:
-    if sessions:
-        say(f"sessions: of {counted(sessions, 'session')} of this machine, how many a rule met")
+def _print_readers(found: Diet, readers: Sequence[Reader]) -> None:
+    """Print which agents in use read the files; files with the same readers share a line."""
+    files: dict[str, list[str]] = {}
     for file in found.files:
-        before, after = estimate_tokens(file.text), estimate_tokens(texts[file.name])
+        names = [
+            f"{reader.agent} ({'with' if reader.has_hooks else 'without'} our hooks)"
+            for reader in readers
+            if file.name in reader.files
+        ]
+        if names:
+            files.setdefault(", ".join(names), []).append(file.name)
+    for names_of_all, own in files.items():
+        shown = ", ".join(own[:_MOST_NAMED])
+        more = f" and {len(own) - _MOST_NAMED} more" if len(own) > _MOST_NAMED else ""
+        verb = "are" if len(own) > 1 else "is"
+        print_wrapped(clean_line(f"{shown}{more} {verb} read by {names_of_all}"))
+
+
+def _print_sum(found: Diet, plan: Plan) -> None:
+    for file in found.files:
+        after = plan.texts[file.name]
         where = f" (only for {', '.join(file.globs)})" if file.globs else ""
-        told = clean_line(f"{file.name}: {before:,} tokens today, {after:,} afterwards{where}")
-        print_wrapped(told)
-    whole = [file for file in found.files if not file.globs]
-    before = sum(estimate_tokens(file.text) for file in whole)
-    after = sum(estimate_tokens(texts[file.name]) for file in whole)
-    share = f" ({after / before - 1:.0%})" if before > after else ""
-    titles = [card.title for card in cards]
-    with contextlib.suppress(LessonsError):  # without a brain there was no diet
-        titles += Diets(open_brain()).titles()
-    listed = "\n".join(titles)
+        if after != file.text:
+            counts = (
+                f"{estimate_tokens(file.text):,} tokens today, {estimate_tokens(after or ''):,}"
+            )
+            print_wrapped(clean_line(f"{file.name}: {counts} afterwards{where}"))
+    before, after_all = count_every_session(found), count_afterwards(found, plan)
+    share = f" ({after_all / before - 1:.0%})" if before > after_all else ""
     print_wrapped(
-        f"every session: {before:,} tokens today, {after:,} afterwards{share}, "
-        f"and up to {estimate_tokens(listed):,} for the titles of {counted(len(titles), 'card')}"
+        f"every session: {before:,} tokens today, {after_all:,} afterwards{share}; "
+        f"{counted(len(plan.moves), 'card')}, whose titles are not listed"
     )
-    if cards:
-        say("next: `lessons diet --apply` shows the diff and asks")
 
 
 def _print_data(
-    found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], uses: Mapping[str, Use]
+    found: Diet, plan: Plan, readers: Sequence[Reader], uses: Mapping[str, Use]
 ) -> None:
-    def describe(rule: AgentRule) -> dict[str, object]:
+    moved = {(move.file, move.rule.line): move for move in plan.moves}
+    reasons = {(one.file, one.rule.line): one.reason for one in plan.stays}
+
+    def describe(file: RulesFile, rule: AgentRule) -> dict[str, object]:
         use = uses.get(rule.words)
-        return {**pick(rule, "line", "text", "kind", "reason"), **(as_data(use) if use else {})}
+        move = moved.get((file.name, rule.line))
+        data: dict[str, object] = {**pick(rule, "line", "text"), "moves": move is not None}
+        data["kind"] = WHEN if move is not None else ALWAYS
+        data["reason"] = move.proof if move is not None else reasons[file.name, rule.line]
+        return {**data, **(as_data(use) if use else {})}
 
     def weigh(file: RulesFile) -> dict[str, object]:
-        tokens = {"tokens": estimate_tokens(file.text)}
-        tokens["tokens_afterwards"] = estimate_tokens(texts[file.name])
-        return {"path": file.name, "every_session": not file.globs, **tokens}
+        return {
+            "path": file.name,
+            "every_session": not file.globs,
+            "tokens": estimate_tokens(file.text),
+            "tokens_afterwards": estimate_tokens(plan.texts[file.name] or ""),
+        }
 
     pairs = [
-        {"what": kind, "files": [name, there], "lines": [one.line, other.line]}
-        for kind, (name, one), (there, other) in find_pairs(found)
+        {
+            "what": kind,
+            "files": [first.file, second.file],
+            "lines": [first.rule.line, second.rule.line],
+        }
+        for kind, first, second in find_pairs(found)
     ]
     gone = [{"file": f.name, "line": rule.line, "path": name} for f, rule, name in find_gone(found)]
-    files = [{**weigh(file), "rules": list(map(describe, file.rules))} for file in found.files]
-    titles = [card.title for card in cards]
-    print_json({"files": files, "cards": titles, "pairs": pairs, "gone": gone})
+    files = [
+        {**weigh(file), "rules": [describe(file, rule) for rule in file.rules]}
+        for file in found.files
+    ]
+    print_json(
+        {
+            "files": files,
+            "cards": [move.title for move in plan.moves],
+            "readers": [as_data(reader) for reader in readers],
+            "tokens": count_every_session(found),
+            "tokens_afterwards": count_afterwards(found, plan),
+            "pairs": pairs,
+            "gone": gone,
+        }
+    )
 
 
-def _apply(found: Diet, cards: Sequence[NewCard], texts: Mapping[str, str], *, yes: bool) -> None:
-    if not cards:
+def _apply(
+    found: Diet, plan: Plan, brain: Brain | None, readers: Sequence[Reader], *, yes: bool
+) -> None:
+    if brain is None or not plan.moves:
+        _print_stays(plan, verbose=False)
         say("no rule to move")
         return
-    brains = open_brain()
-    for file in found.files:
-        old, new = (text.splitlines() for text in (file.text, texts[file.name]))
-        for line in difflib.unified_diff(old, new, file.name, file.name, lineterm="", n=1):
+    for edit in plan.edits(found):
+        old, new = ((data or b"").decode().splitlines() for data in (edit.before, edit.after))
+        for line in difflib.unified_diff(old, new, edit.name, edit.name, lineterm="", n=1):
             print(visible(line))
-    for card in cards:
-        print_wrapped(clean_line(f"card: {card.title} ({counted(len(card.rules), 'rule')})"))
-        read = parse_card(card.text, path="lessons/new.md", folders={}).card
-        for key in ("paths", "symptoms", "topics"):
-            if values := getattr(read, key, ()):
-                print_wrapped(f"  {key}: {clean_line('; '.join(values))}")
-    if not (yes or confirm(f"Move these rules into {counted(len(cards), 'card')}?")):
+    for move in plan.moves:
+        print_wrapped(clean_line(f"card: {move.title}"))
+        print_wrapped(clean_line(f"  holds for: {move.condition.said}; {move.proof}"))
+    _print_readers(found, readers)
+    _print_sum(found, plan)
+    place = os.path.join(brain.root, "lessons")
+    print_wrapped(f"The cards go to {clean_line(place)}.")
+    if not (yes or confirm(f"Move these rules into {counted(len(plan.moves), 'card')}?")):
         raise InputError("nothing was changed; --yes moves the rules without asking")
-    made = Diets(brains).apply(found, cards, texts)
+    made = apply_diet(found.root, brain, plan.rules(), plan.edits(found))
+    brain.refresh()  # before an edit a hook searches what is indexed
     say(f"{counted(len(made), 'card')} written; `lessons diet --undo` takes it back")
+    _print_summary(found, plan, made, readers)
+
+
+def _print_summary(found: Diet, plan: Plan, made: Sequence[str], readers: Sequence[Reader]) -> None:
+    """Print what can be pasted into a pull request."""
+    before, after = count_every_session(found), count_afterwards(found, plan)
+    print("\n## Rules moved to lessons\n")
+    print(f"Every session read {before:,} tokens of rules; now it reads {after:,}.\n")
+    print("| rule | was in | arrives |\n|---|---|---|")
+    for move, card in zip(plan.moves, made, strict=True):
+        title = visible(move.title).replace("|", "\\|")
+        proof = visible(move.proof).replace("|", "\\|")
+        print(f"| [{title}]({card}) | {visible(move.file)}:{move.rule.line} | {proof} |")
+    without = sorted({reader.agent for reader in readers if not reader.has_hooks})
+    if without:
+        print(f"\nAgents without hooks here do not get these rules: {', '.join(without)}.")
+    print("\nColleagues need `lessons install`; without it their agents do not get these rules.")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from lessons_kb.agents.install.install_agent import has_sdk
+from lessons_kb.agents.install.install_agent import has_sdk, list_connections
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.make_brain import count_cards, take_first_lesson, write_first_lesson
@@ -21,7 +21,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
 from lessons_kb.process.installation import install_command
 from lessons_kb.service.daemon_client import stop_daemon
-from lessons_kb.store.foreign_settings import FileChange, list_changed
+from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.locations import state_home, user_brain
 from lessons_kb.store.purge import purge_state
 from lessons_kb.text.sanitize import visible
@@ -116,25 +116,44 @@ def _disconnect_all(*, yes: bool, purge: bool) -> None:
         told.append(f"Removed {_short(gone)}.")
     if stop_daemon():
         told.append("The daemon was stopped.")
+    told += _tell_unread(done)
+    if (state or refused) and told:
+        if not options().json:  # a refusal below must not hide what was done
+            print("\n".join(told))
+        told = []
     if refused:
-        raise InputError("; ".join(refused))
+        kept = f"; {_short(state)} was kept, because it has their former content" if state else ""
+        raise InputError("; ".join(refused) + kept)
     if state:
         _purge(state)
         told.append(f"Deleted {_short(state)}.")
     elif changes:
         told.append("What was observed stays; `lessons setup --undo --purge` deletes it.")
+    if not state:
+        told += [note for _name, _files, notes in done for note in notes]
     if options().json:
         _print_done(done)
     else:
         print("\n".join(told) or "Nothing to change.")
 
 
+def _tell_unread(done: Sequence[Done]) -> Iterator[str]:
+    """Yield a line for each file that could not be parsed and was never ours."""
+    for _name, files, _notes in done:
+        for file in files:
+            if file.action == "unread":
+                reason = "it cannot be parsed, and lessons never changed it"
+                yield f"Left {_short(file.path)} as it is: {reason}."
+
+
 def _purge(state: str) -> None:
     """Delete the state folder, unless it is needed to restore the settings of a project."""
-    if connected := list_changed():
+    if connected := list_connections():
+        first = connected[0]
+        where = f" in {_short(first.project)}" if first.project else ""
         raise InputError(
-            f"{_short(connected[0])} still calls lessons-kb, and its former content is in "
-            f"{_short(state)}; run `lessons uninstall --all --scope project` in that project first"
+            f"{_short(first.path)} still calls lessons-kb, and its former content is in "
+            f"{_short(state)}, which was kept; run `{first.command}`{where} first"
         )
     purge_state()
 

@@ -25,6 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lessons_kb.errors import InputError
+from lessons_kb.service.mcp.lone_surrogates import has_lone_surrogate
 from lessons_kb.service.mcp.tools import UNLISTED, Answer, Brains, ToolError, Tools, connect
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.error_log import log_trouble
@@ -48,6 +49,11 @@ class LessonsMCPServer(MCPServer):
 
         Internal errors are also logged.
         """
+        if has_lone_surrogate(arguments):
+            raise ToolError(
+                f"{name} invalid arguments: half a surrogate pair is no character; "
+                "send the whole character and call it again"
+            )
         try:
             return await super().call_tool(name, arguments, context)
         except UnexpectedToolError as error:

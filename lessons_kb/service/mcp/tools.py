@@ -30,7 +30,8 @@ from lessons_kb import render
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, InputError, LessonsError, Untrusted
 from lessons_kb.library import Library
-from lessons_kb.model import EVENTS, KINDS, NOTE, Card, Event, Hit, Pattern, Query
+from lessons_kb.model import KINDS, NOTE, Card, Hit, Pattern, Query
+from lessons_kb.service.mcp.session_history import HISTORY_EVENTS, read_history
 from lessons_kb.session.opened_cards import open_for
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.error_log import log_trouble
@@ -81,13 +82,10 @@ UNLISTED = ("lessons_hook",)
 """Tools that only agents' settings call. They are not listed, so that no model pays for them."""
 HOOK_SECONDS = 2.0
 """Time limit of a hook. An agent waits for its hooks, so that a late answer does harm."""
-HISTORY_EVENTS = 50
-"""Default number of events of a session."""
 _MOST_MATCHES = 4
 """More than a prompt ever gets, because the client's own brain may contain some of them."""
 _LINE_CHARS = 300
 _HOUR = 3_600
-_SYSTEM_EVENTS = ("compaction", "stage", "preflight")
 """Kinds of events that neither the user nor the agent caused."""
 _CARD_FIELDS = (
     *("id", "kind", "title", "severity", "status", "occurrences", "last_seen"),
@@ -271,33 +269,6 @@ def _show_fields(card: Card, *fields: str) -> Data:
         elif isinstance(value, str):
             values[field] = defang_line(value)
     return values
-
-
-def _read_history(brains: Library, session: str, chat: str | None, limit: int) -> list[Data]:
-    """Return the newest events of a session, or of one of its chats, oldest first."""
-    kinds = [kind for kind in EVENTS if kind not in _SYSTEM_EVENTS]
-    most = None if chat else limit
-    events = brains.members[0].journal.events.find(session=session, kinds=kinds, limit=most)
-    if chat:
-        events = [event for event in events if _is_in_chat(event, chat)][-limit:]
-    return [_show_event(event) for event in events]
-
-
-def _is_in_chat(event: Event, chat: str) -> bool:
-    return chat in (event.record.get("chat"), event.record.get("part"))
-
-
-def _show_event(event: Event) -> Data:
-    """Return an event of the journal as data, with defanged texts."""
-    return {
-        "at": event.at,
-        "kind": event.kind,
-        "tool": event.tool,
-        "outcome": event.outcome,
-        "targets": [defang_line(target) for target in event.targets],
-        "text": defang(clean(event.text)),
-        "output": defang(clean(event.output)),
-    }
 
 
 def substituted(event: Any) -> Any:
@@ -605,7 +576,7 @@ class Tools:
         directory: str | None = None,
     ) -> Data:
         """Return the newest prompts and calls of a session, oldest first."""
-        events = _read_history(self._workspace.find(directory), session_id, chat_id, limit)
+        events = read_history(self._workspace.find(directory), session_id, chat_id, limit)
         return {"session": session_id, "events": events}
 
     def lesson(self, id: str) -> str:  # noqa: A002
@@ -624,7 +595,7 @@ class Tools:
         events: list[Data] = []
         if session_id:
             with suppress(LessonsError):  # the prompt is useful without the journal, too
-                events = _read_history(self._workspace.find(), session_id, None, HISTORY_EVENTS)
+                events = read_history(self._workspace.find(), session_id, None, HISTORY_EVENTS)
         lines = ["- " + _describe_event(event) for event in events]
         journal = "\n\nThe journal of this session:\n" if lines else ""
         return read_template("retrospective.md").rstrip() + journal + "\n".join(lines)

@@ -95,7 +95,7 @@ class View:
         quoted = [quote(part, errors="replace") for part in parts]
         path = "/".join(("/brains", quote(self.served.name), *quoted))
         fields = {name: value for name, value in query.items() if value not in ("", None)}
-        return f"{path}?{urlencode(fields)}" if fields else path
+        return f"{path}?{urlencode(fields, errors='replace')}" if fields else path
 
     def paginate(self, items: Sequence[Any], *parts: str, **query: object) -> dict[str, Any]:
         """Return the items on the requested page of a list, and links to the pages beside it.

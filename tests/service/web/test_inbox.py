@@ -77,6 +77,18 @@ def test_a_draft_that_lacks_something_is_completed_first(rita, propose, shop):
     assert "\r" not in committed
 
 
+def test_a_draft_whose_name_is_not_utf_8_is_discarded(rita, propose, shop):
+    name = propose()
+    with Brain.open(shop) as brain:
+        path = os.fsencode(brain.drafts.get(name).path)
+    os.rename(path, os.path.join(os.path.dirname(path), b"odd\xff.md"))
+    (address,) = re.findall(r'href="(/brains/shop/inbox/odd[^"]*)"', rita.get(INBOX).text)
+    assert rita.get(address).status_code == 200
+    done = send(rita, address, do="discard")
+    assert done.status_code == 200
+    assert "Nothing waits for a decision." in done.text
+
+
 def test_the_change_of_another_reviewer_is_not_overwritten(rita, propose):
     name = propose()
     path = f"{INBOX}/{name}/edit"

@@ -1,0 +1,252 @@
+"""Plan a diet: which rules move, why the others stay, and what every session reads afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.keys import split_header
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.collection.card_edits import today
+from lessons_kb.collection.exchange import card_text
+from lessons_kb.diet.conditions import COMMAND, Condition, Project, find_condition
+from lessons_kb.diet.diet import Diet
+from lessons_kb.diet.probes import (
+    Occasion,
+    contains_rule,
+    find_failing,
+    make_occasions,
+    open_proof,
+)
+from lessons_kb.diet.transaction import FileEdit, MovedRule
+from lessons_kb.importers.incoming import PREVENTION, SITUATION, Incoming, make_origin
+from lessons_kb.importers.rules_file import AgentRule, RulesFile, as_item, title_of
+from lessons_kb.mining.draft_text import format_patterns
+from lessons_kb.model import RULE, Card, Pattern
+from lessons_kb.text.token_estimate import estimate_tokens
+
+SCOPED = "its file is read only for some files: moving it saves nothing"
+IMPORTED = "its file is reached by an import alone; name the file to change it"
+LINKED = "its file has a second name (a hard link)"
+TWICE = "the same rule stands in another place"
+NOT_WHOLE = "a card cannot hold it word for word"
+NOTHING_SAVED = "moving it would save nothing"
+NOT_ARRIVED = "it would not arrive at {}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Move:
+    """A rule that moves into a card."""
+
+    file: str
+    rule: AgentRule
+    condition: Condition
+    title: str
+    text: str
+    """Of the card."""
+    proof: str = ""
+    """The occasions at which it was seen to arrive."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stay:
+    """A rule that stays, and why."""
+
+    file: str
+    rule: AgentRule
+    reason: str
+
+
+@dataclass(kw_only=True, slots=True)
+class Plan:
+    """What a diet does."""
+
+    moves: list[Move] = field(default_factory=list)
+    stays: list[Stay] = field(default_factory=list)
+    texts: dict[str, str | None] = field(default_factory=dict)
+    """What each file holds afterwards; None: it is removed."""
+
+    def rules(self) -> list[MovedRule]:
+        """Return what the transaction writes as cards."""
+        return [
+            MovedRule(file=one.file, words=one.rule.words, title=one.title, card=one.text)
+            for one in self.moves
+        ]
+
+    def edits(self, diet: Diet) -> list[FileEdit]:
+        """Return what the transaction does to files, with the bytes that were read."""
+        edits = []
+        for file in diet.files:
+            after = self.texts[file.name]
+            if after != file.text:
+                data = None if after is None else after.encode()
+                edits.append(FileEdit(name=file.name, before=file.text.encode(), after=data))
+        return edits
+
+
+def plan_diet(
+    diet: Diet,
+    brain: Brain | None,
+    *,
+    stay: Callable[[RulesFile], str] = lambda _file: "",
+    improve: Callable[[list[Move]], list[Move]] = lambda moves: moves,
+    progress: Callable[[int, int], object] = lambda _done, _all: None,
+) -> Plan:
+    """Return the plan of a diet: only rules move whose arrival is proved.
+
+    ``stay`` says why no rule of a file may move, ``improve`` may add to the cards of the candidates
+    before they are proved. Nothing is written.
+    """
+    plan = Plan()
+    own = {file.name for file in diet.files}
+    project = Project(files=[path for path in diet.tracked if path not in own])
+    candidates = _find_candidates(diet, project, plan, stay)
+    candidates = improve(candidates)
+    proved = _prove(diet, brain, candidates, plan, progress)
+    plan.moves = _keep_saving(diet, proved, plan)
+    for file in diet.files:
+        plan.texts[file.name] = _text_afterwards(file, _lines(plan.moves, file))
+    return plan
+
+
+def _find_candidates(
+    diet: Diet, project: Project, plan: Plan, stay: Callable[[RulesFile], str]
+) -> list[Move]:
+    candidates = []
+    counts: dict[str, int] = {}
+    for file in diet.files:
+        for rule in file.rules:
+            counts[rule.words] = counts.get(rule.words, 0) + 1
+    for file in diet.files:
+        reason = _why_file_stays(diet, file) or stay(file)
+        for rule in file.rules:
+            condition, why = (None, reason) if reason else find_condition(rule, project)
+            if condition is not None and counts[rule.words] > 1:
+                condition, why = None, TWICE
+            move = _make_move(file, rule, condition) if condition is not None else None
+            if move is None:
+                plan.stays.append(Stay(file=file.name, rule=rule, reason=why or NOT_WHOLE))
+            else:
+                candidates.append(move)
+    return candidates
+
+
+def _why_file_stays(diet: Diet, file: RulesFile) -> str:
+    if file.globs:
+        return SCOPED
+    if file.name in diet.imported:
+        return IMPORTED
+    if file.name in diet.linked:
+        return LINKED
+    return ""
+
+
+def _make_move(file: RulesFile, rule: AgentRule, condition: Condition) -> Move | None:
+    """Return the move of a rule, None where no card can hold it word for word."""
+    title = title_of(rule)
+    base = os.path.basename(file.name)
+    above = " > ".join(filter(None, (rule.title, *rule.headings)))
+    under = f" under “{above}”" if above else ""
+    lead = f"{rule.lead}\n\n" if rule.lead else ""
+    lesson = Incoming(
+        title=title,
+        where=f"{file.name}:{rule.line}",
+        origin=make_origin("rules", base, rule.text),
+        sections=((SITUATION, f"From {base}{under}."), (PREVENTION, lead + as_item(rule.text))),
+        paths=condition.globs,
+        source=RULE,
+    )
+    text = card_text(lesson, created=today(), folders={})
+    if condition.kind == COMMAND:
+        text = _add_pattern(text, Pattern(kind="command", text=condition.pattern))
+    card = parse_card(text, path="lessons/new.md", folders={}).card
+    if card is None or card.source != RULE or not _holds(card, rule):
+        return None
+    if condition.kind == COMMAND and not card.detect:
+        return None
+    return Move(file=file.name, rule=rule, condition=condition, title=title, text=text)
+
+
+def _holds(card: Card, rule: AgentRule) -> bool:
+    return contains_rule("\n".join(card.checklist), rule.text)
+
+
+def _add_pattern(text: str, pattern: Pattern) -> str:
+    """Return a card's text with a pattern, in a header that has none yet."""
+    end = text.rindex("---", 0, len(text) - len(split_header(text).body))
+    return f"{text[:end]}{format_patterns([pattern])}\n{text[end:]}"
+
+
+def with_keys(move: Move, changes: Mapping[str, tuple[str, ...]]) -> Move:
+    """Return a move whose card has other values of some keys."""
+    return replace(move, text=edit_header(move.text, dict(changes)))
+
+
+def _prove(
+    diet: Diet,
+    brain: Brain | None,
+    candidates: Sequence[Move],
+    plan: Plan,
+    progress: Callable[[int, int], object],
+) -> list[Move]:
+    """Return the candidates that arrive, with their proof."""
+    if not candidates:
+        return []
+    cards = {f"lessons/diet-{number}.md": one.text for number, one in enumerate(candidates)}
+    rules = [(one.rule.text, one.condition) for one in candidates]
+    with open_proof(cards, diet.root, brain) as proof:
+        failing = find_failing(proof, rules, progress)
+    proved = []
+    for place, move in enumerate(candidates):
+        if place in failing:
+            reason = NOT_ARRIVED.format(failing[place])
+            plan.stays.append(Stay(file=move.file, rule=move.rule, reason=reason))
+        else:
+            proved.append(replace(move, proof=_describe(make_occasions(move.condition))))
+    return proved
+
+
+def _describe(occasions: Sequence[Occasion]) -> str:
+    return f"arrives at {', '.join(dict.fromkeys(map(str, occasions)))}"
+
+
+def _keep_saving(diet: Diet, moves: Sequence[Move], plan: Plan) -> list[Move]:
+    """Return the moves of the files that are smaller afterwards, the pointer included."""
+    kept: list[Move] = []
+    for file in diet.files:
+        own = [move for move in moves if move.file == file.name]
+        after = _text_afterwards(file, _lines(own, file)) or ""
+        if own and estimate_tokens(after) < estimate_tokens(file.text):
+            kept += own
+            continue
+        for move in own:
+            plan.stays.append(Stay(file=move.file, rule=move.rule, reason=NOTHING_SAVED))
+    return kept
+
+
+def _lines(moves: Sequence[Move], file: RulesFile) -> set[int]:
+    return {move.rule.line for move in moves if move.file == file.name}
+
+
+def _text_afterwards(file: RulesFile, lines: set[int]) -> str | None:
+    """Return what a file holds without some rules; None for a scoped file without any rule."""
+    if lines and file.globs and not file.has_rules_besides(lines):
+        return None
+    return file.without(lines)
+
+
+def count_every_session(diet: Diet) -> int:
+    """Return the tokens of the rules that every session reads."""
+    return sum(estimate_tokens(file.text) for file in diet.files if not file.globs)
+
+
+def count_afterwards(diet: Diet, plan: Plan) -> int:
+    """Return the tokens of the rules that every session reads after the diet.
+
+    The cards add nothing to the list of titles: a rule comes where it holds.
+    """
+    texts = (plan.texts[file.name] or "" for file in diet.files if not file.globs)
+    return sum(map(estimate_tokens, texts))

@@ -1,0 +1,163 @@
+"""Prove that a rule arrives: play occasions for it through the hooks, against a copy of the brain.
+
+The copy holds the brain's cards and all cards that the diet would make, so that rules which compete
+for one edit do so in the proof, too. An occasion is a prompt and the edit or command that follows
+it; the rule has arrived if its whole text stands in what the agent was given with the prompt or
+before the call.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains
+from lessons_kb.diet.conditions import PATH, Condition
+from lessons_kb.importers.incoming import unmarked
+from lessons_kb.model import NOTE
+from lessons_kb.session.dispatch import respond
+from lessons_kb.session.state import Capabilities, HookEvent
+from lessons_kb.store.card_files import read_bytes
+from lessons_kb.store.files import write_unsynced
+from lessons_kb.store.locations import private_state_home
+
+_PROMPTS = ("Please have a look at {0}", "Go on as we said", "{0} again, as discussed before")
+"""The second shares no noun with any rule: then the call alone has to bring it."""
+_SEED, _AGENT = "lessons-proof", "claude-code"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Occasion:
+    """A prompt, and the edit or command that follows it."""
+
+    prompt: str
+    path: str = ""
+    edit: str = ""
+    command: str = ""
+
+    def __str__(self) -> str:
+        return f"`{self.command}`" if self.command else f"an edit of {self.path}"
+
+
+def make_occasions(condition: Condition) -> list[Occasion]:
+    """Return three occasions of a condition."""
+    occasions = []
+    for number, prompt in enumerate(_PROMPTS):
+        sample = condition.samples[number % len(condition.samples)]
+        said = prompt.format(condition.said.replace("`", ""))
+        if condition.kind == PATH:
+            occasions.append(Occasion(prompt=said, path=sample, edit="x = 1\n"))
+        else:
+            occasions.append(Occasion(prompt=said, command=sample))
+    return occasions
+
+
+class Proof:
+    """A copy of a brain in which occasions are played."""
+
+    def __init__(self, brains: Brains, project: str) -> None:
+        self._brains = brains
+        self._project = project
+        self._count = 0
+
+    def play(self, occasion: Occasion) -> str:
+        """Return all that the agent is given for an occasion, in a session of its own."""
+        self._count += 1
+        session = f"{_SEED}-{self._count}"
+        prompt = HookEvent(
+            what="prompt",
+            agent=_AGENT,
+            session=session,
+            directory=self._project,
+            cwd=self._project,
+            text=occasion.prompt,
+            id="prompt",
+        )
+        events = [prompt]
+        if occasion.command:
+            arguments = {"command": occasion.command}
+            call = replace(prompt, what="before", text="", id="call", tool="Bash")
+            events.append(replace(call, arguments=arguments))
+        elif occasion.path:
+            arguments = {
+                "file_path": os.path.join(self._project, *occasion.path.split("/")),
+                "old_string": "",
+                "new_string": occasion.edit,
+            }
+            call = replace(prompt, what="before", text="", id="call", tool="Edit")
+            events.append(replace(call, arguments=arguments))
+        texts = []
+        for event in events:
+            answer = respond(
+                event, Capabilities(), find=lambda _directory: self._brains, leave_open=True
+            )
+            texts += [answer.context, answer.refusal]
+        return "\n".join(texts)
+
+
+@contextmanager
+def open_proof(
+    cards: Mapping[str, str], project: str, brain: Brain | None = None
+) -> Iterator[Proof]:
+    """Open a copy of a brain with more cards, by their paths; nothing of it stays."""
+    with tempfile.TemporaryDirectory(prefix="lessons-diet-") as folder:
+        root = os.path.realpath(os.path.join(folder, "brain"))
+        os.mkdir(root)
+        texts = {path: text.encode() for path, text in cards.items()}
+        if brain is not None:
+            texts = {**_read_cards(brain), **texts}
+            settings = os.path.join(brain.root, "lessons.toml")
+            if os.path.isfile(settings):
+                shutil.copyfile(settings, os.path.join(root, "lessons.toml"))
+        for path, data in texts.items():
+            full = os.path.join(root, *path.split("/"))
+            os.makedirs(os.path.dirname(full), exist_ok=True)
+            write_unsynced(full, data)
+        with (
+            private_state_home(os.path.join(folder, "state")),
+            Brains.open(root, directory=project) as copy,
+        ):
+            copy.refresh()
+            yield Proof(copy, copy.directory)
+
+
+def _read_cards(brain: Brain) -> dict[str, bytes]:
+    brain.refresh()
+    limit = brain.settings.index.max_file_bytes
+    known = brain.read(lambda one: one.catalogue.all_cards())
+    return {
+        card.id: read_bytes(brain.root, card.id, limit=limit) for card in known if card.kind != NOTE
+    }
+
+
+def contains_rule(context: str, rule: str) -> bool:
+    """Return whether a text holds a rule word for word, whatever its marks and line breaks."""
+    words = _words(rule)
+    return bool(words) and f" {' '.join(words)} " in f" {' '.join(_words(context))} "
+
+
+def _words(text: str) -> list[str]:
+    plain = re.sub(r"(?m)^\s*(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?", "", text)
+    return re.findall(r"\w+", unmarked(plain))
+
+
+def find_failing(
+    proof: Proof,
+    rules: Sequence[tuple[str, Condition]],
+    progress: Callable[[int, int], object] = lambda _done, _all: None,
+) -> dict[int, str]:
+    """Return the places of the rules that do not arrive → the occasion that shows it."""
+    failing: dict[int, str] = {}
+    for place, (text, condition) in enumerate(rules):
+        progress(place, len(rules))
+        for occasion in make_occasions(condition):
+            if not contains_rule(proof.play(occasion), text):
+                failing[place] = str(occasion)
+                break
+    return failing

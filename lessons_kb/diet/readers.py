@@ -1,0 +1,260 @@
+"""Which agent reads which rules files, in every session or only for some files.
+
+The table in docs/diet.md has the source of each row.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from lessons_kb.agents.install.install_agent import has_hooks
+from lessons_kb.agents.install.settings_files import is_present
+from lessons_kb.agents.table import AGENTS
+from lessons_kb.cards.keys import split_header
+from lessons_kb.cards.read_header import read_header
+from lessons_kb.diet.diet import Diet
+from lessons_kb.errors import InputError
+from lessons_kb.importers.rules_file import RulesFile
+from lessons_kb.text.token_estimate import estimate_tokens
+
+_EVERYWHERE = ("**", "*", "**/*")
+_COMMENT = re.compile(r"(?ms)^<!--.*?-->[ \t]*\n?")
+WITHOUT_HOOKS = "{} reads it without our hooks (--yes-without-hooks moves it)"
+NO_HOOKS = "no agent here has our hooks (--yes-without-hooks moves it)"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ReadingAgent:
+    """What one agent reads of a repository."""
+
+    files: tuple[str, ...]
+    """Names of files, or globs, from the root."""
+    otherwise: tuple[str, ...] = ()
+    """Files that it reads where none of ``files`` is there."""
+    is_always: Callable[[Mapping[str, str], str], bool] = lambda _header, _name: True
+    """Whether a file with this header is in every session."""
+    own: tuple[str, ...] = ()
+    """Files and folders of a repository that show it in use."""
+    program: str = ""
+    home: str = ""
+    """Its folder in the user's home."""
+    imports: bool = False
+    """It follows ``@file``."""
+    strips_comments: bool = False
+    cuts_header: bool = False
+
+
+def _claude_always(header: Mapping[str, str], _name: str) -> bool:
+    return header.get("paths", "") in ("", "**")
+
+
+def _cursor_always(header: Mapping[str, str], name: str) -> bool:
+    if not name.endswith(".mdc"):
+        return True
+    return header.get("alwaysApply", "").casefold() == "true"
+
+
+def _copilot_always(header: Mapping[str, str], name: str) -> bool:
+    if not name.endswith(".instructions.md"):
+        return True
+    return header.get("applyTo", "") in _EVERYWHERE
+
+
+_COPILOT = ReadingAgent(
+    files=(
+        ".github/copilot-instructions.md",
+        ".github/instructions/*.instructions.md",
+        "AGENTS.md",
+    ),
+    is_always=_copilot_always,
+    own=(".github/copilot-instructions.md", ".github/instructions"),
+    cuts_header=True,
+)
+READING_AGENTS: Mapping[str, ReadingAgent] = {
+    "claude-code": ReadingAgent(
+        files=("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md", ".claude/rules/*.md"),
+        otherwise=("AGENTS.md",),
+        is_always=_claude_always,
+        own=("CLAUDE.md", "CLAUDE.local.md", ".claude"),
+        imports=True,
+        strips_comments=True,
+        cuts_header=True,
+    ),
+    "codex": ReadingAgent(
+        files=("AGENTS.override.md",),
+        otherwise=("AGENTS.md",),
+        own=("AGENTS.override.md", ".codex"),
+    ),
+    "gemini-cli": ReadingAgent(files=("GEMINI.md",), own=("GEMINI.md", ".gemini"), imports=True),
+    "qwen-code": ReadingAgent(files=("QWEN.md",), own=("QWEN.md", ".qwen"), imports=True),
+    "opencode": ReadingAgent(
+        files=("AGENTS.md",), otherwise=("CLAUDE.md",), own=("opencode.json", ".opencode")
+    ),
+    "cursor": ReadingAgent(
+        files=(".cursor/rules/*.mdc", ".cursorrules", "AGENTS.md"),
+        is_always=_cursor_always,
+        own=(".cursor", ".cursorrules"),
+        cuts_header=True,
+    ),
+    "copilot-cli": _COPILOT,
+    "vscode": _COPILOT,
+    "crush": ReadingAgent(
+        files=("AGENTS.md", "CRUSH.md", "CLAUDE.md", "GEMINI.md"), own=("CRUSH.md", ".crush.json")
+    ),
+    "grok-cli": ReadingAgent(files=("AGENTS.md",), own=(".grok",)),
+    "antigravity": ReadingAgent(files=("AGENTS.md", "GEMINI.md"), own=(".agents/rules",)),
+    "droid": ReadingAgent(
+        files=("AGENTS.md", "CLAUDE.md", ".factory/AGENTS.md", ".agents/AGENTS.md"),
+        own=(".factory",),
+        program="droid",
+        home=".factory",
+    ),
+    "cline": ReadingAgent(
+        files=(".clinerules/*", "AGENTS.md"),
+        own=(".clinerules",),
+        program="cline",
+        home=".cline",
+        cuts_header=True,
+    ),
+    "kilo": ReadingAgent(
+        files=(".kilo/rules/*", ".kilocode/rules/*", "AGENTS.md"),
+        own=(".kilo", ".kilocode"),
+        program="kilo",
+        home=".kilocode",
+    ),
+    "pi": ReadingAgent(files=("AGENTS.md",), own=(".pi",), program="pi", home=".pi"),
+    "kimi": ReadingAgent(files=("AGENTS.md",), own=(".kimi",), program="kimi", home=".kimi"),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reader:
+    """An agent in use here, and the files of the diet that it reads."""
+
+    agent: str
+    has_hooks: bool
+    files: tuple[str, ...] = field(default_factory=tuple)
+
+
+def find_readers(diet: Diet) -> list[Reader]:
+    """Return the agents that this repository or this machine shows in use, with what they read."""
+    readers = []
+    for agent, row in READING_AGENTS.items():
+        files = tuple(file.name for file in _find_read(diet, agent))
+        if files and _is_in_use(diet.root, agent, row):
+            connected = agent in AGENTS and has_hooks(agent, diet.root)
+            readers.append(Reader(agent=agent, has_hooks=connected, files=files))
+    return readers
+
+
+def why_file_stays(file: RulesFile, readers: Sequence[Reader]) -> str:
+    """Return why the rules of a file must not move, "" where all its readers have our hooks."""
+    own = [reader for reader in readers if file.name in reader.files]
+    without = [reader.agent for reader in own if not reader.has_hooks]
+    if without:
+        return WITHOUT_HOOKS.format(" and ".join(without))
+    return "" if own else NO_HOOKS
+
+
+def count_for_agent(diet: Diet, agent: str | None) -> tuple[str, int]:
+    """Return an agent and the tokens of rules that it sends in every session.
+
+    Without a name that is the agent that sends most. Raises InputError for an unknown name.
+    """
+    if agent is not None and agent not in READING_AGENTS:
+        raise InputError(f"no agent {agent!r}; it is one of {', '.join(sorted(READING_AGENTS))}")
+    names = [agent] if agent is not None else [*READING_AGENTS]
+    counts = {name: estimate_tokens(read_as_agent(diet, name)) for name in names}
+    largest = max(names, key=lambda name: counts[name])
+    return largest, counts[largest]
+
+
+def read_as_agent(diet: Diet, agent: str) -> str:
+    """Return the text of the rules that an agent sends in every session."""
+    row = READING_AGENTS[agent]
+    texts = []
+    for file in _find_read(diet, agent):
+        if not _is_always(file, row):
+            continue
+        text = split_header(file.text).body if row.cuts_header else file.text.removeprefix("\ufeff")
+        texts.append(_COMMENT.sub("", text) if row.strips_comments else text)
+    return "\n".join(texts)
+
+
+def _is_always(file: RulesFile, row: ReadingAgent) -> bool:
+    is_nested = "/" in file.name and not file.name.startswith(".")
+    if is_nested and not (row.imports and not file.globs):
+        return False
+    return row.is_always(_read_header(file.text), file.name)
+
+
+def _read_header(text: str) -> dict[str, str]:
+    """Return the keys of a header as they are written, lists joined by commas.
+
+    A header behind a blank line is none for the agents.
+    """
+    if not text.removeprefix("\ufeff").startswith("---"):
+        return {}
+    entries = read_header(split_header(text)).entries
+    return {
+        entry.key: ",".join(part.strip("\"' ") for part in entry.texts if part) for entry in entries
+    }
+
+
+def _find_read(diet: Diet, agent: str) -> Iterator[RulesFile]:
+    """Yield the files of a diet that an agent reads, with what they import, each once."""
+    row = READING_AGENTS[agent]
+    files = {file.name: file for file in diet.files}
+    names = [name for name in files if _is_named(diet, name, row.files)]
+    plain = [name for name in names if "rules/" not in name]
+    if row.otherwise and not plain:
+        names = [name for name in files if _is_named(diet, name, row.otherwise)] + names
+    pending = [*dict.fromkeys(names)]
+    if agent == "kilo":
+        pending = _drop_hidden(pending)
+    seen = set(pending)
+    for name in pending:  # grows by what is imported
+        yield files[name]
+        folder = os.path.dirname(name)
+        for wanted in files[name].imports if row.imports else ():
+            inner = os.path.normpath(os.path.join(folder, wanted)).replace(os.sep, "/")
+            if inner in files and inner not in seen:
+                seen.add(inner)
+                pending.append(inner)
+
+
+def _drop_hidden(names: Sequence[str]) -> list[str]:
+    """Leave out the rules of Kilo's older folder whose names the newer one has."""
+    newer = {os.path.basename(name) for name in names if name.startswith(".kilo/")}
+    return [
+        name
+        for name in names
+        if not (name.startswith(".kilocode/") and os.path.basename(name) in newer)
+    ]
+
+
+def _is_named(diet: Diet, name: str, patterns: Sequence[str]) -> bool:
+    """Return whether a file is one of an agent's, by its own name or that of a link to it."""
+    for pattern in patterns:
+        link = os.path.join(diet.root, *pattern.split("/"))
+        is_linked = os.path.islink(link) and os.path.realpath(link) == os.path.realpath(
+            os.path.join(diet.root, *name.split("/"))
+        )
+        is_nested = "/" not in pattern and name.endswith(f"/{pattern}")
+        if is_linked or is_nested or fnmatch.fnmatchcase(name, pattern):
+            return True
+    return False
+
+
+def _is_in_use(root: str, agent: str, row: ReadingAgent) -> bool:
+    if any(os.path.lexists(os.path.join(root, *name.split("/"))) for name in row.own):
+        return True
+    if agent in AGENTS:
+        return is_present(agent)
+    home = os.path.join(os.path.expanduser("~"), row.home)
+    return bool(shutil.which(row.program)) or os.path.isdir(home)

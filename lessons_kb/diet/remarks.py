@@ -1,0 +1,158 @@
+"""What is said of the rules of a project beside whether they move: gone, said twice, broken."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from lessons_kb.calls.failure_signs import CHANGES
+from lessons_kb.calls.parse_call import kind_of_tool
+from lessons_kb.collection.near_duplicates import PROPOSED, similarity
+from lessons_kb.diet.diet import Diet
+from lessons_kb.errors import LessonsError
+from lessons_kb.importers.rules_file import NEGATIVE, AgentRule, RulesFile, is_place
+from lessons_kb.mining.mine_project import find_sources, read_entries
+from lessons_kb.text.analyzer import analyze
+from lessons_kb.transcripts.session_records import CALL, PROMPT, mapping
+
+_FORBIDDEN = re.compile(rf"(?:{NEGATIVE.pattern})[^.;\n`]{{0,40}}`([^`\n]{{4,}})`", re.IGNORECASE)
+_REPLACED = ("old_string", "old_str", "oldString")
+"""Of an edit's arguments: what is no longer there."""
+_MAX_SESSIONS = 200
+_FEWEST_SHARED = 4
+"""Terms that two rules share before they are compared."""
+_SHORTEST_NAME = 4
+
+
+def find_gone(diet: Diet) -> list[tuple[RulesFile, AgentRule, str]]:
+    """Return (file, rule, name) of files and folders that rules name and the project lacks.
+
+    Only what lies below a folder that is there: the rest may be an example.
+    """
+    known = {*diet.tracked, *_find_folders(diet)}
+    tops = {path.partition("/")[0] for path in known}
+    return [
+        (file, rule, name)
+        for file in diet.files
+        for rule in file.rules
+        for name in rule.names
+        if is_place(name)
+        and (path := name.strip("@/").removeprefix("./")).partition("/")[0] in tops
+        and re.fullmatch(r"[\w./-]+", path)
+        and path not in known
+        and not os.path.exists(os.path.join(diet.root, path))
+    ]
+
+
+def _find_folders(diet: Diet) -> Counter[str]:
+    """Return each folder of the project with how many files it holds."""
+    return Counter(
+        path[:place] for path in diet.tracked for place, char in enumerate(path) if char == "/"
+    )
+
+
+class Place(NamedTuple):
+    """A rule, with the name of its file."""
+
+    file: str
+    rule: AgentRule
+
+
+def find_pairs(diet: Diet) -> Iterator[tuple[str, Place, Place]]:
+    """Yield (``same`` or ``contradicts``, first, second) for rules that are alike.
+
+    They contradict each other if one of them forbids, or if they differ in numbers alone.
+    """
+    places = [Place(file.name, rule) for file in diet.files for rule in file.rules]
+    terms = [frozenset(analyze(place.rule.text)) for place in places]
+    for number, other in _find_overlapping(terms):
+        kind = _compare(places[number].rule, places[other].rule, terms[number], terms[other])
+        if kind:
+            yield kind, places[number], places[other]
+
+
+def _find_overlapping(terms: list[frozenset[str]]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of sets that share at least half of what either holds, and a few terms.
+
+    Such a pair shares one of the rarer half of each set's terms, so that is all that is looked up.
+    """
+    frequency = Counter(term for some in terms for term in some)
+    homes: dict[str, list[int]] = defaultdict(list)
+    for number, some in enumerate(terms):
+        if len(some) < _FEWEST_SHARED:
+            continue
+        ordered = sorted(some, key=lambda term: (frequency[term], term))
+        prefix = ordered[: len(ordered) - -(-len(ordered) // 2) + 1]
+        others = {other for term in prefix for other in homes[term]}
+        for other in sorted(others):
+            shared = len(some & terms[other])
+            if shared >= _FEWEST_SHARED and shared >= len(some | terms[other]) / 2:
+                yield other, number
+        for term in prefix:
+            homes[term].append(number)
+
+
+def _compare(
+    first: AgentRule, second: AgentRule, terms: frozenset[str], others: frozenset[str]
+) -> str:
+    if similarity(first.text, second.text) < PROPOSED:
+        return ""
+    forbids = bool(NEGATIVE.search(first.text)) != bool(NEGATIVE.search(second.text))
+    has_other_numbers = re.findall(r"\d+", first.text) != re.findall(r"\d+", second.text)
+    differs_in_numbers_alone = all(map(str.isdigit, terms ^ others))
+    if forbids or (has_other_numbers and differs_in_numbers_alone):
+        return "contradicts"
+    return "same"
+
+
+@dataclass(kw_only=True, slots=True)
+class Use:
+    """How often sessions of this machine had to do with a rule."""
+
+    relevant: int = 0
+    """Sessions in which something that it names was spoken of or touched."""
+    broken: int = 0
+    """Sessions in which the agent wrote or ran what it forbids."""
+
+
+def count_uses(diet: Diet) -> tuple[int, dict[str, Use]]:
+    """Return how many sessions of the project there are, and by what a rule says its use.
+
+    A rule that names nothing has none: no record tells when it holds.
+    """
+    rules = [rule for file in diet.files for rule in file.rules]
+    forbidden = {rule.words: _FORBIDDEN.findall(rule.text) for rule in rules}
+    names = {
+        rule.words: [
+            name.casefold()
+            for name in (*rule.names, *forbidden[rule.words])
+            if len(name) >= _SHORTEST_NAME
+        ]
+        for rule in rules
+    }
+    uses = {words: Use() for words, some in names.items() if some}
+    sources = find_sources(diet.root)[-_MAX_SESSIONS:]
+    for source in sources:
+        said, done = [], []
+        with contextlib.suppress(LessonsError, OSError, ValueError):
+            for entry in read_entries(source):
+                said.append(entry.text if entry.kind == PROMPT else "")
+                if entry.kind == CALL:
+                    given = mapping(entry.arguments) or {"text": entry.arguments}
+                    text = json.dumps(
+                        {k: v for k, v in given.items() if k not in _REPLACED}, ensure_ascii=False
+                    )
+                    kind = kind_of_tool(entry.tool, agent=source.agent)
+                    done += [text] if kind in (*CHANGES, "command") else []
+                    said.append(text)
+        spoken, written = "\n".join(said).casefold(), "\n".join(done)
+        for words, use in uses.items():
+            use.relevant += any(name in spoken for name in names[words])
+            use.broken += any(code in written for code in forbidden[words])
+    return len(sources), uses

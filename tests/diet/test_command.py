@@ -1,0 +1,119 @@
+"""``lessons diet``: what it prints, what it asks, and what it counts."""
+
+import json
+
+import pytest
+
+from tests import kit
+from tests.diet.conftest import MOVED, RULES, cards_of
+
+
+def test_it_prints_the_moves_with_their_proof_and_counts_what_stays(project, diet):
+    done = diet()
+    assert "src/pay.ts" in done.out
+    assert "arrives at an edit of src/pay.ts" in done.out
+    assert "2 rules stay (-v lists them)" in done.out
+    assert "Answer in English" not in done.out
+    assert "next: `lessons diet --apply`" in done.err
+    verbose = diet("-v").out
+    assert "Answer in English" in verbose
+    assert "in capitals: it holds always" in verbose
+    data = json.loads(diet("AGENTS.md", "--json").out)
+    moves = [rule["moves"] for rule in data["files"][0]["rules"]]
+    assert moves == [False, True, True, True, False]
+    assert len(data["cards"]) == len(MOVED)
+
+
+def test_nothing_is_moved_without_a_yes_and_undo_brings_it_back(project, diet, lessons):
+    refused = diet("--apply")
+    assert (refused.code, (project / "AGENTS.md").read_text()) == (2, RULES)
+    assert "keep amounts integers" in refused.out
+    done = diet("--apply", "--yes")
+    assert "3 cards written" in done.err
+    assert "## Rules moved to lessons" in done.out
+    assert "keep amounts" not in (project / "AGENTS.md").read_text()
+    undone = lessons("diet", "--undo")
+    assert undone.err == "lessons: AGENTS.md restored; 3 cards moved to the trash\n"
+    assert (project / "AGENTS.md").read_text() == RULES
+    assert lessons("diet", "--undo").code == 2
+
+
+def test_it_needs_no_brain_to_look(lessons, tmp_path, monkeypatch):
+    monkeypatch.chdir(kit.write(tmp_path / "fresh", "CLAUDE.md", RULES).parent)
+    assert "every session" in lessons("diet").out
+    assert [lessons("diet", "--check", limit).code for limit in (15, 300)] == [1, 0]
+    monkeypatch.chdir(tmp_path)
+    assert "no CLAUDE.md, AGENTS.md or other rules file here" in lessons("diet").err
+
+
+def test_a_rule_that_an_agent_without_hooks_reads_stays(project, lessons):
+    kit.write(project, ".cursor/settings.json", "{}")
+    done = lessons("diet", "--apply", "--yes")
+    assert "cursor (without our hooks)" in lessons("diet").out
+    assert "cursor reads it without our hooks" in done.out
+    assert (project / "AGENTS.md").read_text() == RULES
+    assert cards_of(project) == []
+
+
+def test_rules_move_where_all_agents_in_use_have_our_hooks(project, lessons):
+    done = lessons("diet", "--apply", "--yes")
+    assert "no agent here has our hooks" in done.out
+    (project / ".codex").mkdir()
+    lessons("install", "codex", "--scope", "project", "--shared")
+    assert "codex (with our hooks)" in lessons("diet").out
+    lessons("diet", "--apply", "--yes")
+    assert len(cards_of(project)) == len(MOVED)
+
+
+@pytest.mark.slow
+def test_an_agent_adds_what_holds_to_the_cards_and_the_rules_stay(project, diet, writer):
+    said = {
+        "symptoms": ["convert a payment to cents before it is sent", "make it work"],
+        "paths": ["src/**", "nowhere/**"],
+        "tags": ["Payments", "--> money"],
+    }
+    shown = diet("--show-prompt").out
+    assert "keep amounts integers in cents" in shown
+    command = writer(f"print({json.dumps(said)!r})")
+    assert "add --apply" in diet("--with", command).err
+    refused = diet("--apply", "--with", command)
+    assert (refused.code, (project / "AGENTS.md").read_text()) == (2, RULES)
+    diet("--apply", "--yes", "--with", command)
+    made = [text for text in cards_of(project) if "keep amounts" in text]
+    assert len(made) == 1
+    assert all(word in made[0] for word in ("src/pay.ts", "src/**", "payments"))
+    assert not any(word in made[0] for word in ("nowhere", "make it work", "-->"))
+    diet("--undo")
+    assert (project / "AGENTS.md").read_text() == RULES
+
+
+def test_an_agent_that_says_nothing_moves_nothing(project, diet, writer):
+    for body, message in (
+        ("print('Please log in')", "Please log in"),
+        ("sys.exit(3)", "exit code 3"),
+    ):
+        done = diet("--apply", "--yes", "--with", writer(body))
+        assert (done.code, message in done.err) == (2, True)
+        assert (project / "AGENTS.md").read_text() == RULES
+
+
+def test_a_moved_rule_reaches_an_agent_before_the_edit_and_the_commit(project, diet):
+    diet("--apply", "--yes")
+
+    def ask(tool, arguments):
+        event = {
+            "session_id": f"s-{tool}",
+            "hook_event_name": "PreToolUse",
+            "cwd": str(project),
+            "tool_name": tool,
+            "tool_input": arguments,
+            "tool_use_id": "t",
+        }
+        return kit.answer("claude-code", event)
+
+    edit = {"file_path": str(project / "src/pay.ts"), "old_string": "1", "new_string": "2"}
+    told = str(ask("Edit", edit))
+    assert "keep amounts integers in cents and never store a float there" in told
+    told = str(ask("Bash", {"command": "git commit -m x"}))
+    assert "name the package in the subject" in told
+    assert "mistake" not in told

@@ -1,0 +1,184 @@
+"""Which rules move: those that were seen to arrive, and none that holds always."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from lessons_kb.diet.conditions import Project, find_condition
+from lessons_kb.diet.diet import Diet
+from lessons_kb.diet.plan import (
+    NOT_ARRIVED,
+    TWICE,
+    count_afterwards,
+    count_every_session,
+    plan_diet,
+)
+from lessons_kb.diet.remarks import find_pairs
+from lessons_kb.importers.rules_file import POINTER, read_rules
+from lessons_kb.text.token_estimate import estimate_tokens
+
+FILES = (
+    "src/pay.ts",
+    "src/tax.ts",
+    "src/ui/a.tsx",
+    "docs/a.md",
+    "package.json",
+    "tests/pay.test.ts",
+)
+FILES += tuple(f"lib/{number}.ts" for number in range(20))
+
+
+def read(text, **how):
+    return read_rules(text, name=how.pop("name", "AGENTS.md"), **how)
+
+
+@pytest.mark.parametrize(
+    ("rule", "kind", "holds"),
+    [
+        ("When you change `src/pay.ts`, count in cents", "path", ("src/pay.ts",)),
+        ("Files in `src/ui/` must not import lib", "path", ("src/ui/**",)),
+        ("Do not edit `package.json` by hand", "path", ("package.json",)),
+        ("When adding code in `docs/` or `src/ui/`, sign it", "path", ("docs/**", "src/ui/**")),
+        ("When committing, name the package", "command", "commit"),
+        ("Name the package before pushing", "command", "push"),
+        ("Before opening a pull request, run the checks", "command", "pr"),
+        ("Before running `npm publish`, bump the version", "command", "npm"),
+        ("When writing tests, use the fixtures", "path", ("**/*.test.*", "**/tests/**")),
+    ],
+)
+def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
+    (found,) = read(f"# Guide\n\n- {rule}\n").rules
+    condition, _reason = find_condition(found, Project(files=FILES))
+    assert condition is not None
+    assert condition.kind == kind
+    assert condition.globs == holds if kind == "path" else holds in condition.pattern
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "ALWAYS use semantic commits",
+        "When committing, NEVER skip the hooks",
+        "Use semantic commits",
+        "Answer in English",
+        "When adding a provider, tell the team",
+        "When `gone/file.ts` changes, look at it",
+        "When you change `lib/`, think",
+        "Before finishing any task, run the checks",
+        "If `cmake` is missing, ask",
+        "When you add a package, read its `docs/a.md`",
+    ],
+)
+def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
+    (found,) = read(f"# Guide\n\n## Committing\n\n- {rule}\n").rules
+    assert find_condition(found, Project(files=FILES))[0] is None
+
+
+def plan_of(tmp_path, text, *files):
+    diet = Diet(root=str(tmp_path), files=[read(text), *files], tracked=FILES)
+    return diet, plan_diet(diet, None)
+
+
+def test_one_rule_is_one_card_whose_title_names_it(tmp_path):
+    text = (
+        "# Guide\n\n## Payments\n\n"
+        "- When you change `src/pay.ts`, keep amounts integers in cents, never a float\n"
+        "- When you change `src/pay.ts`, round at the very end of the whole calculation\n"
+        "- When you change `src/pay.ts`, log each rounding with its amount and its currency\n"
+        "- When you change `src/pay.ts`, keep the order of the currencies as the bank has it\n"
+    )
+    _diet, plan = plan_of(tmp_path, text)
+    assert [move.title.split(",")[0] for move in plan.moves] == ["When you change `src/pay.ts`"] * 4
+    assert len({move.title for move in plan.moves}) == 4
+    assert all(move.text.count("\n- ") >= 1 for move in plan.moves)
+
+
+def test_rules_that_compete_for_one_edit_stay_where_they_do_not_arrive(tmp_path):
+    rules = "".join(
+        f"- When you change `src/pay.ts`, mind number {number}: {'word ' * 60}{number}\n"
+        for number in range(60)
+    )
+    _diet, plan = plan_of(tmp_path, f"# Guide\n\n{rules}")
+    late = NOT_ARRIVED.format("an edit of src/pay.ts")
+    assert len(plan.moves) > 2
+    assert late in {one.reason for one in plan.stays}
+
+
+def test_what_no_card_can_hold_word_for_word_stays(tmp_path):
+    secret = "When you change `src/pay.ts`, use `sk_live_51H8abcdefghijklmnopqrstuv` as the key"
+    text = f"# Guide\n\n- {secret}\n\nWhen you change `src/tax.ts`:\n\n```sh\nmake tax\n```\n"
+    diet, plan = plan_of(tmp_path, text)
+    assert plan.moves == []
+    assert plan.texts[diet.files[0].name] == text
+
+
+def test_a_move_that_saves_nothing_is_not_offered(tmp_path):
+    diet, plan = plan_of(tmp_path, "- When you change `src/pay.ts`, think\n")
+    assert plan.moves == []
+    assert [one.reason for one in plan.stays] == ["moving it would save nothing"]
+    scoped = read(
+        "- When you change `src/pay.ts`, " + "think " * 40, name="a/AGENTS.md", folder="a"
+    )
+    diet, plan = plan_of(tmp_path, "- Be brief\n", scoped)
+    assert plan.moves == []
+    assert count_every_session(diet) == count_afterwards(diet, plan)
+
+
+def test_a_rule_that_stands_twice_stays(tmp_path):
+    rule = "- When you change `src/pay.ts`, keep amounts integers in cents, never a float\n"
+    _diet, plan = plan_of(tmp_path, f"{rule}\n# More\n\n{rule}")
+    assert {one.reason for one in plan.stays} == {TWICE}
+
+
+RULE = st.sampled_from(
+    [
+        "When you change `src/pay.ts`, keep amounts integers in cents and never a float, {0}",
+        "When committing, name the package of the change in the subject of the commit, {0}",
+        "Answer in English, {0}",
+        "ALWAYS use semantic commits, {0}",
+        "See @docs/a.md for more, {0}",
+    ]
+)
+HEAD = st.sampled_from(
+    ["", "\ufeff", "---\nname: x\n---\n", "---\nname: x\n---\n\n", "<!-- note -->\n\n"]
+)
+BETWEEN = st.sampled_from(["", "\n", "\n## Part\n\n", "\nA paragraph that stays\n\n", "\n---\n\n"])
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(HEAD, st.lists(st.tuples(BETWEEN, RULE), min_size=1, max_size=6), st.booleans())
+def test_every_rule_is_in_the_file_or_in_one_card_and_every_other_byte_stays(
+    tmp_path, head, parts, is_windows
+):
+    body = "".join(
+        f"{between}- {rule.format(number)}\n" for number, (between, rule) in enumerate(parts)
+    )
+    text = f"{head}# Guide\n\n{body}"
+    text = text.replace("\n", "\r\n") if is_windows else text
+    diet, plan = plan_of(tmp_path, text)
+    (file,) = diet.files
+    after = plan.texts[file.name]
+    moved = {move.rule.line for move in plan.moves}
+    for rule in file.rules:
+        cards = sum(rule.words.removeprefix("- ") in " ".join(m.text.split()) for m in plan.moves)
+        assert (rule.words in " ".join(after.split()), cards) == (
+            (False, 1) if rule.line in moved else (True, 0)
+        )
+    # What is left is the old text, in its order, with lines taken out, then the pointer.
+    lines = iter(text.splitlines(keepends=True))
+    own = [line for line in after.splitlines(keepends=True) if line.strip() and POINTER not in line]
+    assert all(line in lines for line in own)
+    assert after.startswith(head.replace("\n", "\r\n") if is_windows else head)
+    assert count_afterwards(diet, plan) == estimate_tokens(after)
+    assert estimate_tokens(after) <= estimate_tokens(text)
+
+
+def test_pairs_are_found_as_by_comparing_all(tmp_path):
+    rules = [
+        f"- Keep the lines of part {n % 7} of every file below {n % 5}0 characters\n"
+        for n in range(40)
+    ]
+    diet = Diet(root=str(tmp_path), files=[read("".join(rules))], tracked=())
+    pairs = {(first.rule.line, second.rule.line) for _kind, first, second in find_pairs(diet)}
+    assert len(pairs) > 40
+    assert all(first < second for first, second in pairs)

@@ -1,0 +1,66 @@
+"""A diet reads rules files once, and says what is gone, said twice or broken."""
+
+import json
+import re
+
+import pytest
+
+from tests import kit
+from tests.diet.conftest import RULES
+
+
+@pytest.fixture
+def data(lessons):
+    """Return the data of `lessons diet`."""
+    return lambda *words: json.loads(lessons("diet", *words, "--json").out)
+
+
+def test_files_are_read_once_with_what_they_import(project, data, diet, tmp_path):
+    (project / "AGENTS.md").unlink()
+    kit.write(project, "docs/style.md", "- Be brief\n\n@../CLAUDE.md\n")
+    kit.write(project, "CLAUDE.md", f"{RULES}\n@docs/style.md and @no.md\n")
+    (project / "AGENTS.md").symlink_to("CLAUDE.md")
+    kit.write(project, "src/AGENTS.md", "- Be brief\n")
+    assert [file["path"] for file in data()["files"]] == ["CLAUDE.md", "docs/style.md"]
+    (nested,) = data("src/AGENTS.md")["files"]
+    assert nested["every_session"] is False
+    away = kit.write(tmp_path / "away", "CLAUDE.md", RULES)
+    assert "lies outside" in diet(away).err
+
+
+def test_what_is_gone_said_twice_or_contradicted_is_named(project, data):
+    rules = (
+        "- Read `src/old.ts` first, like `lib/example.ts`\n"
+        "- Keep the lines of every source file below 80 characters\n"
+        "- Keep the lines of every source file below 100 characters\n"
+        "- Commit generated clients together with the schema\n"
+        "- Never commit generated clients together with the schema\n"
+        "- Always run the whole integration suite before a release\n"
+        "- Before a release, always run the whole integration suite\n"
+    )
+    (project / "AGENTS.md").write_text(rules)
+    found = data()
+    assert [one["path"] for one in found["gone"]] == ["src/old.ts"]
+    assert [(one["what"], *one["lines"]) for one in found["pairs"]] == [
+        ("contradicts", 2, 3), ("contradicts", 4, 5), ("same", 6, 7),
+    ]  # fmt: skip
+
+
+def test_sessions_of_this_machine_tell_what_was_relevant_and_broken(
+    project, data, monkeypatch, tmp_path
+):
+    (project / "AGENTS.md").write_text("- Never run `npm publish` here\n- See `src/pay.ts`\n")
+    home = tmp_path / "claude" / "projects" / re.sub(r"\W", "-", str(project)).replace("_", "-")
+    home.mkdir(parents=True)
+    call = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "npm publish"}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "done"}
+    lines = [
+        {"type": "user", "message": {"role": "user", "content": "ship it"}},
+        {"type": "assistant", "message": {"id": "m", "role": "assistant", "content": [call]}},
+        {"type": "user", "message": {"role": "user", "content": [result]}},
+    ]
+    common = {"sessionId": "s", "cwd": str(project), "timestamp": "2026-01-01T00:00:00Z"}
+    (home / "s.jsonl").write_text("".join(json.dumps({**common, **line}) + "\n" for line in lines))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    rules = data()["files"][0]["rules"]
+    assert [(one["relevant"], one["broken"]) for one in rules] == [(1, 1), (0, 0)]
