@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from lessons_kb.cli.command_table import GROUPS, HIDDEN, SUMMARIES, function_name
 from lessons_kb.cli.output import Options, at_end, current, discard_output, failures, say, tell
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.text.clock import check_clock
+from lessons_kb.process.clock import check_clock
 from lessons_kb.version import __version__
 
 DEBUG = "LESSONS_DEBUG"

@@ -33,13 +33,13 @@ from lessons_kb.hook_client import (
     TOKEN_VARIABLE,
     read_deadline,
 )
+from lessons_kb.process.clock import check_clock
 from lessons_kb.session.dispatch import respond
 from lessons_kb.session.late import Unheard
 from lessons_kb.session.state import NOTHING, AgentTraits, Answer, Capabilities, HookEvent
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.session_notes import is_silenced, pin_directory
-from lessons_kb.text.clock import check_clock
 
 _LATE_SECONDS = 3.0
 """An event without an id that comes again within this, after a late process, is the same one."""

@@ -41,8 +41,13 @@ def mcp(
             f"the MCP server needs the `mcp` package: `{install_command('mcp')}`, "
             "then run this again"
         )
-    from lessons_kb.service.mcp.lone_surrogates import filter_standard_input
-    from lessons_kb.service.mcp.server import PATH, TOKEN_VARIABLE, build_server, serve_http
+    from lessons_kb.service.mcp.server import (
+        PATH,
+        TOKEN_VARIABLE,
+        build_server,
+        serve_http,
+        serve_stdio,
+    )
 
     # The agent's project where it names one to its servers, else the current folder.
     named = (os.environ.get(name, "") for agent in AGENTS.values() for name in agent.project)
@@ -61,7 +66,6 @@ def mcp(
                 told += f"; {TOKEN_VARIABLE} is not set: any user of this machine can connect"
             serve_http(server, host=host, port=port, token=token, ready=lambda: say(told))
         else:
-            filter_standard_input()
-            server.run()
+            serve_stdio(server)
     finally:
         workspace.close()

@@ -44,7 +44,7 @@ def filter_standard_input() -> None:
 
 def _copy_lines(source: int, sink: int) -> None:
     try:
-        with open(source, "rb") as lines, open(sink, "wb", buffering=0) as marked:
+        with os.fdopen(source, "rb") as lines, os.fdopen(sink, "wb", buffering=0) as marked:
             for line in lines:
                 data = memoryview(mark_lone_surrogates(line))
                 while data:
