@@ -185,7 +185,12 @@ RULE = st.dictionaries(
 
 @given(st.fixed_dictionaries({"rules": st.lists(RULE, max_size=3) | ODD}) | RULE)
 def test_any_shape_at_any_place_of_the_schema_is_a_pattern_or_a_reason(data):
-    for about, pattern, reason in parse_rules(yaml.safe_dump(data)):
+    try:
+        rules = [*parse_rules(yaml.safe_dump(data))]
+    except InputError as error:
+        assert "`rules`" in str(error)
+        return
+    for about, pattern, reason in rules:
         assert (pattern is None) == bool(reason), about
         assert len(reason.splitlines()) <= 1
         assert all(isinstance(value, str) for value in about.values())
