@@ -24,7 +24,7 @@ def brain(tmp_path, monkeypatch):
         write(
             tmp_path,
             f"lessons/bare-{number}.md",
-            card(f"Bare {number}", "", "## Notes\n\nProse.\n"),
+            card(f"Bare {number}", "", "## Notes\n\n- an item\n"),
         )
     write(tmp_path, "lessons/cut.md", card("Migration from issue #482 dropped it"))
     write(tmp_path, "lessons/zone.md", card("Zone", "severity: odd\nsymptoms: [seen]\n"))
