@@ -105,12 +105,13 @@ def check_gates(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
     if not is_trusted(brain.root):
         return
     state = brain.state
-    is_damaged = bool(state and state.gates and not read_gate_file(brain.root)["readable"])
-    brain.refresh()
-    state = brain.state
     if state is None or not state.gates:
         return
     gates = read_gate_file(brain.root)
+    is_damaged = not gates["readable"]
+    if is_damaged:
+        brain.refresh()  # writes the file anew
+        gates = read_gate_file(brain.root)
     if not gates["readable"]:
         detail = "the file of compiled gates cannot be written; a late answer checks no gate"
         yield Health("error", "gates", detail, f"get write access to {state_home()}")
