@@ -187,8 +187,7 @@ RULE = st.dictionaries(
 def test_any_shape_at_any_place_of_the_schema_is_a_pattern_or_a_reason(data):
     try:
         rules = [*parse_rules(yaml.safe_dump(data))]
-    except InputError as error:
-        assert "`rules`" in str(error)
+    except InputError:  # of `rules` that are no list of mappings the whole file is refused
         return
     for about, pattern, reason in rules:
         assert (pattern is None) == bool(reason), about
