@@ -220,7 +220,7 @@ ADVISED = ("Keep the retries idempotent",)
     ('["src/"]', 20, 1, ADVISED, False),
     ('["**/*.py"]', 3, 1, ADVISED, False),
     ('["*job.py"]', 1, 1, ADVISED, False),
-    (JOB, 1, 3, ADVISED, False),  # a file that many guard says nothing of one of them
+    (JOB, 1, 3, ADVISED, True),  # of several cards on one file the best two are given
     (JOB, 1, 1, (), False),  # nothing to do
 ])  # fmt: skip
 def test_a_glob_alone_gives_a_card_where_it_stands_for_few_files(
