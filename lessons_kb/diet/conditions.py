@@ -152,6 +152,18 @@ _STATE = re.compile(
     re.IGNORECASE,
 )
 """What is wrong, which shows in an output and not in an edit or a command."""
+_ELSEWHERE = re.compile(
+    r"\b(?:outside(?:\s+of)?|not\s+(?:in|under|inside|within)|except(?:\s+(?:in|for|under))?|"
+    r"other\s+than|without|besides|excluding|beyond)\s+(?:the\s+)?`",
+    re.IGNORECASE,
+)
+"""Everywhere but in a place."""
+_RULES_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "README.md")
+"""A bare name of these is that of the file itself, or of any."""
+_WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
+"""Introduces situations, not what to do in one."""
+_FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
+_NEXT_ITEM = re.compile(r"\n(?:[-*+]|\d+[.)])\s")
 _OTHERWISE = re.compile(r"\b(?:otherwise|in all other cases|everywhere else)\b", re.IGNORECASE)
 """A rule for the condition and for its opposite holds always."""
 _ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:or|and)\s+|,\s+", re.IGNORECASE)
@@ -221,8 +233,12 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         return None, IN_CAPITALS
     if _OTHERWISE.search(prose):
         return None, BOTH_WAYS
-    sentence = _first_sentence(unmarked(_LABEL.sub("", text)))
-    readings = [*_read_rule(text, sentence, rule, project)]
+    above = (rule.lead, *rule.headings[-1:], *filter(None, [_read_label(text)]))
+    if any(map(_WHEN_TO.match, map(unmarked, above))):
+        return None, UNCONDITIONAL
+    is_list = bool(_NEXT_ITEM.search(text))
+    sentences = [] if is_list else _SENTENCE_END.split(unmarked(_LABEL.sub("", text)))
+    readings = [*_read_rule(text, sentences, rule, project)]
     found = [reading.condition for reading in readings if reading.condition is not None]
     reasons = [reading.why for reading in readings if reading.why]
     for reason in (ANY_TASK, GONE):
@@ -242,27 +258,39 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     return condition, ""
 
 
-def _first_sentence(text: str) -> str:
-    return _SENTENCE_END.split(text, maxsplit=1)[0].strip().rstrip(".!")
-
-
-def _read_rule(text: str, sentence: str, rule: AgentRule, project: Project) -> Iterator[_Reading]:
-    """Yield what each clause of a rule, and of the line above its list, says."""
-    above = unmarked(rule.headings[-1]) if rule.headings else ""
+def _read_label(text: str) -> str:
+    """Return the bold words with which a rule begins, "" for none."""
     label = _LABEL.match(text)
-    for part in (f"{label['label']}:" if label and label["label"] else "", sentence, rule.lead):
+    return label["label"] if label else ""
+
+
+def _read_rule(
+    text: str, sentences: Sequence[str], rule: AgentRule, project: Project
+) -> Iterator[_Reading]:
+    """Yield what each clause of a rule, and of the line above its list, says.
+
+    Of a list that is one rule, no item says when the others hold.
+    """
+    above = unmarked(rule.headings[-1]) if rule.headings else ""
+    sentence = sentences[0].strip().rstrip(".!") if sentences else ""
+    label = _read_label(text) if sentences else ""
+    for part in (f"{label}:" if label else "", sentence, rule.lead):
         for said in _find_conditions(unmarked(part)):
             reading = _read_clause(said, project)
             if reading.why == UNCONDITIONAL and _WORK.match(said):
                 reading = _read_remainder(text, said, above, project)
             yield reading
+    if not sentence:
+        return
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
         yield _read_places(forbidden["said"], project)
     yield from _read_subject(text, sentence, project)
-    trailing = _TRAILING.search(sentence)
+    if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
+        return
     begin = _CONDITION.match(sentence)
     main_clause = sentence[begin.end() :].lstrip() if begin else sentence
+    trailing = _TRAILING.search(sentence)
     if trailing and _IMPERATIVE.match(main_clause):
         yield _read_clause(trailing["said"], project)
     place = _TRAILING_PLACE.search(sentence)
@@ -333,7 +361,7 @@ def _read_remainder(text: str, said: str, above: str, project: Project) -> _Read
     globs: list[str] = []
     places: list[str] = []
     for place in (span.strip() for span in _CODE.findall(text)):
-        if not is_place(place):
+        if not is_place(place) or "lock" in place:
             continue
         if guide := _GUIDE.fullmatch(place):
             folder = project.find_glob(guide["folder"])
@@ -426,6 +454,8 @@ def _read_part(said: str, project: Project) -> _Reading:
 
 def _read_places(said: str, project: Project) -> _Reading:
     """Read the files and folders that a text names; one that is not there cannot be watched."""
+    if _ELSEWHERE.search(said):
+        return _Reading(why=UNCONDITIONAL)
     spans = [span.strip() for span in _CODE.findall(said)]
     named = dict.fromkeys((*spans, *find_paths(_CODE.sub(" ", said))))
     places = [span for span in named if _is_named_place(span, project)]
@@ -435,8 +465,10 @@ def _read_places(said: str, project: Project) -> _Reading:
 
 
 def _is_named_place(span: str, project: Project) -> bool:
+    if span in _RULES_FILES:
+        return False
     is_ending = bool(re.fullmatch(r"\.\w+", span)) and bool(project.find_glob(span))
-    return is_ending or is_place(span) or project.holds(span)
+    return is_ending or is_place(span) or span.endswith("/") or project.holds(span)
 
 
 def _read_named_folder(said: str, project: Project) -> _Reading:

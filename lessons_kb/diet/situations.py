@@ -25,9 +25,15 @@ _WRITE_LANGUAGE = (
 )
 _NEGATION = r"\b(?:non|not|no|without|except|other\s+than|outside|unless|besides)\b"
 _NEGATION_BEFORE = re.compile(rf"{_NEGATION}\W+(?:\w+\s+)?\Z", re.IGNORECASE)
+_END_OF_NOUN = (
+    r"(?=\s*\Z|[,:;?/`]|\s+(?:that|which|of|for|in|under|with|and|or|where|using|to|on|by|from|"
+    r"before|after|when|directly|manually|use|make|run|follow|prefer|keep)\b)"
+)
+"""What may follow a noun: "tests of the store", not "test results", which is another noun."""
 _VERB = (
-    r"(?:is|are|must|should|shall|may|can|cannot|can't|needs?|requires?|has|have|uses?|never|only|"
-    r"follows?|always|do|does|goes?|go|belongs?|lives?|live)\b"
+    r"(?:must|should|shall|may|can|cannot|can't|needs?|requires?|uses?|never|only|follows?|always|"
+    r"do(?:es)?\s+not|don't|goes?|go|belongs?|lives?|live|have\s+to|"
+    r"(?:is|are)\s+(?:not|never|only|always|required|written|named|placed|expected))\b"
 )
 _ARTICLES = r"(?:(?:a|an|the|all|any|every|each|new|our|your)\s+)*"
 _OF_THEM = re.compile(
@@ -41,7 +47,6 @@ _IN_THEM = re.compile(
     rf"{_ARTICLES}(?P<things>[^,;:.()`]+)\Z",
     re.IGNORECASE | re.DOTALL,
 )
-
 _FORM_OF_THEM = re.compile(
     r"\A(?:use|follow)\b[^,;:]*?\s(?P<things>(?:[\w-]+\s+){1,3}?)"
     r"(?:formats?|styles?|conventions?|specification|naming)\Z",
@@ -81,7 +86,7 @@ def read_situations() -> tuple[Situation, ...]:
         things = texts[name].get("things", "") if "things" in row else ""
         doing = [texts[name]["doing"]] if "doing" in row else []
         if things:
-            noun = rf"(?:{things})\b"
+            noun = rf"(?:{things})\b{_END_OF_NOUN}"
             doing.append(rf"{_PLACE}(?!run)(?:[\w-]+\s+){{0,3}}{noun}\Z")
             doing.append(rf"{_PLACE}(?!run)(?:[\w-]+\s+)?{noun}")
             doing.append(rf"\A(?:for|in)\s+(?:[\w-]+\s+){{1,4}}in\s+(?:[\w-]+\s+)?{noun}")

@@ -119,6 +119,13 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "Do not change the format, `src/pay.ts` or the store in one part only",
         "When adding an entity, read `billing/AGENTS.md`",
         "For details see `docs/a.md`",
+        "Tests are arranged by layer",
+        "For each test step, take a picture",
+        "If code outside of `docs/` changes, build it",
+        "Do not edit `dist/` or `src/pay.ts` directly",
+        "If a section of AGENTS.md is wrong, say so",
+        "Run the linter before committing. Add a test when you add a function",
+        "**When to write tests:** When a bug was fixed",
     ],
 )
 def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
@@ -143,6 +150,11 @@ def test_a_heading_counts_if_it_states_a_condition_or_names_a_place(heading, rul
     (found,) = read(f"# Guide\n\n## {heading}\n\n- {rule}\n").rules
     condition, _reason = find_condition(found, Project(files=FILES))
     assert (condition.globs if condition else ()) == globs
+
+
+def test_one_step_of_a_list_does_not_say_when_the_others_hold():
+    (found,) = read("1. When committing, sign it\n2. Answer in English\n").rules
+    assert find_condition(found, Project(files=FILES))[0] is None
 
 
 def test_the_occasions_of_a_condition_try_each_way_in_which_it_can_be_met():
