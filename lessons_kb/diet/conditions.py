@@ -13,7 +13,12 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lessons_kb.diet.project_files import Project
-from lessons_kb.diet.situations import Situation, find_in_clause, find_subject
+from lessons_kb.diet.situations import (
+    Situation,
+    find_in_clause,
+    find_subject,
+    names_another,
+)
 from lessons_kb.importers.incoming import unmarked
 from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
 from lessons_kb.text.paths import find_paths
@@ -23,7 +28,6 @@ MAX_SHARE = 0.5
 _MOST_GLOBS = 12
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _IS_ABOUT_COMMANDS = re.compile(r"\b(?:run|build|install|start|execute)\b|```", re.IGNORECASE)
-_CODE_SPAN = re.compile(r"`[^`\n]+`")
 _MARK = re.compile(r"\A(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _LABEL = re.compile(
     r"\A(?:\*\*|__)(?P<label>[^*_\n]{1,80}?)[:.]?(?:\*\*|__)[:.]?\s+(?:[-\u2013\u2014]\s+)?"
@@ -58,13 +62,16 @@ _TRAILING = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 _TRAILING_PLACE = re.compile(
-    r"(?<!declared)(?<!defined)(?<!described)(?<!listed)(?<!documented)(?<!found)(?<!specified)"
-    r"(?<!configured)(?<!set)(?<!stored)(?<!located)(?<!kept)(?<!pinned)"
+    r"\A(?:use|prefer|avoid|keep|mock|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
+    r"(?:`[^`\n]+`|[\w'-]+)){1,8}?(?<!declared)(?<!defined)(?<!described)(?<!listed)"
+    r"(?<!documented)(?<!found)(?<!specified)(?<!configured)(?<!set)(?<!stored)(?<!located)"
+    r"(?<!kept)(?<!pinned)(?<!lives)(?<!live)(?<!is)(?<!are)"
     r"\s(?P<said>(?:in|under|inside|within)\s+(?:the\s+)?`[^`\n]+`"
     r"(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
-    r"(?:\s+(?:files?|directory|folder|package|crate|module|tests?|code))?)\.?\s*\Z",
+    r"(?:\s+(?:files?|directory|folder|package|crate|module|tests?|code))?)\Z",
     re.IGNORECASE,
 )
+"""What is done in a place, not what is put there or looked up."""
 _IMPERATIVE = re.compile(
     r"\A(?:please\s+)?(?:always|never|do\s+not|don['\u2019]t|make\s+sure|be\s+sure|run|re-?run|use|"
     r"ensure|avoid|update|check|verify|include|add|keep|read|follow|test|build|format|lint|"
@@ -73,10 +80,6 @@ _IMPERATIVE = re.compile(
     r"mention|pass|name|fill|fix|remove|stop|open|commit|push|get|do|consider|look|see)\b",
     re.IGNORECASE,
 )
-_PLACE_IS_DEMANDED = re.compile(
-    r"\A(?:use|prefer|avoid|keep|do not|don't|never|mock|import|write|name)\b", re.IGNORECASE
-)
-"""What is done in a place, not what is put there or looked up."""
 _SUBJECT = re.compile(
     r"\A(?P<said>(?:[\w-]+\s+){0,5}?"
     r"(?:in|under|inside|within|below|of|to|at)?\s*`[^`\n]+`"
@@ -104,6 +107,13 @@ _DEMAND = re.compile(
     r"cannot|not be|may not|needs?|requires?)\b",
     re.IGNORECASE,
 )
+_ORDER = re.compile(
+    r"\b(?:must|should|cannot|may\s+not|not\s+be)\b|"
+    r"(?:\A|[.;:,(\u2013\u2014*]|-)\s*(?:do\s+not|don['\u2019]t|never|avoid|keep|always|make\s+sure|"
+    r"ensure|prefer)\b",
+    re.IGNORECASE,
+)
+"""What is demanded, as against what is told: "so that stories don't load it"."""
 _FORBIDDEN_EDIT = re.compile(
     r"(?:do\s+not|don['\u2019]?t|avoid|never|not\s+be|no)\s+(?:\w+\s+){0,2}?"
     r"(?:edit|edited|editing|edits|modify|modified|modifying|change|changed|changing|touch|"
@@ -285,7 +295,7 @@ def _read_rule(
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
         yield _read_places(forbidden["said"], project)
-    yield from _read_subject(text, sentence, project)
+    yield from _read_subject(text, sentence, sentences[1:], project)
     if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
         return
     begin = _CONDITION.match(sentence)
@@ -293,8 +303,8 @@ def _read_rule(
     trailing = _TRAILING.search(sentence)
     if trailing and _IMPERATIVE.match(main_clause):
         yield _read_clause(trailing["said"], project)
-    place = _TRAILING_PLACE.search(sentence)
-    if place and _PLACE_IS_DEMANDED.match(sentence):
+    place = _TRAILING_PLACE.match(sentence)
+    if place:
         yield _read_places(place["said"], project)
 
 
@@ -307,16 +317,18 @@ def _find_conditions(text: str) -> Iterator[str]:
             return
 
 
-def _read_subject(text: str, sentence: str, project: Project) -> Iterator[_Reading]:
+def _read_subject(
+    text: str, sentence: str, further: Sequence[str], project: Project
+) -> Iterator[_Reading]:
     """Yield what a rule holds for that demands something of its subject."""
     command = _COMMAND_SUBJECT.match(sentence)
     if command and is_command(command["command"]):
         yield _Reading(_make_command(command["command"], [command["command"]]))
         return
-    is_demand = bool(_DEMAND.search(_CODE.sub(" ", text)))
-    for pattern in (_SUBJECT, _ENTRY):
+    prose = unmarked(_CODE.sub("x", text))
+    for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
         found = pattern.match(sentence)
-        if found and is_demand:
+        if found and demand.search(prose):
             yield _read_places(found["said"], project)
             return
     named = _NAMED_SUBJECT.match(sentence)
@@ -325,6 +337,8 @@ def _read_subject(text: str, sentence: str, project: Project) -> Iterator[_Readi
     subject = find_subject(sentence)
     if subject is not None:
         situation, said = subject
+        if any(names_another(other, situation) for other in further):
+            return
         yield _read_situation(said, situation, project)
 
 
@@ -349,9 +363,19 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
     elif _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, _CODE.findall(text))):
         return
     else:
-        reading = _read_places(" ".join(_CODE_SPAN.findall(heading)), project)
+        reading = _read_heading_places(heading, text, project)
     if reading.condition is not None:
         yield reading.condition
+
+
+def _read_heading_places(heading: str, text: str, project: Project) -> _Reading:
+    """Read the places in the code of a heading, for a rule that demands something."""
+    spans = [span.strip() for span in _CODE.findall(heading)]
+    demand = unmarked(_CODE.sub("x", text))
+    is_demand = bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
+    if not is_demand or not all(_is_named_place(span, project) for span in spans):
+        return _Reading(why=UNCONDITIONAL)
+    return _read_places(" ".join(f"`{span}`" for span in spans), project)
 
 
 def _read_remainder(text: str, said: str, above: str, project: Project) -> _Reading:

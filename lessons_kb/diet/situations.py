@@ -31,7 +31,7 @@ _END_OF_NOUN = (
 )
 """What may follow a noun: "tests of the store", not "test results", which is another noun."""
 _VERB = (
-    r"(?:must|should|shall|may|can|cannot|can't|needs?|requires?|uses?|never|only|follows?|always|"
+    r"(?:must|should|shall|may|can|cannot|can't|needs?|requires?|uses?|never|follows?|always|"
     r"do(?:es)?\s+not|don't|goes?|go|belongs?|lives?|live|have\s+to|"
     r"(?:is|are)\s+(?:not|never|only|always|required|written|named|placed|expected))\b"
 )
@@ -59,6 +59,7 @@ _IS_UPKEEP = re.compile(
     r"\b(?:current|up[\s-]to[\s-]date|in sync|synchroni[sz]ed|updated|passing|green)\b",
     re.IGNORECASE,
 )
+_IS_WRITING = re.compile(r"\A(?:write|make)\b", re.IGNORECASE)
 """What is done to the things whenever something else changes."""
 
 
@@ -119,6 +120,15 @@ def find_in_clause(clause: str) -> Situation | None:
     return None
 
 
+def names_another(sentence: str, situation: Situation) -> bool:
+    """Return whether a sentence names the things of another situation, or its activity."""
+    for other in read_situations():
+        patterns = [*other.doing, *([other.things] if other.things is not None else [])]
+        if other is not situation and any(pattern.search(sentence) for pattern in patterns):
+            return True
+    return False
+
+
 def find_subject(sentence: str) -> tuple[Situation, str] | None:
     """Return the situation that a sentence is about, and its words: "Commit messages must …"."""
     for situation in read_situations():
@@ -131,7 +141,7 @@ def find_subject(sentence: str) -> tuple[Situation, str] | None:
         )
         if about:
             return situation, about["said"]
-        if situation.globs and _IS_UPKEEP.search(sentence):
+        if _IS_UPKEEP.search(sentence) and (situation.globs or not _IS_WRITING.match(sentence)):
             continue
         for pattern in (_OF_THEM, _IN_THEM, _FORM_OF_THEM):
             found = pattern.match(sentence)
