@@ -56,7 +56,8 @@ _FORM_OF_THEM = re.compile(
 _PARTS = r"(?:titles?|descriptions?|bod(?:y|ies)|subjects?|messages?|names?|templates?)"
 _IS_UPKEEP = re.compile(
     r"\A(?:write|make)\b|"
-    r"\b(?:current|up[\s-]to[\s-]date|in sync|synchroni[sz]ed|updated|passing|green)\b",
+    r"\b(?:current|up[\s-]to[\s-]date|in sync|synchroni[sz]ed|updated|passing|green)\b|"
+    r"\b(?:must|should|needs?\s+to|have\s+to)\s+(?:all\s+)?(?:pass|succeed|be\s+(?:run|added|written))\b",
     re.IGNORECASE,
 )
 _IS_WRITING = re.compile(r"\A(?:write|make)\b", re.IGNORECASE)
@@ -135,14 +136,14 @@ def find_subject(sentence: str) -> tuple[Situation, str] | None:
         if situation.things is None:
             continue
         things = situation.things.pattern
+        if _IS_UPKEEP.search(sentence) and (situation.globs or not _IS_WRITING.match(sentence)):
+            continue
         parts = rf"(?:\s+(?:and|or)\s+{_PARTS})?" if situation.pattern else ""
         about = re.match(
             rf"\A(?P<said>{_ARTICLES}{things}{parts})\s+{_VERB}", sentence, re.IGNORECASE
         )
         if about:
             return situation, about["said"]
-        if _IS_UPKEEP.search(sentence) and (situation.globs or not _IS_WRITING.match(sentence)):
-            continue
         for pattern in (_OF_THEM, _IN_THEM, _FORM_OF_THEM):
             found = pattern.match(sentence)
             said = found["things"].strip() if found else ""

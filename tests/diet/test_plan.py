@@ -4,7 +4,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.diet.conditions import find_condition
 from lessons_kb.diet.diet import Diet
 from lessons_kb.diet.plan import (
     NOT_ARRIVED,
@@ -15,6 +14,7 @@ from lessons_kb.diet.plan import (
 )
 from lessons_kb.diet.probes import make_occasions
 from lessons_kb.diet.project_files import Project
+from lessons_kb.diet.read_condition import find_condition
 from lessons_kb.diet.remarks import find_pairs
 from lessons_kb.importers.rules_file import POINTER, read_rules
 from lessons_kb.text.token_estimate import estimate_tokens
@@ -69,6 +69,7 @@ def read(text, **how):
         ("Commit messages must name the package", "command", "commit"),
         ("Keep PR titles short", "command", "pr"),
         ("In a pull request, name the tickets", "command", "pr"),
+        ("Tests must pass before committing", "command", "commit"),
         ("If you commit, sign it", "command", "commit"),
         ("Do not mention people in a commit message", "command", "commit"),
         ("Follow the usual commit message format", "command", "commit"),
@@ -123,6 +124,7 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "For details see `docs/a.md`",
         "Tests are arranged by layer",
         "PRs require full coverage",
+        "Tests must pass",
         "A changelog entry only if users can see the change",
         "`docs/a.md`: the layout. Update when the layout changes",
         "Keep PRs small",

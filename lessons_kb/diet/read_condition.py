@@ -9,9 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
+from lessons_kb.diet.condition import (
+    BROAD,
+    GONE,
+    Condition,
+    is_broad,
+    join_conditions,
+    make_command_condition,
+    make_path_condition,
+    sample_files,
+)
 from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.situations import (
     Situation,
@@ -23,9 +33,6 @@ from lessons_kb.importers.incoming import unmarked
 from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
 from lessons_kb.text.paths import find_paths
 
-MAX_SHARE = 0.5
-"""Share of a project's files from which on a glob says "any task"."""
-_MOST_GLOBS = 12
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _IS_ABOUT_COMMANDS = re.compile(r"\b(?:run|build|install|start|execute)\b|```", re.IGNORECASE)
 _MARK = re.compile(r"\A(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
@@ -61,6 +68,7 @@ _TRAILING = re.compile(
     r"(?:\.\w[^,;:.]*)*)\.?\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+_MUST = re.compile(r"\b(?:must|should|have\s+to|needs?\s+to)\b", re.IGNORECASE)
 _TRAILING_PLACE = re.compile(
     r"\A(?:use|prefer|avoid|keep|mock|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
     r"(?:`[^`\n]+`|[\w'-]+)){1,8}?(?<!declared)(?<!defined)(?<!described)(?<!listed)"
@@ -127,8 +135,6 @@ _RUN = re.compile(
     re.IGNORECASE,
 )
 """A command that is run, not one that is missing or talked about."""
-_BETWEEN = r"\s+(?:-\S+\s+)*(?:run\s+)?"
-_NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
 _WORK = re.compile(
     r"(?:(?:when(?:ever)?|if|before|after|to|once|any ?time)\s+(?:you(?:'re)?\s+)?(?:are\s+)?)?"
     r"(?:add|creat|chang|modif|updat|remov|"
@@ -210,22 +216,6 @@ UNCONDITIONAL = "names no file or command for which it holds"
 IN_CAPITALS = "in capitals: it holds always"
 ANY_TASK = "holds for any task"
 BOTH_WAYS = "says what holds otherwise, too"
-GONE = "no file of the project fits it"
-BROAD = "its files are much of the project"
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Condition:
-    """When a rule holds, as events of a session can show it: by files, by commands, or by both."""
-
-    said: str
-    """The rule's own words for it."""
-    globs: tuple[str, ...] = ()
-    pattern: str = ""
-    files: tuple[str, ...] = ()
-    """Files that meet it."""
-    commands: tuple[str, ...] = ()
-    """Command lines that meet it."""
 
 
 class _Reading(NamedTuple):
@@ -258,14 +248,17 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         found = [*_read_above(text, rule, project)]
     if not found:
         return None, next(iter(reasons), UNCONDITIONAL)
-    condition = _join(found)
-    files = {path for glob in condition.globs for path in project.match(glob)}
-    is_broad = len(files) > max(len(project.files) * MAX_SHARE, 1)
-    if is_broad or len(condition.globs) > _MOST_GLOBS:
+    condition = join_conditions(found)
+    if is_broad(condition.globs, project):
         if not condition.pattern:
             return None, BROAD
         condition = replace(condition, globs=(), files=())
     return condition, ""
+
+
+def holds_for_any_task(said: str) -> bool:
+    """Return whether the words of a condition fit any task."""
+    return bool(_ANY_TASK.search(said))
 
 
 def _read_label(text: str) -> str:
@@ -301,7 +294,8 @@ def _read_rule(
     begin = _CONDITION.match(sentence)
     main_clause = sentence[begin.end() :].lstrip() if begin else sentence
     trailing = _TRAILING.search(sentence)
-    if trailing and _IMPERATIVE.match(main_clause):
+    is_demand = bool(_IMPERATIVE.match(main_clause) or _MUST.search(main_clause))
+    if trailing and is_demand:
         yield _read_clause(trailing["said"], project)
     place = _TRAILING_PLACE.match(sentence)
     if place:
@@ -323,7 +317,7 @@ def _read_subject(
     """Yield what a rule holds for that demands something of its subject."""
     command = _COMMAND_SUBJECT.match(sentence)
     if command and is_command(command["command"]):
-        yield _Reading(_make_command(command["command"], [command["command"]]))
+        yield _Reading(make_command_condition(command["command"], [command["command"]]))
         return
     prose = unmarked(_CODE.sub("x", text))
     for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
@@ -380,7 +374,7 @@ def _read_heading_places(heading: str, text: str, project: Project) -> _Reading:
 
 def _read_remainder(text: str, said: str, above: str, project: Project) -> _Reading:
     """Read a situation in words by the files that the rule changes, and those beside them."""
-    if _ANY_TASK.search(said):
+    if holds_for_any_task(said):
         return _Reading(why=ANY_TASK)
     globs: list[str] = []
     places: list[str] = []
@@ -432,7 +426,7 @@ def _is_reference(text: str, place: str) -> bool:
 
 def _read_clause(said: str, project: Project) -> _Reading:
     """Read a condition; each of its alternatives ("or …") has to be one that an event shows."""
-    if _ANY_TASK.search(said):
+    if holds_for_any_task(said):
         return _Reading(why=ANY_TASK)
     if _STATE.search(_CODE.sub(" ", said)):
         return _Reading(why=UNCONDITIONAL)
@@ -452,7 +446,7 @@ def _read_clause(said: str, project: Project) -> _Reading:
             return _Reading(why=UNCONDITIONAL)
     if not _is_verb(_DOING.sub("", first)) and _read_part(first, project).condition is None:
         return _Reading(why=UNCONDITIONAL)
-    return _Reading(_join(conditions))
+    return _Reading(join_conditions(conditions))
 
 
 def _is_verb(part: str) -> bool:
@@ -466,7 +460,7 @@ def _read_part(said: str, project: Project) -> _Reading:
     if program and is_command(program["name"].casefold()):
         commands.append(program["name"].casefold())
     if commands:
-        return _Reading(_make_command(said, commands))
+        return _Reading(make_command_condition(said, commands))
     reading = _read_places(said, project)
     if reading.why != UNCONDITIONAL:
         return reading
@@ -512,7 +506,7 @@ def _read_situation(said: str, situation: Situation, project: Project) -> _Readi
         said=said,
         globs=tuple(globs),
         pattern=situation.pattern,
-        files=_sample(globs, project),
+        files=sample_files(globs, project),
         commands=situation.samples,
     )
     return _Reading(condition)
@@ -522,43 +516,4 @@ def _make_path(said: str, globs: Sequence[str], project: Project) -> _Reading:
     chosen = tuple(dict.fromkeys(filter(None, globs)))
     if not chosen or not all(globs):
         return _Reading(why=GONE)
-    return _Reading(Condition(said=said, globs=chosen, files=_sample(chosen, project)))
-
-
-def _sample(globs: Sequence[str], project: Project) -> tuple[str, ...]:
-    """Return some files: the first, the last, one between, and a new one beside the first."""
-    files = sorted({path for glob in globs for path in project.match(glob)})
-    if not files:
-        return ()
-    chosen = [files[0], files[len(files) // 2], files[-1]]
-    folders = (glob.removesuffix("/**") for glob in globs if glob.endswith("/**"))
-    plain = next((folder for folder in folders if "*" not in folder), "")
-    if plain:
-        ending = "." + files[0].rpartition(".")[2] if "." in files[0].rpartition("/")[2] else ""
-        chosen.insert(2, f"{plain}/added/newcomer{ending}")
-    return tuple(dict.fromkeys(chosen))
-
-
-def _make_command(said: str, commands: Sequence[str]) -> Condition:
-    patterns = []
-    samples = []
-    for line in commands:
-        words = _NO_ARGUMENT.split(line)[0].split()
-        patterns.append(_BETWEEN.join(re.escape(word) for word in words))
-        samples.append(" ".join(words))
-    joined = "|".join(dict.fromkeys(patterns))
-    lines = [samples[0], f"cd . && {samples[0]}", *samples[1:]]
-    return Condition(said=said, pattern=rf"^(?:{joined})(?:\s|$)", commands=tuple(lines[:3]))
-
-
-def _join(conditions: Sequence[Condition]) -> Condition:
-    """Return the condition that is met where any of some conditions is."""
-    globs = tuple(dict.fromkeys(glob for one in conditions for glob in one.globs))
-    patterns = dict.fromkeys(one.pattern for one in conditions if one.pattern)
-    return Condition(
-        said=conditions[0].said,
-        globs=globs,
-        pattern="|".join(patterns),
-        files=tuple(dict.fromkeys(path for one in conditions for path in one.files)),
-        commands=tuple(dict.fromkeys(line for one in conditions for line in one.commands)),
-    )
+    return _Reading(make_path_condition(said, chosen, project))
