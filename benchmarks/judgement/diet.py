@@ -147,7 +147,7 @@ def _play(occasions: Path, moved: Path) -> dict[str, Any]:
                     edit=row.get("edit", ""),
                     command=row.get("command", ""),
                 )
-                arrived = contains_rule(proof.play(occasion), rules[row["rule"]]["rule"])
+                arrived = contains_rule(proof.play(occasion).text, rules[row["rule"]]["rule"])
                 results.append({**row, "arrived": arrived})
     total = Counter(row["arrived"] for row in results)
     missing = [[row["rule"], row["prompt"][:60]] for row in results if not row["arrived"]]

@@ -508,6 +508,7 @@ def _read_situation(said: str, situation: Situation, project: Project) -> _Readi
         pattern=situation.pattern,
         files=sample_files(globs, project),
         commands=situation.samples,
+        is_final=situation.is_final,
     )
     return _Reading(condition)
 
