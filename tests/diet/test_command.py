@@ -119,6 +119,7 @@ def test_a_moved_rule_reaches_an_agent_before_the_edit_and_the_commit(project, d
     commit = {"command": "git commit -m x"}
     held = ask("Bash", commit)["hookSpecificOutput"]
     assert held["permissionDecision"] == "deny"
+    assert "before this command is run: " in held["permissionDecisionReason"]
     assert "name the package in the subject" in held["permissionDecisionReason"]
     assert "mistake" not in str(held)
     assert "deny" not in str(ask("Bash", commit))
