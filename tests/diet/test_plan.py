@@ -70,6 +70,8 @@ def read(text, **how):
         ("Commit messages must name the package", "command", "commit"),
         ("Keep PR titles short", "command", "pr"),
         ("In a pull request, name the tickets", "command", "pr"),
+        ("When you open a PR, make it a draft until the user says otherwise", "command", "pr"),
+        ("Fees: changes to `src/pay.ts` need a second pair of eyes", "path", ("src/pay.ts",)),
         ("Tests must pass before committing", "command", "commit"),
         ("If you commit, sign it", "command", "commit"),
         ("Do not mention people in a commit message", "command", "commit"),
