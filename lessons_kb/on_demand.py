@@ -29,6 +29,8 @@ REVIEW_DRAFTS = "lessons_kb.cli.review_drafts"
 """Shows, accepts and merges drafts: `review` without any draft says so and ends."""
 SERVE_HOOKS = "lessons_kb.service.daemon"
 """The daemon itself: `daemon run` is it, `daemon status` asks it."""
+READ_TOML = "tomllib"
+"""Reads tables that are kept as data: the pages of help need lists of words alone."""
 ENGINES = {
     "tantivy": ("lessons_kb.search.tantivy_engine", "TantivyEngine"),
     "rank-bm25": ("lessons_kb.search.rank_bm25_engine", "RankBM25Engine"),
