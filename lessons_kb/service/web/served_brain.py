@@ -102,7 +102,7 @@ class ServedBrain:
         if time.monotonic() >= self._look_at:
             self._members = self._workspace.find().members
             for brain in self._members:
-                brain.kept = not self._watched
+                brain.watched_elsewhere = not self._watched
             self._look_at = time.monotonic() + LOOK_SECONDS
         return self._members
 
