@@ -1,4 +1,4 @@
-"""The catalogue: the titles of the cards with their files, which a session gets when it starts."""
+"""The titles that a session gets when it starts: of the brains' cards, each with its file."""
 
 from __future__ import annotations
 
@@ -39,30 +39,30 @@ _TITLES = "as titles below their folder; searching it for a title finds the file
 _READ = "read {} once, which lists {} of them, and "
 _ALL = "The lessons"
 _SHORTEST = 12
-"""Tokens of a short line. No more titles are read than lines of this length fit."""
+"""Tokens that a line has at least, or nearly: no more titles are looked at than may fit."""
 _MAX_TITLE = 160
 _COPIES, _NEW = "copies-", ".new"
 _MOST_COPIES = 100
-"""The most cards of a brain outside of the directory; each is copied."""
+"""Cards of a brain that lies elsewhere: each takes a copy."""
 _OLD = 86_400
-"""Seconds after which a file of titles that was replaced is deleted."""
+"""Seconds after which no session is about to read a file of titles that has a successor."""
 
 
 @frozen
 class Access:
-    """The files that an agent may read without asking the user."""
+    """Which files an agent reads without asking the user."""
 
     directory: str
-    """The real path of its working directory. It may read all files below; paths start here."""
+    """Where it works, a real path: all below it, and paths start from here."""
     outside: bool = False
-    """Whether it may read files elsewhere, too."""
+    """Those elsewhere, too."""
     ignored: bool = True
-    """Whether it may read files that git ignores."""
+    """Those that git ignores are not left out."""
     session: str = ""
-    """The session, whose withheld cards get no title; "" if no card is withheld."""
+    """The session whose withheld cards have no title; "" where nothing is withheld."""
 
     def find(self, folder: str) -> str | None:
-        """Return the path of a folder for the agent, "" for its own; None if it may not read it."""
+        """Return how the agent names a folder, "" for its own; None where it cannot read it."""
         inside = f"{folder}{os.sep}".startswith(self.directory.rstrip(os.sep) + os.sep)
         return relative_path(folder, self.directory) if inside or self.outside else None
 
@@ -74,10 +74,11 @@ def build_titles(
     most: int,
     counter: TokenCounter = estimate_tokens,
 ) -> str:
-    """Return the titles of the cards that an agent can open, as of the last commit; "" if none.
+    """Return the titles of the cards that an agent can open, "" without any.
 
-    The text has at most ``most`` tokens, in units of ``counter``, and at most those of the
-    settings. If not all titles fit, it names a file with all of them.
+    ``most`` tokens, as ``counter`` counts, are a ceiling beside that of the settings. Of a brain
+    that does not fit, the text says to read a file with all titles. The last commit is looked at
+    as it is.
     """
     settings = brains.members[0].settings
     budget = min(settings.hooks.catalogue_tokens, most)
@@ -85,56 +86,54 @@ def build_titles(
         budget = min(budget, window // SMALL_MODEL_PART)
     titles, total = _find_titles(brains, access, budget)
 
-    def write_rest() -> str:
+    def tell_more() -> str:
         file, head = _write_file(brains, access)
-        count = "all" if is_whole(head) else "many more"
-        return _READ.format(show_path(file), count) if file else ""
+        held = "all" if is_whole(head) else "many more"
+        return _READ.format(show_path(file), held) if file else ""
 
-    return format_titles(titles, total=total, budget=budget, counter=counter, write_rest=write_rest)
+    return format_titles(titles, total=total, budget=budget, counter=counter, tell_more=tell_more)
 
 
 def _find_titles(brains: Brains, access: Access, budget: int) -> tuple[list[tuple[str, str]], int]:
-    """Return (file, title) of as many cards as may fit, the most used first, and the total number.
+    """Return (file, title) of as many cards as may fit, the most used first, and how many are.
 
-    An occurrence of a mistake counts as one use, and so does a recent injection of its card. Of
-    cards with equal use, the one seen last comes first.
+    A mistake that came back and a card that was given of late count alike; of equals the latest is
+    first.
     """
     titles: dict[str, tuple[int, str, str]] = {}
     total = 0
     for brain in brains.members if budget > 0 else ():
         most, folder = budget // _SHORTEST, access.find(brain.root)
         if folder is None:
-            cache = _find_cache(brains, access)
-            if not cache:
+            if not (cache := _find_cache(brains, access)):
                 continue
             most = _MOST_COPIES
             _prune_copies(os.path.join(cache, _name_copies(brain)), brain.root)
         injected = brain.hook_journal.injections.latest(most=most)
-        brain_titles, count = _read_titles(brain, brains.project, most, injected, access.session)
+        found, count = _read_titles(brain, brains.project, most, injected, access.session)
         total += count
-        for title in brain_titles:
+        for one in found:
             if folder is None:
-                place = find_place(brains, brain, title.path, access)
+                place = find_place(brains, brain, one.path, access)
             else:
-                place = posixpath.join(folder, title.path)
+                place = f"{folder}/{one.path}" if folder else one.path
             if place:
-                uses = title.occurrences + injected.get(title.path, 0)
-                titles.setdefault(place, (uses, title.seen, title.title))
+                uses = one.occurrences + injected.get(one.path, 0)
+                titles.setdefault(place, (uses, one.seen, one.title))
     ordered = sorted(titles, key=lambda place: titles[place][:2], reverse=True)
     return [(place, titles[place][2]) for place in ordered], total
 
 
 def _write_file(brains: Brains, access: Access) -> tuple[str, str]:
-    """Write the file with all titles; return its path for the agent and its first bytes.
+    """Return the file of all titles as the agent opens it, and how it begins; "" for none.
 
-    After a change of the cards, the file gets another name. Returns ("", "") if it cannot be
-    written or the agent may not read it.
+    It is written anew, under another name, once the cards have changed.
     """
     settings, cache = brains.members[0].settings, _find_cache(brains, access)
     budget = settings.hooks.catalogue_file_tokens
     if not cache or not budget:
         return "", ""
-    states = [(brain.root, brain.state) for brain in brains.members]
+    states = [(one.root, one.state) for one in brains.members]
     commits = [(root, state.generation, state.engine) for root, state in states if state]
     key = crc32(repr((access, budget, brains.project, commits)).encode(errors="replace"))
     path = os.path.join(cache, f"titles-{key:08x}.md")
@@ -156,58 +155,45 @@ def _write_file(brains: Brains, access: Access) -> tuple[str, str]:
 
 
 def find_listed(brains: Brains, access: Access) -> list[str]:
-    """Return the files of the cards listed in the catalogue, or in the file that it names."""
+    """Return the files of the cards that are listed at the start, or in the file to read then."""
     text = build_titles(brains, access, most=sys.maxsize)
     if text and not is_whole(text):
         text = _write_file(brains, access)[1] or text
     titles, _total = _find_titles(brains, access, sys.maxsize if text else 0)
-    match = re.search(r"\nThe (\d+) most used", text)
-    if match:
-        titles = titles[: int(match[1])]
-    return [place for place, _title in titles]
+    some = re.search(r"\nThe (\d+) most used", text)
+    return [place for place, _title in titles[: int(some[1]) if some else None]]
 
 
 def _find_cache(brains: Brains, access: Access) -> str:
-    """Return a cache folder that the agent may read; "" if there is none."""
-    if not access.ignored:
-        return ""
-    caches = (brain.cache for brain in brains.members if access.find(brain.cache) is not None)
-    return next(caches, "")
+    """Return the folder of ours that the agent reads, "" without any."""
+    caches = (one.cache for one in brains.members if access.find(one.cache) is not None)
+    return next(caches, "") if access.ignored else ""
 
 
 def find_place(brains: Brains, brain: Brain, card: str, access: Access) -> str:
-    """Return the file of a card that the agent can open; "" if it would have to ask the user.
+    """Return a card's file as an agent opens it, "" where it would have to ask.
 
-    If the brain is outside of the directory, that is a copy in the cache of a brain inside.
+    Of a brain elsewhere that is a copy in the ignored folder of a brain that lies here.
     """
     folder = access.find(brain.root)
-    if folder is None:
-        cache = _find_cache(brains, access)
-        if not cache:
-            return ""
+    if folder is None and (cache := _find_cache(brains, access)):
         copies = os.path.join(cache, _name_copies(brain))
+        copy = os.path.join(copies, card)
         try:
-            _update_copy(brain, card, os.path.join(copies, card))
+            seen = os.stat(os.path.join(brain.root, card)).st_mtime_ns
+            if not os.path.exists(copy) or os.stat(copy).st_mtime_ns != seen:
+                data = read_inside(brain.root, card, limit=brain.settings.index.max_file_bytes)
+                os.makedirs(os.path.dirname(copy), exist_ok=True)
+                write_unsynced(copy + _NEW, data)
+                os.utime(copy + _NEW, ns=(seen, seen))
+                os.replace(copy + _NEW, copy)
+            folder = access.find(copies)
         except (OSError, StorageError, InputError):
             return ""
-        folder = access.find(copies)
     return "" if folder is None else posixpath.join(folder, card)
 
 
-def _update_copy(brain: Brain, card: str, copy: str) -> None:
-    """Copy a card unless the copy has the modification time of the card."""
-    modified = os.stat(os.path.join(brain.root, card)).st_mtime_ns
-    if os.path.exists(copy) and os.stat(copy).st_mtime_ns == modified:
-        return
-    data = read_inside(brain.root, card, limit=brain.settings.index.max_file_bytes)
-    os.makedirs(os.path.dirname(copy), exist_ok=True)
-    write_unsynced(copy + _NEW, data)
-    os.utime(copy + _NEW, ns=(modified, modified))
-    os.replace(copy + _NEW, copy)
-
-
 def _prune_copies(copies: str, root: str) -> None:
-    """Remove the copies of cards that no longer exist."""
     for name in glob.iglob("**/*.*", root_dir=copies, recursive=True):
         if not name.endswith(_NEW) and not os.path.exists(os.path.join(root, name)):
             with contextlib.suppress(OSError):
@@ -219,37 +205,35 @@ def _name_copies(brain: Brain) -> str:
 
 
 def find_card(brain: Brain, path: str) -> str:
-    """Return the id of the card in a file or in a copy; "" if the file is not in this brain."""
-    inside = ""
-    if path.startswith(brain.root + os.sep):
-        inside = path.removeprefix(brain.root + os.sep)
+    """Return the id of the card that a file, or the copy of one, holds; "" for another file."""
+    below = path.removeprefix(brain.root + os.sep) if path.startswith(brain.root + os.sep) else ""
     copied = path.partition(f"{os.sep}{_name_copies(brain)}{os.sep}")[2]
-    return (copied or inside).replace(os.sep, "/")
+    return (copied or below).replace(os.sep, "/")
 
 
 def _read_titles(
     brain: Brain, project: str | None, most: int, injected: Collection[str], session: str
 ) -> tuple[list[Title], int]:
-    """Return the most used titles that the session may get, and the number of all titles."""
+    """Return the titles that may be given, the most used of many, and how many there are."""
 
-    def search(brain: Brain) -> tuple[list[Title], int]:
-        titles = brain.catalogue.titles(project, most=most, paths=injected)
-        return titles, brain.catalogue.count_titles(project)
+    def search(one: Brain) -> tuple[list[Title], int]:
+        titles = one.catalogue.titles(project, most=most, paths=injected)
+        return titles, one.catalogue.count_titles(project)
 
-    titles, count = brain.read(search)
+    found, count = brain.read(search)
     if not (brain.settings.effect.withhold_harmful or session):
-        return titles, count
-    cards = find_cards(brain, {title.path for title in titles})
-    excluded = {*find_harmful(brain, cards), *find_withheld(brain, cards, session)}
-    return [title for title in titles if title.path not in excluded], count - len(excluded)
+        return found, count
+    cards = find_cards(brain, {one.path for one in found})
+    held = {*find_harmful(brain, cards), *find_withheld(brain, cards, session)}
+    return [one for one in found if one.path not in held], count - len(held)
 
 
 @lru_cache(maxsize=2048)
 def _format_line(place: str, title: str, named: bool) -> tuple[str, str, int]:
-    """Return the folder of a card, its sanitized line, and the estimated tokens of the line."""
+    """Return a card's folder and its line below it, made harmless, and about what that costs."""
     folder, _, name = place.rpartition("/")
     words = shorten(defang_line(title), _MAX_TITLE)
-    named = named or _COPIES in place  # a search does not find files that git ignores
+    named = named or _COPIES in place  # no search looks at files that git ignores
     line = words if words and not named else show_path(name)
     if named and _squeeze(title) not in _squeeze(name):
         line = f"{line}: {words}"
@@ -267,27 +251,23 @@ def format_titles(
     total: int,
     budget: int,
     counter: TokenCounter = estimate_tokens,
-    write_rest: Callable[[], str] = str,
+    tell_more: Callable[[], str] = str,
     named: bool = True,
 ) -> str:
-    """Return the catalogue of (file, title) pairs, as many as the budget allows; "" for none.
+    """Return the text of (file, title) in their order, as many as the budget holds.
 
-    If they are fewer than ``total``, the text has both numbers and the result of ``write_rest``,
-    an instruction to read the rest. Without ``named``, lines have titles instead of files, and the
-    agent has to search for the file.
+    If they are not ``total``, it says of how many they are and what ``tell_more`` returns; "" where
+    the budget holds none. Unless files are ``named``, the agent has to search for those it wants.
     """
 
     def text(cards: Sequence[tuple[str, str]], read: str = "") -> str:
         folders: dict[str, list[str]] = defaultdict(list)
         for folder, line in cards:
             folders[folder].append(line)
-        lines: list[str] = []
-        for folder, folder_lines in folders.items():
-            lines += [folder, *folder_lines]
-        is_part = len(cards) < total
-        which = f"The {len(cards)} most used of {total} lessons" if is_part else _ALL
-        head = _HEAD.format(which, _FILES if named else _TITLES, read)
-        return "\n".join((TITLES_OPEN, head, *lines, TITLES_CLOSE))
+        some = f"The {len(cards)} most used of {total} lessons"
+        what, form = some if len(cards) < total else _ALL, _FILES if named else _TITLES
+        lines = [line for folder, below in folders.items() for line in (folder, *below)]
+        return "\n".join((TITLES_OPEN, _HEAD.format(what, form, read), *lines, TITLES_CLOSE))
 
     cards: list[tuple[str, str]] = []
     folders: set[str] = set()
@@ -301,7 +281,7 @@ def format_titles(
             break
         spent.append(spent[-1] + tokens)
         cards.append((folder, line))
-    read = write_rest() if 0 < len(cards) < total else ""
+    read = tell_more() if 0 < len(cards) < total else ""
     while cards and spent[len(cards)] + estimate_tokens(read) > budget:
         cards.pop()
     while cards and counter(text(cards, read)) > budget:
@@ -310,5 +290,5 @@ def format_titles(
 
 
 def is_whole(text: str) -> bool:
-    """Return whether a catalogue lists all cards."""
+    """Tell whether a text of titles names all cards."""
     return text.startswith(f"{TITLES_OPEN}\n{_ALL} ")
