@@ -11,7 +11,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.discovery import Discovery, look, tell_unclaimed, tell_untrusted
+from lessons_kb.brain.discovery import Discovery, describe_unclaimed, describe_untrusted, look
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, failures, options, say
 from lessons_kb.errors import InputError, LessonsError
@@ -114,9 +114,9 @@ def open_brain(found: Discovery | None = None) -> Brains:
         untrusted = found.untrusted
         brains = Brains.discover(here, found=found)
         if untrusted:
-            say(tell_untrusted(untrusted, found.named))
+            say(describe_untrusted(untrusted, found.named))
         elif list(found.trusted) == [os.path.realpath(user_brain())] and (
-            hint := tell_unclaimed(here)
+            hint := describe_unclaimed(here)
         ):
             say(hint)
     at_end.callback(_close, brains, untrusted)
@@ -129,7 +129,7 @@ def _close(brains: Brains, named: Sequence[str]) -> None:
         if brain.fault and not failures:
             say(f"{brain.alias}: used the previous index, because {brain.fault}")
         with contextlib.suppress(LessonsError):  # the command has said what is wrong
-            if beyond := brain.tell_beyond():
+            if beyond := brain.describe_unindexed():
                 say(beyond)
     silent = [os.path.join(brain.root, path) for brain in brains.members for path in brain.silent]
     brains.close()

@@ -26,7 +26,7 @@ from lessons_kb.cli.output import options, say
 from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
 from lessons_kb.find.block import RetrievalOptions, preflight
-from lessons_kb.find.detection import tell_line
+from lessons_kb.find.detection import make_detected_line
 from lessons_kb.find.project_detection import detect_diff
 from lessons_kb.ledger.given import find_given
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN, CheckedItem, DetectedLine, Finding
@@ -84,7 +84,7 @@ def check(
     if diff is not None:
         change = read_change(brains, diff)
         seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
-        detected = [tell_line(*one) for one in detect_diff(brains, change.text)]
+        detected = [make_detected_line(*one) for one in detect_diff(brains, change.text)]
         if chosen is None:
             query = " ".join([text, *change.files, *change.added])
             asked = RetrievalOptions(paths=tuple(change.files), context=False)

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.brain.brain import format_census, take_census
+from lessons_kb.brain.brain import count_kinds, format_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
 from lessons_kb.model import as_data
@@ -41,7 +41,7 @@ def index(
                 replace(run, stale=now.stale) for run, now in zip(done, after, strict=True)
             )
     rows = [
-        (brain, take_census(brain), run) for brain, run in zip(brains.members, done, strict=True)
+        (brain, count_kinds(brain), run) for brain, run in zip(brains.members, done, strict=True)
     ]
     data = [
         {"brain": brain.root, **as_data(count), "seconds": round(run.seconds, 3)}
