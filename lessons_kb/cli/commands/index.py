@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.brain.brain import format_census
+from lessons_kb.brain.brain import count_kinds, format_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
 from lessons_kb.model import as_data
