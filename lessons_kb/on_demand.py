@@ -31,6 +31,8 @@ REVIEW_DRAFTS = "lessons_kb.cli.review_drafts"
 """Shows, accepts and merges drafts. `review` does not need it if there are no drafts."""
 SERVE_HOOKS = "lessons_kb.service.daemon"
 """The daemon. `daemon run` needs it; `daemon status` only sends it a request."""
+READ_TOML = "tomllib"
+"""Reads tables that are kept as data: the pages of help need lists of words alone."""
 ENGINES = {
     "tantivy": ("lessons_kb.search.tantivy_engine", "TantivyEngine"),
     "rank-bm25": ("lessons_kb.search.rank_bm25_engine", "RankBM25Engine"),

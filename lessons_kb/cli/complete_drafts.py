@@ -8,7 +8,7 @@ from typing import Any
 from lessons_kb.agents.headless import find_headless
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.output import confirm, draw_progress, say
-from lessons_kb.collection.drafts import Draft
+from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.errors import InputError
 from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.store.user_settings import WriterSettings, read_user_settings

@@ -122,6 +122,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    failures.clear()
     try:
         code = _run(hoist_options(sys.argv[1:]) or ["--help"])
     finally:

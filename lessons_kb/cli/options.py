@@ -11,7 +11,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.discovery import Discovery, look, tell_unclaimed, tell_untrusted
+from lessons_kb.brain.discovery import Discovery, describe_unclaimed, describe_untrusted, look
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, failures, options, say
 from lessons_kb.errors import InputError, LessonsError
@@ -119,9 +119,9 @@ def open_brain(discovery: Discovery | None = None) -> Brains:
         brains = Brains.discover(here, found=discovery)
         only_user_brain = list(discovery.trusted) == [os.path.realpath(user_brain())]
         if untrusted:
-            say(tell_untrusted(untrusted, discovery.named))
+            say(describe_untrusted(untrusted, discovery.named))
         elif only_user_brain:
-            hint = tell_unclaimed(here)
+            hint = describe_unclaimed(here)
             if hint:
                 say(hint)
     at_end.callback(_close, brains, untrusted)
@@ -134,7 +134,7 @@ def _close(brains: Brains, reported: Sequence[str]) -> None:
         if brain.fault and not failures:
             say(f"{brain.alias}: used the previous index, because {brain.fault}")
         with contextlib.suppress(LessonsError):  # the command has reported this error
-            if beyond := brain.tell_beyond():
+            if beyond := brain.describe_unindexed():
                 say(beyond)
     skipped = [os.path.join(brain.root, path) for brain in brains.members for path in brain.silent]
     brains.close()

@@ -17,7 +17,8 @@ from lessons_kb.cli.output import (
     say,
 )
 from lessons_kb.cli.show_rows import show_rows
-from lessons_kb.collection.drafts import Draft, Drafts
+from lessons_kb.collection.draft_lookup import Draft
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.mining.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible

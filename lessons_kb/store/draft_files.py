@@ -49,7 +49,7 @@ class DraftFacts(TypedDict, total=False):
     """
 
     kind: str
-    """Kind of its trigger; see ``collection.drafts.Draft``."""
+    """Kind of its trigger; see ``collection.draft_lookup.Draft``."""
     key: str
     """Equal for drafts of the same mistake, proposed title or mined candidate."""
     ids: list[str]

@@ -74,7 +74,7 @@ def scan_brain(
             chosen = _choose(root, lines, settings)
             beyond = _count_left_out(lines, chosen)
         lines = {path: lines[path] for path in chosen}
-        findings.append(tell_beyond(beyond[0], max_files))
+        findings.append(report_beyond(beyond[0], max_files))
     return Scan(
         files=lines,
         manifest=format_manifest(lines, like=settings_signature(root)),
@@ -329,7 +329,7 @@ _FIXES = {
 }
 
 
-def tell_beyond(count: int, max_files: int) -> Finding:
+def report_beyond(count: int, max_files: int) -> Finding:
     """Return the finding about a brain with ``count`` files more than ``max_files``."""
     message = f"{counted(count, 'file')} skipped: more than max_files = {max_files}"
     return _finding(".", "too-many-files", message)

@@ -27,7 +27,7 @@ from lessons_kb.cli.output import options, say
 from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
 from lessons_kb.find.block import RetrievalOptions, preflight
-from lessons_kb.find.detection import tell_line
+from lessons_kb.find.detection import make_detected_line
 from lessons_kb.find.project_detection import detect_diff
 from lessons_kb.ledger.given import find_given
 from lessons_kb.model import CONTRADICTED, DENIED, OPEN, Check, CheckedItem, Finding
@@ -119,7 +119,7 @@ def _check_diff(
     facts = read_texts([read_file(name) for name in evidence])
     change = read_change(brains, revision)
     facts = replace(facts, edits=(*facts.edits, *read_diff_evidence(change).edits))
-    detected = [tell_line(card, match) for card, match in detect_diff(brains, change.text)]
+    detected = [make_detected_line(card, match) for card, match in detect_diff(brains, change.text)]
     if names is None:
         query = " ".join([text, *change.files, *change.added])
         request = RetrievalOptions(paths=tuple(change.files), context=False)

@@ -20,11 +20,11 @@ from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
 from lessons_kb.find.project_detection import (
     Months,
+    describe_unused,
     detect_diff,
     detect_files,
     detect_history,
     list_tree,
-    tell_unused,
 )
 from lessons_kb.model import Card, Finding, as_data
 from lessons_kb.outcome.post_check import read_change
@@ -84,7 +84,7 @@ def detect(
         raise InputError("--history is printed as text or json; choose one of them")
     brains = open_brain()
     brains.refresh()
-    for line in tell_unused(brains):
+    for line in describe_unused(brains):
         say(line)
     if history:
         _print_history(brains, detect_history(brains), form)
@@ -100,7 +100,7 @@ def detect(
             if not os.path.exists(path):
                 raise InputError(f"no file or folder {path}; give one that exists")
             starts.append(relative(brains.directory, os.path.realpath(path)))
-        matches = list(detect_files(brains, list_tree(brains.directory, starts, tell=say)))
+        matches = list(detect_files(brains, list_tree(brains.directory, starts, warn=say)))
     data, lines, annotations = list[dict[str, Any]](), list[str](), list[Finding]()
     for card, match in matches:
         path = relative_path(os.path.normpath(os.path.join(brains.directory, match.path)))

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.brain.brain import format_census, take_census
+from lessons_kb.brain.brain import count_kinds, format_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
 from lessons_kb.model import as_data
@@ -42,7 +42,7 @@ def index(
     data = []
     lines = []
     for brain, run in zip(brains.members, runs, strict=True):
-        census = take_census(brain)
+        census = count_kinds(brain)
         data.append({"brain": brain.root, **as_data(census), "seconds": round(run.seconds, 3)})
         name = f"{brain.alias}: " if len(brains.members) > 1 else ""
         hint = " (see `lessons lint`)" if census.problems else ""

@@ -21,7 +21,7 @@ from lessons_kb.cli.output import (
     terminal_width,
 )
 from lessons_kb.collection import mined_drafts
-from lessons_kb.collection.drafts import Draft
+from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.mining import mine_project as mining
 from lessons_kb.mining.candidates import Candidate, typed_before

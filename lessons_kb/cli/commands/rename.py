@@ -9,7 +9,7 @@ from typer import Argument
 
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import print_answer, say
-from lessons_kb.collection.cards import rename_card
+from lessons_kb.collection.rename_card import rename_card
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted
 

@@ -12,7 +12,7 @@ from typer import Option
 from lessons_kb.agents.install.install_agent import has_sdk, list_connections
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.make_brain import count_cards, take_first_lesson, write_first_lesson
+from lessons_kb.brain.make_brain import count_cards, remove_first_lesson, write_first_lesson
 from lessons_kb.cli.connect_agents import AgentChanges, connect_all
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
@@ -112,7 +112,7 @@ def _disconnect_all(*, yes: bool, purge: bool) -> None:
             raise InputError(f"nothing was changed; agree to it, or run `{again}`")
     results, refused = connect_all(present, dry_run=False, **request)
     lines = ["Disconnected; a running session gets no more lessons."] if changes else []
-    if removed := take_first_lesson():
+    if removed := remove_first_lesson():
         lines.append(f"Removed {_short(removed)}.")
     if stop_daemon():
         lines.append("The daemon was stopped.")
