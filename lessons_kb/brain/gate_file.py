@@ -15,6 +15,7 @@ from typing import Any
 
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.detect.matcher import find_words
+from lessons_kb.errors import InputError
 from lessons_kb.hook_gates import (
     FORMAT,
     MAX_GATE_BYTES,
@@ -85,7 +86,17 @@ def compile_gates(root: str, catalogue: Catalogue, state: State) -> dict[str, An
     }
 
 
+def _read_paths(card: Card) -> tuple[str, ...]:
+    """Return the globs that the card guards: none if one of them is faulty, as in the index."""
+    try:
+        compile_globs(card.paths)
+    except InputError:
+        return ()
+    return card.paths
+
+
 def _compile_card(card: Card, signature: str) -> dict[str, Any]:
+    paths = _read_paths(card)
     return {
         "id": card.id,
         "title": defang_line(card.title)[:_MAX_TITLE],
@@ -95,9 +106,9 @@ def _compile_card(card: Card, signature: str) -> dict[str, Any]:
         "project": card.project,
         # "!" marks a file that changed just before it was read, so that its times prove nothing.
         "signature": signature.rstrip("!"),
-        "globs": compile_globs(card.paths),
-        "folders": _find_folders(card.paths),
-        "anywhere": any(_begins_anywhere(glob) for glob in card.paths),
+        "globs": compile_globs(paths),
+        "folders": _find_folders(paths),
+        "anywhere": any(_begins_anywhere(glob) for glob in paths),
         "patterns": [
             _compile_pattern(pattern) for pattern in card.detect if pattern.kind != "error"
         ],
