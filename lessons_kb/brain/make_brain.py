@@ -71,7 +71,8 @@ def make_brain(
     return root, created
 
 
-FIRST_LESSON = os.path.join("lessons", "first-lesson.md")
+FIRST_LESSON = "lessons/first-lesson.md"
+"""The id of the card with which `lessons setup` shows that lessons arrive."""
 
 
 def write_first_lesson() -> str:
@@ -106,6 +107,14 @@ def remove_first_lesson() -> str:
         return card
     shutil.rmtree(root)
     return root
+
+
+def retire_first_lesson() -> None:
+    """Remove the first lesson after it has arrived once; an edited card stays."""
+    card = os.path.join(user_brain(), FIRST_LESSON)
+    text = read_settings_file(card)
+    if text == read_template("first-lesson.md").encode():
+        replace_settings_file(card, None, expected=text)
 
 
 def count_cards(root: str) -> int:

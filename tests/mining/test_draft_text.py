@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from lessons_kb.detect.propose import Proposal
 from lessons_kb.mining.candidates import find_candidates, typed_before
 from lessons_kb.mining.draft_text import (
-    UNNAMED,
+    UNTITLED,
     fence,
     fill,
     find_lacks,
@@ -62,7 +62,7 @@ SESSION = events(
 def test_the_sketch_of_a_fixed_test_is_complete():
     (trigger,) = find_triggers(SESSION)
     sketch = sketch_trigger(trigger, diff=DIFF)
-    assert sketch.title == f"{UNNAMED} (tests/test_cart.py::test_total failed)"
+    assert sketch.title == f"{UNTITLED} (tests/test_cart.py::test_total failed)"
     for told in (
         "Add a discount to the cart", "`pytest -q`", "assert 3 == 4",
         "`tests/test_cart.py::test_total`", "`cart.py`, `tests/test_cart.py`",
@@ -140,7 +140,7 @@ def test_the_turn_that_the_title_is_about_until_it_passed(title, paths, told, un
 
 def test_a_session_without_a_title_is_sketched_from_its_last_request_and_failure():
     sketch = sketch_session(TURNS, diff=DIFF)
-    assert sketch.title == UNNAMED
+    assert sketch.title == UNTITLED
     assert "And rename the logo" in sketch.sections["Situation"]
     assert "SMTPServerDisconnected" in sketch.sections["Situation"]
     assert "sum(items)" in sketch.sections["Fix"]
