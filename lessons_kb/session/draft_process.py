@@ -15,13 +15,14 @@ import contextlib
 import os
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.make_brain import FIRST_LESSON, retire_first_lesson
+from lessons_kb.brain.make_brain import retire_first_lesson
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.ledger.given import find_given
 from lessons_kb.ledger.session_memory import lend_memory
 from lessons_kb.process.programs import start_draft_process
 from lessons_kb.session.state import Hook
 from lessons_kb.store.error_log import log_trouble
+from lessons_kb.store.locations import FIRST_LESSON
 
 
 def start_drafting(hook: Hook) -> None:

@@ -10,13 +10,13 @@ from itertools import islice
 from typing import Any
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.make_brain import FIRST_LESSON
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.find.search import search
 from lessons_kb.mining.draft_text import UNTITLED, split_evidence
 from lessons_kb.model import KINDS, SEVERITIES, Card
 from lessons_kb.store.card_files import read_template
+from lessons_kb.store.locations import FIRST_LESSON
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean
 
@@ -73,6 +73,7 @@ def build_prompt(brains: Brains, draft: Draft) -> str:
     evidence = clean(redact(split_evidence(draft.text)[1]))[:_MAX_EVIDENCE]
     title = "" if draft.title == UNTITLED else draft.title
     near = search(brains, f"{title}\n{evidence[:1_000]}", kinds=KINDS, limit=_NEAR)
+    near = [hit for hit in near if hit.card.id != FIRST_LESSON]
     models = _find_models(brains)
     parts = {
         "examples": "\n\n".join(map(_show, models)) or _EXAMPLE,

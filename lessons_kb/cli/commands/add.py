@@ -28,10 +28,10 @@ from lessons_kb.cli.write_card import (
     name_card,
     write_card,
 )
-from lessons_kb.collection.drafts import Drafts
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
 from lessons_kb.mining.draft_text import MISSING
 from lessons_kb.model import as_data
+from lessons_kb.on_demand import PROPOSE_DRAFT, load
 from lessons_kb.text.sanitize import clean_line, shell_word
 
 _OPTION_FOR = {
@@ -87,8 +87,9 @@ def _propose(brains: Brains, title: str, chosen: CardOptions) -> None:
         raise InputError("--draft takes a title and options, not a card on stdin")
     details = chosen.as_details()
     patterns = [{pattern.kind: pattern.text} for pattern in details.pop("detect")]
-    draft = Drafts(brains).propose(title, detect=patterns, **details)
-    duplicates = Drafts(brains).find_near_duplicates(draft)
+    drafts = load(PROPOSE_DRAFT).Drafts(brains)
+    draft = drafts.propose(title, detect=patterns, **details)
+    duplicates = drafts.find_near_duplicates(draft)
     if options().json:
         similar = [{"id": found.card.id, **pick(found, "level", "score")} for found in duplicates]
         missing = list(draft.missing)
