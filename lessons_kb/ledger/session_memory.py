@@ -347,7 +347,7 @@ def _mark(text: str) -> str:
     return f"after {crc32(text.encode()):08x}"
 
 
-_NAMES = tuple(one.name for one in fields(SessionMemory))
+_NAMES = tuple(item.name for item in fields(SessionMemory))
 _OF_A_CALL = ("shown", "asked", "refused", "question_texts", "brought", "matched", "stood_before")
 _RECORDS: Mapping[str, type[Any]] = {
     "cards": GivenCard,

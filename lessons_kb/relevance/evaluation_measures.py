@@ -151,7 +151,10 @@ def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = H
 
 def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
     """Return 1 / place of the first relevant document, 0 if there is none."""
-    return next((1 / place for place, found in enumerate(ranked, 1) if found in relevant), 0.0)
+    for place, card in enumerate(ranked, 1):
+        if card in relevant:
+            return 1 / place
+    return 0.0
 
 
 def mean(values: Collection[float]) -> float:
