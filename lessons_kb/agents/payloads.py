@@ -77,6 +77,8 @@ def read_common(payload: Payload, event: HookEvent) -> None:
     if event.what == "prompt":
         event.text = text_of(payload, "prompt", "text")
         event.id = text_of(payload, *_PROMPT_IDS)
+    elif event.what == "start":
+        event.source = text_of(payload, "source")
     elif event.what == "stop":
         event.text = text_of(payload, "last_assistant_message", "prompt_response", "text")
     elif event.what in ("before", "after"):

@@ -91,6 +91,20 @@ class SpawnedAgent(NamedTuple):
     prompt: str
 
 
+class AnsweredEvent(NamedTuple):
+    """An event that can happen only once, and the process that answered it."""
+
+    event: str
+    """What happened, for example ``start startup``."""
+    token: str
+    number: str
+    """Number of the journal's last event at that time."""
+    at: str
+    """When the event happened, in seconds since the epoch."""
+    text: str = ""
+    """What a subagent was asked."""
+
+
 class Remark(NamedTuple):
     """A text that was shown in this session, and need not be repeated yet.
 
@@ -176,6 +190,8 @@ class SessionMemory:
     """What stands in the files after the command and did not before was written by it."""
     question_texts: list[QuestionText] = field(default_factory=list)
     spawned: list[SpawnedAgent] = field(default_factory=list)
+    answered: list[AnsweredEvent] = field(default_factory=list)
+    """Events that an agent may report twice, and that no id tells apart."""
     # Of the session.
     served: list[dict[str, Any]] = field(default_factory=list)
     """The lessons that a server gave in this session, as it told them."""
@@ -256,6 +272,27 @@ class SessionMemory:
     def is_refused(self, call: str) -> bool:
         """Return whether we refused a call."""
         return bool(call) and any(refused.call == call for refused in self.refused)
+
+    def answer_once(
+        self, event: str, token: str, *, number: int, at: float, text: str = ""
+    ) -> AnsweredEvent | None:
+        """Record that the process ``token`` answers an event. Return the record if it did before.
+
+        Return None if another process answered the event: the agent has reported it twice. A
+        record is valid for some seconds, and until the journal has a new event (``number``).
+        """
+        for answered in self.answered:
+            if answered.event != event:
+                continue
+            if answered.token == token:
+                return answered
+            is_recent = abs(_read_seconds(answered.at) - at) < _ONCE_SECONDS
+            if is_recent and answered.number == str(number):
+                return None
+        new = AnsweredEvent(event, token, str(number), f"{at:.3f}", text)
+        self.answered = [answered for answered in self.answered if answered.event != event]
+        self.answered.append(new)
+        return new
 
     def note_late(self, call: str, found: list[tuple[Brain, Card]]) -> list[tuple[Brain, Card]]:
         """Return the lessons that no change or error has brought in this session; record them."""
@@ -341,10 +378,20 @@ class SessionMemory:
         return (f"lessons: {drafts} to review: {here}`lessons review` in a terminal",)
 
 
+def _read_seconds(text: str) -> float:
+    """Return the number that a text has, 0 if it has none."""
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
 def _mark(text: str) -> str:
     return f"after {crc32(text.encode()):08x}"
 
 
+_ONCE_SECONDS = 10.0
+"""Seconds for which a second report of an event is expected: the timeout of our hooks."""
 _NAMES = tuple(one.name for one in fields(SessionMemory))
 _OF_A_CALL = ("shown", "asked", "refused", "question_texts", "brought", "matched", "stood_before")
 _RECORDS: Mapping[str, type[Any]] = {
@@ -354,6 +401,7 @@ _RECORDS: Mapping[str, type[Any]] = {
     "stood_before": StandingMistake,
     "question_texts": QuestionText,
     "spawned": SpawnedAgent,
+    "answered": AnsweredEvent,
     "shown": Remark,
     "asked": AboutCall,
     "refused": AboutCall,
@@ -363,7 +411,7 @@ _RECORDS: Mapping[str, type[Any]] = {
 _SINGLE_RECORDS: Mapping[str, type[Any]] = {"told": RepeatedAnswer, "stopping": StopOrder}
 _MANY = 500
 _MOST = {"served": 16, "brought": 64, "steps": 32, "matched": 8, "question_texts": 8}
-_MOST |= {"spawned": 8, "waiting": 8, "named": 8, "late_lines": 8}
+_MOST |= {"spawned": 8, "answered": 16, "waiting": 8, "named": 8, "late_lines": 8}
 """Field → how many of its entries are remembered."""
 
 

@@ -51,6 +51,8 @@ class HookEvent:
     tool: str = ""
     arguments: object = None
     """Of the call: a JSON object, or its text."""
+    source: str = ""
+    """What began the session, as the agent calls it: ``startup`` or ``clear``, for example."""
     spawns: tuple[str, str] | None = None
     """The kind and the prompt of the subagent that a call is about to start."""
     outcome: str = "ok"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from lessons_kb.find.titles import is_whole
-from lessons_kb.ledger.session_memory import lend_memory
+from lessons_kb.ledger.session_memory import SpawnedAgent, lend_memory
 from lessons_kb.session import prompt
 from lessons_kb.session.state import NOTHING, Answer, Hook
 from lessons_kb.session.turn_lessons import find_titles
@@ -23,11 +23,18 @@ def answer(hook: Hook) -> Answer:
     if not event.part:
         return NOTHING
     with lend_memory(hook.journal, event.session) as state:
-        asked = next((spawned for spawned in state.spawned if spawned.kind == event.tool), None)
-        if asked is not None:
-            state.spawned.remove(asked)
-    if asked is not None and asked[1]:
-        hook.event = replace(event, what="prompt", tool="", text=asked[1], id=event.part)
+        prompts = [spawned.prompt for spawned in state.spawned if spawned.kind == event.tool]
+        asked = prompts[0] if prompts else ""
+        name = f"subagent {event.part}"
+        first = state.answer_once(name, event.token, number=0, at=hook.now, text=asked)
+        if first is None:
+            return NOTHING  # another process has answered this event
+        asked = first.text
+        begun = SpawnedAgent(event.tool, asked)
+        if begun in state.spawned:
+            state.spawned.remove(begun)
+    if asked:
+        hook.event = replace(event, what="prompt", tool="", text=asked, id=event.part)
         return prompt.answer(hook)
     titles = "" if hook.state.titles_from else find_titles(hook)
     if not titles:
