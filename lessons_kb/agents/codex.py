@@ -6,11 +6,16 @@ import json
 import re
 
 from lessons_kb.agents import claude_code
-from lessons_kb.agents.payloads import Payload, end_of, output_of, text_of
+from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
 from lessons_kb.session.state import HookEvent
 
 _EXIT = r"\A(?:Exit code|Process exited with code):? (-?\d+)|^Process exited with code (-?\d+)$"
 _HEAD = 400
+_SPAWNING = "collaborationspawn_agent"
+"""The tool ``spawn_agent`` of the namespace ``collaboration``, as a hook names it."""
+_DEFAULT_SUBAGENT = "default"
+_MAX_SUBAGENT_PROMPT = 20_000
+"""In characters."""
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
@@ -20,6 +25,11 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
     """
     claude_code.read(payload, name, event)
     event.transcript = text_of(payload, "transcript_path")  # a subagent has one of its own
+    if event.what == "before" and event.tool == _SPAWNING:
+        spawn = object_of(payload, "tool_input")
+        kind = text_of(spawn, "agent_type") or _DEFAULT_SUBAGENT
+        event.spawns = (kind, text_of(spawn, "message")[:_MAX_SUBAGENT_PROMPT])
+        event.spawn_inherits = text_of(spawn, "fork_turns") in ("", "all")
     if name != "PostToolUse":
         return
     response, arguments = payload.get("tool_response"), payload.get("tool_input")

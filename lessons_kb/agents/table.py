@@ -240,10 +240,14 @@ _ROWS = (
     ),
     Agent(
         name="codex",
-        tested_version="0.169.0",
+        tested_version="0.171.0",
         # Its PreToolUse accepts no "ask"; a stop after a tool would replace the tool's result.
-        events=_CODEX_EVENTS,
-        context_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
+        # A subagent of multi-agent v2 has no UserPromptSubmit; one of v1 has both events.
+        events={**_CODEX_EVENTS, "SubagentStart": "subagent"},
+        context_at=(
+            "SubagentStart",
+            *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
+        ),
         lines_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
         call="${}",  # a skill: Codex has no user-defined commands
         tokens=2_200,
@@ -264,7 +268,10 @@ _ROWS = (
         project_folder=".codex",
         plugin="plugins/cache/*/lessons/*/.codex-plugin/plugin.json",
         update="codex plugin marketplace upgrade && codex plugin add lessons@lessons-kb",
-        matchers={"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
+        matchers={
+            "PreToolUse": "Bash|apply_patch|collaborationspawn_agent",
+            "PostToolUse": "Bash|apply_patch",
+        },
         handler=_CALL,
         end_seconds=3,
         mcp_fields=("session_id", "transcript_path", "cwd", "turn_id"),

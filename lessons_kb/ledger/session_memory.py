@@ -89,6 +89,8 @@ class SpawnedAgent(NamedTuple):
 
     kind: str
     prompt: str
+    inherits: str | None = None
+    """``yes`` if it begins with the chat of the agent that requested it."""
 
 
 class AnsweredEvent(NamedTuple):
@@ -438,13 +440,15 @@ def _read_record(kind: type[Any], stored: object) -> Any:
     record = kind(*values)
     for name, value in zip(kind._fields, record, strict=True):
         is_number = name == "prompt" and kind is Remark
-        if not isinstance(value, (int, type(None)) if is_number else str):
+        if value is None and name in kind._field_defaults:
+            continue
+        if not isinstance(value, int if is_number else str):
             return None
     return record
 
 
 def _as_list(record: tuple[Any, ...]) -> list[Any]:
-    """Return a record as it is stored: a remark without a prompt is shorter."""
+    """Return a record as it is stored: a last field without a value is left out."""
     return [*record[:-1]] if record[-1] is None else [*record]
 
 

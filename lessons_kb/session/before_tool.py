@@ -150,7 +150,9 @@ def answer(hook: Hook) -> Answer:
     if line := _take_stop(hook):
         return Answer(stop_line=line)
     if event.spawns is not None:  # the event with which a subagent begins does not tell its prompt
-        spawned = SpawnedAgent(event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED))
+        kind, asked = event.spawns
+        inherits = "yes" if event.spawn_inherits else None
+        spawned = SpawnedAgent(kind, excerpt(asked, _MAX_ASKED), inherits)
         with lend_memory(hook.journal, event.session) as state:
             name = f"spawn {event.call}"
             if state.answer_once(name, event.token, number=0, at=hook.now) is not None:

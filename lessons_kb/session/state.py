@@ -55,6 +55,8 @@ class HookEvent:
     """What began the session, as the agent calls it: ``startup`` or ``clear``, for example."""
     spawns: tuple[str, str] | None = None
     """The kind and the prompt of the subagent that a call is about to start."""
+    spawn_inherits: bool = False
+    """That subagent begins with the chat so far, and with the lessons in it."""
     outcome: str = "ok"
     """One of model.OUTCOMES."""
     output: str = ""
