@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from lessons_kb.agents import claude_code
 from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
@@ -52,3 +53,43 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 write = claude_code.write
+
+
+_INITIALIZE = {
+    "id": 1,
+    "method": "initialize",
+    "params": {"clientInfo": {"name": "lessons", "title": "lessons", "version": "1"}},
+}
+_HOOKS_ID = 2
+_APPROVED = ("trusted", "managed")
+
+
+def ask_for_hooks(project: str) -> list[str]:
+    """Return what `codex app-server` is asked, line by line, to list the hooks of a project."""
+    questions: list[dict[str, Any]] = [
+        _INITIALIZE,
+        {"method": "initialized"},
+        {"id": _HOOKS_ID, "method": "hooks/list", "params": {"cwds": [project]}},
+    ]
+    return [json.dumps(question) for question in questions]
+
+
+def read_unapproved(line: str) -> list[str] | None:
+    """Return the events whose hooks of ours the user has not approved.
+
+    Return None if the line is not the answer to the last question.
+    """
+    try:
+        message = json.loads(line)
+        if message.get("id") != _HOOKS_ID:
+            return None
+        hooks = [hook for folder in message["result"]["data"] for hook in folder["hooks"]]
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return None
+    unapproved = [
+        text_of(hook, "eventName")
+        for hook in hooks
+        if "lessons-hook" in text_of(hook, "command")
+        and text_of(hook, "trustStatus") not in _APPROVED
+    ]
+    return list(dict.fromkeys(unapproved))

@@ -91,6 +91,13 @@ class Agent(AgentTraits):
     """The key of the hooks in that file."""
     marks: Mapping[str, Any] = field(default_factory=dict)
     """Other keys that its file of hooks needs."""
+    hook_server: str = ""
+    """Arguments with which its program lists the hooks, and says which the user has approved. It
+    skips the others silently. "" = hooks need no approval, or it cannot tell."""
+    held_version: str = ""
+    """The version that npm installs silently where Node.js is older than ``newer_node``."""
+    newer_node: str = ""
+    """The version of Node.js that the version we ran needs."""
     shares: str = ""
     """The agent whose file of hooks and commands it reads."""
     matchers: Mapping[str, str] = field(default_factory=dict)
@@ -193,7 +200,7 @@ _LATE = (
 _ROWS = (
     Agent(
         name="claude-code",
-        tested_version="2.1.328",
+        tested_version="2.1.332",
         # PreCompact accepts no context; the SessionStart after the compaction does.
         events={**_CLAUDE_EVENTS, "SubagentStart": "subagent"},
         context_at=("SubagentStart", *_CLAUDE_CONTEXT),
@@ -224,6 +231,8 @@ _ROWS = (
             "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit|Agent|Task",
             "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
         },
+        held_version="2.1.197",
+        newer_node="22",
         # With ``args`` it starts no shell: one process fewer, and nothing to quote.
         handler=_pairs("type=command command=PROGRAM args=NAMES timeout=SECONDS"),
         mcp_fields=("session_id", "transcript_path", "cwd", "agent_id", "permission_mode"),
@@ -274,6 +283,7 @@ _ROWS = (
         },
         handler=_CALL,
         end_seconds=3,
+        hook_server="app-server",
         mcp_fields=("session_id", "transcript_path", "cwd", "turn_id"),
         # It drops a call whose input names a field that the payload lacks; Claude Code does not.
         mcp_lacks=("prompt_id", "source"),
@@ -343,6 +353,8 @@ _ROWS = (
         task="--prompt={prompt} -o json --approval-mode auto-edit",
         program="qwen",
         folder="{home}/.qwen",
+        held_version="0.15.10",
+        newer_node="22",
         project_folder=".qwen",
         hooks_file="settings.json",
         handler=_pairs("name=EVENT_NAME type=command command=LINE timeout=SECONDS"),

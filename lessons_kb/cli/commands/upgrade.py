@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from lessons_kb.agents.install.check_clients import check_clients
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
 from lessons_kb.cli.health_lines import print_lines
 from lessons_kb.cli.options import find_project
@@ -22,7 +23,8 @@ def upgrade() -> None:
     Example: lessons upgrade
     """
     project = find_project()
-    found = (*fix_agents(project), *check_agents(project), *check_daemon(os.environ))
+    fixed, agents, clients = fix_agents(project), check_agents(project), check_clients(project)
+    found = (*fixed, *agents, *clients, *check_daemon(os.environ))
     lines = [line for line in found if line.level in ("warning", "error", "fixed")]
     if not lines:
         detail = f"hooks, plugins and daemon are those of version {__version__}"
