@@ -128,6 +128,8 @@ class Agent(AgentTraits):
     user_entry: Mapping[str, Any] = field(default_factory=dict)
     """Additional keys of the entry in the user's own file."""
     command_file: str = ""
+    second_copy: str = "it shows one of them"
+    """What it does with a command of one name in the user's folder and in the project."""
     layout: str = "silent"
     """Layout of a command's file, a key of ``settings_files._LAYOUTS``."""
     arguments: str = ""
@@ -241,6 +243,7 @@ _ROWS = (
         project_server="{project}/.mcp.json mcpServers",
         server_entry={"type": "stdio"},
         command_file=_MARKDOWN,
+        second_copy="the user's hides the project's",
         arguments="$ARGUMENTS",
         notes=(
             "The hooks take effect at once, except in folders that Claude Code does not trust yet."
@@ -289,6 +292,7 @@ _ROWS = (
         mcp_lacks=("prompt_id", "source"),
         server="config.toml mcp_servers",
         command_file=_SKILL,
+        second_copy="Codex lists both, and `$lesson` then brings neither",
         layout="skill",
         notes=(
             "Codex runs hooks only after you approve them: open `codex`, type /hooks, approve"

@@ -13,7 +13,7 @@ from lessons_kb.agents.install.install_agent import has_sdk, list_connections
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.make_brain import count_cards, take_first_lesson, write_first_lesson
-from lessons_kb.cli.connect_agents import Done, connect_all
+from lessons_kb.cli.connect_agents import BEWARE, Done, connect_all, offer_removal
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
 from lessons_kb.collection.exchange import find_rules_files
@@ -205,8 +205,13 @@ def _tell_next(done: Sequence[Done], first: str) -> None:
     """Print what is left to do, and a prompt that draws a lesson."""
     names = [name for name, files, _notes in done if any(one.action != "foreign" for one in files)]
     print(f"Connected: {', '.join(names)}.")
-    for name in names:
-        print_wrapped(f"  {name}: {AGENTS[name].notes.splitlines()[0]}")
+    for name, _files, notes in done:
+        warnings = [note for note in notes if note.startswith(BEWARE)]
+        if name in names:
+            print_wrapped(f"  {name}: {AGENTS[name].notes.splitlines()[0]}")
+        for warning in warnings:
+            print_wrapped(f"  {name}: {warning}")
+    offer_removal(names)
     if not has_sdk():
         needed = f"`{install_command('mcp')}`, then `lessons setup` again"
         print_wrapped(f"`/lesson` in the chat needs the MCP server: {needed}.")
