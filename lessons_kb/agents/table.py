@@ -45,6 +45,8 @@ class Agent(AgentTraits):
     progress: bool = False
     """Messages for the user are progress lines, printed before the answer. An answer over HTTP
     cannot contain them."""
+    late_before: str = ""
+    """When context that is given before a call reaches the model only after it; "" = never."""
     asks_at: tuple[str, ...] = ()
     """Events whose answer can ask the user to decide about a call."""
     refuses_at: tuple[str, ...] = ("PreToolUse",)
@@ -261,6 +263,7 @@ _ROWS = (
             *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         ),
         lines_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+        late_before="GPT-5.6 and 6 (code mode): after the script",
         call="${}",  # a skill: Codex has no user-defined commands
         tokens=2_200,
         reads_outside=True,

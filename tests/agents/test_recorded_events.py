@@ -56,3 +56,16 @@ def test_a_subagent_of_codex_gets_the_lessons_of_its_own_task(fork, has_titles, 
     assert ITEM in given
     assert (TITLES in given) is has_titles
     assert codex.send("SubagentStart") == "", "reported twice"
+
+
+def test_a_nested_call_of_codex_in_code_mode_is_refused_like_any_other(recorded, project):
+    card = project / "lessons" / "drop-column.md"
+    card.write_text(card.read_text().replace("gate: ask", "gate: once"))
+    codex = recorded("codex-0.171.0")
+    patch = codex.find("PreToolUse", "apply_patch")
+    assert patch["tool_use_id"].startswith("exec-")
+    text = patch["tool_input"]["command"].replace("bot/handler.py", "migrations/1.sql")
+    changed = {"tool_input": {"command": text}}
+    assert '"deny"' in codex.send("PreToolUse", "apply_patch", **changed)
+    again = codex.send("PreToolUse", "apply_patch", **changed, tool_use_id="exec-2")
+    assert '"deny"' not in again

@@ -88,3 +88,17 @@ def test_a_client_that_is_not_connected_is_not_started(client, health, lessons):
     client("codex", "99.0.0", stop="untrusted")
     lessons("uninstall", "codex")
     assert find_line(health, "99.0.0") == find_line(health, "approved") == []
+
+
+def test_a_lesson_that_comes_after_the_change_is_advised_to_become_a_gate(
+    client, health, project, at
+):
+    client("codex", "0.171.0")
+    at(project, "index")
+    (line,) = [one for one in health("agent", project) if "after the script" in one.detail]
+    assert line.level == "off"
+    assert "lessons/telegram-allowlist.md" in line.detail
+    assert "drop-column" not in line.detail, "it has a gate"
+    assert "`gate: once`" in line.fix
+    at(project, "uninstall", "codex")
+    assert [one for one in health("agent", project) if "after the script" in one.detail] == []

@@ -7,13 +7,17 @@ from collections.abc import Iterator
 
 from lessons_kb.agents.install.install_agent import has_hooks
 from lessons_kb.agents.table import AGENTS, Agent
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.health import Health
+from lessons_kb.model import NO_GATE, Card
 from lessons_kb.process.programs import find_program
 from lessons_kb.process.run import ask_in_lines
 
 _SECONDS = 5.0
 """For a client to print its version or list its hooks; both take less than one second."""
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
+_MAX_NAMED = 3
 _APPROVE = "open `{}`, type /hooks and approve them"
 
 
@@ -27,6 +31,34 @@ def check_clients(project: str) -> Iterator[Health]:
             yield from _check_version(row, program)
         if row.hook_server:
             yield from _check_approval(row, program, project)
+
+
+def advise_gates(project: str, brains: Brains) -> Iterator[Health]:
+    """Yield a line about cards whose lesson reaches the model of an agent only after the change."""
+    names = [name for name, row in AGENTS.items() if row.late_before and has_hooks(name, project)]
+    if not names:
+        return
+    cards = [card for brain in brains.members for card in _list_ungated(brain)]
+    if not cards:
+        return
+    titles = ", ".join(card.id for card in cards[:_MAX_NAMED])
+    more = f" and {len(cards) - _MAX_NAMED} more" if len(cards) > _MAX_NAMED else ""
+    for name in names:
+        detail = f"{name}: {AGENTS[name].late_before}, its model reads {titles}{more}"
+        fix = "add `gate: once` to a card that must arrive before the change"
+        yield Health("off", "agent", detail, fix)
+
+
+def _list_ungated(brain: Brain) -> list[Card]:
+    """Return the cards of high severity that protect files and have no gate."""
+    if brain.state is None:
+        return []
+    cards = brain.read(lambda one: one.catalogue.all_cards())
+    return [
+        card
+        for card in cards
+        if card.severity == "high" and card.paths and card.gate == NO_GATE and card.is_injectable
+    ]
 
 
 def _check_version(row: Agent, program: str) -> Iterator[Health]:
