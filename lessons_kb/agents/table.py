@@ -206,9 +206,9 @@ _ROWS = (
         name="claude-code",
         tested_version="2.1.332",
         # PreCompact accepts no context; the SessionStart after the compaction does.
-        events={**_CLAUDE_EVENTS, "SubagentStart": "subagent"},
-        context_at=("SubagentStart", *_CLAUDE_CONTEXT),
-        lines_at=_CLAUDE_LINES,
+        events={**_CLAUDE_EVENTS, "SubagentStart": "subagent", "PostToolBatch": "batch"},
+        context_at=("SubagentStart", "PostToolBatch", *_CLAUDE_CONTEXT),
+        lines_at=("PostToolBatch", *_CLAUDE_LINES),
         asks_at=("PreToolUse",),
         unexplained=("Edit", "Write", "NotebookEdit"),
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
@@ -348,11 +348,18 @@ _ROWS = (
         project_note="Gemini CLI asks for approval when the hooks of a project change.",
     ),
     Agent(
-        # As of 0.24, context of PreToolUse never arrives; a refusal does, with its reason.
+        # As of 0.24, context of PreToolUse, SubagentStart and PostCompact never arrives; a refusal
+        # does, with its reason. What waits comes with the next result of a call.
         name="qwen-code",
         tested_version="0.24.4",
-        events=_CLAUDE_EVENTS,
-        context_at=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+        events={
+            **_CLAUDE_EVENTS,
+            **_pairs("SubagentStart=subagent PostToolBatch=batch PostCompact=compact"),
+        },
+        context_at=(
+            *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+            "PostToolBatch",
+        ),
         lines_at=("Stop",),
         project=("QWEN_PROJECT_DIR",),
         within=0.02,

@@ -69,3 +69,86 @@ def test_a_nested_call_of_codex_in_code_mode_is_refused_like_any_other(recorded,
     assert '"deny"' in codex.send("PreToolUse", "apply_patch", **changed)
     again = codex.send("PreToolUse", "apply_patch", **changed, tool_use_id="exec-2")
     assert '"deny"' not in again
+
+
+GUIDANCE = "3 tool calls in a row failed"
+
+
+def test_claude_code_reports_an_edit_that_found_no_text_only_with_its_batch(recorded):
+    claude = recorded("claude-code-2.1.332")
+    batches = [event for event in claude.events if event["hook_event_name"] == "PostToolBatch"]
+    failed = [event for event in batches if "<tool_use_error>" in json.dumps(event)]
+    tools = [event["tool_calls"][0]["tool_name"] for event in failed]
+    assert tools == ["Edit", "Nonexistent", "Read"]
+    given = [json.dumps(claude.enter("claude-code", event)[0]) for event in failed]
+    assert [GUIDANCE in text for text in given] == [False, False, True]
+
+
+def test_a_failure_that_has_an_event_of_its_own_counts_once_beside_its_batch(recorded):
+    claude = recorded("claude-code-2.1.332")
+    assert claude.send("PostToolUseFailure") == ""
+    batch = claude.find("PostToolBatch")
+    call = {**claude.find("PostToolUseFailure"), "tool_response": "Exit code 3"}
+    names = ("tool_name", "tool_input", "tool_use_id", "tool_response")
+    again = {**batch, "tool_calls": [{name: call[name] for name in names}]}
+    assert claude.enter("claude-code", again)[0] == {}
+    edit = claude.find("PostToolBatch")["tool_calls"][0]
+    for number in (1, 2):
+        calls = [{**edit, "tool_use_id": f"toolu_{number}"}]
+        given = json.dumps(claude.enter("claude-code", {**batch, "tool_calls": calls})[0])
+        assert (GUIDANCE in given) is (number == 2), "the third failure in a row"
+
+
+def test_qwen_code_names_a_failed_call_twice_and_it_counts_once(recorded):
+    qwen = recorded("qwen-code-0.24.4")
+    failure = qwen.find("PostToolUseFailure")
+    (call,) = [
+        call
+        for event in qwen.events
+        for call in event.get("tool_calls", ())
+        if call["status"] == "error"
+    ]
+    batch = next(event for event in qwen.events if call in event.get("tool_calls", ()))
+    assert failure["tool_use_id"] != call["tool_use_id"]
+    given = []
+    for number in range(3):
+        name = f"toolu_{number}"
+        event = {**failure, "tool_call_id": name, "tool_use_id": f"{name}_x"}
+        given.append(json.dumps(qwen.enter("qwen-code", event)[0]))
+        calls = [{**call, "tool_call_id": name, "tool_use_id": name}]
+        given.append(json.dumps(qwen.enter("qwen-code", {**batch, "tool_calls": calls})[0]))
+    assert [GUIDANCE in text or "same call" in text for text in given] == [
+        *(False, False, False, False, True, False),
+    ]
+
+
+def test_a_failed_call_that_qwen_code_reports_with_its_batch_alone(recorded):
+    qwen = recorded("qwen-code-0.24.4")
+    batch = next(e for e in qwen.events if '"error"' in json.dumps(e.get("tool_calls", "")))
+    given = []
+    for number in range(3):
+        call = {**batch["tool_calls"][0], "tool_call_id": f"toolu_{number}"}
+        call["tool_input"] = {**call["tool_input"], "old_string": str(number)}
+        given.append(json.dumps(qwen.enter("qwen-code", {**batch, "tool_calls": [call]})[0]))
+    assert [GUIDANCE in text for text in given] == [False, False, True]
+
+
+def test_a_subagent_of_qwen_code_gets_the_lessons_of_its_task_with_its_first_result(recorded):
+    qwen = recorded("qwen-code-0.24.4")
+    task = {**qwen.find("PreToolUse", "agent")["tool_input"], "prompt": PROMPT}
+    assert qwen.send("PreToolUse", "agent", tool_input=task) == ""
+    assert qwen.send("SubagentStart") == "", "the client drops what it is given here"
+    result = next(
+        e for e in qwen.events if e["hook_event_name"] == "PostToolUse" and "agent_id" in e
+    )
+    given = json.dumps(qwen.enter("qwen-code", result)[0])
+    assert ITEM in given
+    assert TITLES in given
+
+
+def test_qwen_code_gets_nothing_with_a_prompt_without_text(recorded):
+    qwen = recorded("qwen-code-0.24.4")
+    assert ITEM in qwen.send("UserPromptSubmit", prompt=PROMPT)
+    empty = next(event for event in qwen.events if event.get("prompt") == "")
+    for _batch in range(2):
+        assert qwen.enter("qwen-code", empty)[0] == {}
