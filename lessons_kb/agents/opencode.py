@@ -18,9 +18,9 @@ and accepts one object with these keys:
 
 - ``refuse`` (only for ``before``): the call fails with this text and is not run.
 - ``context``, for the model. For ``start`` and ``subagent`` the plugin pushes it to
-  ``output.system`` of every main request of the session; for ``after`` it appends it to
-  ``output.output``; for ``compact`` it pushes it to ``output.context``; for the other events it
-  pushes it to ``output.system`` of the next main requests of the turn.
+  ``output.system`` of every main request of the session; for ``before`` and ``after`` it appends it
+  to ``output.output``, unless the call fails; for ``compact`` it pushes it to ``output.context``;
+  else it pushes it to ``output.system`` of the next main requests of the turn.
 - ``message``, for the user: a toast, or a line in the log.
 """
 
