@@ -289,7 +289,10 @@ def _files() -> list[tuple[str, ...]]:
                 shown = "<br>".join(
                     f"`{path.removeprefix('/./').removeprefix('/')}`" for path in paths
                 )
-                cells.append("the same" if same else shown)
+                if scope == "project" and not AGENTS[name].has_project:
+                    cells.append("–")
+                else:
+                    cells.append("the same" if same else shown)
             rows.append((f"`{name}`", *cells))
     return rows
 

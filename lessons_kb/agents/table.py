@@ -32,6 +32,8 @@ class Agent(AgentTraits):
     """One coding agent. Its module in this package reads its payloads and writes its answers."""
 
     name: str
+    dialect: str = ""
+    """The agent whose payloads it sends, and whose module reads them; "" = its own."""
     events: Mapping[str, str]
     """Name of its event → our kind of event. The answer to any other event is silence."""
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -85,10 +87,15 @@ class Agent(AgentTraits):
     """The user's folder for this agent. Placeholders: {home}, {config}, {code}, and {NAME:default}
     for an environment variable."""
     project_folder: str
+    has_project: bool = True
+    """It has hooks of a project; False also if nobody has seen them run."""
     hooks_file: str = "hooks.json"
     """The file with its hooks, or the plugin that calls us, relative to its folder."""
     personal_file: str = ""
     """The file in a project with hooks for this user only."""
+    hooks_form: str = "json"
+    """``json``: an object in its file. ``toml``: a block of tables at the end of its file.
+    ``files``: a program for each event, named after it, in the folder ``hooks_file``."""
     hooks_key: str = "hooks"
     """The key of the hooks in that file."""
     marks: Mapping[str, Any] = field(default_factory=dict)
@@ -116,6 +123,8 @@ class Agent(AgentTraits):
     """Fields that every payload of its hooks has; () if a hook cannot call a tool of a server."""
     mcp_lacks: tuple[str, ...] = ()
     """Fields of single events that its payloads lack: with one of them it would drop the call."""
+    plugin_template: str = ""
+    """Our plugin for it below ``templates/``, for an agent that has plugins instead of hooks."""
     plugin: str = ""
     """The manifest of our plugin after the agent has installed it: a glob below its folder."""
     update: str = ""
@@ -150,7 +159,7 @@ class Agent(AgentTraits):
     @property
     def module(self) -> Any:
         """Its module in this package, imported on demand: a process needs only one of them."""
-        return import_module(f"lessons_kb.agents.{self.name.replace('-', '_')}")
+        return import_module(f"lessons_kb.agents.{(self.dialect or self.name).replace('-', '_')}")
 
     def read(self, payload: Payload, name: str, event: HookEvent) -> None:
         """Fill in the event from its payload. Afterwards ``what`` is "" if it is to be ignored."""
@@ -196,6 +205,11 @@ _CLAUDE_CONTEXT = tuple(name for name in _CLAUDE_LINES if name != "Stop")
 _CODEX_EVENTS = {k: kind for k, kind in _CLAUDE_EVENTS.items() if k != "PostToolUseFailure"}
 _CALL = _pairs("type=command command=LINE timeout=SECONDS")
 _MARKDOWN, _SKILL = "commands/{}.md", "skills/{}/SKILL.md"
+_PLUGIN_EVENTS = _pairs(
+    "start=start subagent=subagent prompt=prompt before=before after=after failed=after "
+    "stop=stop compact=compact end=end"
+)
+"""The events that our plugins send, named by the plugins."""
 _LATE = (
     "{} accepts no context with a prompt; lessons arrive at the start of a session and with tool"
     " results."
@@ -382,11 +396,7 @@ _ROWS = (
     Agent(
         name="opencode",
         tested_version="1.18.33",
-        # These are the events that our plugin sends, named by the plugin.
-        events=_pairs(
-            "start=start subagent=subagent prompt=prompt before=before after=after failed=after "
-            "stop=stop compact=compact end=end"
-        ),
+        events=_PLUGIN_EVENTS,
         renamed=_pairs(
             "chat.message=prompt tool.execute.before=before tool.execute.after=after "
             "session.idle=stop experimental.session.compacting=compact"
@@ -408,6 +418,7 @@ _ROWS = (
         folder="{config}/opencode",
         project_folder=".opencode",
         hooks_file="plugins/lessons.ts",
+        plugin_template="opencode/lessons.ts",
         server="opencode.json mcp",
         project_server="{project}/opencode.json mcp",
         server_entry={"type": "local", "command": ["SERVER", "mcp"], "enabled": True},
@@ -419,6 +430,130 @@ _ROWS = (
             "With a folder `.opencode` in the project opencode installs 25 packages there at its"
             " first start, which took 38 to 71 s; without `--scope project` it does so once for"
             " all projects."
+        ),
+    ),
+    Agent(
+        # A fork of opencode, which reads its settings and not its folder of plugins.
+        name="kilo",
+        dialect="opencode",
+        tested_version="7.7.7",
+        events=_PLUGIN_EVENTS,
+        context_at=("start", "subagent", "prompt", "before", "after", "failed", "compact"),
+        lines_at=("prompt", "after", "failed", "stop"),
+        refuses_at=("before",),
+        lasting=False,
+        within=0.5,
+        begins='"event":"start"',
+        program="kilo",
+        folder="{config}/kilo",
+        project_folder=".kilo",
+        hooks_file="plugins/lessons.ts",
+        plugin_template="opencode/lessons.ts",
+        server="kilo.json mcp",
+        project_server="{project}/kilo.json mcp",
+        server_entry={"type": "local", "command": ["SERVER", "mcp"], "enabled": True},
+        command_file=_MARKDOWN,
+        layout="described",
+        arguments="$ARGUMENTS",
+        notes="Restart Kilo: it loads plugins when it starts.",
+    ),
+    Agent(
+        # The text of "start" goes before the model with the first prompt.
+        name="pi",
+        dialect="opencode",
+        tested_version="1.6.0",
+        events={event: what for event, what in _PLUGIN_EVENTS.items() if event != "subagent"},
+        context_at=("start", "prompt", "before", "after", "failed", "compact"),
+        lines_at=("start", "prompt", "after", "failed", "stop", "compact"),
+        refuses_at=("before",),
+        within=0.5,
+        begins='"event":"start"',
+        program="pi",
+        folder="{PI_CODING_AGENT_DIR:{home}/.pi/agent}",
+        held_version="0.74.2",
+        newer_node="22",
+        project_folder=".pi",
+        hooks_file="extensions/lessons.ts",
+        plugin_template="pi/lessons.ts",
+        server="mcp.json mcpServers",
+        command_file="prompts/{}.md",
+        layout="described",
+        arguments="$ARGUMENTS",
+        notes="Restart pi, or type /reload: it loads extensions when it starts.",
+        project_note="pi reads the extensions of a project only in projects that it trusts.",
+    ),
+    Agent(
+        # As of 0.215, `droid exec` fires no UserPromptSubmit and drops what PreToolUse is given. No
+        # event tells of a call that failed.
+        name="droid",
+        tested_version="0.215.0",
+        events={k: kind for k, kind in _CLAUDE_EVENTS.items() if k != "PostToolUseFailure"},
+        context_at=("SessionStart", "UserPromptSubmit", "PostToolUse"),
+        within=0.02,
+        program="droid",
+        folder="{home}/.factory",
+        project_folder=".factory",
+        hooks_file="settings.json",
+        matchers={
+            "PreToolUse": "Edit|MultiEdit|ApplyPatch|Create|Execute",
+            "PostToolUse": "Edit|MultiEdit|ApplyPatch|Create|Execute|Read",
+        },
+        handler=_CALL,
+        server="mcp.json mcpServers",
+        server_entry={"type": "stdio"},
+        command_file=_SKILL,
+        notes=(
+            "`droid exec` fires no event for a prompt: there lessons come as titles, with a"
+            " protected change, and as gates."
+        ),
+    ),
+    Agent(
+        # As of 2.1, only the text of UserPromptSubmit reaches the model, and a refusal.
+        name="kimi",
+        tested_version="2.1.0",
+        events={**_CLAUDE_EVENTS, "PostCompact": "compact"},
+        context_at=("UserPromptSubmit",),
+        begins="",
+        program="kimi",
+        folder="{KIMI_CODE_HOME:{home}/.kimi-code}",
+        project_folder="",
+        has_project=False,
+        hooks_file="config.toml",
+        hooks_form="toml",
+        matchers={"PreToolUse": "Edit|Write|Bash", "PostToolUse": "Edit|Write|Bash|Read"},
+        handler=_pairs("command=LINE timeout=SECONDS"),
+        nested=False,
+        server="mcp.json mcpServers",
+        command_file=_SKILL,
+        notes=(
+            "Restart Kimi Code. It gives the model what a prompt draws, and the reason of a gate;"
+            " nothing at a call."
+        ),
+    ),
+    Agent(
+        # As of 3.0, the texts of both events about a call come after its result.
+        name="cline",
+        tested_version="3.0.65",
+        events=_pairs("TaskStart=start PreToolUse=before PostToolUse=after TaskComplete=stop"),
+        event_keys=_pairs(
+            "preToolUse=PreToolUse postToolUse=PostToolUse taskStart=TaskStart"
+            " taskComplete=TaskComplete"
+        ),
+        context_at=("PreToolUse", "PostToolUse"),
+        refuses_at=(),
+        within=0.02,
+        begins="",
+        program="cline",
+        folder="{home}/.cline",
+        project_folder="",
+        has_project=False,
+        hooks_file="hooks",
+        hooks_form="files",
+        handler=_pairs("command=HARMLESS"),
+        server="{home}/.cline/data/settings/cline_mcp_settings.json mcpServers",
+        notes=(
+            "Cline gives the model lessons with the result of a call; it has no gate, and no event"
+            " for a prompt."
         ),
     ),
     Agent(

@@ -4,6 +4,7 @@
 import type { Plugin } from "@opencode-ai/plugin"
 
 const PROGRAM = "lessons-hook"
+const AGENT = "opencode"
 const DEADLINE_MS = 3000
 
 type Answer = { refuse?: string; context?: string; message?: string }
@@ -24,7 +25,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
   const ask = async (event: string, rest: Record<string, unknown>): Promise<Answer> => {
     let child
     try {
-      child = Bun.spawn([PROGRAM, "opencode"], {
+      child = Bun.spawn([PROGRAM, AGENT], {
         stdin: new Blob([JSON.stringify({ event, cwd: directory, ...rest })]),
         stdout: "pipe",
         stderr: "ignore",
@@ -32,7 +33,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
     } catch {
       if (!missed) {
         missed = true
-        await say(`Lessons are off: ${PROGRAM} is gone; run \`lessons install opencode\` again`)
+        await say(`Lessons are off: ${PROGRAM} is gone; run \`lessons install ${AGENT}\` again`)
       }
       return {}
     }

@@ -28,7 +28,7 @@ def run(project, tmp_path):
     program = tmp_path / "lessons-hook"
     program.symlink_to(folder / "lessons-hook")
     plugin.write_text(
-        build_plugin(str(program)).replace("DEADLINE_MS = 3000", "DEADLINE_MS = 60000")
+        build_plugin("opencode", str(program)).replace("DEADLINE_MS = 3000", "DEADLINE_MS = 60000")
     )
 
     def run(*rows):

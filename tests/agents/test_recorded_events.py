@@ -152,3 +152,65 @@ def test_qwen_code_gets_nothing_with_a_prompt_without_text(recorded):
     empty = next(event for event in qwen.events if event.get("prompt") == "")
     for _batch in range(2):
         assert qwen.enter("qwen-code", empty)[0] == {}
+
+
+def make_gate(project, path):
+    """Let the card about migrations hold back a change of another file once."""
+    card = project / "lessons" / "drop-column.md"
+    text = card.read_text().replace("gate: ask", "gate: once")
+    card.write_text(text.replace("migrations/*.sql", path))
+
+
+def test_droid_gets_titles_a_lesson_with_the_result_of_an_edit_and_a_gate(recorded, project):
+    make_gate(project, "gate.py")
+    droid = recorded("droid-0.215.0")
+    assert TITLES in droid.send("SessionStart")
+    edit = droid.find("PreToolUse", "Edit")["tool_input"]
+    gated = {**edit, "file_path": str(project / "gate.py")}
+    refusal = droid.send("PreToolUse", "Edit", tool_input=gated)
+    assert '"permissionDecision": "deny"' in refusal
+    assert "Drop the column one release later" in refusal
+    assert droid.send("PreToolUse", "Edit") == "", "its text would be dropped"
+    assert ITEM in droid.send("PostToolUse", "Edit")
+    for name in ("Stop", "SessionEnd"):
+        assert "additionalContext" not in droid.send(name)
+
+
+def test_kimi_gets_titles_and_lessons_with_a_prompt_in_its_own_form_and_a_gate(recorded, project):
+    make_gate(project, "gate.py")
+    kimi = recorded("kimi-2.1.0")
+    assert kimi.send("SessionStart") == ""
+    parts = [{"type": "text", "text": PROMPT}, {"type": "image_url", "image_url": {"url": "x"}}]
+    answer, _log = kimi.enter("kimi", kimi.find("UserPromptSubmit") | {"prompt": parts})
+    assert set(answer) == {"message"}
+    assert ITEM in answer["message"]
+    assert TITLES in answer["message"]
+    edit = kimi.find("PreToolUse", "Edit")["tool_input"]
+    gated = {"tool_input": {**edit, "path": "gate.py"}}
+    answer, _log = kimi.enter("kimi", kimi.find("PreToolUse", "Edit") | gated)
+    assert set(answer) == {"hookSpecificOutput"}
+    decision = answer["hookSpecificOutput"]
+    assert decision["permissionDecision"] == "deny"
+    assert "Drop the column one release later" in decision["permissionDecisionReason"]
+    assert kimi.send("PostToolUse", "Edit") == kimi.send("Stop") == ""
+
+
+def test_cline_gets_titles_and_lessons_with_the_result_of_a_call(recorded, project):
+    cline = recorded("cline-3.0.65")
+    assert cline.send("agent_start") == "", "its text would be dropped"
+    before = cline.find("tool_call")
+    edit = {"id": "call_1", "name": "run_commands", "input": {"commands": ["touch bot/run.py"]}}
+    roots = {"workspaceRoots": [str(project)]}
+    answer, _log = cline.enter("cline", before | {"tool_call": edit} | roots)
+    assert set(answer) == {"contextModification"}
+    assert ITEM in answer["contextModification"]
+    assert TITLES in answer["contextModification"]
+    result = cline.find("tool_result")
+    failed = []
+    for number in range(3):
+        call = {**result["tool_result"], "id": f"f{number}"}
+        call["input"] = {"commands": [f"make {number}"]}
+        call["output"] = [{"query": "make", "result": "boom", "success": False}]
+        failed.append(json.dumps(cline.enter("cline", result | {"tool_result": call} | roots)[0]))
+    assert [GUIDANCE in text for text in failed] == [False, False, True]
+    assert cline.send("agent_end") == ""

@@ -45,7 +45,7 @@ class SecondCopy:
 def find_second_copy(agent: str, project: str) -> SecondCopy | None:
     """Return the first command of ours that an agent reads twice in a project."""
     row = AGENTS[agent]
-    if row.shares or not row.command_file:
+    if row.shares or not row.command_file or not row.has_project:
         return None
     own = Request(agent=agent, project=project, entries=_NAMES)
     shared = bool(row.personal_file)
