@@ -133,7 +133,8 @@ def refresh_in_hook(brains: Brains) -> tuple[Brains, str]:
         except ConfigError as error:
             bad, waiting = error, f"{brain.alias}: {error}"
             continue
-        if done.stale and not (brain.kept or brain.watcher):
+        is_behind = done.stale or brain.has_new_project()
+        if is_behind and not (brain.kept or brain.watcher):
             start_index(brain.root, brain.cache)
         if done.stale and brain.state is None:
             waiting = f"{brain.alias}: {done.stale}"

@@ -85,6 +85,7 @@ def compile_gates(root: str, catalogue: Catalogue, state: State) -> dict[str, An
 
 
 def _compile_card(card: Card, signature: str) -> dict[str, Any]:
+    paths = (*card.paths, *card.standing.follows)
     return {
         "id": card.id,
         "title": defang_line(card.title)[:_MAX_TITLE],
@@ -94,9 +95,10 @@ def _compile_card(card: Card, signature: str) -> dict[str, Any]:
         "project": card.project,
         # A racily clean file is marked so in the manifest: its times tell nothing yet.
         "signature": signature.rstrip("!"),
-        "globs": compile_globs(card.paths),
-        "folders": _find_folders(card.paths),
-        "anywhere": any(_begins_anywhere(glob) for glob in card.paths),
+        "until": card.stale_after or "",
+        "globs": compile_globs(paths),
+        "folders": _find_folders(paths),
+        "anywhere": any(_begins_anywhere(glob) for glob in paths),
         "patterns": [_compile_pattern(one) for one in card.detect if one.kind != "error"],
         "shown_by": [
             {"text": one, "simple": is_simple(one)} if one else {} for one in card.shown_by

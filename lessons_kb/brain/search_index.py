@@ -18,6 +18,7 @@ from typing import Unpack
 
 from lessons_kb.brain.gate_file import bring_into_step
 from lessons_kb.brain.open_index import GENERATION, Look, Refresh, Refreshing, SearchIndex, versions
+from lessons_kb.cards.anchors import format_claims
 from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.parse import parse_bytes
@@ -112,6 +113,7 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
         findings=findings,
         title_key="" if card.kind == NOTE else normal_title(card.title),
         globs=() if bad else compile_globs(card.paths),
+        claims=format_claims(document),
         detectors=tuple(
             Detector(pattern=one, globs=compile_globs(one.files), size=measure(one))
             for one in (card.detect if card.status == "active" else ())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -122,6 +123,10 @@ def find(brain: Brain, query: Query) -> Retrieved:
     likely = [hit.card for hit in judged if hit.confidence >= least]
     reasons = find_harmful(brain, likely)
     reasons |= {card.id: STILL_TEMPLATE for card in likely if card.template}
+    today = read_today()
+    for card in likely:
+        if why_silent := find_silence(card, today):
+            reasons[card.id] = f"{SUPPRESSED} by freshness: {why_silent}"
     for place, hit in enumerate(judged):
         if hit.card.id in reasons:
             judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
@@ -170,13 +175,26 @@ def _read_documents(
     return found, lengths, phrases
 
 
+def read_today() -> str:
+    """Return the ISO date of today here."""
+    return time.strftime("%Y-%m-%d")
+
+
+def find_silence(card: Card, today: str) -> str:
+    """Return why an active card is not injected today, "" if it may be."""
+    if card.stale_after and card.stale_after <= today:
+        return f"it waits for `lessons confirm` since {card.stale_after}"
+    return card.standing.silenced
+
+
 def find_usable(brain: Brain, numbers: Iterable[int], project: str | None) -> dict[int, Card]:
     """Return the cards of some files that may be given in a project; called within ``read``."""
-    cards = {
-        number: card
-        for number, card in brain.cards(numbers).items()
-        if card.is_injectable and card.project in (None, project)
-    }
+    today = read_today()
+    cards = {}
+    for number, card in brain.cards(numbers).items():
+        is_here = card.is_injectable and card.project in (None, project)
+        if is_here and not find_silence(card, today):
+            cards[number] = card
     harmful = find_harmful(brain, cards.values())
     return {number: card for number, card in cards.items() if card.id not in harmful}
 

@@ -215,10 +215,11 @@ def _read_titles(
     brain: Brain, project: str | None, most: int, injected: Collection[str], session: str
 ) -> tuple[list[Title], int]:
     """Return the titles that may be given, the most used of many, and how many there are."""
+    today = time.strftime("%Y-%m-%d")
 
     def search(one: Brain) -> tuple[list[Title], int]:
-        titles = one.catalogue.titles(project, most=most, paths=injected)
-        return titles, one.catalogue.count_titles(project)
+        titles = one.catalogue.titles(project, most=most, today=today, paths=injected)
+        return titles, one.catalogue.count_titles(project, today=today)
 
     found, count = brain.read(search)
     if not (brain.settings.effect.withhold_harmful or session):

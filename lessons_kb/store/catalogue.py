@@ -16,15 +16,17 @@ from dataclasses import field, fields, replace
 from typing import Any
 from urllib.parse import quote
 
-from lessons_kb.errors import IndexBroken, StorageError
-from lessons_kb.model import NO_GATE, RULE, Card, Finding, Pattern, as_data
+from lessons_kb.errors import IndexBroken, InputError, StorageError
+from lessons_kb.model import CURRENT, NO_GATE, RULE, Card, Finding, Pattern, Standing, as_data
 from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
-from lessons_kb.text.patterns import Globs, get_hints, match_globs
+from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
 from lessons_kb.values import frozen
 
-FORMAT = 19
+FORMAT = 20
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
+PROJECT_MARK = "project"
+"""Names the mark that holds the signature of the project at the last look at it."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -39,7 +41,7 @@ CREATE TABLE card_globs (
 ) WITHOUT ROWID;
 CREATE TABLE titles (
   number INTEGER PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL, project TEXT NOT NULL,
-  occurrences INTEGER NOT NULL, seen TEXT NOT NULL
+  occurrences INTEGER NOT NULL, seen TEXT NOT NULL, stale_after TEXT NOT NULL
 );
 CREATE INDEX titles_by_use ON titles (occurrences DESC, seen DESC, path);
 CREATE INDEX titles_by_project ON titles (project);
@@ -49,6 +51,7 @@ CREATE TABLE detectors (
   globs TEXT NOT NULL,
   PRIMARY KEY (number, place)
 ) WITHOUT ROWID;
+CREATE TABLE claims (number INTEGER PRIMARY KEY, claims TEXT NOT NULL, standing TEXT NOT NULL)
 """
 
 
@@ -91,6 +94,8 @@ class CatalogueEntry:
     """Field → its terms in order, each between two blanks, for the engine; the catalogue does not
     keep them."""
     findings: tuple[Finding, ...] = ()
+    claims: str = ""
+    """What the card claims about its project, as JSON: a `Standing` holds while it is the same."""
     background: float | None = None
     """How readily prompts about other things draw the card; None for a file that is none."""
 
@@ -196,6 +201,7 @@ class Catalogue:
         ``afresh`` forgets every document first. Returns the state with its counts.
         """
         with one_transaction(self._db):
+            entries = self._keep_standings(entries)
             changed = [(n,) for n in (*removed, *(number for number, _entry in entries))]
             for table, rows in _rows_of(entries).items():
                 if afresh:
@@ -216,6 +222,85 @@ class Catalogue:
             text = f"{json.dumps(head)}\n{_text(state.manifest)}"
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('state', ?)", (text,))
         return state
+
+    def _keep_standings(
+        self, entries: Sequence[tuple[int, CatalogueEntry]]
+    ) -> list[tuple[int, CatalogueEntry]]:
+        """Return the entries with the standings of those cards whose claims are the same."""
+        numbers = json.dumps([number for number, _entry in entries])
+        sql = (
+            "SELECT number, claims, standing FROM claims"
+            " WHERE number IN (SELECT value FROM json_each(?))"
+        )
+        rows = self._db.execute(sql, (numbers,))
+        known = {(number, claims): standing for number, claims, standing in rows}
+        claiming = [(number, entry) for number, entry in entries if entry.claims]
+        if any((number, entry.claims) not in known for number, entry in claiming):
+            self.write_mark(PROJECT_MARK, "")
+        kept = []
+        for number, entry in entries:
+            standing = known.get((number, entry.claims), "")
+            if entry.card is not None and standing:
+                card = replace(entry.card, standing=_standing_from(json.loads(standing)))
+                kept.append((number, replace(entry, card=card)))
+            else:
+                kept.append((number, entry))
+        return kept
+
+    def claims(self) -> dict[int, tuple[str, Standing]]:
+        """Return the number of every card, its claims as JSON, and its standing."""
+        rows = self._db.execute("SELECT number, claims, standing FROM claims").fetchall()
+        return {
+            number: (claims, _standing_from(json.loads(standing)) if standing else CURRENT)
+            for number, claims, standing in rows
+        }
+
+    def set_standings(self, standings: Mapping[int, tuple[str, Standing]], *, mark: str) -> bool:
+        """Note how cards stand to their project; return whether any stood otherwise before.
+
+        A standing comes with the claims for which it was found, and is dropped if the card has
+        been edited meanwhile. ``mark`` is the signature of the project; it is noted if no card has.
+        """
+        changed = False
+        with one_transaction(self._db):
+            for number, (claims, standing) in standings.items():
+                text = _standing_to_json(standing)
+                cursor = self._db.execute(
+                    "UPDATE claims SET standing = ? WHERE number = ? AND claims = ?"
+                    " AND standing != ?",
+                    (text, number, claims, text),
+                )
+                if cursor.rowcount:
+                    changed = True
+                    self._renew(number, standing)
+            now = dict(self._db.execute("SELECT number, claims FROM claims"))
+            judged = {number: claims for number, (claims, _standing) in standings.items()}
+            self.write_mark(PROJECT_MARK, mark if now == judged else "")
+        return changed
+
+    def _renew(self, number: int, standing: Standing) -> None:
+        """Write the rows of a card anew for another standing."""
+        row = self._db.execute("SELECT * FROM docs WHERE number = ?", (number,)).fetchone()
+        card = replace(card_from_json(row[1], row[4]), standing=standing)
+        self._db.execute("UPDATE docs SET card = ? WHERE number = ?", (card_to_json(card), number))
+        try:
+            globs = compile_globs(card.paths)
+        except InputError:  # `lint` says so
+            globs = ()
+        for table, rows in _rows_of_card(number, card, globs=globs).items():
+            self._db.execute(f"DELETE FROM {table} WHERE number = ?", (number,))  # noqa: S608
+            if rows:
+                marks = ", ".join("?" * len(rows[0]))
+                self._db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608
+
+    def read_mark(self, key: str) -> str:
+        """Return what was noted under a key, "" for nothing."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (f"mark {key}",)).fetchone()
+        return str(row[0]) if row else ""
+
+    def write_mark(self, key: str, value: str) -> None:
+        """Note a text under a key."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"mark {key}", value))
 
     def size(self) -> int:
         """Return how many bytes its pages take."""
@@ -300,19 +385,23 @@ class Catalogue:
         rows = self._db.execute("SELECT * FROM docs WHERE card IS NOT NULL ORDER BY path")
         return [card_from_json(row[1], row[4]) for row in rows]
 
-    def count_titles(self, project: str | None) -> int:
-        """Return how many cards may be given in a project."""
-        sql = "SELECT count(*) FROM titles WHERE project IN ('', ?)"
-        return int(self._db.execute(sql, (project or "",)).fetchone()[0])
+    def count_titles(self, project: str | None, *, today: str) -> int:
+        """Return how many cards may be given in a project on a day."""
+        sql = f"SELECT count(*) FROM titles WHERE project IN ('', :project) AND {_NOT_STALE}"  # noqa: S608
+        row = self._db.execute(sql, {"project": project or "", "today": today}).fetchone()
+        return int(row[0])
 
-    def titles(self, project: str | None, *, most: int, paths: Collection[str] = ()) -> list[Title]:
-        """Return the ``most`` recurrent cards of a project, the latest of those first.
+    def titles(
+        self, project: str | None, *, most: int, today: str, paths: Collection[str] = ()
+    ) -> list[Title]:
+        """Return the ``most`` recurrent cards of a project on a day, the latest of those first.
 
         Those at some ``paths`` follow, if they are not among them.
         """
         # With a plus sign in front, the index by use is read in its order instead of sorting all.
         values = {"project": project or "", "most": most, "paths": json.dumps([*paths])}
-        where = "SELECT * FROM titles WHERE +project IN ('', :project)"
+        values["today"] = today
+        where = f"SELECT * FROM titles WHERE +project IN ('', :project) AND {_NOT_STALE}"  # noqa: S608
         order = " ORDER BY occurrences DESC, seen DESC, path LIMIT :most"
         rows = self._db.execute(where + order, values).fetchall()
         if paths:
@@ -320,7 +409,7 @@ class Catalogue:
             rows += self._db.execute(f"{where} AND number IN ({named})", values)
         return [
             Title(path=path, title=title, occurrences=occurrences, seen=seen)
-            for _number, path, title, _project, occurrences, seen in dict.fromkeys(rows)
+            for _number, path, title, _project, occurrences, seen, _stale in dict.fromkeys(rows)
         ]
 
     def findings(self) -> list[Finding]:
@@ -345,7 +434,10 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
-_OF_FILES = ("docs", "titles", "card_globs", "detectors", "gates")
+_NOT_STALE = "(stale_after = '' OR stale_after > :today)"
+_WAYS = ("titles", "card_globs", "gates")
+"""The tables that depend on the standing of a card."""
+_OF_FILES = ("docs", *_WAYS, "detectors", "claims")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
 
@@ -370,7 +462,18 @@ def card_from_json(path: str, text: str) -> Card:
     fields: dict[str, Any] = {k: tuple(v) if type(v) is list else v for k, v in data.items()}
     if "detect" in data:
         fields["detect"] = tuple(map(_pattern_from, data["detect"]))
+    if "standing" in data:
+        fields["standing"] = _standing_from(data["standing"])
     return Card(id=path, **fields)
+
+
+def _standing_to_json(standing: Standing) -> str:
+    return "" if standing == CURRENT else json.dumps(as_data(standing), ensure_ascii=False)
+
+
+def _standing_from(data: dict[str, Any]) -> Standing:
+    pairs = {name: tuple(map(tuple, data[name])) for name in ("moved", "gone", "changed")}
+    return Standing(**{**data, **pairs, "follows": tuple(data["follows"])})
 
 
 def _pattern_from(data: dict[str, Any]) -> Pattern:
@@ -403,23 +506,38 @@ def remove_any(path: str) -> None:
 def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tuple[Any, ...]]]:
     """Return table → the rows of some entries."""
     rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _OF_FILES}
-    for number, one in entries:
-        card = one.card
+    for number, entry in entries:
+        card = entry.card
         text = card_to_json(card) if card else None
-        findings = json.dumps(as_data(one.findings), ensure_ascii=False)
-        row = number, one.path, one.digest, one.title_key, text, findings, one.background
-        rows["docs"].append(row)
-        # A rule comes by itself where it holds: nobody has to choose it by its title.
-        if card and number > 0 and card.is_injectable and card.source != RULE:
-            use = card.occurrences, card.last_seen or card.created or ""
-            rows["titles"].append((number, one.path, card.title, card.project or "", *use))
-        if card and card.is_injectable and card.gate != NO_GATE:
-            rows["gates"].append((number,))
-        globs = json.dumps(one.globs)
-        rows["card_globs"] += [(number, _text(hint), globs) for hint in get_hints(one.globs)]
-        for place, d in enumerate(one.detectors):
-            pattern = _text(json.dumps(as_data(d.pattern)))
-            rows["detectors"].append((number, place, d.size, pattern, json.dumps(d.globs)))
+        findings = json.dumps(as_data(entry.findings), ensure_ascii=False)
+        place = number, entry.path, entry.digest, entry.title_key
+        rows["docs"].append((*place, text, findings, entry.background))
+        if card is None:
+            continue
+        if number > 0:
+            rows["claims"].append((number, entry.claims, _standing_to_json(card.standing)))
+        for table, more in _rows_of_card(number, card, globs=entry.globs).items():
+            rows[table] += more
+        for position, detector in enumerate(entry.detectors):
+            pattern = _text(json.dumps(as_data(detector.pattern)))
+            where = json.dumps(detector.globs)
+            rows["detectors"].append((number, position, detector.size, pattern, where))
+    return rows
+
+
+def _rows_of_card(number: int, card: Card, *, globs: Globs) -> dict[str, list[tuple[Any, ...]]]:
+    """Return table → the rows of a card that depend on its standing."""
+    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _WAYS}
+    # A rule comes by itself where it holds: nobody has to choose it by its title.
+    if number > 0 and card.is_injectable and card.source != RULE:
+        use = card.occurrences, card.last_seen or card.created or ""
+        title = (number, card.id, card.title, card.project or "", *use, card.stale_after or "")
+        rows["titles"].append(title)
+    if card.is_injectable and card.gate != NO_GATE:
+        rows["gates"].append((number,))
+    guarded = (*globs, *compile_globs(card.standing.follows))
+    written = json.dumps(guarded)
+    rows["card_globs"] += [(number, _text(hint), written) for hint in get_hints(guarded)]
     return rows
 
 
