@@ -137,6 +137,12 @@ class Card:
         return not (self.checklist or self.why)
 
     @property
+    def waits_from(self) -> str:
+        """The ISO date from which the card waits for a confirmation; "" for never."""
+        stale_after = self.stale_after or ""
+        return stale_after if stale_after > (self.confirmed or "") else ""
+
+    @property
     def is_injectable(self) -> bool:
         """Whether it may be put in front of an agent at all."""
         is_usable = self.status == "active" and not self.template and self.kind != NOTE

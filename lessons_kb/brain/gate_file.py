@@ -95,7 +95,7 @@ def _compile_card(card: Card, signature: str) -> dict[str, Any]:
         "project": card.project,
         # A racily clean file is marked so in the manifest: its times tell nothing yet.
         "signature": signature.rstrip("!"),
-        "until": card.stale_after or "",
+        "until": card.waits_from,
         "globs": compile_globs(paths),
         "folders": _find_folders(paths),
         "anywhere": any(_begins_anywhere(glob) for glob in paths),

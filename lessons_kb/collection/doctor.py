@@ -15,13 +15,16 @@ from lessons_kb.brain.brain import Brain, format_census, take_census
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, is_settings_moved, look, tell_unclaimed
+from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, check_standing
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.health import Health
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
+from lessons_kb.freshness.refresh import refresh_standings
 from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
+from lessons_kb.process.clock import today
 from lessons_kb.process.installation import install_command
 from lessons_kb.process.run import split_command
 from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
@@ -261,6 +264,32 @@ def check_harm(brain: Brain) -> Iterator[Health]:
         yield Health("ok", "withheld", f"each lesson from {share:.0%} of the sessions, to measure")
 
 
+def check_freshness(brain: Brain) -> Iterator[Health]:
+    """Report how many cards name code that was moved or is gone, or wait for a confirmation."""
+    refresh_standings(brain)
+    cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
+    names: dict[str, list[str]] = {}
+    for card in cards:
+        for finding in check_standing(card, today()):
+            names.setdefault(finding.rule, []).append(card.id)
+    for rule, (detail, fix) in _FRESHNESS.items():
+        if rule in names:
+            first = clean_line(names[rule][0])
+            more = "" if len(names[rule]) == 1 else ", …"
+            count = counted(len(names[rule]), "card")
+            yield Health("warning", "freshness", f"{count} {detail} ({first}{more})", fix)
+
+
+_FRESHNESS = {
+    MOVED_PATH: ("guard files that were moved", "run `lessons lint --fix`"),
+    GONE_CODE: (
+        "about code that is gone, not injected",
+        "run `lessons list --stale`, then `lessons archive --gone` or `lessons confirm`",
+    ),
+    STALE_CARD: ("waiting since their `stale-after`", "read them, then run `lessons confirm`"),
+}
+
+
 def check_git(brain: Brain) -> Iterator[Health]:
     """Tell how git merges the cards of a brain in a work tree."""
     match find_sharing(brain.root):
@@ -286,6 +315,7 @@ BRAIN_CHECKS = (
     check_journal,
     check_drafts,
     check_harm,
+    check_freshness,
     check_git,
 )
 

@@ -1,4 +1,4 @@
-"""Cards that may be put away: they do harm, or were seen once and are long unused."""
+"""Cards that may be put away: they do harm, are long unused, or name code that is gone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.card_edits import today
 from lessons_kb.errors import StorageError
+from lessons_kb.freshness.refresh import refresh_standings
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.model import NOTE, Card
 from lessons_kb.text.times import read_date
@@ -65,3 +66,12 @@ def find_stale(brains: Brains) -> list[Stale]:
         if harm or (last and days >= limit):
             found.append(Stale(card=card, days=days, harm=harm))
     return sorted(found, key=lambda s: (not s.harm, s.card.source != "auto", -s.days, s.card.id))
+
+
+def find_gone(brains: Brains) -> list[Card]:
+    """Return the active cards of the nearest brain that name only code that is gone, by path."""
+    brain = brains.members[0]
+    brain.refresh()
+    refresh_standings(brain)
+    cards = brain.read(lambda one: one.catalogue.all_cards())
+    return [card for card in cards if card.status == "active" and card.standing.silenced]

@@ -182,8 +182,8 @@ def read_today() -> str:
 
 def find_silence(card: Card, today: str) -> str:
     """Return why an active card is not injected today, "" if it may be."""
-    if card.stale_after and card.stale_after <= today:
-        return f"it waits for `lessons confirm` since {card.stale_after}"
+    if "" < card.waits_from <= today:
+        return f"it waits for `lessons confirm` since {card.waits_from}"
     return card.standing.silenced
 
 

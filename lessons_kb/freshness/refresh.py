@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.gate_file import bring_into_step
-from lessons_kb.cards.anchors import Claims, parse_claims
-from lessons_kb.errors import GitError
+from lessons_kb.cards.anchors import Claims, format_claims, parse_claims
+from lessons_kb.errors import GitError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
 from lessons_kb.freshness.judge import describe_gone, judge
-from lessons_kb.model import CURRENT, FILE, GLOB, SYMBOL, Anchor, Standing
+from lessons_kb.model import CURRENT, FILE, GLOB, SYMBOL, Anchor, Document, Standing
 from lessons_kb.process.git import Repository
 from lessons_kb.process.git_history import (
     find_last_removal,
@@ -35,6 +36,9 @@ _PATIENCE = 120.0
 """Seconds to wait for another process that reads the history."""
 _MOST_SEARCHES = 20
 """Symbols whose removal is searched in one run: each walks through the history."""
+
+K = TypeVar("K", bound=Hashable)
+"""Names a card: its number in the catalogue, or its id."""
 
 
 class _Card(NamedTuple):
@@ -76,9 +80,25 @@ def _store(brain: Brain, judged: Mapping[int, tuple[str, Standing]], mark: str) 
         bring_into_step(brain.root, brain.catalogue, state)
 
 
+def judge_documents(brain: Brain, documents: Iterable[Document]) -> dict[str, Standing]:
+    """Return id → the standing of each card of some files, as they are now.
+
+    Nothing is returned if the history is unknown.
+    """
+    top = git_top(brain.root)
+    texts = map(format_claims, documents)
+    claims = {claim.path: claim for claim in map(parse_claims, filter(None, texts))}
+    if top is None or not claims:
+        return {}
+    try:
+        return _judge_all(brain, top, claims, {})
+    except (GitError, StorageError):
+        return {}
+
+
 def _judge_all(
-    brain: Brain, top: str, claims: Mapping[int, Claims], known: Mapping[int, Standing]
-) -> dict[int, Standing]:
+    brain: Brain, top: str, claims: Mapping[K, Claims], known: Mapping[K, Standing]
+) -> dict[K, Standing]:
     """Return the standing of each card. Raises GitError if git fails."""
     if not has_whole_history(top):
         return {}
@@ -98,7 +118,9 @@ def _judge_all(
             changed = _count_changes(card.claims, fates, files)
             standings[number] = judge(card.claims, fates, changed, since=card.since)
             if standings[number].silenced:
-                standings[number] = words.name_commits(standings[number], card, known[number])
+                standings[number] = words.name_commits(
+                    standings[number], card, known.get(number, CURRENT)
+                )
         return standings
 
 
@@ -126,12 +148,15 @@ def _count_changes(
 @contextlib.contextmanager
 def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
     """Open the history of names, with the commits up to HEAD."""
-    lock = os.path.join(brain.cache, "history.lock")
     with contextlib.ExitStack() as resources:
+        cache = brain.cache
+        if not os.path.isdir(cache):  # nothing may be written for a brain that is only looked at
+            cache = resources.enter_context(tempfile.TemporaryDirectory())
+        lock = os.path.join(cache, "history.lock")
         refused = resources.enter_context(hold_writer(lock, patience=_PATIENCE))
         if refused:
-            raise GitError(f"{brain.cache}: {refused}")
-        history = FileHistory(os.path.join(brain.cache, HISTORY_NAME))
+            raise GitError(f"{cache}: {refused}")
+        history = FileHistory(os.path.join(cache, HISTORY_NAME))
         resources.callback(history.close)
         head = Repository(top).head()
         if history.head != head:
@@ -153,7 +178,7 @@ class _Words:
         self._head = history.head
         self._searches = 0
 
-    def look_up(self, cards: Mapping[int, _Card]) -> None:
+    def look_up(self, cards: Mapping[Any, _Card]) -> None:
         """Look up the symbols of all cards in HEAD, and those that it lacks in earlier commits."""
         symbols = {
             anchor.name

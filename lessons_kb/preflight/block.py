@@ -288,6 +288,7 @@ class _Form:
         if card.occurrences > 1:
             facts.insert(1, f"seen {card.occurrences}×")
         self.title = f"{number}. {safe_line(card.title) or self.name} ({' · '.join(facts)})"
+        self.caveat = safe_line(card.standing.caveat)
         self.why = safe_line(card.why)
         if len(self.why) > MAX_WHY:
             kept = self.why[: MAX_WHY - 1]
@@ -302,6 +303,8 @@ class _Form:
 
     def lines(self, shown: Sequence[int], *, why: bool) -> list[str]:
         lines = [self.title]
+        if self.caveat:
+            lines.append(f"   {self.caveat}")
         if why and self.why:
             lines.append(f"   Why: {self.why}")
         lines += [f"   - [ ] {self.items[number]}" for number in shown]

@@ -255,6 +255,13 @@ class Catalogue:
             for number, claims, standing in rows
         }
 
+    def find_standing(self, path: str) -> Standing:
+        """Return how the card at a path stands to its project."""
+        row = self._db.execute(
+            "SELECT standing FROM claims JOIN docs USING (number) WHERE path = ?", (path,)
+        ).fetchone()
+        return _standing_from(json.loads(row[0])) if row and row[0] else CURRENT
+
     def set_standings(self, standings: Mapping[int, tuple[str, Standing]], *, mark: str) -> bool:
         """Note how cards stand to their project; return whether any stood otherwise before.
 
@@ -531,7 +538,7 @@ def _rows_of_card(number: int, card: Card, *, globs: Globs) -> dict[str, list[tu
     # A rule comes by itself where it holds: nobody has to choose it by its title.
     if number > 0 and card.is_injectable and card.source != RULE:
         use = card.occurrences, card.last_seen or card.created or ""
-        title = (number, card.id, card.title, card.project or "", *use, card.stale_after or "")
+        title = (number, card.id, card.title, card.project or "", *use, card.waits_from)
         rows["titles"].append(title)
     if card.is_injectable and card.gate != NO_GATE:
         rows["gates"].append((number,))

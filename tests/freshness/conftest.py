@@ -22,6 +22,7 @@ def shop(tmp_path):
     }
     folder.mkdir()
     kit.commit(folder, "start", "2026-01-01T12:00:00+00:00", **files)
+    kit.trust_brain(folder)
     return folder
 
 
