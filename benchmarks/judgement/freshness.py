@@ -4,7 +4,8 @@ For each clone, cards are made about files that existed at three moments of its 
 truth about each file is found without git's rename detection: the trees of the main line are
 compared commit by commit, and a file that vanishes was moved if a file that appears in the same
 commit shares at least half of its lines. A file whose best rival shares between 40 and 60 % is
-unclear and counted apart. The brain is refreshed at several later commits, as its user's would be.
+unclear and counted apart, and so is
+a module in whose place a folder of its name appears. The brain is refreshed at several later commits, as its user's would be.
 The cards that the clone itself keeps tell how many get a warning.
 """
 
@@ -188,8 +189,10 @@ def _find_truth(
         place = removals[-1] if not is_moved else removals[0]
         step = steps[place]
         likeness, target = _find_most_alike(work, step, current)
+        stem = current.rpartition(".")[0]
+        is_split = any(name.startswith(f"{stem}/") for name in step.added)
         if likeness < _UNLIKE:
-            return GONE, ""
+            return (UNCLEAR if is_split else GONE), ""
         if likeness < _ALIKE:
             return UNCLEAR, ""
         current, is_moved = target, True

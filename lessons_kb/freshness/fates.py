@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 from lessons_kb.errors import InputError
@@ -21,6 +21,8 @@ PRESENT, MOVED, GONE, NEVER = ("present", "moved", "gone", "never")
 UNCLEAR = "unclear"
 """The fate of a file that history cannot tell."""
 _WILDCARD = re.compile(r"[*?\[\]{}\\!]")
+_PACKAGE_FILES = ("__init__.py", "index.ts", "index.tsx", "index.js", "mod.rs")
+"""The file by which a folder takes the place of a module."""
 _MOST_HOPS = 50
 _MOST_CANDIDATES = 300
 """Files of the past that are asked about for one name."""
@@ -48,8 +50,16 @@ _PRESENT, _NEVER, _UNCLEAR = Fate(state=PRESENT), Fate(state=NEVER), Fate(state=
 class ProjectFiles:
     """The files of a project's last commit, and of its past."""
 
-    def __init__(self, top: str, head: frozenset[str], history: FileHistory) -> None:
+    def __init__(
+        self,
+        top: str,
+        head: frozenset[str],
+        history: FileHistory,
+        find_copies: Callable[[str, str], Sequence[str]],
+    ) -> None:
+        """``find_copies`` returns the files of a commit that equal one which it removed."""
         self._top = top
+        self._find_copies = find_copies
         self._head = head
         self._history = history
         self._fates: dict[str, Fate] = {}
@@ -73,6 +83,10 @@ class ProjectFiles:
     def _past(self) -> tuple[str, ...]:
         """The paths of the past that are not there today."""
         return tuple(path for path in self._history.list_paths() if path not in self._head)
+
+    @cached_property
+    def _past_set(self) -> frozenset[str]:
+        return frozenset(self._past)
 
     @cached_property
     def _past_names(self) -> Mapping[str, Sequence[str]]:
@@ -119,12 +133,37 @@ class ProjectFiles:
             if removal is None:
                 return _UNCLEAR if last is None else _describe(GONE, last)
             last, number = removal, removal.number
-            if not removal.target:
+            package = self._find_package(current)
+            if package and not removal.target:
+                return _describe(MOVED, removal, f"{package}/**")
+            current = removal.target or self._find_copy(removal, current)
+            if not current:
                 return _describe(GONE, removal)
-            current = removal.target
             if current in self._head:
                 return _describe(MOVED, removal, current)
         return _UNCLEAR
+
+    def _find_package(self, path: str) -> str:
+        """Return the folder of today into which a module was taken apart; "" if it was not."""
+        stem = path.rpartition(".")[0]
+        if stem in self._folders:
+            return stem
+        for name in _PACKAGE_FILES:
+            first = f"{stem}/{name}"
+            if first in self._past_set:
+                fate = self._find_path(first)
+                if fate.state == MOVED and not _WILDCARD.search(fate.targets[0]):
+                    return fate.targets[0].rpartition("/")[0]
+        return ""
+
+    def _find_copy(self, removal: Removal, path: str) -> str:
+        """Return another file with the content of one that was removed; "" without one."""
+        copies = self._find_copies(removal.commit, path)
+        name = path.rpartition("/")[2]
+        same_name = [copy for copy in copies if copy.rpartition("/")[2] == name]
+        if not same_name and len(copies) > 1:
+            return ""
+        return next(iter([*same_name, *copies]), "")
 
     def _find_glob(self, glob: str) -> Fate:
         plain = glob.removeprefix("./").removeprefix("/").removesuffix("/")

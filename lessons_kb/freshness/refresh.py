@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,6 +21,7 @@ from lessons_kb.freshness.judge import describe_gone, judge
 from lessons_kb.model import CURRENT, FILE, GLOB, SYMBOL, Anchor, Document, Standing
 from lessons_kb.process.git import Repository
 from lessons_kb.process.git_history import (
+    find_copies,
     find_last_removal,
     find_words,
     has_whole_history,
@@ -109,7 +110,15 @@ def _judge_all(
             path = claim.path if prefix == "." else f"{prefix}/{claim.path}"
             day = claim.confirmed or claim.created or history.find_first_day(path)
             cards[number] = _Card(claims=claim, since=day)
-        files = ProjectFiles(top, list_head(top), history)
+
+        def find(commit: str, path: str) -> Sequence[str]:
+            copies = history.read_copies(commit, path)
+            if copies is None:
+                copies = find_copies(top, commit, path)
+                history.add_copies(commit, path, copies)
+            return copies
+
+        files = ProjectFiles(top, list_head(top), history, find)
         words = _Words(brain, top, history)
         words.look_up(cards)
         standings = {}

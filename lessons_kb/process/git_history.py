@@ -53,6 +53,21 @@ def list_head(top: str) -> frozenset[str]:
     return frozenset(done.output.decode("utf-8", "surrogateescape").split("\0")) - {""}
 
 
+def find_copies(top: str, commit: str, path: str) -> list[str]:
+    """Return the files of a commit with the content of a file that the commit removed.
+
+    git reports a rename for one of several equal files only. An empty file has no copies.
+    """
+    blob = run_git(top, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^:{path}")
+    name = decode(blob.output).strip()
+    if blob.code or not name or not int(run_git(top, "cat-file", "-s", name).output or b"0"):
+        return []
+    done = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES)
+    entries = done.output.decode("utf-8", "surrogateescape").split("\0")
+    pairs = (entry.partition("\t") for entry in entries)
+    return [copied for facts, _, copied in pairs if facts.endswith(name)]
+
+
 def find_words(
     top: str, commit: str, words: Sequence[str], excluded: Iterable[str]
 ) -> frozenset[str]:

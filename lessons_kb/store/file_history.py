@@ -31,6 +31,10 @@ CREATE TABLE changes (
 CREATE TABLE words (
   commit_id TEXT NOT NULL, word TEXT NOT NULL, present INTEGER NOT NULL,
   PRIMARY KEY (commit_id, word)
+) WITHOUT ROWID;
+CREATE TABLE copies (
+  commit_id TEXT NOT NULL, path TEXT NOT NULL, copies TEXT NOT NULL,
+  PRIMARY KEY (commit_id, path)
 ) WITHOUT ROWID
 """
 _ARRIVED = "N"
@@ -85,7 +89,7 @@ class FileHistory:
         """Store commits, oldest first; ``afresh`` forgets all others."""
         with one_transaction(self._db):
             if afresh:
-                for table in ("commits", "paths", "changes", "words"):
+                for table in ("commits", "paths", "changes", "words", "copies"):
                     self._db.execute(f"DELETE FROM {table}")  # noqa: S608
             (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM commits").fetchone()
             known = dict(self._db.execute("SELECT path, id FROM paths"))
@@ -151,6 +155,18 @@ class FileHistory:
             (path, since),
         ).fetchone()
         return int(count)
+
+    def read_copies(self, commit: str, path: str) -> list[str] | None:
+        """Return the copies of a file that were found in a commit; None if nobody looked."""
+        row = self._db.execute(
+            "SELECT copies FROM copies WHERE commit_id = ? AND path = ?", (commit, path)
+        ).fetchone()
+        return None if row is None else [str(name) for name in json.loads(row[0])]
+
+    def add_copies(self, commit: str, path: str, copies: Iterable[str]) -> None:
+        """Note which files of a commit have the content of a file that it removed."""
+        row = (commit, path, json.dumps([*copies]))
+        self._db.execute("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", row)
 
     def read_words(self, commit: str) -> dict[str, bool]:
         """Return the words that were looked up in a commit, and whether they stand there."""

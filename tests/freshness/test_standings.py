@@ -288,3 +288,31 @@ def test_the_watch_of_a_daemon_notices_a_new_commit(shop, write_card, stand):
         brain.watch()
         move(shop, "src/mail.py", "src/core/post.py")
         kit.wait_until(lambda: brain.members[0].read(lambda b: b.guarding(["src/core/post.py"])))
+
+
+def test_of_two_equal_files_that_became_one_both_have_moved(shop, write_card, stand):
+    text = "".join(f"def both_{n}(): return {n}\n" for n in range(20))
+    when = "2026-01-01T13:00:00+00:00"
+    commit(shop, "twice", when, **{"a/same.py": text, "b/same.py": text})
+    write_card("a", "paths: [a/same.py]\n")
+    write_card("b", "paths: [b/same.py]\n")
+    (shop / "c").mkdir()
+    git(shop, "mv", "a/same.py", "c/same.py")
+    git(shop, "rm", "-q", "b/same.py")
+    commit(shop, "one", LATER)
+    assert {name: one.follows for name, one in stand().items()} == {
+        "a": ("c/same.py",),
+        "b": ("c/same.py",),
+    }
+
+
+def test_a_module_that_became_a_package_has_moved_into_it(shop, write_card, stand):
+    write_card("mail", "paths: [src/mail.py]\n")
+    git(shop, "rm", "-q", "src/mail.py")
+    parts = {"src/mail/__init__.py": "from .core import *\n", "src/mail/core.py": "x = 1\n"}
+    commit(shop, "split", LATER, **parts)
+    assert stand()["mail"].follows == ("src/mail/**",)
+    (shop / "lib").mkdir()
+    git(shop, "mv", "src/mail", "lib/post")
+    commit(shop, "move", "2026-04-01T12:00:00+00:00")
+    assert stand()["mail"].follows == ("lib/post/**",)
