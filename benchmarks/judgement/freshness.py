@@ -3,7 +3,8 @@
 For each clone, cards are made about files that existed at three moments of its past, and the
 truth about each file is found without git's rename detection: the trees of the main line are
 compared commit by commit, and a file that vanishes was moved if a file that appears in the same
-commit shares at least half of its lines. A file whose best rival shares between 40 and 60 % is
+commit shares at least half of its lines, or if an equal
+file of its name is there. A file whose best rival shares between 40 and 60 % is
 unclear and counted apart, and so is
 a module in whose place a folder of its name appears. The brain is refreshed at several later commits, as its user's would be.
 The cards that the clone itself keeps tell how many get a warning.
@@ -109,7 +110,10 @@ def _measure(
     cases = _sample(work, line, size, random.Random(options.seed))
     _replay(work, line, cases, figures)
     shutil.rmtree(work)
-    _git(scratch, "clone", "-q", "--shared", str(clone), "work")
+    _git(scratch, "clone", "-q", "--shared", "--no-checkout", str(clone), "work")
+    # Files in large-file storage are not there, so that git reports a failure.
+    command = ["git", "-C", str(work), "checkout", "-q", "-f", "HEAD"]
+    subprocess.run(command, check=False, capture_output=True)
     _look_at_real_cards(work, cards, figures)
     shutil.rmtree(work)
     _git(scratch, "clone", "-q", "--shared", "--no-checkout", str(clone), "work")
@@ -202,6 +206,11 @@ def _find_truth(
 def _find_most_alike(work: Path, step: Step, path: str) -> tuple[float, str]:
     blob = step.removed[path]
     same = [name for name, other in step.added.items() if other == blob]
+    if not same:  # a copy was there before
+        entries = git(work, "ls-tree", "-r", "-z", step.commit).split("\0")
+        pairs = [entry.partition("\t") for entry in entries if blob in entry]
+        file_name = path.rpartition("/")[2]
+        same = [name for _facts, _, name in pairs if name.rpartition("/")[2] == file_name]
     if same:
         return 1.0, min(same, key=lambda name: (not name.endswith(path.rpartition("/")[2]), name))
     lines = _read_lines(work, blob)
