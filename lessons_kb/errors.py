@@ -9,6 +9,7 @@
     ├── CardNotFound       no such card; names the nearest
     ├── AmbiguousCard      the name fits several cards
     ├── DuplicateCard      a card with this title exists
+    │   └── Contradiction  a card that demands the opposite exists
     ├── EditRefused        an edit would not keep the human's file
     ├── InputError         a value given by the caller cannot be used
     │   └── Incomplete     a card lacks what the quality bar asks for
@@ -58,6 +59,13 @@ class DuplicateCard(LessonsError):
     def __init__(self, message: str, *, existing: str) -> None:
         super().__init__(message)
         self.existing = existing
+
+
+class Contradiction(DuplicateCard):
+    """A card that demands the opposite exists.
+
+    ``existing`` is its id.
+    """
 
 
 class EditRefused(LessonsError):

@@ -14,6 +14,7 @@ from urllib.parse import quote
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.search_index import read_document
+from lessons_kb.cards.conflicts import find_conflict
 from lessons_kb.cards.edit import Change, edit_header
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import split_header
@@ -42,6 +43,7 @@ from lessons_kb.detect.matcher import check_pattern
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
+    Contradiction,
     DuplicateCard,
     EditRefused,
     Incomplete,
@@ -65,7 +67,7 @@ from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
-from lessons_kb.text.sanitize import clean_line
+from lessons_kb.text.sanitize import clean_line, shorten
 from lessons_kb.values import frozen
 
 
@@ -162,6 +164,7 @@ _REWORDED = 0.55
 _MOST_PROPOSED = 3
 _MOST_SAME_MEANING = 3
 """More titles of one meaning are a family."""
+_MAX_DEMAND = 80
 ON_DUPLICATE = ("fail", "bump", "new")
 
 
@@ -212,6 +215,8 @@ class Cards(CardEdits):
             raise InputError("the card has no title; add `title: …`, naming the mistake")
         with hold_new(self._brains.members[0].root):
             self._brains.refresh()
+            if on_duplicate == "fail":  # opposed demands are alike, too, and are no duplicates
+                self.check_contradictions(card)
             if on_duplicate != "new" and (
                 duplicate := self._find_near_duplicate(card, near=on_duplicate == "fail")
             ):
@@ -241,6 +246,19 @@ class Cards(CardEdits):
                 made = card_files.create(brain.root, path, data)
                 break
         return require_card(read_document(brain.root, made, settings.folders, limit)[1], made)
+
+    def check_contradictions(self, card: Card) -> None:
+        """Raise Contradiction if an active card demands the opposite of one to be written."""
+        for brain in self._brains.members:
+            text = "\n".join(card.checklist)
+            for other in _find_candidates(brain, title=card.title, text=text):
+                conflict = find_conflict(card, other) if other.is_injectable else None
+                if conflict is not None:
+                    raise Contradiction(
+                        f"{other.id} demands the opposite: {shorten(conflict.opposed, _MAX_DEMAND)}"
+                        "; correct one of the two, or write the card with --on-duplicate new",
+                        existing=other.id,
+                    )
 
     def find_lacks(self, name: str) -> tuple[str, ...]:
         """Return what keeps a card from the quality bar, one line each."""

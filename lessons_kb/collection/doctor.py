@@ -15,6 +15,7 @@ from lessons_kb.brain.brain import Brain, format_census, take_census
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, is_settings_moved, look, tell_unclaimed
+from lessons_kb.cards.conflicts import find_conflicts
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, check_standing
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.health import Health
@@ -280,6 +281,18 @@ def check_freshness(brain: Brain) -> Iterator[Health]:
             yield Health("warning", "freshness", f"{count} {detail} ({first}{more})", fix)
 
 
+def check_conflicts(brain: Brain) -> Iterator[Health]:
+    """Report how many pairs of cards demand the opposite of each other."""
+    cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
+    conflicts = list(find_conflicts(cards))
+    if conflicts:
+        first, second = clean_line(conflicts[0].first.id), clean_line(conflicts[0].second.id)
+        count = counted(len(conflicts), "pair of cards", "pairs of cards")
+        detail = f"{count} with opposed demands ({first} and {second})"
+        fix = "run `lessons lint --rule conflict`, then rewrite or archive one of the two"
+        yield Health("warning", "conflicts", detail, fix)
+
+
 _FRESHNESS = {
     MOVED_PATH: ("guard files that were moved", "run `lessons lint --fix`"),
     GONE_CODE: (
@@ -316,6 +329,7 @@ BRAIN_CHECKS = (
     check_drafts,
     check_harm,
     check_freshness,
+    check_conflicts,
     check_git,
 )
 

@@ -357,6 +357,8 @@ class Drafts:
                 raise EditRefused(f"{draft.path} is not a readable card; fix its header")
             if card.source == "auto":
                 self._check_room()
+            if on_duplicate != "new":
+                Cards(self._brains).check_contradictions(card)
             near = self.find_near_duplicates(draft) if on_duplicate != "new" else []
             if one := next((one for one in near if one.level != RELATED), None):
                 raise DuplicateCard(

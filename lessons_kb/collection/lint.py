@@ -10,6 +10,7 @@ from functools import partial
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
 from lessons_kb.cards.check_card import check_card
+from lessons_kb.cards.conflicts import choose, find_conflicts
 from lessons_kb.cards.copies import CardFile, Copy, find_copies
 from lessons_kb.cards.edit import replace_paths
 from lessons_kb.cards.keys import find_line_of
@@ -37,6 +38,7 @@ from lessons_kb.store.locations import CONFIG_NAME
 from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import scan_brain
 from lessons_kb.text.patterns import compile_globs, match_globs
+from lessons_kb.text.sanitize import shell_word, shorten
 
 _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 
@@ -79,6 +81,7 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
     findings += check_places(detecting, brain.root, directory) if directory else []
     findings += check_paths(documents, directory) if directory else []
     findings += check_freshness(brain, documents)
+    findings += check_conflicts(document.card for document in documents)
     return sorted(findings, key=by_place)
 
 
@@ -140,6 +143,28 @@ def check_freshness(brain: Brain, documents: Iterable[Document]) -> list[Finding
             standing = standings.get(document.card.id, CURRENT)
             findings += check_standing_of(replace(document.card, standing=standing), document)
     return findings
+
+
+def check_conflicts(cards: Iterable[Card | None]) -> list[Finding]:
+    """Return which cards demand the opposite of another about the same subject."""
+    findings = []
+    for conflict in find_conflicts(card for card in cards if card is not None):
+        given, other = choose(conflict.first, conflict.second)
+        message = (
+            f"contradicts {given.id}: \u201c{shorten(conflict.demand, MAX_DEMAND)}\u201d against "
+            f"\u201c{shorten(conflict.opposed, MAX_DEMAND)}\u201d; a block has the other one"
+        )
+        fix = (
+            f"rewrite one of the two, or archive this one: `lessons archive {shell_word(other.id)}`"
+        )
+        findings.append(_finding(other.id, 0, CONFLICT, message, fix))
+    return findings
+
+
+CONFLICT = "conflict"
+"""The rule of lint for two cards that demand the opposite of each other."""
+MAX_DEMAND = 80
+"""Characters that a message shows of a demand."""
 
 
 def check_standing_of(card: Card, document: Document) -> list[Finding]:
