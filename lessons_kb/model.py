@@ -128,6 +128,10 @@ class Card:
     """ISO date on which a person last found the card true."""
     stale_after: str | None = None
     """ISO date from which the card waits for `lessons confirm`."""
+    supersedes: tuple[str, ...] = ()
+    """Cards, by path or file name, in whose place this one stands."""
+    superseded_by: str | None = None
+    """The card that stands in the place of this one."""
     standing: Standing = CURRENT
     """How the project has moved on since the card was written; no part of its file."""
 

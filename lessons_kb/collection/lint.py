@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -82,6 +83,7 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
     findings += check_paths(documents, directory) if directory else []
     findings += check_freshness(brain, documents)
     findings += check_conflicts(document.card for document in documents)
+    findings += check_successions(documents)
     return sorted(findings, key=by_place)
 
 
@@ -165,6 +167,30 @@ CONFLICT = "conflict"
 """The rule of lint for two cards that demand the opposite of each other."""
 MAX_DEMAND = 80
 """Characters that a message shows of a demand."""
+
+
+def check_successions(documents: Iterable[Document]) -> list[Finding]:
+    """Return which names of predecessors and successors fit no card."""
+    documents = [document for document in documents if document.card is not None]
+    names: set[str] = set()
+    for document in documents:
+        path = document.card.id if document.card else ""
+        stem = os.path.splitext(path)[0]
+        names.update((path, stem, os.path.basename(path), os.path.basename(stem)))
+    findings = []
+    for document in documents:
+        card = document.card
+        if card is None:
+            continue
+        named = [("supersedes", name) for name in card.supersedes]
+        named += [("superseded-by", card.superseded_by)] if card.superseded_by else []
+        for key, name in named:
+            if name not in names:
+                message = f"{key}: no card is named {name}, so it has no effect"
+                line = document.key_lines.get(key, 0)
+                fix = "write the path or the file name of a card of this brain"
+                findings.append(_finding(card.id, line, "unknown-card", message, fix))
+    return findings
 
 
 def check_standing_of(card: Card, document: Document) -> list[Finding]:

@@ -80,7 +80,7 @@ def find(brain: Brain, query: Query) -> Retrieved:
             more = nearness.add_to(
                 scores, (least, most), terms=reduced, frequencies=frequencies, size=size
             )
-        cards = brain.cards(scores | more)
+        cards = _answer_by_successors(brain, brain.cards(scores | more), scores, query)
         candidates = [(cards[n], scores.get(n, 0.0) + more.get(n, 0.0)) for n in cards]
         matches = {cards[n].id for n in guarding if n in cards}
         hits = rank(candidates, query, settings.ranking, path_matches=matches)[:limit]
@@ -131,6 +131,29 @@ def find(brain: Brain, query: Query) -> Retrieved:
         if hit.card.id in reasons:
             judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
     return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
+
+
+def _answer_by_successors(
+    brain: Brain, cards: Mapping[int, Card], scores: Mapping[int, float], query: Query
+) -> dict[int, Card]:
+    """Return the cards with successors in the place of superseded ones.
+
+    The words of a predecessor find its successor. Of two entries for one card the better stays.
+    """
+    if not brain.successors() or query.inactive:
+        return dict(cards)
+    answers: dict[int, Card] = {}
+    places: dict[str, int] = {}
+    for number, own in cards.items():
+        card = brain.find_successor(number) or own
+        known = places.get(card.id)
+        if known is not None and scores.get(known, 0.0) >= scores.get(number, 0.0):
+            continue
+        if known is not None:
+            del answers[known]
+        answers[number] = card
+        places[card.id] = number
+    return answers
 
 
 def _find_pairs(
@@ -191,7 +214,8 @@ def find_usable(brain: Brain, numbers: Iterable[int], project: str | None) -> di
     """Return the cards of some files that may be given in a project; called within ``read``."""
     today = read_today()
     cards = {}
-    for number, card in brain.cards(numbers).items():
+    for number, own in brain.cards(numbers).items():
+        card = brain.find_successor(number) or own
         is_here = card.is_injectable and card.project in (None, project)
         if is_here and not find_silence(card, today):
             cards[number] = card

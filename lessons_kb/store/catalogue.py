@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -45,6 +46,10 @@ CREATE TABLE titles (
 );
 CREATE INDEX titles_by_use ON titles (occurrences DESC, seen DESC, path);
 CREATE INDEX titles_by_project ON titles (project);
+CREATE TABLE successions (
+  number INTEGER NOT NULL, is_successor INTEGER NOT NULL, other TEXT NOT NULL,
+  PRIMARY KEY (number, is_successor, other)
+) WITHOUT ROWID;
 CREATE TABLE gates (number INTEGER PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE detectors (
   number INTEGER NOT NULL, place INTEGER NOT NULL, size INTEGER NOT NULL, pattern TEXT NOT NULL,
@@ -126,6 +131,8 @@ class State:
     """How many patterns there are, counted likewise."""
     gates: int = 0
     """How many cards have a gate that may hold a call, counted likewise."""
+    successions: int = 0
+    """How many times a card names its predecessor or successor, counted likewise."""
 
 
 class Catalogue:
@@ -211,12 +218,14 @@ class Catalogue:
                     marks = ", ".join("?" * len(rows[0]))
                     insert = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"  # noqa: S608
                     self._db.executemany(insert, rows)
-            (cards, notes, detectors, gates) = self._db.execute(
+            (cards, notes, detectors, gates, successions) = self._db.execute(
                 "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0),"
-                " (SELECT count(*) FROM detectors), (SELECT count(*) FROM gates)"
+                " (SELECT count(*) FROM detectors), (SELECT count(*) FROM gates),"
+                " (SELECT count(*) FROM successions)"
                 " FROM docs WHERE card IS NOT NULL"
             ).fetchone()
-            state = replace(state, cards=cards, notes=notes, detectors=detectors, gates=gates)
+            counts = {"cards": cards, "notes": notes, "detectors": detectors, "gates": gates}
+            state = replace(state, **counts, successions=successions)
             names = [one.name for one in fields(State) if one.name != "manifest"]
             head = {name: getattr(state, name) for name in names}
             text = f"{json.dumps(head)}\n{_text(state.manifest)}"
@@ -254,6 +263,31 @@ class Catalogue:
             number: (claims, _standing_from(json.loads(standing)) if standing else CURRENT)
             for number, claims, standing in rows
         }
+
+    def successors(self) -> dict[int, int]:
+        """Return the number of each superseded card, and that of the card in its place.
+
+        A name that fits no card, or several, counts for nothing.
+        """
+        found: dict[int, int] = {}
+        rows = self._db.execute("SELECT number, is_successor, other FROM successions").fetchall()
+        for number, is_successor, name in rows:
+            path = name.removesuffix(".md").removesuffix(".markdown")
+            fitting = self._db.execute(
+                "SELECT number FROM docs WHERE number > 0 AND (path IN (:path, :md, :long)"
+                " OR path LIKE '%/' || :escaped || '.md' ESCAPE '!')",
+                {
+                    "path": name,
+                    "md": f"{path}.md",
+                    "long": f"{path}.markdown",
+                    "escaped": re.sub(r"[!%_]", r"!\g<0>", path),
+                },
+            ).fetchall()
+            if len(fitting) == 1 and fitting[0][0] != number:
+                other = fitting[0][0]
+                predecessor, successor = (other, number) if is_successor else (number, other)
+                found[predecessor] = successor
+        return found
 
     def find_standing(self, path: str) -> Standing:
         """Return how the card at a path stands to its project."""
@@ -444,7 +478,7 @@ class Catalogue:
 _NOT_STALE = "(stale_after = '' OR stale_after > :today)"
 _WAYS = ("titles", "card_globs", "gates")
 """The tables that depend on the standing of a card."""
-_OF_FILES = ("docs", *_WAYS, "detectors", "claims")
+_OF_FILES = ("docs", *_WAYS, "detectors", "claims", "successions")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
 
@@ -525,6 +559,9 @@ def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tu
             rows["claims"].append((number, entry.claims, _standing_to_json(card.standing)))
         for table, more in _rows_of_card(number, card, globs=entry.globs).items():
             rows[table] += more
+        names = {(1, name) for name in card.supersedes}
+        names |= {(0, card.superseded_by)} if card.superseded_by else set()
+        rows["successions"] += [(number, role, _text(name)) for role, name in sorted(names)]
         for position, detector in enumerate(entry.detectors):
             pattern = _text(json.dumps(as_data(detector.pattern)))
             where = json.dumps(detector.globs)
