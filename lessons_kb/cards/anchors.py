@@ -25,6 +25,8 @@ _QUOTE = re.compile(r"[ \t]*>|\t| {4}(?![ \t]*(?:[-*+]|\d+[.)]) )")
 _LINE_NUMBER = re.compile(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?)$")
 _FILE = re.compile(r"[\w.@+()\[\]-]+(?:/[\w.@+()\[\]-]+)*")
 _SYMBOL = re.compile(r"(?:[\w$]+(?:\.|::|#|->))*([^\W\d][\w$]*)(?:\([^()]*\))?")
+_IDENTIFIER_SIGN = re.compile(r"[_(.#:]|->|[^\W\d_A-Z][A-Z]|[A-Z]{2}")
+"""What tells an identifier from a word: a plain word such as `pending` may be anything."""
 _OTHER_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+[:@#]")
 
 
@@ -86,7 +88,8 @@ def _read_name(span: str) -> Iterator[tuple[str, str]]:
     elif _OTHER_REPOSITORY.match(span):
         return
     symbol = _SYMBOL.fullmatch(span)
-    if symbol and len(symbol[1]) >= _SHORTEST_SYMBOL:
+    is_identifier = _IDENTIFIER_SIGN.search(span) is not None
+    if symbol and is_identifier and len(symbol[1]) >= _SHORTEST_SYMBOL:
         yield SYMBOL, symbol[1]
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.gate_file import bring_into_step
+from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.cards.anchors import Claims, format_claims, parse_claims
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
@@ -78,7 +78,7 @@ def _store(brain: Brain, judged: Mapping[int, tuple[str, Standing]], mark: str) 
         # The gates are counted anew, and other processes see a new commit.
         state = brain.catalogue.commit(state)
         brain.accept(state)
-        bring_into_step(brain.root, brain.catalogue, state)
+        update_gate_file(brain.root, brain.catalogue, state)
 
 
 def judge_documents(brain: Brain, documents: Iterable[Document]) -> dict[str, Standing]:

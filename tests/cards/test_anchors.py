@@ -45,7 +45,7 @@ def test_a_test_in_a_file_gives_two_anchors():
         "See `acme/shop@v2`.",
         "Run `pytest src/app.py`.",
         "See src/app.py and getUserById.",
-        "It is `x`.",
+        "It is `x`, `pending` or `Addressed`.",
         "> Error in `src/app.py`",
         "```\nError in `src/app.py`\n```",
         "    `src/app.py` in indented code",
@@ -57,7 +57,7 @@ def test_urls_other_repositories_commands_prose_and_quoted_output_are_none(line)
 
 def test_what_title_cause_and_checklist_name_is_core_and_the_rest_is_not():
     body = """\
-# The `Mailer` drops mail
+# The `MailQueue` drops mail
 
 ## Situation
 
@@ -73,7 +73,7 @@ It showed in `src/other.py`.
 """
     assert anchors(body, "paths: [src/mail/**]\n") == {
         (GLOB, "src/mail/**"): True,
-        (SYMBOL, "Mailer"): True,
+        (SYMBOL, "MailQueue"): True,
         (FILE, "src/other.py"): False,
         (SYMBOL, "send_mail"): True,
         (FILE, "src/mail.py"): True,
