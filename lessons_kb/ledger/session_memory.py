@@ -415,13 +415,8 @@ _RECORDS: Mapping[str, type[Any]] = {
 _SINGLE_RECORDS: Mapping[str, type[Any]] = {"told": RepeatedAnswer, "stopping": StopOrder}
 _MANY = 500
 _MOST = {"served": 16, "brought": 64, "steps": 32, "matched": 8, "question_texts": 8}
-<<<<<<< HEAD
-_MOST |= {"spawned": 8, "waiting": 8, "named": 8, "late_lines": 8}
-"""Field → the most entries that are stored."""
-=======
 _MOST |= {"spawned": 8, "answered": 16, "waiting": 8, "named": 8, "late_lines": 8}
-"""Field → how many of its entries are remembered."""
->>>>>>> agents
+"""Field → the most entries that are stored."""
 
 
 def _read_field(memory: SessionMemory, name: str, value: object) -> None:
