@@ -365,7 +365,11 @@ def _name_reason(held: Sequence[_Concern], directory: str) -> str:
     """Return before what a call is held, by which lessons, and where they lie; "" for none."""
     mistakes = [one.mistake for one in held if one.mistake]
     places = [f"{name_place(one.matches[0])} is added or run" for one in mistakes[:_MAX_NAMED]]
-    if files := _files(held):
+    files = _files(held)
+    if COMMAND in files:
+        files.remove(COMMAND)
+        places.append("this command is run")
+    if files:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
         places.append(f"{names}{more} is changed or run")
