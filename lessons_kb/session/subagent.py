@@ -1,4 +1,4 @@
-"""When a subagent begins: titles and lessons for what it was asked, before its own model."""
+"""Handle the start of a subagent: give the titles of cards, and the lessons for its prompt."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from lessons_kb.session.turn_lessons import find_titles
 
 
 def answer(hook: Hook) -> Answer:
-    """Return the titles of the cards, and the lessons for the prompt that is the first asked of a
-    subagent of this kind.
+    """Return the titles of the cards, and the lessons for the prompt of the subagent.
 
-    Its own event names but the kind (``tool``); subagents of a kind begin in the order of their
-    calls.
+    The event has only the kind of the subagent (``tool``). Subagents of a kind start in the order
+    of their calls, so the first recorded prompt for the kind is taken.
     """
     hook.open_brains()
     event = hook.event
     if not event.part:
         return NOTHING
     with lend_memory(hook.journal, event.session) as state:
-        asked = next((spawned for spawned in state.spawned if spawned.kind == event.tool), None)
-        if asked is not None:
-            state.spawned.remove(asked)
-    if asked is not None and asked[1]:
-        hook.event = replace(event, what="prompt", tool="", text=asked[1], id=event.part)
+        spawned_agent = next(
+            (spawned for spawned in state.spawned if spawned.kind == event.tool), None
+        )
+        if spawned_agent is not None:
+            state.spawned.remove(spawned_agent)
+    if spawned_agent is not None and spawned_agent[1]:
+        hook.event = replace(event, what="prompt", tool="", text=spawned_agent[1], id=event.part)
         return prompt.answer(hook)
     titles = "" if hook.state.titles_from else find_titles(hook)
     if not titles:
