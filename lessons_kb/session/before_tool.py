@@ -151,9 +151,13 @@ def answer(hook: Hook) -> Answer:
     if line := _take_stop(hook):
         return Answer(stop_line=line)
     if event.spawns is not None:  # the event at the start of a subagent does not have its prompt
-        spawned = SpawnedAgent(event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED))
+        kind, asked = event.spawns
+        inherits = "yes" if event.spawn_inherits else None
+        spawned = SpawnedAgent(kind, excerpt(asked, _MAX_ASKED), inherits)
         with lend_memory(hook.journal, event.session) as state:
-            state.spawned.append(spawned)
+            name = f"spawn {event.call}"
+            if state.answer_once(name, event.token, number=0, at=hook.now) is not None:
+                state.spawned.append(spawned)
     call = _read_call(hook)
     if not (call.changed or call.changes or call.commands):
         return NOTHING
@@ -189,6 +193,8 @@ def answer(hook: Hook) -> Answer:
     # A claim is a file, so it is written before the journal is locked.
     claimed = _claim_refusals(hook, can, gates)
     with hook.transaction() as state:
+        if state.is_refused(event.id) and not event.again:
+            return NOTHING  # another process has refused this very call
         if event.again and event.id and (undelivered := state.take_back(event.id)):
             for brain in brains.members:  # another process recorded these cards, but was too late
                 brain.hook_journal.forget_context(event.context_id, undelivered)
@@ -371,7 +377,11 @@ def _name_reason(held: Sequence[_Concern], directory: str) -> str:
     mistakes = [concern.mistake for concern in held if concern.mistake]
     firsts = [mistake.matches[0] for mistake in mistakes[:_MAX_NAMED]]
     places = [f"{name_place(match)} is added or run" for match in firsts]
-    if files := _files(held):
+    files = _files(held)
+    if COMMAND in files:
+        files.remove(COMMAND)
+        places.append("this command is run")
+    if files:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
         places.append(f"{names}{more} is changed or run")
