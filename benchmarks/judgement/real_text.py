@@ -1,4 +1,4 @@
-"""What the cards of real repositories say once they are read, before and after a change.
+"""Compares the parsed cards of real repositories before and after a change.
 
 Each ``NAME=CLONE:PATH`` names a clone, bare or not, and a path in it: a folder, whose Markdown
 files are read as lessons (`.` is all of it), or a file, whose lessons are imported. Only names and figures are printed;
@@ -195,7 +195,7 @@ def _git(clone: str, *arguments: str) -> bytes:
 
 
 def _call(program: Sequence[str], root: Path, *arguments: str) -> str:
-    """Return what a command prints about a brain, whatever it finds there."""
+    """Return the output of a command about a brain, with any exit code."""
     done = subprocess.run(
         [*program, "--brain", str(root), *arguments],
         capture_output=True,

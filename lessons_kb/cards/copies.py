@@ -1,4 +1,4 @@
-"""Files that hold a card a second time: the same bytes, or a conflict copy of a sync tool."""
+"""Finds files that repeat a card: with the same bytes, or as a conflict copy of a sync tool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SYNC_NAMES = (
     r"(.+?) ?\([^()]*conflict(?:ed copy)?[^()]*\)",  # Dropbox, Nextcloud
     r"(.+)_conflict-\d{8}-\d{6}",  # ownCloud
 )
-"""Names that only a sync tool gives; the group is the name of the original."""
+"""Names that only sync tools give; the group is the name of the original."""
 _COPY_NAMES = (
     r"(.+?)(?: - Copy| copy)(?: ?\(?\d+\)?)?",  # Windows, macOS
     r"(.+?) ?\(\d+\)",  # browsers, Google Drive
@@ -22,7 +22,7 @@ _COPY = re.compile("|".join(_COPY_NAMES))
 
 
 class CardFile(NamedTuple):
-    """What tells whether a file is a copy of another one."""
+    """What is compared to find out whether a file is a copy of another."""
 
     path: str
     data: bytes
@@ -30,19 +30,19 @@ class CardFile(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A file that holds the card of another file."""
+    """A file with the card of another file."""
 
     path: str
     original: str
     is_same: bool
-    """Whether both hold the same bytes."""
+    """Whether both have the same bytes."""
 
 
 def find_copies(files: Sequence[CardFile]) -> list[Copy]:
-    """Return which files are copies of which, by path.
+    """Return the copies among some files, sorted by path.
 
-    A file with the name of a copy is one if the original is beside it; where people may have given
-    that name, both must have the same title.
+    A file with the name of a copy is one if the original is beside it. If people also use such
+    names, both files must have the same title.
     """
     by_path = {file.path: file for file in files}
     originals: dict[bytes, str] = {}
@@ -59,12 +59,12 @@ def find_copies(files: Sequence[CardFile]) -> list[Copy]:
 
 
 def _rank(file: CardFile) -> tuple[bool, int, str]:
-    """Return what comes first among files with the same bytes: the one without a copy's name."""
+    """Return a sort key by which originals come before files with the name of a copy."""
     return bool(_split_name(file.path)[0]), len(file.path), file.path
 
 
 def _find_original(file: CardFile, by_path: dict[str, CardFile]) -> str:
-    """Return the path of the file that this one is named after, "" if it is no copy."""
+    """Return the path of the file of which this one is a copy, "" for none."""
     original, is_sure = _split_name(file.path)
     other = by_path.get(original)
     if other is None or not (is_sure or other.title == file.title):
@@ -73,12 +73,12 @@ def _find_original(file: CardFile, by_path: dict[str, CardFile]) -> str:
 
 
 def _split_name(path: str) -> tuple[str, bool]:
-    """Return the path that a copy is named after, "" for none, and whether a sync tool named it."""
+    """Return the path of a copy's original, "" for none, and whether a sync tool named the copy."""
     folder, slash, name = path.rpartition("/")
     stem, dot, suffix = name.rpartition(".")
     for pattern, is_sure in ((_SYNC, True), (_COPY, False)):
         match = pattern.fullmatch(stem)
         if match:
-            named = next(group for group in match.groups() if group)
-            return f"{folder}{slash}{named}{dot}{suffix}", is_sure
+            original_stem = next(group for group in match.groups() if group)
+            return f"{folder}{slash}{original_stem}{dot}{suffix}", is_sure
     return "", False
