@@ -36,7 +36,7 @@ SILENT = ("claude-code", "codex")  # for these no output means "nothing to say";
 SENT = b"HOME PATH TMP XDG_ LESSONS GIT_ CLAUDE CODEX COPILOT CURSOR GEMINI OPENCODE QWEN VSCODE"
 SENT_VARIABLES = tuple(SENT.split())  # prefixes of the variables that an answer may depend on
 IDENTITY = b"HOME LESSONS_STATE_HOME XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME"
-STARTS = (b'"SessionStart"', b'"sessionStart"')
+STARTS = (b'"SessionStart"', b'"sessionStart"', b'askStart"')
 CALLS = (b'PreToolUse"', b'preToolUse"', b'BeforeTool"', b'"before"', b'.before"', b'Execution"')
 _MAX_START_BYTES = 20_000
 

@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -523,10 +524,17 @@ def _find_brains(
     project = own or git
     for brain in brains:
         if brain["readable"]:
-            brain["cards"] = [card for card in brain["cards"] if card["project"] in (None, project)]
+            brain["cards"] = [card for card in brain["cards"] if _is_due(card, project)]
             brain["stale"] = _sign_settings(brain["root"]) != brain["settings"]
             brain["has_new"] = brain["listing"] != list_times(brain["root"], brain["card_folders"])
     return brains
+
+
+def _is_due(card: Mapping[str, Any], project: str | None) -> bool:
+    """Return whether a card belongs to a project and is not stale today."""
+    stale_after = card.get("until") or ""
+    is_stale = isinstance(stale_after, str) and "" < stale_after <= time.strftime("%Y-%m-%d")
+    return card["project"] in (None, project) and not is_stale
 
 
 _GATE_NAME = re.compile(r"[0-9a-f]{16}\.json")

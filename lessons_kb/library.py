@@ -181,6 +181,10 @@ class Library(Brains):
         """
         return self.cards.create(title, on_duplicate=on_duplicate, **parts)
 
+    def confirm(self, *ids: str) -> list[Card]:
+        """Note that a person found each card true today; see ``Cards.confirm``."""
+        return self.cards.confirm(*ids)
+
     def bump(self, *ids: str, task: str | None = None) -> list[Card]:
         """Count a mistake once more on each card; see ``Cards.bump``."""
         return self.cards.bump(*ids, task=task)

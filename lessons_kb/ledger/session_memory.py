@@ -89,6 +89,22 @@ class SpawnedAgent(NamedTuple):
 
     kind: str
     prompt: str
+    inherits: str | None = None
+    """``yes`` if it begins with the chat of the agent that requested it."""
+
+
+class AnsweredEvent(NamedTuple):
+    """An event that can happen only once, and the process that answered it."""
+
+    event: str
+    """What happened, for example ``start startup``."""
+    token: str
+    number: str
+    """Number of the journal's last event at that time."""
+    at: str
+    """When the event happened, in seconds since the epoch."""
+    text: str = ""
+    """What a subagent was asked."""
 
 
 class Remark(NamedTuple):
@@ -176,6 +192,8 @@ class SessionMemory:
     """A mistake that is in the files after a command, but is not in this list, is the command's."""
     question_texts: list[QuestionText] = field(default_factory=list)
     spawned: list[SpawnedAgent] = field(default_factory=list)
+    answered: list[AnsweredEvent] = field(default_factory=list)
+    """Events that an agent may report twice, and that no id tells apart."""
     # These belong to the session.
     served: list[dict[str, Any]] = field(default_factory=list)
     """The lessons that a server gave in this session, as JSON data."""
@@ -256,6 +274,27 @@ class SessionMemory:
     def is_refused(self, call: str) -> bool:
         """Return whether we refused a call."""
         return bool(call) and any(refused.call == call for refused in self.refused)
+
+    def answer_once(
+        self, event: str, token: str, *, number: int, at: float, text: str = ""
+    ) -> AnsweredEvent | None:
+        """Record that the process ``token`` answers an event. Return the record if it did before.
+
+        Return None if another process answered the event: the agent has reported it twice. A
+        record is valid for some seconds, and until the journal has a new event (``number``).
+        """
+        for answered in self.answered:
+            if answered.event != event:
+                continue
+            if answered.token == token:
+                return answered
+            is_recent = abs(_read_seconds(answered.at) - at) < _ONCE_SECONDS
+            if is_recent and answered.number == str(number):
+                return None
+        new = AnsweredEvent(event, token, str(number), f"{at:.3f}", text)
+        self.answered = [answered for answered in self.answered if answered.event != event]
+        self.answered.append(new)
+        return new
 
     def note_late(self, call: str, found: list[tuple[Brain, Card]]) -> list[tuple[Brain, Card]]:
         """Return the lessons that no change or error has brought in this session; record them."""
@@ -343,10 +382,20 @@ class SessionMemory:
         return (f"lessons: {drafts} to review: {here}`lessons review` in a terminal",)
 
 
+def _read_seconds(text: str) -> float:
+    """Return the number that a text has, 0 if it has none."""
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
 def _mark(text: str) -> str:
     return f"after {crc32(text.encode()):08x}"
 
 
+_ONCE_SECONDS = 10.0
+"""Seconds for which a second report of an event is expected: the timeout of our hooks."""
 _NAMES = tuple(item.name for item in fields(SessionMemory))
 _OF_A_CALL = ("shown", "asked", "refused", "question_texts", "brought", "matched", "stood_before")
 _RECORDS: Mapping[str, type[Any]] = {
@@ -356,6 +405,7 @@ _RECORDS: Mapping[str, type[Any]] = {
     "stood_before": StandingMistake,
     "question_texts": QuestionText,
     "spawned": SpawnedAgent,
+    "answered": AnsweredEvent,
     "shown": Remark,
     "asked": AboutCall,
     "refused": AboutCall,
@@ -365,7 +415,7 @@ _RECORDS: Mapping[str, type[Any]] = {
 _SINGLE_RECORDS: Mapping[str, type[Any]] = {"told": RepeatedAnswer, "stopping": StopOrder}
 _MANY = 500
 _MOST = {"served": 16, "brought": 64, "steps": 32, "matched": 8, "question_texts": 8}
-_MOST |= {"spawned": 8, "waiting": 8, "named": 8, "late_lines": 8}
+_MOST |= {"spawned": 8, "answered": 16, "waiting": 8, "named": 8, "late_lines": 8}
 """Field → the most entries that are stored."""
 
 
@@ -392,13 +442,15 @@ def _read_record(kind: type[Any], stored: object) -> Any:
     record = kind(*values)
     for name, value in zip(kind._fields, record, strict=True):
         is_number = name == "prompt" and kind is Remark
-        if not isinstance(value, (int, type(None)) if is_number else str):
+        if value is None and name in kind._field_defaults:
+            continue
+        if not isinstance(value, int if is_number else str):
             return None
     return record
 
 
 def _as_list(record: tuple[Any, ...]) -> list[Any]:
-    """Return a record as it is stored: a remark without a prompt is shorter."""
+    """Return a record as it is stored: a last field without a value is left out."""
     return [*record[:-1]] if record[-1] is None else [*record]
 
 

@@ -288,8 +288,8 @@ def test_the_fix_of_a_session_names_what_its_card_guards(root, project):
 def test_words_of_any_kind_make_a_readable_draft(brain, tell):
     tell("prompt", 'why does it keep failing: "x" # [a, b] {{title}} --- \'\\ \u202e <!-- ```')
     (draft,) = brain.drafts.collect("s")
-    assert len(draft.missing) == 4
-    assert draft.title.startswith("TODO name the mistake (why does it keep failing")
+    assert len(draft.missing) == 3
+    assert draft.title.startswith("why does it keep failing")
 
 
 EXPORT, KEY = 'export DB_PASS="x y z 123Q"', "-----BEGIN " + "RSA PRIVATE KEY-----"
