@@ -115,7 +115,7 @@ def check_gates(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
     gates = read_gate_file(brain.root)
     is_damaged = not gates["readable"]
     if is_damaged:
-        brain.refresh()  # writes the file anew
+        brain.refresh()  # writes the file again
         gates = read_gate_file(brain.root)
     if not gates["readable"]:
         detail = "the file of compiled gates cannot be written; a late answer checks no gate"

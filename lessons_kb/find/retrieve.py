@@ -313,7 +313,7 @@ def find_usable(brain: Brain, numbers: Iterable[int], project: str | None) -> di
 
 
 def merge_hits(
-    found: Sequence[tuple[Brain, Retrieved]], served: Sequence[Hit] = ()
+    answers: Sequence[tuple[Brain, Retrieved]], served: Sequence[Hit] = ()
 ) -> list[tuple[Brain, Hit]]:
     """Merge the hits of several brains, nearest first, into one ranking.
 
@@ -323,11 +323,11 @@ def merge_hits(
     have the same id, ``Hit.brain`` distinguishes them. The hits of a server (``served``) rank
     like those of the farthest brain and are returned with the nearest brain.
     """
-    if len(found) == 1 and not served:
-        brain, only = found[0]
+    if len(answers) == 1 and not served:
+        brain, only = answers[0]
         return [(brain, hit) for hit in only.hits]
     files: dict[str, tuple[Brain, Hit]] = {}
-    for brain, answer in found:
+    for brain, answer in answers:
         for hit in _scale(answer.hits):
             files.setdefault(f"{brain.root}/{hit.card.id}", (brain, hit))
     scaled = [*files.values()]
@@ -336,7 +336,7 @@ def merge_hits(
         if hit.passed or hit.reason.startswith(SUPPRESSED):
             local.update(_identities(hit.card))
     new = [hit for hit in _scale(served) if local.isdisjoint(_identities(hit.card))]
-    nearest = found[0][0]
+    nearest = answers[0][0]
     scaled += [(nearest, hit) for hit in new]
     counts = Counter(hit.card.id for _brain, hit in scaled)
     for place, (brain, hit) in enumerate(scaled):
