@@ -109,8 +109,9 @@ class HookSettings:
     """Excerpts of notes beside the lessons."""
     footer: bool = True
     """Tell the user in one line which lessons were given."""
-    catalogue_tokens: int = 1000
-    """Tokens that the cards' titles may take at the start of a session; 0 = none are given."""
+    catalogue_tokens: int = 1500
+    """Tokens of the list of titles at the start of a session; 0 leaves it out. Up to 60 titles take
+    950 at most, and up to 100 always fit into 1,500."""
     catalogue_file_tokens: int = 8000
     """Tokens of the file that lists the titles of a brain that does not fit; 0 = there is none."""
     offers: bool = True

@@ -13,7 +13,7 @@ from lessons_kb.config import PreflightSettings
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.find.block import RetrievalOptions, find_block
 from lessons_kb.find.shared_server import Asking, ask_server
-from lessons_kb.find.titles import find_place, is_whole
+from lessons_kb.find.titles import find_handle, find_place, is_whole
 from lessons_kb.ledger.given import OUTCOME, note_given, note_offered, outcome
 from lessons_kb.ledger.session_memory import (
     BLOCK,
@@ -64,10 +64,11 @@ def answer(hook: Hook) -> Answer:
     settings = brains.members[0].settings
 
     def find_file(brain: Brain, hit: Hit) -> str:
-        """Return the file of a card as the agent opens it, "" where it would have to ask."""
+        """Return a card's handle and file as the agent opens it, "" where it would have to ask."""
         if event.posted or SERVED in hit.card.id:
             return ""
-        return show_path(find_place(brains, brain, hit.card.id, hook.access))
+        file = find_place(brains, brain, hit.card.id, hook.access)
+        return f"{find_handle(brain, hit.card.id)} {show_path(file)}".lstrip() if file else ""
 
     options = RetrievalOptions(
         session=session or None,

@@ -30,6 +30,7 @@ from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_inside
+from lessons_kb.store.handles import find_handled, get_brain_name
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.analyzer import analyze, find_names, get_share
 from lessons_kb.text.paths import relative_path, show_path
@@ -279,11 +280,13 @@ def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
             files += (os.path.realpath(os.path.join(hook.scope, path)) for path in paths)
         elif call.outcome in DONE and "lessons show" in call.text:
             names |= {name.strip("\"'") for name in re.findall(_SHOW, call.text)}
+    handled = list(filter(None, map(find_handled, names)))
     found: list[Found] = []
     for brain in hook.brains.members if (files or names) and not hook.event.posted else ():
         ids = set(filter(None, (find_card(brain, path) for path in files)))
         known = brain.read(lambda one: one.catalogue.numbers()) if names else ()
         ids |= {path for path in known if not names.isdisjoint(_names(path))}
+        ids |= {card.card for card in handled if card.brain == get_brain_name(brain.root)}
         found += [(brain, card) for card in find_cards(brain, ids)]
     return found
 
