@@ -56,9 +56,10 @@ class Gate:
     """``[gate]``: how sure a card must be before it is put in front of an agent."""
 
     min_confidence: float = 0.5
-    """0 lets everything through, 1 nothing."""
+    """0 lets everything through, 1 nothing. 0.5 stands for what is found with the index."""
     offer_confidence: float = 0.15
-    """From it on a title is offered: to less than a tenth of the prompts about other things."""
+    """From it on a title is offered. 0.15 stands for what is found with the index: the confidence
+    that a tenth of the prompts about other things reach."""
 
 
 @frozen

@@ -183,6 +183,13 @@ class Hit:
     """One line: why it passed or was held back."""
     brain: str = ""
     """Alias of the brain; set only where several hold a card of this id."""
+    parts: tuple[tuple[int, ...], ...] = ()
+    """The parts of the query, by their places, by each of which alone it would be given. The best
+    are first. () where words do not tell."""
+    lesson_at: float = 0.5
+    """The confidence from which its brain gives a lesson."""
+    title_at: float = 0.15
+    """The confidence from which its brain offers a title."""
 
 
 @frozen
@@ -308,6 +315,8 @@ class Check:
     """In the order of cards and checklists; conditions and statements are left out."""
     trouble: str = ""
     """One line: why the program that the user named had no say."""
+    ignored: tuple[CheckedItem, ...] = ()
+    """Open items whose evidence would have been visible and was not seen: to be named."""
 
     @property
     def unaddressed(self) -> tuple[CheckedItem, ...]:

@@ -398,8 +398,9 @@ class Watching:
         *,
         say: Callable[[str], None] = lambda _line: None,
         tick: float = LOOK_AGAIN,
+        on_idle: Callable[[Brain], None] = lambda _brain: None,
     ) -> None:
-        self._watchers = [_Watcher(brain, say, tick=tick) for brain in brains]
+        self._watchers = [_Watcher(brain, say, tick=tick, on_idle=on_idle) for brain in brains]
         for watcher in self._watchers:
             threading.Thread(target=watcher.run, daemon=True).start()
 
@@ -423,8 +424,17 @@ class Watching:
 class _Watcher:
     """One brain's watch."""
 
-    def __init__(self, brain: Brain, say: Callable[[str], None], *, tick: float) -> None:
+    def __init__(
+        self,
+        brain: Brain,
+        say: Callable[[str], None],
+        *,
+        tick: float,
+        on_idle: Callable[[Brain], None],
+    ) -> None:
         self.brain = brain
+        self.on_idle = on_idle
+        """Is called with an opening of the brain while nothing waits for its files."""
         self.writer: Brain
         """Another opening of the same brain: what it commits holds up no search of the first."""
         self.say = say
@@ -522,6 +532,9 @@ class _Watcher:
             with contextlib.suppress(LessonsError):
                 self.writer.compact()
                 self.brain.read(lambda brain: brain.reader)
+        else:
+            with contextlib.suppress(LessonsError):
+                self.on_idle(self.writer)
 
 
 @frozen

@@ -80,6 +80,7 @@ class SearchIndex:
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
+        self._thresholds: str | None = None
         self._edited: dict[int, CatalogueEntry] = {}
         """What files say that were edited since the commit, by their numbers."""
         self._edited_reader: Reader | None = None
@@ -233,6 +234,23 @@ class SearchIndex:
         edited = {n: e.background for n, e in self._edited.items() if n in numbers}
         return found | {n: one for n, one in edited.items() if one is not None}
 
+    @property
+    def thresholds(self) -> str:
+        """The thresholds that were found for this brain, as `format_thresholds` gives them.
+
+        "" before they were found.
+        """
+        if self._thresholds is None:
+            self._thresholds = self.catalogue.read_thresholds()
+        return self._thresholds
+
+    def store_thresholds(self, thresholds: str) -> None:
+        """Keep the thresholds of this brain, in memory alone where the disk refuses."""
+        with self.lock:
+            with contextlib.suppress(sqlite3.Error):
+                self.catalogue.write_thresholds(thresholds)
+            self._thresholds = thresholds
+
     def read_body(self, path: str) -> str:
         """Return the text of a file behind its header, "" if it vanished meanwhile."""
         settings = self.settings
@@ -292,6 +310,7 @@ class SearchIndex:
         self._cards = {}
         self._matcher = None
         self._backgrounds = {}
+        self._thresholds = None
         self._edited = {}
         self._edited_reader = None
         self._state = state

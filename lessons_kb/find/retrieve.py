@@ -13,6 +13,7 @@ from lessons_kb.ledger.effect import SUPPRESSED, find_harmful
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import GateEvidence, judge
+from lessons_kb.relevance.thresholds import apply_thresholds, parse_thresholds
 from lessons_kb.search.engine_protocol import Reader, count_phrases, find_terms
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
@@ -115,10 +116,15 @@ def find(brain: Brain, query: Query) -> Retrieved:
         for place, hit in enumerate(hits):
             meaning = more.get(numbers[hit.card.id], 0.0)
             hits[place] = replace(hit, bm25=hit.bm25 - meaning, meaning=meaning)
-    judged = judge(hits, evidence, settings.gate)
+    gate = apply_thresholds(settings.gate, parse_thresholds(brain.thresholds))
+    judged = judge(hits, evidence, gate)
     if nearness is not None:
-        judged = nearness.judge(judged, numbers, settings.gate)
-    least = min(settings.gate.min_confidence, settings.gate.offer_confidence)
+        judged = nearness.judge(judged, numbers, gate)
+    judged = [
+        replace(hit, lesson_at=gate.min_confidence, title_at=gate.offer_confidence)
+        for hit in judged
+    ]
+    least = min(gate.min_confidence, gate.offer_confidence)
     likely = [hit.card for hit in judged if hit.confidence >= least]
     reasons = find_harmful(brain, likely)
     reasons |= {card.id: STILL_TEMPLATE for card in likely if card.template}

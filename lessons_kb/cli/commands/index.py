@@ -11,6 +11,7 @@ from typer import Option
 from lessons_kb.brain.brain import format_census, take_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
+from lessons_kb.find.calibrate import calibrate
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import counted
 
@@ -40,6 +41,7 @@ def index(
             done = tuple(
                 replace(run, stale=now.stale) for run, now in zip(done, after, strict=True)
             )
+    calibrate(brains)
     rows = [
         (brain, take_census(brain), run) for brain, run in zip(brains.members, done, strict=True)
     ]
