@@ -60,9 +60,11 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Write the data files anew; shares that are already listed only rise."""
     if options.sessions:
         return write_prompt_frequencies([Path(folder) for folder in options.sessions])
-    shares: dict[str, float] = {}
-    for listed, terms in read_words("document_frequencies.txt").items():
-        shares.update(dict.fromkeys(terms, float(listed)))
+    shares = {
+        term: float(share)
+        for share, terms in read_words("document_frequencies.txt").items()
+        for term in terms
+    }
     counted = [count_passages(Path(folder)) for folder in options.folders]
     counted = [(passages, terms) for passages, terms in counted if passages >= _FEWEST_PASSAGES]
     for term in set().union(*[terms for _, terms in counted]):

@@ -1,11 +1,11 @@
-"""Connect agents and git, and print what was changed."""
+"""Connect and disconnect agents and git, and print what changed."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.install.install_agent import (
@@ -14,6 +14,7 @@ from lessons_kb.agents.install.install_agent import (
     find_notes,
     find_remaining,
 )
+from lessons_kb.agents.install.second_copies import find_second_copy
 from lessons_kb.agents.install.settings_files import (
     Entries,
     Request,
@@ -24,21 +25,22 @@ from lessons_kb.agents.install.settings_files import (
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.discovery import look
 from lessons_kb.cli.options import find_project
-from lessons_kb.cli.output import options, print_json, print_wrapped
+from lessons_kb.cli.output import confirm, options, print_json, print_wrapped
 from lessons_kb.collection.git_merge import share, unshare
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
 from lessons_kb.process.installation import install_command
+from lessons_kb.store.files import shown
 from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.sanitize import visible
 
 GIT = "git"
-"""Stands where `install` takes the name of an agent."""
+"""`install` accepts this in place of the name of an agent."""
 
 
-WORDS = {
+ACTION_TEXTS = {
     "created": "created",
     "changed": "changed",
     "unchanged": "already up to date",
@@ -49,99 +51,136 @@ WORDS = {
 }
 
 
-Done = tuple[str, Sequence[FileChange], list[str]]
-"""Agent, what was changed, notes on it."""
+class AgentChanges(NamedTuple):
+    """What connecting or disconnecting one agent changed."""
+
+    agent: str
+    files: Sequence[FileChange]
+    notes: list[str]
+    """Advice for the user, one line each."""
+
+
+BEWARE = "Beware: "
+"""How a note begins that `lessons setup` prints, too."""
 
 
 _COMMIT = "Commit .gitattributes, so that every clone knows which files are cards."
 
 
-_EACH = (
+_EVERY_CLONE = (
     "Git never takes a merge driver from a repository. In each clone, run `lessons install git` "
     "once; until then cards are merged line by line."
 )
 
 
-_NO_BRAIN = "No brain in a git repository here; run this again inside one to set its attributes."
+_NO_BRAIN = (
+    "There is no brain in a git repository here; to set its attributes, run this inside one."
+)
 
 
 def _connect(
     name: str, *, undo: bool, dry_run: bool, via: str = "command", **scope: Any
-) -> tuple[Sequence[FileChange], list[str]]:
-    """Set up git or an agent, or undo it; return what was changed, and notes on it."""
+) -> AgentChanges:
+    """Connect or disconnect one agent, or git."""
     if name == GIT:
-        return _share(dry_run, undo=undo, **scope)
+        return _connect_git(dry_run, undo=undo, **scope)
     fields = {"agent": name, "project": find_project(), "via": via, **scope}
     request = Request(entries=Entries(**NAMES), **fields)
     check_request(request)
     if undo:
         changes = install_agent.uninstall(request, dry_run=dry_run)
-        return changes, list(find_remaining(name, changes))
+        return AgentChanges(name, changes, list(find_remaining(name, changes)))
     if via == "mcp" and not install_agent.has_sdk():
         raise InputError(f"--via mcp needs the MCP server; run `{install_command('mcp')}` first")
     entries = find_entries(bare=is_committed(request))
     request = replace(request, entries=entries, server=install_agent.has_sdk())
-    return install_agent.install(request, dry_run=dry_run), list(find_notes(request))
+    changes = install_agent.install(request, dry_run=dry_run)
+    notes = list(find_notes(request))
+    copy = find_second_copy(name, request.project)
+    if copy is not None:
+        notes.append(f"{BEWARE}{copy.detail}; {copy.fix}.")
+    return AgentChanges(name, changes, notes)
 
 
-def connect_all(names: Iterable[str], **how: Any) -> tuple[list[Done], list[str]]:
-    """Do it for each of some agents; return what came of each that took it, and the errors."""
-    done = []
-    refused: list[str] = []
+def connect_all(names: Iterable[str], **request: Any) -> tuple[list[AgentChanges], list[str]]:
+    """Connect or disconnect several agents; return the changes, and the errors as text.
+
+    The keywords are those of ``_connect``.
+    """
+    results = []
+    errors: list[str] = []
     for name in names:
         try:
-            done.append((name, *_connect(name, **how)))
+            results.append(_connect(name, **request))
         except LessonsError as error:
-            refused.append(f"{name}: {error}")
-    return done, refused
+            errors.append(f"{name}: {error}")
+    return results, errors
 
 
-def set_up(name: str | None, dry_run: bool, *, all_: bool, **how: Any) -> None:
-    """Set up git or an agent, or all that are here, or undo it, and print what was changed."""
+def change_connections(name: str | None, dry_run: bool, *, all_: bool, **request: Any) -> None:
+    """Connect or disconnect one agent, git, or all agents on this machine; print the changes.
+
+    The other keywords are those of ``_connect``.
+    """
     if all_ == bool(name):
         raise InputError(f"name one agent ({', '.join(AGENTS)}), or add --all for those found here")
-    refused: list[str] = []
+    errors: list[str] = []
     if name:
-        done = [(name, *_connect(name, dry_run=dry_run, **how))]
+        results = [_connect(name, dry_run=dry_run, **request)]
     else:
-        done, refused = connect_all(filter(is_present, AGENTS), dry_run=dry_run, **how)
+        results, errors = connect_all(filter(is_present, AGENTS), dry_run=dry_run, **request)
     if options().json:
-        names = ("agent", "files", "notes")
-        print_json([dict(zip(names, as_data(one), strict=True)) for one in done])
+        print_json([as_data(result._asdict()) for result in results])
     else:
-        for one, changes, notes in done:
-            _print_changes(one, changes, notes, dry_run=dry_run, undo=how["undo"])
-    if refused or not done:
-        raise InputError("; ".join(refused) or "no agent found on this machine; name one")
+        for result in results:
+            _print_changes(result, dry_run=dry_run, undo=request["undo"])
+    if not (dry_run or request["undo"]):
+        offer_removal(result.agent for result in results)
+    if errors or not results:
+        raise InputError("; ".join(errors) or "no agent found on this machine; name one")
 
 
-def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[FileChange], list[str]]:
-    """Let git merge cards key by key, or stop it; return the changes, and notes on them."""
+def offer_removal(names: Iterable[str]) -> None:
+    """Ask whether to remove the second copy of a command, for each agent that reads two."""
+    project = find_project()
+    for name in names:
+        copy = find_second_copy(name, project) if name in AGENTS else None
+        if copy is None or options().json:
+            continue
+        if confirm(f"{name}: disconnect the project, to remove {shown(copy.projects)}?"):
+            for change in install_agent.uninstall(copy.removal):
+                print_wrapped(visible(f"{name}: {change.path}: {ACTION_TEXTS[change.action]}"))
+
+
+def _connect_git(dry_run: bool, *, undo: bool, **scope: Any) -> AgentChanges:
+    """Set git up to merge cards key by key, or remove that setting."""
     roots = options().brains
     if not roots:
-        found = look(os.getcwd())
+        discovery = look(os.getcwd())
         own = os.path.realpath(user_brain())
-        known = (*found.trusted, *found.untrusted)
-        roots = tuple(root for root in known if root != own) or known
+        every_root = (*discovery.trusted, *discovery.untrusted)
+        roots = tuple(root for root in every_root if root != own) or every_root
     if undo:
-        return unshare(roots, dry_run=dry_run, **scope), []
+        return AgentChanges(GIT, unshare(roots, dry_run=dry_run, **scope), [])
     program = find_entries(bare=scope["shared"]).server
     changes = share(roots, program=program, dry_run=dry_run, **scope)
-    notes = [_COMMIT, _EACH] if scope["shared"] else []
-    return changes, notes + ([] if any(map(git_top, roots)) else [_NO_BRAIN])
+    notes = [_COMMIT, _EVERY_CLONE] if scope["shared"] else []
+    if not any(map(git_top, roots)):
+        notes.append(_NO_BRAIN)
+    return AgentChanges(GIT, changes, notes)
 
 
-def _print_changes(
-    name: str, changes: Sequence[FileChange], notes: Sequence[str], *, dry_run: bool, undo: bool
-) -> None:
-    for change in changes if dry_run else ():
-        if change.diff:
-            print(visible(change.diff))
-    for change in changes:
+def _print_changes(result: AgentChanges, *, dry_run: bool, undo: bool) -> None:
+    if dry_run:
+        for change in result.files:
+            if change.diff:
+                print(visible(change.diff))
+    for change in result.files:
         would = "would be " if dry_run and change.diff else ""
-        kept = f" (backup: {change.backup})" if change.backup else ""
-        word = "nothing of ours in it" if undo and change.action == "unchanged" else ""
-        done = f"{would}{word or WORDS[change.action]}{kept}"
-        print_wrapped(visible(f"{name}: {change.path}: {done}"))
-    for note in notes:
+        backup = f" (backup: {change.backup})" if change.backup else ""
+        action = ACTION_TEXTS[change.action]
+        if undo and change.action == "unchanged":
+            action = "has no entries of lessons-kb"
+        print_wrapped(visible(f"{result.agent}: {change.path}: {would}{action}{backup}"))
+    for note in result.notes:
         print_wrapped(f"  → {note}")

@@ -369,7 +369,7 @@ def test_a_card_elsewhere_is_listed_where_it_can_be_opened_and_counts_as_opened(
     text = context_of(session("codex").say("SessionStart", source="startup"))
     assert "\nL3 My private lesson\n" in text
     assert str(own_card) in find_file_of_handles(text, project).read_text()
-    text = context_of(session("claude-code").say("SessionStart", source="startup"))
+    text = context_of(session("claude-code", "s2").say("SessionStart", source="startup"))
     assert "\nL3 My private lesson\n" in text
     handles = find_file_of_handles(text, project).read_text()
     folder = re.search(r"\nL3 (\.lessons/\S+/)own.md\n", handles)[1]

@@ -1,4 +1,4 @@
-"""`lessons lint`: problems in cards, each with its line and a fix."""
+"""`lessons lint`: report problems in cards, each with its line and a fix."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.annotations import print_found
+from lessons_kb.cli.annotations import print_findings
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.lint_report import (
     MAX_FAULTS,
@@ -35,6 +35,7 @@ from lessons_kb.cli.options import (
     relative_path,
 )
 from lessons_kb.cli.output import options, print_bold, print_wrapped, say
+from lessons_kb.collection.lint import fix_moved_paths
 from lessons_kb.collection.lint import lint as lint_brain
 from lessons_kb.model import Finding, as_data
 from lessons_kb.text.sanitize import clean_line, counted
@@ -49,6 +50,9 @@ def lint(
         list[str] | None,
         Option("--rule", metavar="RULE", help="Report this rule alone; repeatable."),
     ] = None,
+    fix: Annotated[
+        bool, Option("--fix", help="Rewrite `paths` whose files were moved; all else stays.")
+    ] = False,
     verbose: Annotated[bool, Option("--verbose", "-v", help="Print every finding.")] = False,
     fail_on: Annotated[
         str,
@@ -71,6 +75,8 @@ def lint(
     brains = Brains.open(folder) if folder else open_brain()
     findings: list[Finding] = []
     for brain in brains.members:
+        for name in fix_moved_paths(brain) if fix else ():
+            say(f"{clean_line(name)}: paths rewritten")
         findings += lint_brain(brain, brains.directory)
     if rule:
         findings = [finding for finding in findings if finding.rule in rule]
@@ -80,7 +86,7 @@ def lint(
         paths = [relative_path(os.path.join(root, finding.path)) for finding in findings]
         pairs = zip(findings, paths, strict=True)
         annotations = [replace(finding, path=path) for finding, path in pairs]
-        print_found(form, [as_data(finding) for finding in findings], (), annotations)
+        print_findings(form, [as_data(finding) for finding in findings], (), annotations)
     elif verbose:
         _print_findings(findings)
     else:

@@ -1,0 +1,530 @@
+"""When a rule holds: for which files, or for which commands; None where it does not say so.
+
+A rule moves only if an event of a session shows that its condition is met: an edit of a file, or a
+command. A situation in words ("when adding a provider") can be put in words that nobody foresees,
+so such a rule stays. Only the first sentence of a rule can say when all of it holds.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from lessons_kb.diet.condition import (
+    BROAD,
+    GONE,
+    Condition,
+    is_broad,
+    join_conditions,
+    make_command_condition,
+    make_path_condition,
+    sample_files,
+)
+from lessons_kb.diet.project_files import Project
+from lessons_kb.diet.situations import (
+    Situation,
+    find_in_clause,
+    find_subject,
+    names_another,
+)
+from lessons_kb.importers.incoming import unmarked
+from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
+from lessons_kb.text.paths import find_paths
+
+_CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_IS_ABOUT_COMMANDS = re.compile(r"\b(?:run|build|install|start|execute)\b|```", re.IGNORECASE)
+_MARK = re.compile(r"\A(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
+_LABEL = re.compile(
+    r"\A(?:\*\*|__)(?P<label>[^*_\n]{1,80}?)[:.]?(?:\*\*|__)[:.]?\s+(?:[-\u2013\u2014]\s+)?"
+)
+_TOPIC = re.compile(
+    r"\A(?!(?:when|if|before|after|while|for|in|on|to|once)\b)[A-Z][\w/&-]*(?:\s[\w/&-]+){0,2}:\s+(?=\S)",
+    re.IGNORECASE,
+)
+"""A topic before the rule itself: "Dependencies: …"."""
+_CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL)\b")
+_SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
+_CONDITION = re.compile(
+    r"\A(?:(?:please|also|note:?|important:?)\s+)?"
+    r"(?P<said>(?:when(?:ever)?|if|before|after|while|during|for|in|on|inside|under|within|once|"
+    r"any ?time|each time|every time|as soon as)\b[^:;]*?"
+    r"(?:,\s+(?:(?:or|and)\s+)?\w+ing\b[^,:;]*?)*)(?:[,:;\u2014]|\s-\s)(?!\s*(?:or\s+|and\s+)?\w+ing\b)",
+    re.IGNORECASE | re.DOTALL,
+)
+_WITHOUT_COMMA = re.compile(
+    r"\A(?P<said>(?:when(?:ever)?|before|after)\s+\w+ing(?:\s+[^\s,:;]+){0,3})", re.IGNORECASE
+)
+_GERUND = re.compile(
+    r"\A(?P<said>(?:adding|creating|updating|changing|modifying|editing|touching|implementing|"
+    r"introducing|renaming|removing|extending|registering)\b[^,:;?\u2014]*?)"
+    r"(?:[,:;?\u2014]|\s(?:requires?|must|should|needs?|means|involves?)\b)",
+    re.IGNORECASE,
+)
+_TO_DO = re.compile(
+    r"\A(?:need(?:ing)?\s+)?(?P<said>to\s+(?:add|create|update|change|edit|modify|implement|"
+    r"introduce|register|extend|rename|remove|bump|upgrade)\b[^:;,?]*)[,:?]",
+    re.IGNORECASE,
+)
+_TRAILING = re.compile(
+    r"\s(?P<said>(?:when(?:ever)?|if|before|after|while)\s+(?:you(?:'re)?\s+)?(?:are\s+)?"
+    r"(?:\w+ing|change|edit|add|modify|touch|update|create|write|open|commit|push)\b[^,;:.]*"
+    r"(?:\.\w[^,;:.]*)*)\.?\s*\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+_MUST = re.compile(r"\b(?:must|should|have\s+to|needs?\s+to)\b", re.IGNORECASE)
+_TRAILING_PLACE = re.compile(
+    r"\A(?:use|prefer|avoid|keep|mock|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
+    r"(?:`[^`\n]+`|[\w'-]+)){1,8}?(?<!declared)(?<!defined)(?<!described)(?<!listed)"
+    r"(?<!documented)(?<!found)(?<!specified)(?<!configured)(?<!set)(?<!stored)(?<!located)"
+    r"(?<!kept)(?<!pinned)(?<!lives)(?<!live)(?<!is)(?<!are)"
+    r"\s(?P<said>(?:in|under|inside|within)\s+(?:the\s+)?`[^`\n]+`"
+    r"(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
+    r"(?:\s+(?:files?|directory|folder|package|crate|module|tests?|code))?)\Z",
+    re.IGNORECASE,
+)
+"""What is done in a place, not what is put there or looked up."""
+_IMPERATIVE = re.compile(
+    r"\A(?:please\s+)?(?:always|never|do\s+not|don['\u2019]t|make\s+sure|be\s+sure|run|re-?run|use|"
+    r"ensure|avoid|update|check|verify|include|add|keep|read|follow|test|build|format|lint|"
+    r"regenerate|generate|create|ask|rebase|sync|bump|prefer|remember|consult|confirm|write|set|call|"
+    r"execute|invoke|load|review|search|squash|fetch|pull|install|restart|validate|document|describe|"
+    r"mention|pass|name|fill|fix|remove|stop|open|commit|push|get|do|consider|look|see)\b",
+    re.IGNORECASE,
+)
+_SUBJECT = re.compile(
+    r"\A(?P<said>(?:[\w-]+\s+){0,5}?"
+    r"(?:in|under|inside|within|below|of|to|at)?\s*`[^`\n]+`"
+    r"(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
+    r"(?:\s+(?:files?|directory|folder|package|crate|module|code|scripts?|changes?))?)\s+"
+    r"(?:is|are|must|should|may|can|cannot|can't|uses?|has|have|needs?|requires?|never|only|"
+    r"follows?|always|do(?:es)?\s+not|don't)\b",
+    re.IGNORECASE,
+)
+_COMMAND_SUBJECT = re.compile(
+    r"\A`(?P<command>[^`\n]+)`\s+(?:requires?|needs?|does\s+not|doesn['\u2019]t|only|cannot|can't)\b",
+    re.IGNORECASE,
+)
+_PROGRAM = re.compile(
+    r"\b(?:using|running|invoking)\s+(?:the\s+)?"
+    r"(?P<name>git|gh|docker|kubectl|helm|terraform|pre-commit|bazel)\b(?!`)",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(
+    r"\A(?P<said>(?:`[^`\n]+`(?:,\s+|\s+and\s+)?)+)\s*(?:\([^)]*\)\s*)?(?:[:\u2013\u2014]|-\s)"
+)
+"""An entry of a list of places: ``src/x.py`: the entry point. Keep it small.``"""
+_DEMAND = re.compile(
+    r"\b(?:must|should|never|do not|don['\u2019]t|avoid|keep|make sure|ensure|always(?!-)|prefer|"
+    r"cannot|not be|may not|needs?|requires?)\b",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"\b(?:must|should|cannot|may\s+not|not\s+be)\b|"
+    r"(?:\A|[.;:,(\u2013\u2014*]|-)\s*(?:do\s+not|don['\u2019]t|never|avoid|keep|always|make\s+sure|"
+    r"ensure|prefer)\b",
+    re.IGNORECASE,
+)
+"""What is demanded, as against what is told: "so that stories don't load it"."""
+_FORBIDDEN_EDIT = re.compile(
+    r"(?:do\s+not|don['\u2019]?t|avoid|never|not\s+be|no)\s+(?:\w+\s+){0,2}?"
+    r"(?:edit|edited|editing|edits|modify|modified|modifying|change|changed|changing|touch|"
+    r"hand-edit|hand-edited|update|updating)\b"
+    r"(?P<said>(?:\s+[\w-]+){0,5}\s+(?:`|[\w.-]*[./])[^.;:]*(?:\.\w[^.;:]*)*)",
+    re.IGNORECASE,
+)
+_RUN = re.compile(
+    r"(?:run(?:ning)?|execut\w*|invok\w*|call(?:ing)?|us(?:e|ing)|before|after|via|with)\s+"
+    r"(?:the\s+)?`([^`\n]+)`",
+    re.IGNORECASE,
+)
+"""A command that is run, not one that is missing or talked about."""
+_WORK = re.compile(
+    r"(?:(?:when(?:ever)?|if|before|after|to|once|any ?time)\s+(?:you(?:'re)?\s+)?(?:are\s+)?)?"
+    r"(?:add|creat|chang|modif|updat|remov|"
+    r"renam|implement|introduc|regist|edit|touch|extend|work|need to work)\w*\b",
+    re.IGNORECASE,
+)
+"""A situation in which files are changed."""
+_REFERENCE = re.compile(
+    r"\b(?:see|read|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy|lock)\b",
+    re.IGNORECASE,
+)
+"""What comes before the name of a file that is only to be read."""
+_GUIDE = re.compile(
+    r"(?:\./)?(?P<folder>[\w.@-][\w./@-]*)/(?:AGENTS|CLAUDE|README|CONTRIBUTING)\.md", re.IGNORECASE
+)
+"""A guide to its own folder: who has to read it works there."""
+_MANY_PLACES = 2
+"""Files that a rule changes, from which on its situation cannot pass without an edit of one."""
+_SHORTEST_NAME = 3
+_BEFORE = 24
+_MOST_BESIDE = 40
+"""Files in a folder from which on it is not taken for the place that a rule is about."""
+_ANY_TASK = re.compile(
+    r"\b(?:any|each|every|all|making|make|made)\s+(?:code\s+)?(?:changes?|edits?|tasks?|work)\b|"
+    r"\b(?:in doubt|unsure|possible|needed|necessary|applicable|relevant)\b",
+    re.IGNORECASE,
+)
+_STATE = re.compile(
+    r"\b(?:fail(?:s|ed|ing|ure|ures)?|missing|breaks?|broken|errors?|not found|unavailable|absent|"
+    r"hangs?|crash(?:es)?|complains?)\b",
+    re.IGNORECASE,
+)
+"""What is wrong, which shows in an output and not in an edit or a command."""
+_ELSEWHERE = re.compile(
+    r"\b(?:outside(?:\s+of)?|not\s+(?:in|under|inside|within)|except(?:\s+(?:in|for|under))?|"
+    r"other\s+than|without|besides|excluding|beyond)\s+(?:the\s+)?`",
+    re.IGNORECASE,
+)
+"""Everywhere but in a place."""
+_RULES_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "README.md")
+"""A bare name of these is that of the file itself, or of any."""
+_WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
+"""Introduces situations, not what to do in one."""
+_FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
+_NEXT_ITEM = re.compile(r"\n(?:[-*+]|\d+[.)])\s")
+_OTHERWISE = re.compile(
+    r"(?<!says\s)(?<!say\s)(?<!told\s)(?<!specified\s)(?<!instructed\s)(?<!unless\s)\botherwise\b|"
+    r"\b(?:in all other cases|everywhere else)\b",
+    re.IGNORECASE,
+)
+"""A rule for the condition and for its opposite holds always."""
+_ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:or|and)\s+|,\s+", re.IGNORECASE)
+_DOING = re.compile(
+    r"\A(?:when(?:ever)?|if|before|after|while|for|in|to|once|any ?time)\s+(?:you(?:'re)?\s+)?"
+    r"(?:are\s+)?(?:\w+(?:ing|ed)\s+|(?:add|change|edit|modify|touch|update|create|write)\s+)?",
+    re.IGNORECASE,
+)
+_SMALL = frozenset(
+    (
+        *("a", "an", "the", "any", "new", "existing", "on", "in", "to", "with"),
+        *("add", "change", "edit", "update"),
+    )
+)
+_PACKAGE = (
+    r"(?:package|crate|module|app|application|service|workspace|plugin|library|directory|folder|"
+    r"code|changes?|extension|project|server|client|components?)"
+)
+_NAMED_FOLDER = (
+    re.compile(
+        r"\A(?:when(?:ever)?|if|after|before|while|for|in|inside|within|on)\s+(?:\w+ing\s+)?"
+        r"(?:(?:on|in|to|the|any|a)\s+)*"
+        rf"(?P<name>[A-Za-z][\w-]+)\s+{_PACKAGE}\Z",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\A(?i:in|inside|within)\s+(?P<name>[A-Z][\w-]+)\Z"),
+    re.compile(r"\A(?P<name>[A-Za-z][\w-]+)\s+(?:changes|packages?|crates?)\Z"),
+)
+_NAMED_SUBJECT = re.compile(
+    r"\A(?P<said>[A-Z][\w-]+\s+(?:changes|packages|crates|code))\s+"
+    r"(?:must|should|needs?|requires?|have to|has to)\b"
+)
+UNCONDITIONAL = "names no file or command for which it holds"
+IN_CAPITALS = "in capitals: it holds always"
+ANY_TASK = "holds for any task"
+BOTH_WAYS = "says what holds otherwise, too"
+
+
+class _Reading(NamedTuple):
+    """What a clause says: a condition, or why it is none."""
+
+    condition: Condition | None = None
+    why: str = ""
+
+
+def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None, str]:
+    """Return when a rule holds, or None and why it stays."""
+    text = _MARK.sub("", rule.text.strip())
+    prose = _CODE.sub(" ", text)
+    if _CAPITALS.search(prose):
+        return None, IN_CAPITALS
+    if _OTHERWISE.search(prose):
+        return None, BOTH_WAYS
+    above = (rule.lead, *rule.headings[-1:], *filter(None, [_read_label(text)]))
+    if any(map(_WHEN_TO.match, map(unmarked, above))):
+        return None, UNCONDITIONAL
+    is_list = bool(_NEXT_ITEM.search(text))
+    words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
+    sentences = [] if is_list else _SENTENCE_END.split(words)
+    readings = [*_read_rule(text, sentences, rule, project)]
+    found = [reading.condition for reading in readings if reading.condition is not None]
+    reasons = [reading.why for reading in readings if reading.why]
+    for reason in (ANY_TASK, GONE):
+        if reason in reasons and (reason == GONE or not found):
+            return None, reason
+    if not found:
+        found = [*_read_above(text, rule, project)]
+    if not found:
+        return None, next(iter(reasons), UNCONDITIONAL)
+    condition = join_conditions(found)
+    if is_broad(condition.globs, project):
+        if not condition.pattern:
+            return None, BROAD
+        condition = replace(condition, globs=(), files=())
+    return condition, ""
+
+
+def holds_for_any_task(said: str) -> bool:
+    """Return whether the words of a condition fit any task."""
+    return bool(_ANY_TASK.search(said))
+
+
+def _read_label(text: str) -> str:
+    """Return the bold words with which a rule begins, "" for none."""
+    label = _LABEL.match(text)
+    return label["label"] if label else ""
+
+
+def _read_rule(
+    text: str, sentences: Sequence[str], rule: AgentRule, project: Project
+) -> Iterator[_Reading]:
+    """Yield what each clause of a rule, and of the line above its list, says.
+
+    Of a list that is one rule, no item says when the others hold.
+    """
+    above = unmarked(rule.headings[-1]) if rule.headings else ""
+    sentence = sentences[0].strip().rstrip(".!") if sentences else ""
+    label = _read_label(text) if sentences else ""
+    for part in (f"{label}:" if label else "", sentence, rule.lead):
+        for said in _find_conditions(unmarked(part)):
+            reading = _read_clause(said, project)
+            if reading.why == UNCONDITIONAL and _WORK.match(said):
+                reading = _read_remainder(text, said, above, project)
+            yield reading
+    if not sentence:
+        return
+    forbidden = _FORBIDDEN_EDIT.search(sentence)
+    if forbidden:
+        yield _read_places(forbidden["said"], project)
+    yield from _read_subject(text, sentence, sentences[1:], project)
+    if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
+        return
+    begin = _CONDITION.match(sentence)
+    main_clause = sentence[begin.end() :].lstrip() if begin else sentence
+    trailing = _TRAILING.search(sentence)
+    is_demand = bool(_IMPERATIVE.match(main_clause) or _MUST.search(main_clause))
+    if trailing and is_demand:
+        yield _read_clause(trailing["said"], project)
+    place = _TRAILING_PLACE.match(sentence)
+    if place:
+        yield _read_places(place["said"], project)
+
+
+def _find_conditions(text: str) -> Iterator[str]:
+    """Yield the condition with which a text begins, if it does."""
+    for pattern in (_CONDITION, _GERUND, _TO_DO, _WITHOUT_COMMA):
+        found = pattern.match(text)
+        if found:
+            yield found["said"]
+            return
+
+
+def _read_subject(
+    text: str, sentence: str, further: Sequence[str], project: Project
+) -> Iterator[_Reading]:
+    """Yield what a rule holds for that demands something of its subject."""
+    command = _COMMAND_SUBJECT.match(sentence)
+    if command and is_command(command["command"]):
+        yield _Reading(make_command_condition(command["command"], [command["command"]]))
+        return
+    prose = unmarked(_CODE.sub("x", text))
+    for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
+        found = pattern.match(sentence)
+        if found and demand.search(prose):
+            yield _read_places(found["said"], project)
+            return
+    named = _NAMED_SUBJECT.match(sentence)
+    if named:
+        yield _read_named_folder(named["said"], project)
+    subject = find_subject(sentence)
+    if subject is not None:
+        situation, said = subject
+        if any(names_another(other, situation) for other in further):
+            return
+        yield _read_situation(said, situation, project)
+
+
+def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:
+    """Yield what the heading above a rule says, if that is a condition or names a place.
+
+    A heading that only names a subject, such as "Committing", says nothing of when a rule holds.
+    """
+    heading = unmarked(rule.headings[-1]) if rule.headings else ""
+    is_labelled = bool(_ENTRY.match(unmarked(text)) or _LABEL.match(text))
+    is_entry = is_labelled and not _DEMAND.search(_CODE.sub(" ", text))
+    if not heading or is_entry or _REFERENCE.search(rule.lead):
+        return
+    explicit = _CONDITION.match(f"{heading}:")
+    gerund = _GERUND.match(f"{heading}:")
+    if explicit:
+        reading = _read_clause(explicit["said"], project)
+        if reading.why == UNCONDITIONAL and _WORK.match(explicit["said"]):
+            reading = _read_remainder(text, explicit["said"], heading, project)
+    elif gerund:
+        reading = _read_remainder(text, gerund["said"], heading, project)
+    elif _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, _CODE.findall(text))):
+        return
+    else:
+        reading = _read_heading_places(heading, text, project)
+    if reading.condition is not None:
+        yield reading.condition
+
+
+def _read_heading_places(heading: str, text: str, project: Project) -> _Reading:
+    """Read the places in the code of a heading, for a rule that demands something."""
+    spans = [span.strip() for span in _CODE.findall(heading)]
+    demand = unmarked(_CODE.sub("x", text))
+    is_demand = bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
+    if not is_demand or not all(_is_named_place(span, project) for span in spans):
+        return _Reading(why=UNCONDITIONAL)
+    return _read_places(" ".join(f"`{span}`" for span in spans), project)
+
+
+def _read_remainder(text: str, said: str, above: str, project: Project) -> _Reading:
+    """Read a situation in words by the files that the rule changes, and those beside them."""
+    if holds_for_any_task(said):
+        return _Reading(why=ANY_TASK)
+    globs: list[str] = []
+    places: list[str] = []
+    for place in (span.strip() for span in _CODE.findall(text)):
+        if not is_place(place) or "lock" in place:
+            continue
+        if guide := _GUIDE.fullmatch(place):
+            folder = project.find_glob(guide["folder"])
+            globs += [folder] if folder else []
+            places.append(guide["folder"])
+            continue
+        if _is_reference(text, place):
+            continue
+        glob = project.find_glob(place)
+        if not glob:
+            continue
+        places.append(place)
+        around = glob.rpartition("/")[0]
+        beside = f"{around}/**" if around and "*" not in glob else glob
+        few = len(project.match(beside)) <= _MOST_BESIDE
+        globs += [glob, beside] if few else [glob]
+    is_about = len(places) >= _MANY_PLACES or _shares_noun(f"{said} {above}", places)
+    if not globs or not is_about:
+        return _Reading(why=UNCONDITIONAL)
+    return _make_path(said, globs, project)
+
+
+def _shares_noun(said: str, places: Sequence[str]) -> bool:
+    """Return whether a place is called after the things that a situation is about."""
+    parts = re.findall(r"[A-Za-z]{2,}", " ".join(places).casefold())
+    things = _WORK.sub("", said, count=1)
+    short = {word.casefold() for word in re.findall(r"\b[A-Z]{2,3}\b", things)}
+    if short.intersection(parts):
+        return True
+    words = [word.casefold() for word in re.findall(r"[A-Za-z]{4,}", things)]
+    names = [part for part in parts if len(part) >= _SHORTEST_NAME]
+    return any(
+        word.startswith(name.rstrip("s")) or name.startswith(word.rstrip("s"))
+        for word in words
+        for name in names
+    )
+
+
+def _is_reference(text: str, place: str) -> bool:
+    """Return whether a rule names a file only to be read."""
+    before = text[: text.index(place)].rstrip("`").rstrip()[-_BEFORE:]
+    return bool(_REFERENCE.search(before))
+
+
+def _read_clause(said: str, project: Project) -> _Reading:
+    """Read a condition; each of its alternatives ("or …") has to be one that an event shows."""
+    if holds_for_any_task(said):
+        return _Reading(why=ANY_TASK)
+    if _STATE.search(_CODE.sub(" ", said)):
+        return _Reading(why=UNCONDITIONAL)
+    first, *others = _ALTERNATIVES.split(said)
+    whole = _read_part(said, project)
+    if not others or whole.condition is None:
+        return whole
+    conditions = [whole.condition]
+    doing = _DOING.match(first)
+    for part in others:
+        alone = _read_part(part, project)
+        behind = _read_part(f"{doing[0] if doing else ''}{part}", project)
+        condition = alone.condition or behind.condition
+        if condition is not None:
+            conditions.append(condition)
+        elif not _is_verb(part):
+            return _Reading(why=UNCONDITIONAL)
+    if not _is_verb(_DOING.sub("", first)) and _read_part(first, project).condition is None:
+        return _Reading(why=UNCONDITIONAL)
+    return _Reading(join_conditions(conditions))
+
+
+def _is_verb(part: str) -> bool:
+    """Return whether an alternative is another verb alone, for the same things."""
+    return all(word.endswith(("ing", "ed")) or word in _SMALL for word in part.casefold().split())
+
+
+def _read_part(said: str, project: Project) -> _Reading:
+    commands = [span.strip() for span in _RUN.findall(said) if is_command(span.strip())]
+    program = _PROGRAM.search(said)
+    if program and is_command(program["name"].casefold()):
+        commands.append(program["name"].casefold())
+    if commands:
+        return _Reading(make_command_condition(said, commands))
+    reading = _read_places(said, project)
+    if reading.why != UNCONDITIONAL:
+        return reading
+    situation = find_in_clause(said)
+    if situation is not None:
+        return _read_situation(said, situation, project)
+    return _read_named_folder(said, project)
+
+
+def _read_places(said: str, project: Project) -> _Reading:
+    """Read the files and folders that a text names; one that is not there cannot be watched."""
+    if _ELSEWHERE.search(said):
+        return _Reading(why=UNCONDITIONAL)
+    spans = [span.strip() for span in _CODE.findall(said)]
+    named = dict.fromkeys((*spans, *find_paths(_CODE.sub(" ", said))))
+    places = [span for span in named if _is_named_place(span, project)]
+    if not places:
+        return _Reading(why=UNCONDITIONAL)
+    return _make_path(said, [project.find_glob(place) for place in places], project)
+
+
+def _is_named_place(span: str, project: Project) -> bool:
+    if span in _RULES_FILES:
+        return False
+    is_ending = bool(re.fullmatch(r"\.\w+", span)) and bool(project.find_glob(span))
+    return is_ending or is_place(span) or span.endswith("/") or project.holds(span)
+
+
+def _read_named_folder(said: str, project: Project) -> _Reading:
+    for pattern in _NAMED_FOLDER:
+        found = pattern.match(said)
+        folder = project.find_folder(found["name"]) if found else ""
+        if folder:
+            return _make_path(said, [f"{folder}/**"], project)
+    return _Reading(why=UNCONDITIONAL)
+
+
+def _read_situation(said: str, situation: Situation, project: Project) -> _Reading:
+    globs = [glob for glob in situation.globs if project.match(glob)]
+    if not (globs or situation.pattern):
+        return _Reading(why=GONE)
+    condition = Condition(
+        said=said,
+        globs=tuple(globs),
+        pattern=situation.pattern,
+        files=sample_files(globs, project),
+        commands=situation.samples,
+        is_final=situation.is_final,
+    )
+    return _Reading(condition)
+
+
+def _make_path(said: str, globs: Sequence[str], project: Project) -> _Reading:
+    chosen = tuple(dict.fromkeys(filter(None, globs)))
+    if not chosen or not all(globs):
+        return _Reading(why=GONE)
+    return _Reading(make_path_condition(said, chosen, project))
