@@ -98,6 +98,8 @@ class ListedCard(NamedTuple):
     place: str
     """Its file as the agent opens it."""
     title: str
+    handled: HandledCard
+    """The card as the file of handles names it."""
     rank: tuple[int, str]
     """How often its mistake was seen and it was given, and when last: the highest comes first."""
 
@@ -161,7 +163,7 @@ def _build(
         return "", []
     if not listed.is_large:
         budget = min(budget, max(_FEW_TOKENS, _TOKENS_EACH * len(listed.cards)))
-    handles = give_handles([_identify(one) for one in listed.cards])
+    handles = give_handles([one.handled for one in listed.cards])
     file = _write_file(brains, access, listed, handles, with_titles=listed.is_large)
     text, count = _fit(listed, handles, file, budget, counter)
     if count < listed.total and not listed.is_large:  # the settings allow too few tokens
@@ -171,10 +173,6 @@ def _build(
     if text and count < listed.total:
         places = list(dict.fromkeys([*places, *file.places]))
     return text, places
-
-
-def _identify(one: ListedCard) -> HandledCard:
-    return HandledCard(get_brain_name(one.brain.root), one.card)
 
 
 def find_handle(brain: Brain, card: str) -> str:
@@ -235,6 +233,7 @@ def _find_titles(
             limit = _MOST_COPIES
             _prune_copies(os.path.join(cache, _name_copies(brain)), brain.root)
         injected = brain.hook_journal.injections.latest(most=limit)
+        name = get_brain_name(brain.root)
         wanted = {*injected, *(card for owner, card in at_hand if owner is brain)}
         titles, count = _read_titles(brain, brains.project, limit, wanted, access.session)
         total += count
@@ -243,7 +242,8 @@ def _find_titles(
             if place and place not in cards:
                 uses = title.occurrences + injected.get(title.path, 0)
                 rank = uses, title.seen
-                cards[place] = ListedCard(brain, title.path, place, title.title, rank)
+                handled = HandledCard(name, title.path)
+                cards[place] = ListedCard(brain, title.path, place, title.title, handled, rank)
     return sorted(cards.values(), key=lambda one: one.rank, reverse=True), total
 
 
@@ -262,7 +262,7 @@ def _fit(
     counter: TokenCounter,
 ) -> tuple[str, int]:
     """Return the text of as many titles as fit, each as long as possible, and how many they are."""
-    named = [(handles.get(_identify(one), ""), one) for one in listed.cards]
+    named = [(handles.get(one.handled, ""), one) for one in listed.cards]
 
     def write(count: int, longest: int) -> str:
         return _write_text(named[:count], listed.total, file, longest)
@@ -336,10 +336,10 @@ def _write_file(
     cache = _find_cache(brains, access)
     if not cache:
         return _NO_FILE
-    files = {handles.get(_identify(one), ""): one.place for one in listed.cards}
+    files = {handles.get(one.handled, ""): one.place for one in listed.cards}
     files.pop("", None)
     lines = [_FILE_OF_HANDLES] if files else []
-    lines += [f"{handle} {show_path(place)}" for handle, place in files.items()]
+    lines += [f"{handle} {_show_place(place)}" for handle, place in files.items()]
     places: tuple[str, ...] = ()
     total = 0
     settings = brains.members[0].settings
@@ -360,6 +360,9 @@ def _write_file(
     except (OSError, StorageError, InputError):
         return _NO_FILE
     return _TitleFile(f"{access.find(cache)}/{name}", places, has_all=len(places) == total)
+
+
+_show_place = lru_cache(maxsize=2048)(show_path)
 
 
 def _remove_old_files(cache: str) -> None:
@@ -388,8 +391,8 @@ def _list_in_folders(
     folders: dict[str, list[str]] = {}
     count = 0
     for one in cards:
-        folder, line = _format_file_line(one.place, one.title, named)
-        spent += estimate_tokens(f"{line}\n")
+        folder, line, tokens = _format_file_line(one.place, one.title, named)
+        spent += tokens
         if folder not in folders:
             spent += estimate_tokens(f"{folder}\n")
         if spent > budget:
@@ -403,15 +406,16 @@ def _list_in_folders(
     return "\n".join(lines), count
 
 
-def _format_file_line(place: str, title: str, named: bool) -> tuple[str, str]:
-    """Return a card's folder and its line below it, made harmless."""
+@lru_cache(maxsize=2048)
+def _format_file_line(place: str, title: str, named: bool) -> tuple[str, str, int]:
+    """Return a card's folder and its line below it, made harmless, and the tokens of the line."""
     folder, _, name = place.rpartition("/")
     words = shorten(defang_line(title), _MAX_TITLE)
     is_named = named or _COPIES in place  # no search looks at files that git ignores
     line = words if words and not is_named else show_path(name)
     if is_named and _squeeze(title) not in _squeeze(name):
         line = f"{line}: {words}"
-    return f"{show_path(folder) or '.'}/", line
+    return f"{show_path(folder) or '.'}/", line, estimate_tokens(f"{line}\n")
 
 
 def _squeeze(text: str) -> str:
