@@ -30,7 +30,8 @@ _WORK = {
     "gate": Work("retrieval.gate", "silence on foreign prompts and recall on own ones"),
     "judgement": Work(
         "judgement.judgement",
-        "which cards language models open for a prompt, from their recorded choices",
+        "what a prompt brings, beside another build; which cards language models open for it, from"
+        " their recorded choices",
     ),
     "replay": Work(
         "judgement.replay", "lessons that arrive in a turn: with its prompt or with a change"
@@ -151,6 +152,13 @@ def _parser() -> argparse.ArgumentParser:
                 help="clone of a repository, and its folder or its file of lessons",
             )
             command.add_argument("--against", metavar="CHECKOUT", help="compare with this one")
+        if name == "tables":
+            command.add_argument(
+                "--sessions",
+                nargs="+",
+                metavar="CLONE",
+                help="projects with SpecStory exports: make the table of prompts instead",
+            )
         if name in ("tables", "mine", "redaction", "writers"):
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
@@ -159,6 +167,16 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
         if name in ("judgement", "detect", "act"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
+        if name == "judgement":
+            command.add_argument(
+                "folders", nargs="*", metavar="NAME=FOLDER", help="more brains: folders of Markdown"
+            )
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
+            command.add_argument("--asked", metavar="FILE", help="own prompts of these brains")
+            command.add_argument(
+                "--prompts", metavar="FILE", help="unrelated prompts: `text` a line"
+            )
+            command.add_argument("--only-named", action="store_true", help="no other brains")
         if name == "act":
             command.add_argument(
                 "folders",

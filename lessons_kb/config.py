@@ -56,9 +56,11 @@ class Gate:
     """``[gate]``: the confidence that a card needs before an agent sees it."""
 
     min_confidence: float = 0.5
-    """Least confidence of a lesson in the block: 0 lets everything through, 1 nothing."""
+    """Least confidence of a lesson in the block: 0 lets everything through, 1 nothing. 0.5 stands
+    for what is found with the index."""
     offer_confidence: float = 0.15
-    """Least confidence for an offer by title. Less than a tenth of unrelated prompts reach it."""
+    """Least confidence for an offer by title. 0.15 stands for what is found with the index: the
+    confidence that a tenth of unrelated prompts reach."""
 
 
 @frozen
@@ -109,8 +111,9 @@ class HookSettings:
     """Add excerpts of notes to the lessons."""
     footer: bool = True
     """Show the user one line with the names of the lessons that were given."""
-    catalogue_tokens: int = 1000
-    """Maximum tokens of the card titles at the start of a session; 0 = no titles."""
+    catalogue_tokens: int = 1500
+    """Maximum tokens of the card titles at the start of a session; 0 = no titles. Up to 60 titles
+    take at most 950, and up to 100 always fit into 1,500."""
     catalogue_file_tokens: int = 8000
     """Maximum tokens of the file that lists the titles of a larger brain; 0 = no such file."""
     offers: bool = True

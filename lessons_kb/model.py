@@ -246,6 +246,13 @@ class Hit:
     """Why the card passed the gate or was suppressed, in one line."""
     brain: str = ""
     """Alias of the brain; set only if several brains have a card with this id."""
+    parts: tuple[tuple[int, ...], ...] = ()
+    """The parts of the query, by their places, by each of which alone it would be given. The best
+    are first. () where words do not tell."""
+    lesson_at: float = 0.5
+    """The confidence from which its brain gives a lesson."""
+    title_at: float = 0.15
+    """The confidence from which its brain offers a title."""
 
 
 @frozen
@@ -376,6 +383,8 @@ class Check:
     trouble: str = ""
     """Why the user's program for checks (``check.command``) failed, in one line; "" if it did
     not."""
+    ignored: tuple[CheckedItem, ...] = ()
+    """Open items whose evidence would have been visible and was not seen: to be named."""
 
     @property
     def unaddressed(self) -> tuple[CheckedItem, ...]:

@@ -69,6 +69,8 @@ def hit_data(hit: Hit) -> dict[str, Any]:
         "factors": {name: round(value, 4) for name, value in hit.factors},
         "matched": list(hit.matched),
         "confidence": round(hit.confidence, 4),
+        "lesson_at": round(hit.lesson_at, 4),
+        "title_at": round(hit.title_at, 4),
         "passed": hit.passed,
         "reason": hit.reason,
     }
@@ -83,13 +85,14 @@ def explain_hit(hit: Hit, query: str = "") -> str:
     factors = "".join(f" × {name} {value:.2f}" for name, value in hit.factors)
     terms = _name_terms(hit.matched, words) or "none"
     reason = in_words(hit.reason, words)
-    verdict = f"passes: {reason}" if hit.passed else reason
+    least = f"of {hit.lesson_at:.2f}"
+    verdict = f"{least}, passes: {reason}" if hit.passed else f"{least}, {reason}"
     text = f"bm25 {hit.bm25:.2f}"
     if hit.meaning:
         text = f"({text} + meaning {hit.meaning:.2f})"
     return (
         f"   {hit.score:.2f} = {text}{factors}; terms: {terms}\n"
-        f"   confidence {hit.confidence:.2f}, {verdict}"
+        f"   confidence {hit.confidence:.2f} {verdict}"
     )
 
 
@@ -156,7 +159,8 @@ def check_line(check: Check, language: str = "en") -> str:
     words = WORDS[language]
     refuted = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
     unseen = [item for item in check.items if item.state == OPEN]
-    named = unseen if len(refuted) + len(unseen) <= _MAX_OPEN else []
+    named = unseen if len(refuted) + len(unseen) <= _MAX_OPEN else list(check.ignored)
+    unseen = [item for item in unseen if item not in named]
     pieces = 2 * len(refuted[:_MAX_REFUTED]) + len(named)
     limit = _MAX_QUOTE * 2 // max(pieces, 2)
     by_form: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
@@ -175,11 +179,11 @@ def check_line(check: Check, language: str = "en") -> str:
     if named:
         names = ", ".join(f"“{_shorten(item.item, limit)}”" for item in named)
         parts.append(words["few open"].format(items=names))
-    elif unseen:
+    if unseen:
         parts.append(words["many open"].format(count=len(unseen)))
     if not parts:
         return ""
-    mark = "⚠ " if refuted else ""
+    mark = "⚠ " if refuted or check.ignored else ""
     return f"{mark}{words['checklist']}: {'; '.join(parts)} — lessons check --last"
 
 

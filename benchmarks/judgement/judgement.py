@@ -1,4 +1,6 @@
-"""What readers open: the tiers of the prompt in the eyes of language models.
+"""The tiers of the prompt: what it brings, and what language models open of that.
+
+First come the figures of `at_prompt`, of this build and of ``--against DIR``.
 
 A reader is shown what an agent would be shown, and says of each prompt which cards it would open:
 the titles that a session starts with by default, the file of all titles where the agent is told to
@@ -27,6 +29,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import metrics, report
 from benchmarks.data import EXAMPLE, HERE, DataError, data_folder, read_rows, write_rows
+from benchmarks.judgement import at_prompt
 from benchmarks.ours import open_indexed, private_state
 from benchmarks.retrieval.real_prompts import BRAINS, read_real
 from lessons_kb.find.titles import Access, build_titles, is_whole
@@ -86,7 +89,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             _write(name, Path(options.write), options.seed)
     if options.collect:
         _collect(Path(options.collect))
-    figures, rows = {}, []
+    figures: dict[str, Any] = {"prompts": at_prompt.run(options)}
+    rows = []
     # Other benchmarks keep their readers' answers in the same folder.
     for file in sorted(one for way in ("catalogue", "hook") for one in JUDGED.glob(f"{way}-*")):
         figures[file.stem] = row = summarise(read_rows(file))

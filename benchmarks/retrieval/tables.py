@@ -4,13 +4,18 @@
 folders given on the command line, one folder a repository. ``background_prompts.txt``: the terms
 of the prompts in ``benchmarks/labelled/background_prompts.jsonl``. A brain that is measured must
 not be among the folders.
+
+``prompt_frequencies.txt``: how common a term is in prompts to coding agents, counted in the
+SpecStory exports of the folders after ``--sessions``, one folder a project, and in
+``benchmarks/labelled/developer_prompts.jsonl``. ``developer_prompts.txt`` holds these prompts.
 """
 
 from __future__ import annotations
 
+import json
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,11 +24,15 @@ from benchmarks.data import HERE, read_rows
 from lessons_kb.data import read_words
 from lessons_kb.relevance.background_prompts import PASSAGE
 from lessons_kb.text.analyzer import analyze
+from lessons_kb.transcripts.session_records import PROMPT
+from lessons_kb.transcripts.specstory import read_export
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Sequence
     from typing import Any
 
+PROMPT_CLASSES = (0.08, 0.04, 0.02, 0.01, 0.005, 0.0025)
 CLASSES = (0.25, 0.12, 0.06, 0.03, 0.015, 0.006, 0.003, 0.0015, 0.0007)
 """Shares are rounded down to one of these; what is rarer is not listed."""
 _DATA = HERE.parent / "lessons_kb" / "data"
@@ -40,8 +49,17 @@ _TRANSLATED = re.compile(
 _WIDTH = 118
 
 
+_FEWEST_PROMPTS = 50
+"""Projects with fewer are counted together."""
+_FEWEST_SHARES = 0.0025
+_LONGEST_PROMPT = 2_000
+"""Characters of a prompt that are counted: beyond stands a log or a file."""
+
+
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Write the data files anew; shares that are already listed only rise."""
+    if options.sessions:
+        return write_prompt_frequencies([Path(folder) for folder in options.sessions])
     shares = {
         term: float(share)
         for share, terms in read_words("document_frequencies.txt").items()
@@ -94,6 +112,61 @@ def write_background() -> None:
     lines = [" ".join(dict.fromkeys(analyze(prompt))) for prompt in prompts]
     path = _DATA / "background_prompts.txt"
     path.write_text("\n".join([*head, *filter(None, lines)]) + "\n", encoding="utf-8")
+
+
+def write_prompt_frequencies(folders: Sequence[Path]) -> dict[str, Any]:
+    """Write the shares of prompts to coding agents that hold a term, and the authored prompts."""
+    rows = read_rows(HERE / "labelled" / "developer_prompts.jsonl")
+    authored = [row["prompt"] for row in rows]
+    projects = {"authored": authored}
+    for folder in folders:
+        prompts = read_session_prompts(folder)
+        name = folder.name if len(prompts) >= _FEWEST_PROMPTS else "others"
+        projects.setdefault(name, []).extend(prompts)
+    shares = count_shares(list(projects.values()))
+    head = (
+        "# How common a term is in what people type to coding agents: the share of prompts that hold",
+        "# it, the mean of several projects without the one that says it most often. A word that a",
+        "# brain seldom holds, and prompts often, says little. Made by `python -m benchmarks tables`.",
+    )
+    lines = [*head]
+    for number, least in enumerate(PROMPT_CLASSES):
+        most = PROMPT_CLASSES[number - 1] if number else 2.0
+        terms = sorted(term for term, share in shares.items() if least <= share < most)
+        lines += [f"[{least}]", *_wrap(terms)]
+    (_DATA / "prompt_frequencies.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    texts = [json.dumps(prompt, ensure_ascii=False) for prompt in authored]
+    (_DATA / "developer_prompts.jsonl").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    counts = {name: len(prompts) for name, prompts in projects.items()}
+    report.tell(f"{counts}, {len(shares)} terms")
+    return {"prompts": counts, "terms": len(shares)}
+
+
+def count_shares(projects: Sequence[Sequence[str]]) -> dict[str, float]:
+    """Return term → the share of prompts that hold it, of terms that several projects hold."""
+    shares_of: dict[str, list[float]] = defaultdict(list)
+    for prompts in projects:
+        counts = Counter[str]()
+        for prompt in prompts:
+            counts.update(set(analyze(prompt[:_LONGEST_PROMPT])))
+        for term, count in counts.items():
+            shares_of[term].append(count / len(prompts))
+    shares = {}
+    for term, found in shares_of.items():
+        rest = sorted(found)[:-1]  # the project that says it most often may be about it
+        if rest:
+            shares[term] = sum(rest) / (len(projects) - 1)
+    return {term: share for term, share in shares.items() if share >= _FEWEST_SHARES}
+
+
+def read_session_prompts(folder: Path) -> list[str]:
+    """Return the prompts of the sessions that a project exported with SpecStory, each once."""
+    prompts: dict[str, None] = {}
+    for path in sorted(folder.rglob(".specstory/history/*.md")):
+        for entry in read_export(path.read_text("utf-8", "replace")):
+            if entry.kind == PROMPT and entry.text.strip():
+                prompts[entry.text] = None
+    return list(prompts)
 
 
 def _wrap(terms: list[str]) -> list[str]:

@@ -449,8 +449,9 @@ class Watching:
         *,
         say: Callable[[str], None] = lambda _line: None,
         tick: float = LOOK_AGAIN,
+        on_idle: Callable[[Brain], None] = lambda _brain: None,
     ) -> None:
-        self._watchers = [_Watcher(brain, say, tick=tick) for brain in brains]
+        self._watchers = [_Watcher(brain, say, tick=tick, on_idle=on_idle) for brain in brains]
         for watcher in self._watchers:
             threading.Thread(target=watcher.run, daemon=True).start()
 
@@ -474,8 +475,17 @@ class Watching:
 class _Watcher:
     """The watch over one brain."""
 
-    def __init__(self, brain: Brain, say: Callable[[str], None], *, tick: float) -> None:
+    def __init__(
+        self,
+        brain: Brain,
+        say: Callable[[str], None],
+        *,
+        tick: float,
+        on_idle: Callable[[Brain], None],
+    ) -> None:
         self.brain = brain
+        self.on_idle = on_idle
+        """Is called with an opening of the brain while nothing waits for its files."""
         self.writer: Brain
         """The same brain, opened a second time, so that its commits do not block searches."""
         self.say = say
@@ -591,6 +601,9 @@ class _Watcher:
             with contextlib.suppress(LessonsError):
                 self.writer.compact()
             self.load_commit()
+        else:
+            with contextlib.suppress(LessonsError):
+                self.on_idle(self.writer)
 
 
 @frozen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Self, Unpack
 
@@ -83,13 +83,14 @@ class Brains:
         """Bring each brain's index up to date; see ``Brain.refresh``. Searches do it themselves."""
         return tuple(brain.refresh(**options) for brain in self.members)
 
-    def watch(self) -> None:
+    def watch(self, on_idle: Callable[[Brain], None] = lambda _brain: None) -> None:
         """Watch the files in separate threads until ``close``, so that calls need not scan them.
 
-        An edit is seen after about a quarter of a second.
+        An edit is seen after about a quarter of a second. ``on_idle`` is called with each brain
+        from time to time while none of its files waits.
         """
         if self._watching is None:
-            self._watching = Watching(self.members)
+            self._watching = Watching(self.members, on_idle=on_idle)
 
     def close(self) -> None:
         """Release the files and end the watch. The brains can still be used afterwards."""

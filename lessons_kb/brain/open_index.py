@@ -87,6 +87,7 @@ class SearchIndex:
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
+        self._thresholds: str | None = None
         self._successors: dict[int, int] | None = None
         self._edited: dict[int, CatalogueEntry] = {}
         """Number → content of a file that was edited after the commit."""
@@ -277,6 +278,23 @@ class SearchIndex:
                 backgrounds[number] = entry.background
         return backgrounds
 
+    @property
+    def thresholds(self) -> str:
+        """The thresholds that were found for this brain, as `format_thresholds` gives them.
+
+        "" before they were found.
+        """
+        if self._thresholds is None:
+            self._thresholds = self.catalogue.read_thresholds()
+        return self._thresholds
+
+    def store_thresholds(self, thresholds: str) -> None:
+        """Keep the thresholds of this brain, in memory alone where the disk refuses."""
+        with self.lock:
+            with contextlib.suppress(sqlite3.Error):
+                self.catalogue.write_thresholds(thresholds)
+            self._thresholds = thresholds
+
     def read_body(self, path: str) -> str:
         """Return the text of a file after its header; "" if the file no longer exists."""
         settings = self.settings
@@ -336,6 +354,7 @@ class SearchIndex:
         self._cards = {}
         self._matcher = None
         self._backgrounds = {}
+        self._thresholds = None
         self._successors = None
         self._edited = {}
         self._edited_reader = None

@@ -16,6 +16,7 @@ from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError, StorageEr
 from lessons_kb.model import NOTE, SERVED, Card
 from lessons_kb.store import files as disk
 from lessons_kb.store import trash
+from lessons_kb.store.handles import find_handled, get_brain_name
 from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 from lessons_kb.text.sanitize import shell_word
 
@@ -77,8 +78,9 @@ class CardLookup:
     def find(self, name: str, *, notes: bool = True) -> tuple[Brain, Card]:
         """Return the card that ``name`` means and its brain; without ``notes`` no note counts.
 
-        ``name`` is an id, an id with its brain's alias (``alias:id``), the path of a link to the
-        card, a slug, or an unambiguous prefix of id or slug; the nearest brain that knows it wins.
+        ``name`` is an id, an id with its brain's alias (``alias:id``), a handle (``L12``), the path
+        of a link to the card, a slug, or an unambiguous prefix of id or slug; the nearest brain
+        that knows it wins.
         Raises CardNotFound naming the nearest, AmbiguousCard naming the candidates.
         """
         self._brains.refresh()
@@ -86,8 +88,11 @@ class CardLookup:
         note = ""
         if "\0" in name or name.encode("utf-8", "ignore").decode() != name:
             raise CardNotFound(_not_found(name, everything))
+        handled = find_handled(name)
         for brain in self._brains.members:
             wanted = remove_alias(name, brain)
+            if handled is not None and handled.brain == get_brain_name(brain.root):
+                wanted = handled.card
             # The usual case, for which twelve thousand cards need not be read. Then what a link
             # leads to: what was scanned, and nothing else.
             target = disk.relative(brain.root, os.path.realpath(os.path.join(brain.root, wanted)))

@@ -10,6 +10,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.config import PreflightSettings, Settings
+from lessons_kb.find.calibrate import calibrate
 from lessons_kb.find.search import HIT_LIMIT, Found, complete_query, find_hits
 from lessons_kb.ledger.given import (
     Homes,
@@ -72,6 +73,7 @@ def preflight(
     """
     if fresh:
         brains.refresh_for_search()
+        calibrate(brains)
     options = replace(options, occasion="prompt" if remember else "")
     block, homes = find_block(brains, prompt, options)
     if remember:
@@ -191,7 +193,6 @@ def _make_offers(nearest: Settings, homes: Homes, options: RetrievalOptions) -> 
     """Return the rules for offering titles, and the files that the agent can open."""
     if not nearest.hooks.offers:
         return NO_OFFERS
-    least = nearest.gate.offer_confidence
     session = options.session if options.lasting else None
     place = options.place
 
@@ -199,9 +200,9 @@ def _make_offers(nearest: Settings, homes: Homes, options: RetrievalOptions) -> 
         return place(homes[hit.brain, hit.card.id], hit) if place else shown_name(hit)
 
     def find_reason(hit: Hit) -> str:
-        return find_no_offer_reason(homes[hit.brain, hit.card.id], session, hit, least)
+        return find_no_offer_reason(homes[hit.brain, hit.card.id], session, hit)
 
-    return Offers(least=least, place=find_place, titled=options.titled, held=find_reason)
+    return Offers(place=find_place, titled=options.titled, held=find_reason)
 
 
 def _find_withheld(

@@ -16,6 +16,7 @@ from lessons_kb.ledger.effect import SUPPRESSED, find_harmful
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
 from lessons_kb.relevance.gate import GateEvidence, judge
+from lessons_kb.relevance.thresholds import apply_thresholds, parse_thresholds
 from lessons_kb.search.engine_protocol import Reader, count_phrases, find_terms
 from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
@@ -80,10 +81,15 @@ def find(brain: Brain, query: Query) -> Retrieved:
     rivals = state.cards + (state.notes if notes else 0)
     candidates = _fetch_candidates(brain, engine, query, words)
     evidence = _gather_evidence(brain, engine, query, words, candidates, rivals=rivals)
-    judged = judge(candidates.hits, evidence, settings.gate)
+    gate = apply_thresholds(settings.gate, parse_thresholds(brain.thresholds))
+    judged = judge(candidates.hits, evidence, gate)
     if candidates.nearness is not None:
-        judged = candidates.nearness.judge(judged, candidates.numbers, settings.gate)
-    _suppress_unfit(brain, judged, settings.gate)
+        judged = candidates.nearness.judge(judged, candidates.numbers, gate)
+    judged = [
+        replace(hit, lesson_at=gate.min_confidence, title_at=gate.offer_confidence)
+        for hit in judged
+    ]
+    _suppress_unfit(brain, judged, gate)
     return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
 
 

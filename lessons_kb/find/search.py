@@ -9,6 +9,7 @@ from typing import NamedTuple
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
+from lessons_kb.find.calibrate import calibrate
 from lessons_kb.find.retrieve import files_to_guard, find, find_usable, merge_hits
 from lessons_kb.ledger.withheld import is_withheld
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Query
@@ -59,6 +60,7 @@ def search(
     query = complete_query(brains, query)
     if fresh:
         brains.refresh_for_search()
+        calibrate(brains)
     session = asked_by or session_of()[0]
     hits: list[Hit] = []
     for brain, hit in find_hits(brains, query).hits:

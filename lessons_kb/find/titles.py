@@ -1,4 +1,4 @@
-"""The titles that a session gets when it starts: of the brains' cards, each with its file."""
+"""The titles that a session gets when it starts, each with the handle of its card."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ import posixpath
 import re
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
@@ -20,9 +21,11 @@ from lessons_kb.errors import InputError, StorageError
 from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards
 from lessons_kb.ledger.withheld import find_withheld
+from lessons_kb.on_demand import CARDS_AT_HAND, load
 from lessons_kb.preflight.block import SMALL_MODEL_PART
 from lessons_kb.store.catalogue import Title
-from lessons_kb.store.files import read_head, read_inside, write_export, write_unsynced
+from lessons_kb.store.files import read_inside, write_export, write_unsynced
+from lessons_kb.store.handles import HandledCard, get_brain_name, give_handles
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
@@ -30,17 +33,36 @@ from lessons_kb.values import frozen
 
 TITLES_OPEN = "[LESSON_TITLES]"
 TITLES_CLOSE = "[/LESSON_TITLES]"
-_HEAD = (
-    "{} of earlier work here, {}. Before you change anything, {}ask of each: does it concern the"
-    " task, yes or no? Open the file of every yes, seldom more than one, and keep to it."
-)
-_FILES = "as files below their folder, with a title where the name does not say it"
-_TITLES = "as titles below their folder; searching it for a title finds the file"
-_READ = "read {} once, which lists {} of them, and "
+SMALL_BRAIN = 100
+"""Cards up to which a brain shows all of its titles."""
 _ALL = "The lessons"
-_SHORTEST = 12
-"""Tokens that a line has at least, or nearly: no more titles are looked at than may fit."""
+_HEAD = (
+    "{what} of earlier work here{chosen}. Before you change anything, {read}ask of each: does it"
+    " concern the task, yes or no? Open every yes, seldom more than one, {how}, and keep to it."
+)
+_SOME = "{shown:,} of {total:,} lessons"
+_CHOSEN = ", chosen by use and by the files at hand"
+_READ = "read {file} once, which lists {count} of them, and "
+_SHOW = "with `lessons show {handle}`"
+_BY_FILE = "by its file"
+_OR_FILE = " or as the file that {file} names for it"
+_FILE_HEAD = "{what} of earlier work here, {form}."
+_NAMED = "as files below their folder, with a title where the name does not say it"
+_UNNAMED = "as titles below their folder; searching it for a title finds the file"
+_FILE_OF_HANDLES = "Each handle, and the file of its lesson:"
+_FILE_LINE = 12
+"""Tokens that a line of the file of all titles has at least, or nearly."""
+
+_FEW, _FEW_TOKENS = 60, 950
+_TOKENS_EACH = 15
+"""A list of up to 60 titles takes up to 950 tokens, a longer one of a small brain 15 a title."""
+_LONGEST_LINE, _SHORTEST_LINE = 20, 14
+"""Tokens at which a line is cut: the longest at which the list fits."""
+_USUAL_LINE = 10
+"""Tokens of a short line. Of a large brain, no more titles are looked at than may fit."""
 _MAX_TITLE = 160
+_PART_AT_HAND = 3
+"""One title in so many of a large brain is about the files at hand."""
 _COPIES, _NEW = "copies-", ".new"
 _MOST_COPIES = 100
 """Cards of a brain that lies elsewhere: each takes a copy."""
@@ -67,6 +89,44 @@ class Access:
         return relative_path(folder, self.directory) if inside or self.outside else None
 
 
+class ListedCard(NamedTuple):
+    """A card whose title can be listed."""
+
+    brain: Brain
+    card: str
+    """The card's id."""
+    place: str
+    """Its file as the agent opens it."""
+    title: str
+    handled: HandledCard
+    """The card as the file of handles names it."""
+    rank: tuple[int, str]
+    """How often its mistake was seen and it was given, and when last: the highest comes first."""
+
+
+class _Listed(NamedTuple):
+    """The titles that may be listed, in their order, and how many cards there are."""
+
+    cards: list[ListedCard]
+    total: int
+    is_large: bool
+    """Whether a brain has more than SMALL_BRAIN cards. Then not all titles are listed."""
+
+
+class _TitleFile(NamedTuple):
+    """The file that names the card of each handle, and lists the titles of a large brain."""
+
+    path: str = ""
+    """As the agent opens it; "" where there is none."""
+    places: tuple[str, ...] = ()
+    """The files of the cards whose titles it lists."""
+    has_all: bool = False
+    """Whether these are all cards."""
+
+
+_NO_FILE = _TitleFile()
+
+
 def build_titles(
     brains: Brains,
     access: Access,
@@ -76,92 +136,296 @@ def build_titles(
 ) -> str:
     """Return the titles of the cards that an agent can open, "" without any.
 
-    ``most`` tokens, as ``counter`` counts, are a ceiling beside that of the settings. Of a brain
-    that does not fit, the text says to read a file with all titles. The last commit is looked at
-    as it is.
+    ``most`` tokens, as ``counter`` counts, are a ceiling beside that of the settings. A brain of
+    at most SMALL_BRAIN cards is listed whole. Of a larger one, the text says to read a file with
+    all titles. The last commit is looked at as it is.
     """
-    settings = brains.members[0].settings
-    budget = min(settings.hooks.catalogue_tokens, most)
-    if window := settings.preflight.model_context:
-        budget = min(budget, window // SMALL_MODEL_PART)
-    titles, total = _find_titles(brains, access, budget)
-
-    def tell_more() -> str:
-        file, head = _write_file(brains, access)
-        held = "all" if is_whole(head) else "many more"
-        return _READ.format(show_path(file), held) if file else ""
-
-    return format_titles(titles, total=total, budget=budget, counter=counter, tell_more=tell_more)
-
-
-def _find_titles(brains: Brains, access: Access, budget: int) -> tuple[list[tuple[str, str]], int]:
-    """Return (file, title) of as many cards as may fit, the most used first, and how many are.
-
-    A mistake that came back and a card that was given of late count alike; of equals the latest is
-    first.
-    """
-    titles: dict[str, tuple[int, str, str]] = {}
-    total = 0
-    for brain in brains.members if budget > 0 else ():
-        most, folder = budget // _SHORTEST, access.find(brain.root)
-        if folder is None:
-            if not (cache := _find_cache(brains, access)):
-                continue
-            most = _MOST_COPIES
-            _prune_copies(os.path.join(cache, _name_copies(brain)), brain.root)
-        injected = brain.hook_journal.injections.latest(most=most)
-        found, count = _read_titles(brain, brains.project, most, injected, access.session)
-        total += count
-        for one in found:
-            if folder is None:
-                place = find_place(brains, brain, one.path, access)
-            else:
-                place = f"{folder}/{one.path}" if folder else one.path
-            if place:
-                uses = one.occurrences + injected.get(one.path, 0)
-                titles.setdefault(place, (uses, one.seen, one.title))
-    ordered = sorted(titles, key=lambda place: titles[place][:2], reverse=True)
-    return [(place, titles[place][2]) for place in ordered], total
-
-
-def _write_file(brains: Brains, access: Access) -> tuple[str, str]:
-    """Return the file of all titles as the agent opens it, and how it begins; "" for none.
-
-    It is written anew, under another name, once the cards have changed.
-    """
-    settings, cache = brains.members[0].settings, _find_cache(brains, access)
-    budget = settings.hooks.catalogue_file_tokens
-    if not cache or not budget:
-        return "", ""
-    states = [(one.root, one.state) for one in brains.members]
-    commits = [(root, state.generation, state.engine) for root, state in states if state]
-    key = crc32(repr((access, budget, brains.project, commits)).encode(errors="replace"))
-    path = os.path.join(cache, f"titles-{key:08x}.md")
-    try:
-        if os.path.exists(path) and not settings.effect.withhold_harmful:
-            text = read_head(path, 80).decode(errors="ignore")
-        else:
-            titles, total = _find_titles(brains, access, budget)
-            text = format_titles(titles, total=total, budget=budget)
-            if not is_whole(text):
-                text = format_titles(titles, total=total, budget=budget, named=False)
-            write_export(path, text.splitlines())
-            for old in glob.glob(os.path.join(glob.escape(cache), "titles-*.md")):
-                if time.time() - os.path.getmtime(old) > _OLD:
-                    os.unlink(old)
-    except (OSError, StorageError, InputError):
-        return "", ""
-    return f"{access.find(cache)}/{os.path.basename(path)}", text
+    return _build(brains, access, most=most, counter=counter)[0]
 
 
 def find_listed(brains: Brains, access: Access) -> list[str]:
     """Return the files of the cards that are listed at the start, or in the file to read then."""
-    text = build_titles(brains, access, most=sys.maxsize)
-    if text and not is_whole(text):
-        text = _write_file(brains, access)[1] or text
-    titles, _total = _find_titles(brains, access, sys.maxsize if text else 0)
-    some = re.search(r"\nThe (\d+) most used", text)
-    return [place for place, _title in titles[: int(some[1]) if some else None]]
+    return _build(brains, access, most=sys.maxsize)[1]
+
+
+def _build(
+    brains: Brains, access: Access, *, most: int, counter: TokenCounter = estimate_tokens
+) -> tuple[str, list[str]]:
+    """Return the text of the titles, and the files of the cards that it or its file lists."""
+    settings = brains.members[0].settings
+    budget = min(settings.hooks.catalogue_tokens, most)
+    if window := settings.preflight.model_context:
+        budget = min(budget, window // SMALL_MODEL_PART)
+    if budget <= 0:
+        return "", []
+    listed = _choose(brains, access, most=budget // _USUAL_LINE)
+    if not listed.cards:
+        return "", []
+    if not listed.is_large:
+        budget = min(budget, max(_FEW_TOKENS, _TOKENS_EACH * len(listed.cards)))
+    handles = give_handles([one.handled for one in listed.cards])
+    file = _write_file(brains, access, listed, handles, with_titles=listed.is_large)
+    text, count = _fit(listed, handles, file, budget, counter)
+    if count < listed.total and not listed.is_large:  # the settings allow too few tokens
+        file = _write_file(brains, access, listed, handles, with_titles=True)
+        text, count = _fit(listed, handles, file, budget, counter)
+    places = [one.place for one in listed.cards[:count]]
+    if text and count < listed.total:
+        places = list(dict.fromkeys([*places, *file.places]))
+    return text, places
+
+
+def find_handle(brain: Brain, card: str) -> str:
+    """Return the handle of a card, "" where none can be recorded."""
+    handled = HandledCard(get_brain_name(brain.root), card)
+    return give_handles([handled]).get(handled, "")
+
+
+def _choose(brains: Brains, access: Access, *, most: int) -> _Listed:
+    """Return the titles to list: all of small brains, of others ``most``, the best first.
+
+    The titles of a large brain that are about the files at hand come before the most used.
+    """
+    today = time.strftime("%Y-%m-%d")
+    counts = {
+        brain: brain.read(lambda one: one.catalogue.count_titles(brains.project, today=today))
+        for brain in brains.members
+    }
+    is_large = any(count > SMALL_BRAIN for count in counts.values())
+    if not is_large:
+        cards, total = _find_titles(brains, access, SMALL_BRAIN)
+        return _Listed(cards, total, is_large)
+    find_cards_at_hand = load(CARDS_AT_HAND).find_cards_at_hand
+    at_hand = find_cards_at_hand(brains, access.directory, most=most // _PART_AT_HAND)
+    cards, total = _find_titles(brains, access, max(most, SMALL_BRAIN), at_hand=at_hand)
+    nearness = {card: place for place, card in enumerate(at_hand)}
+
+    def get_place(one: ListedCard) -> tuple[bool, int]:
+        """Return what the card is sorted by: cards of small brains first, then those at hand."""
+        is_of_large = counts[one.brain] > SMALL_BRAIN
+        return is_of_large, nearness.get((one.brain, one.card), len(nearness))
+
+    cards.sort(key=get_place)  # the order by use stays among equals
+    small = sum(counts[one.brain] <= SMALL_BRAIN for one in cards)
+    return _Listed(cards[: max(most, small)], total, is_large)
+
+
+def _find_titles(
+    brains: Brains,
+    access: Access,
+    most: int,
+    *,
+    at_hand: Collection[tuple[Brain, str]] = (),
+) -> tuple[list[ListedCard], int]:
+    """Return ``most`` cards of each brain and those ``at_hand``, and how many cards there are.
+
+    The most used are first: a mistake that came back and a card that was given of late count
+    alike; of equals the latest is first.
+    """
+    cards: dict[str, ListedCard] = {}
+    total = 0
+    for brain in brains.members:
+        limit, folder = most, access.find(brain.root)
+        if folder is None:
+            cache = _find_cache(brains, access)
+            if not cache:
+                continue
+            limit = _MOST_COPIES
+            _prune_copies(os.path.join(cache, _name_copies(brain)), brain.root)
+        injected = brain.hook_journal.injections.latest(most=limit)
+        name = get_brain_name(brain.root)
+        wanted = {*injected, *(card for owner, card in at_hand if owner is brain)}
+        titles, count = _read_titles(brain, brains.project, limit, wanted, access.session)
+        total += count
+        for title in titles:
+            place = _name_place(brains, brain, title.path, folder, access)
+            if place and place not in cards:
+                uses = title.occurrences + injected.get(title.path, 0)
+                rank = uses, title.seen
+                handled = HandledCard(name, title.path)
+                cards[place] = ListedCard(brain, title.path, place, title.title, handled, rank)
+    return sorted(cards.values(), key=lambda one: one.rank, reverse=True), total
+
+
+def _name_place(brains: Brains, brain: Brain, card: str, folder: str | None, access: Access) -> str:
+    """Return a card's file as the agent opens it, in the brain's ``folder`` if it reads that."""
+    if folder is None:
+        return find_place(brains, brain, card, access)
+    return f"{folder}/{card}" if folder else card
+
+
+def _fit(
+    listed: _Listed,
+    handles: Mapping[HandledCard, str],
+    file: _TitleFile,
+    budget: int,
+    counter: TokenCounter,
+) -> tuple[str, int]:
+    """Return the text of as many titles as fit, each as long as possible, and how many they are."""
+    named = [(handles.get(one.handled, ""), one) for one in listed.cards]
+
+    def write(count: int, longest: int) -> str:
+        return _write_text(named[:count], listed.total, file, longest)
+
+    for longest in range(_LONGEST_LINE, _SHORTEST_LINE - 1, -1):
+        text = write(len(named), longest)
+        if counter(text) <= budget:
+            return text, len(named)
+
+    def is_too_long(count: int) -> bool:
+        return counter(write(count, _SHORTEST_LINE)) > budget
+
+    count = bisect_left(range(1, len(named) + 1), True, key=is_too_long)
+    return (write(count, _SHORTEST_LINE), count) if count else ("", 0)
+
+
+def _write_text(
+    named: Sequence[tuple[str, ListedCard]], total: int, file: _TitleFile, longest: int
+) -> str:
+    """Return the text of some titles. Each line is cut at ``longest`` tokens."""
+    what, chosen, read = _ALL, "", ""
+    if len(named) < total:
+        what, chosen = _SOME.format(shown=len(named), total=total), _CHOSEN
+        if file.places:
+            count = "all" if file.has_all else "many more"
+            read = _READ.format(file=show_path(file.path), count=count)
+    first = next((handle for handle, _one in named if handle), "")
+    how = _SHOW.format(handle=first) if first else _BY_FILE
+    if first and file.path:
+        how += _OR_FILE.format(file="it" if read else show_path(file.path))
+    head = _HEAD.format(what=what, chosen=chosen, read=read, how=how)
+    lines = [_format_line(handle or one.place, one.title, longest) for handle, one in named]
+    return "\n".join((TITLES_OPEN, head, *lines, TITLES_CLOSE))
+
+
+@lru_cache(maxsize=4096)
+def _format_line(name: str, title: str, longest: int) -> str:
+    """Return a handle, or the file where there is none, and the title cut at a word."""
+    start = show_path(name)
+    words = shorten(defang_line(title), _MAX_TITLE)
+    line = f"{start} {words}".rstrip()
+    if estimate_tokens(f"{line}\n") <= longest:
+        return line
+
+    def is_too_long(size: int) -> bool:
+        return estimate_tokens(f"{start} {words[:size]}…\n") > longest
+
+    size = bisect_left(range(1, len(words) + 1), True, key=is_too_long)
+    begun = words[:size]
+    if not words[size : size + 1].isspace():
+        at_word = begun.rpartition(" ")[0]
+        begun = at_word if len(at_word) > size // 2 else begun  # a script without blanks, a path
+    return f"{start} {begun.rstrip(_BEFORE_A_CUT)}…" if begun else start
+
+
+_BEFORE_A_CUT = " ,;:—-"
+
+
+def _write_file(
+    brains: Brains,
+    access: Access,
+    listed: _Listed,
+    handles: Mapping[HandledCard, str],
+    *,
+    with_titles: bool,
+) -> _TitleFile:
+    """Write the file of handles, ``with_titles`` of all titles too, and return what it holds.
+
+    It has another name once its text has changed: a session may be about to read the last one.
+    """
+    cache = _find_cache(brains, access)
+    if not cache:
+        return _NO_FILE
+    files = {handles.get(one.handled, ""): one.place for one in listed.cards}
+    files.pop("", None)
+    lines = [_FILE_OF_HANDLES] if files else []
+    lines += [f"{handle} {_show_place(place)}" for handle, place in files.items()]
+    places: tuple[str, ...] = ()
+    total = 0
+    settings = brains.members[0].settings
+    if with_titles and settings.hooks.catalogue_file_tokens:
+        budget = settings.hooks.catalogue_file_tokens
+        cards, total = _find_titles(brains, access, budget // _FILE_LINE)
+        text, places = _list_all(cards, total, budget)
+        lines += text.split("\n")
+    if not lines:
+        return _NO_FILE
+    key = crc32("\n".join(lines).encode(errors="replace"))
+    name = f"titles-{key:08x}.md"
+    path = os.path.join(cache, name)
+    try:
+        if not os.path.exists(path):
+            write_export(path, lines)
+            _remove_old_files(cache)
+    except (OSError, StorageError, InputError):
+        return _NO_FILE
+    return _TitleFile(f"{access.find(cache)}/{name}", places, has_all=len(places) == total)
+
+
+_show_place = lru_cache(maxsize=2048)(show_path)
+
+
+def _remove_old_files(cache: str) -> None:
+    for old in glob.glob(os.path.join(glob.escape(cache), "titles-*.md")):
+        if time.time() - os.path.getmtime(old) > _OLD:
+            os.unlink(old)
+
+
+def _list_all(cards: Sequence[ListedCard], total: int, budget: int) -> tuple[str, tuple[str, ...]]:
+    """Return the titles below their folders, as many as the budget holds, and their files.
+
+    If the names of the files do not fit beside the titles, the agent has to search for a title.
+    """
+    text, count = _list_in_folders(cards, total, budget, named=True)
+    if count < total:
+        text, count = _list_in_folders(cards, total, budget, named=False)
+    return text, tuple(one.place for one in cards[:count])
+
+
+def _list_in_folders(
+    cards: Sequence[ListedCard], total: int, budget: int, *, named: bool
+) -> tuple[str, int]:
+    form = _NAMED if named else _UNNAMED
+    what = _SOME.format(shown=len(cards), total=total)
+    spent = estimate_tokens(_FILE_HEAD.format(what=what, form=form))
+    folders: dict[str, list[str]] = {}
+    count = 0
+    for one in cards:
+        folder, line, tokens = _format_file_line(one.place, one.title, named)
+        spent += tokens
+        if folder not in folders:
+            spent += estimate_tokens(f"{folder}\n")
+        if spent > budget:
+            break
+        folders.setdefault(folder, []).append(line)
+        count += 1
+    what = _ALL if count == total else _SOME.format(shown=count, total=total)
+    lines = [_FILE_HEAD.format(what=what, form=form)]
+    for folder, below in folders.items():
+        lines += [folder, *below]
+    return "\n".join(lines), count
+
+
+@lru_cache(maxsize=2048)
+def _format_file_line(place: str, title: str, named: bool) -> tuple[str, str, int]:
+    """Return a card's folder and its line below it, made harmless, and the tokens of the line."""
+    folder, _, name = place.rpartition("/")
+    words = shorten(defang_line(title), _MAX_TITLE)
+    is_named = named or _COPIES in place  # no search looks at files that git ignores
+    line = words if words and not is_named else show_path(name)
+    if is_named and _squeeze(title) not in _squeeze(name):
+        line = f"{line}: {words}"
+    return f"{show_path(folder) or '.'}/", line, estimate_tokens(f"{line}\n")
+
+
+def _squeeze(text: str) -> str:
+    words = re.findall(r"[^\W_]+", text.casefold())
+    return "".join(word for word in words if word not in ("a", "an", "the"))
+
+
+def is_whole(text: str) -> bool:
+    """Return whether a text of titles names all cards."""
+    return text.startswith(f"{TITLES_OPEN}\n{_ALL} ")
 
 
 def _find_cache(brains: Brains, access: Access) -> str:
@@ -230,69 +494,3 @@ def _read_titles(
     cards = find_cards(brain, {one.path for one in found})
     held = {*find_harmful(brain, cards), *find_withheld(brain, cards, session)}
     return [one for one in found if one.path not in held], count - len(held)
-
-
-@lru_cache(maxsize=2048)
-def _format_line(place: str, title: str, named: bool) -> tuple[str, str, int]:
-    """Return a card's folder and its line below it, made harmless, and about what that costs."""
-    folder, _, name = place.rpartition("/")
-    words = shorten(defang_line(title), _MAX_TITLE)
-    named = named or _COPIES in place  # no search looks at files that git ignores
-    line = words if words and not named else show_path(name)
-    if named and _squeeze(title) not in _squeeze(name):
-        line = f"{line}: {words}"
-    return f"{show_path(folder) or '.'}/", line, estimate_tokens(f"{line}\n")
-
-
-def _squeeze(text: str) -> str:
-    words = re.findall(r"[^\W_]+", text.casefold())
-    return "".join(word for word in words if word not in ("a", "an", "the"))
-
-
-def format_titles(
-    titles: Sequence[tuple[str, str]],
-    *,
-    total: int,
-    budget: int,
-    counter: TokenCounter = estimate_tokens,
-    tell_more: Callable[[], str] = str,
-    named: bool = True,
-) -> str:
-    """Return the text of (file, title) in their order, as many as the budget holds.
-
-    If they are not ``total``, it says of how many they are and what ``tell_more`` returns; "" where
-    the budget holds none. Unless files are ``named``, the agent has to search for those it wants.
-    """
-
-    def text(cards: Sequence[tuple[str, str]], read: str = "") -> str:
-        folders: dict[str, list[str]] = defaultdict(list)
-        for folder, line in cards:
-            folders[folder].append(line)
-        some = f"The {len(cards)} most used of {total} lessons"
-        what, form = some if len(cards) < total else _ALL, _FILES if named else _TITLES
-        lines = [line for folder, below in folders.items() for line in (folder, *below)]
-        return "\n".join((TITLES_OPEN, _HEAD.format(what, form, read), *lines, TITLES_CLOSE))
-
-    cards: list[tuple[str, str]] = []
-    folders: set[str] = set()
-    spent = [counter(text(())) if titles else 0]
-    for place, title in titles:
-        folder, line, tokens = _format_line(place, title, named)
-        if folder not in folders:
-            tokens += estimate_tokens(f"{folder}\n")
-            folders.add(folder)
-        if spent[-1] + tokens > budget:
-            break
-        spent.append(spent[-1] + tokens)
-        cards.append((folder, line))
-    read = tell_more() if 0 < len(cards) < total else ""
-    while cards and spent[len(cards)] + estimate_tokens(read) > budget:
-        cards.pop()
-    while cards and counter(text(cards, read)) > budget:
-        cards.pop()
-    return text(cards, read) if cards else ""
-
-
-def is_whole(text: str) -> bool:
-    """Tell whether a text of titles names all cards."""
-    return text.startswith(f"{TITLES_OPEN}\n{_ALL} ")

@@ -101,11 +101,11 @@ _DOUBLED_AFTER = 10
 _TAKEN_WEIGHS = 3
 
 
-def find_no_offer_reason(brain: Brain, session: str | None, hit: Hit, least: float) -> str:
+def find_no_offer_reason(brain: Brain, session: str | None, hit: Hit) -> str:
     """Return why the title of a hit is not offered now; "" if it is offered.
 
-    ``least`` is the confidence that an offer needs at first. Ten sessions in which the offered card
-    was not opened double it; each session in which it was opened makes up for three others. A card
+    Ten sessions in which the offered card was not opened double the confidence that an offer needs;
+    each session in which it was opened makes up for three others. A card
     that passed the gate is always offered.
     """
     outcomes = brain.hook_journal.outcomes
@@ -114,7 +114,7 @@ def find_no_offer_reason(brain: Brain, session: str | None, hit: Hit, least: flo
     totals = outcomes.totals([hit.card.id]).get(hit.card.id, {})
     offered, taken = totals.get(OFFER, 0), totals.get(TAKEN, 0)
     ignored = max(offered - (1 + _TAKEN_WEIGHS) * taken, 0)
-    takes = least * (1 + ignored / _DOUBLED_AFTER)
+    takes = hit.title_at * (1 + ignored / _DOUBLED_AFTER)
     if hit.passed or hit.confidence >= takes:
         return ""
     return f"offered in {offered} sessions, taken in {taken}: an offer takes {takes:.2f} by now"
@@ -217,6 +217,9 @@ class CardOutcome:
     given: bool
     confidence: float | None
     reason: str
+    lesson_at: float | None = None
+    """The confidence from which the brain gave a lesson, and that from which it offered a title."""
+    title_at: float | None = None
 
 
 def list_outcomes(block: Preflight) -> list[CardOutcome]:
@@ -229,6 +232,8 @@ def list_outcomes(block: Preflight) -> list[CardOutcome]:
             given=place < given,
             confidence=round(hit.confidence, 4),
             reason=hit.reason,
+            lesson_at=hit.lesson_at,
+            title_at=hit.title_at,
         )
         for place, hit in enumerate(hits)
     ]
@@ -248,13 +253,18 @@ def read_outcome(event: Event) -> list[CardOutcome] | None:
 
 
 def _read_card_outcome(data: Mapping[str, object]) -> CardOutcome:
-    confidence = data.get("confidence")
     return CardOutcome(
         id=str(data.get("id", "")),
         given=data.get("given") is True,
-        confidence=float(confidence) if isinstance(confidence, (int, float)) else None,
+        confidence=_read_number(data.get("confidence")),
         reason=str(data.get("reason", "")),
+        lesson_at=_read_number(data.get("lesson_at")),
+        title_at=_read_number(data.get("title_at")),
     )
+
+
+def _read_number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) else None
 
 
 def card_digest(card: Card) -> str:

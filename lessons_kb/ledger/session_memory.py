@@ -203,6 +203,8 @@ class SessionMemory:
     all_titles: bool = False
     """Whether these were the titles of all cards."""
     shown: list[Remark] = field(default_factory=list)
+    ignored: list[str] = field(default_factory=list)
+    """Card and item of each open item that the user was told of by name."""
     asked: list[AboutCall] = field(default_factory=list)
     """The questions to the user."""
     refused: list[AboutCall] = field(default_factory=list)

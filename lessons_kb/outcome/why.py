@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.retrieve import STILL_TEMPLATE
-from lessons_kb.find.search import find_lessons
+from lessons_kb.find.search import HIT_LIMIT, find_lessons
 from lessons_kb.ledger.given import (
     CardOutcome,
     card_digest,
@@ -24,12 +25,18 @@ from lessons_kb.ledger.session_memory import read_memory
 from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
 from lessons_kb.preflight.block import NEVER_ALONE
 from lessons_kb.preflight.offers import IN_CONTEXT, OFFERED, shown_name
+from lessons_kb.relevance.background_prompts import share_of
 from lessons_kb.store.journal import ASKED, TITLE, Injection
+from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import frozen
 
 GATE = "gate.min_confidence"
 """The setting that suppresses a card with too little confidence."""
+_EXPLAINED = 3
+"""Cards for which it is looked for what would have made the difference: each takes searches."""
+_MOST_MISSING = 4
+"""Words: of more, nobody would have typed all."""
 _MAX_FILES = 3
 _MAX_PROMPTS = 200
 _OVER_SECONDS = 3_600
@@ -68,6 +75,14 @@ class Verdict:
     rule: str = ""
     """The setting that suppressed it, as a dotted key."""
     confidence: float | None = None
+    lesson_at: float | None = None
+    """The confidence from which the brain gives a lesson."""
+    title_at: float | None = None
+    """The confidence from which it offers a title."""
+    missing: tuple[str, ...] = ()
+    """Words of the card's title that the prompt lacks, and with which the card would be given."""
+    with_missing: float | None = None
+    """The confidence with these words in the prompt."""
     changed: bool = False
     """Whether the card has changed since."""
 
@@ -118,6 +133,8 @@ def explain_prompt(
     hits = (*block.lessons, *block.offered, *block.withheld)
     titles = {shown_name(hit): hit.card.title for hit in hits}
     verdicts = [_add_title(_make_verdict(card), titles) for card in list_outcomes(block)]
+    query = Query(text=prompt, stage=stage, paths=tuple(paths), limit=HIT_LIMIT)
+    verdicts = _explain_nearest(brains, query, verdicts)
     query = Query(text=prompt, stage=stage, paths=tuple(paths), inactive=True)
     for brain, hit in find_lessons(brains, query):
         name, confidence = shown_name(hit), hit.confidence
@@ -163,6 +180,9 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
     cards = _CardsByBrain(members, ids)
     titles = cards.list_titles()
     verdicts = [_add_title(verdict, titles) for verdict in noted]
+    if prompt is not None and outcomes is not None:
+        query = Query(text=prompt.text, limit=HIT_LIMIT)
+        verdicts = _explain_nearest(brains, query, verdicts)
     if outcomes is None:
         verdicts = [cards.make_verdict(brain, row) for brain, row in current]
     compactions = events.find(session=session, kinds=("compaction",), since=since)
@@ -323,13 +343,57 @@ def _make_verdict(card: CardOutcome) -> Verdict:
         reason=card.reason,
         rule="" if card.given else find_rule(card.reason),
         confidence=card.confidence,
+        lesson_at=card.lesson_at,
+        title_at=card.title_at,
     )
 
 
-def find_prompt(brains: Brains, card: Card) -> str:
-    """Return the latest prompt that got a card; "" if none is in the journal."""
+def _explain_nearest(brains: Brains, query: Query, verdicts: Sequence[Verdict]) -> list[Verdict]:
+    """Return the verdicts, the first that the gate held back with what they lacked."""
+    explained: list[Verdict] = []
+    left = _EXPLAINED
+    for verdict in verdicts:
+        is_near = verdict.rule == GATE and "not-for" not in verdict.reason
+        if is_near and left:
+            explained.append(_find_missing(brains, query, verdict))
+            left -= 1
+        else:
+            explained.append(verdict)
+    return explained
+
+
+def _find_missing(brains: Brains, query: Query, verdict: Verdict) -> Verdict:
+    """Return a verdict with the words that would have made the difference, if a few would."""
+    found = find_lessons(brains, query)
+    same = [(brain, hit.card) for brain, hit in found if shown_name(hit) == verdict.id]
+    if not same:
+        return verdict
+    words = _find_lacking_words(same[0][1].title, query.text)
+    for count in range(1, min(len(words), _MOST_MISSING) + 1):
+        missing = words[:count]
+        longer = replace(query, text=f"{query.text} {' '.join(missing)}")
+        for brain, likely in find_lessons(brains, longer):
+            if (brain, likely.card) == same[0] and likely.passed:
+                return replace(verdict, missing=tuple(missing), with_missing=likely.confidence)
+    return verdict
+
+
+def _find_lacking_words(title: str, prompt: str) -> list[str]:
+    """Return the words of a title that a prompt does not have, the rarest first."""
+    asked = set(analyze(prompt))
+    lacking: dict[str, float] = {}
+    for word in re.findall(r"\w[\w.'-]*", title):
+        terms = analyze(word)
+        if terms and asked.isdisjoint(terms):
+            lacking[word] = min(map(share_of, terms))
+    return sorted(lacking, key=lacking.__getitem__)
+
+
+def find_prompt(brains: Brains, card: Card, session: str | None = None) -> str:
+    """Return the latest prompt, of a session or of any, that got a card; "" if none is known."""
     names = {card.id, *(f"{brain.alias}:{card.id}" for brain in brains.members)}
-    prompts = brains.members[0].journal.events.find(kinds=ASKED, limit=_MAX_PROMPTS)
+    events = brains.members[0].journal.events
+    prompts = events.find(session=session, kinds=ASKED, limit=_MAX_PROMPTS)
     for prompt in reversed(prompts):
         outcomes = read_outcome(prompt) or ()
         if any(outcome.given and outcome.id in names for outcome in outcomes):

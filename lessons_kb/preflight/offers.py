@@ -46,8 +46,8 @@ def shown_name(hit: Hit) -> str:
 class Offers:
     """Which cards a block may offer by their titles, for the agent to open."""
 
-    least: float
-    """Confidence from which a card that has no place in the block is offered."""
+    least: float = 0.0
+    """Confidence that every offer takes, whatever its brain asks for."""
     place: Callable[[Hit], str] = shown_name
     """Returns the file for the agent to open, "" where it cannot."""
     held: Callable[[Hit], str] = lambda _hit: ""
@@ -61,7 +61,8 @@ NO_OFFERS = Offers(least=2.0)
 
 def is_possible(hit: Hit, offers: Offers) -> bool:
     """Return whether a card that was held back may be offered by its title."""
-    return hit.confidence >= offers.least and not hit.reason.startswith(_ON_PURPOSE)
+    least = max(offers.least, hit.title_at)
+    return hit.confidence >= least and not hit.reason.startswith(_ON_PURPOSE)
 
 
 def format_offer(hit: Hit, place: str, *, titled: bool) -> str:

@@ -78,12 +78,17 @@ def find_git(otherwise: str = "") -> str:
 
 
 def run_git(
-    cwd: str, *arguments: str, stdin: bytes = b"", limit: int = 0, **environment: str
+    cwd: str,
+    *arguments: str,
+    stdin: bytes = b"",
+    limit: int = 0,
+    seconds: float = 0.0,
+    **environment: str,
 ) -> Done:
     """Run git in ``cwd`` so that the repository there cannot start a program.
 
     The output is cut at ``limit`` bytes, or at MAX_BYTES if it is 0. Raises GitError if git takes
-    too long.
+    longer than ``seconds``, or than is usual for the command if that is 0.
     """
     git, limit = find_git(), limit or MAX_BYTES
     for folder in _upwards(cwd):
@@ -95,7 +100,8 @@ def run_git(
         if os.path.lexists(os.path.join(folder, ".git")):
             break
     inherited = {k: v for k, v in os.environ.items() if k not in _OPTIONS["dropped"]}
-    seconds, late = _SECONDS.get(arguments[0], _USUAL_SECONDS), threading.Event()
+    seconds = seconds or _SECONDS.get(arguments[0], _USUAL_SECONDS)
+    late = threading.Event()
     with tempfile.TemporaryFile() as input_file, tempfile.TemporaryFile() as errors:
         input_file.write(stdin)
         input_file.seek(0)
@@ -127,7 +133,7 @@ def run_git(
                     end_tree(process.pid)
         if late.is_set():
             raise GitError(
-                f"git {arguments[0]} gave no answer in {seconds:.0f} seconds; "
+                f"git {arguments[0]} gave no answer in {seconds:.3g} seconds; "
                 "run `git status` to see what it waits for"
             )
         errors.seek(0)
@@ -196,9 +202,9 @@ class Repository:
         if not is_set and nearest != self.top:
             raise GitError(f"{cwd}: its core.worktree points elsewhere; unset it")
 
-    def run(self, *arguments: str, **environment: Any) -> Done:
-        """Run git in the work tree, with limits on time and output."""
-        return run_git(self.top, *arguments, **environment)
+    def run(self, *arguments: str, **options: Any) -> Done:
+        """Run git in the work tree, with limits on time and output. See `run_git`."""
+        return run_git(self.top, *arguments, **options)
 
     def ask(self, *arguments: str, **environment: Any) -> bytes:
         """Return git's output in the work tree. Raises GitError if git fails."""
@@ -267,6 +273,20 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     names = ("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "--")
     output = Repository(cwd).ask(*names, *inside)
     return sorted(filter(None, map(decode, output.split(b"\0"))))
+
+
+def list_changed(cwd: str, *, seconds: float) -> list[str]:
+    """Return the files of the work tree around ``cwd`` that differ from HEAD.
+
+    Untracked files are not listed. Paths are POSIX and relative to git's top folder. Raises
+    GitError without git, a repository or a commit, or if git takes longer than ``seconds``.
+    """
+    repository = Repository(cwd)
+    command = ("diff", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all", "HEAD")
+    done = repository.run(*repository.filters_off(), *command, "--", seconds=seconds)
+    if done.code:
+        raise GitError(explain(done.error, repository.top))
+    return list(filter(None, map(decode, done.output.split(b"\0"))))
 
 
 @frozen

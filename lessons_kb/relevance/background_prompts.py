@@ -16,7 +16,7 @@ from math import exp, expm1, log, log1p
 from operator import mul
 from typing import NamedTuple
 
-from lessons_kb.data import read_lines
+from lessons_kb.data import read_json_lines, read_lines, read_words
 from lessons_kb.text.analyzer import (
     BIGRAM_SCRIPTS,
     LATIN,
@@ -99,7 +99,31 @@ def measure_background(terms: Sequence[str]) -> float:
 
 @lru_cache(maxsize=10_000)
 def measure_rarity(term: str) -> float:
-    """Return how rare a term is in the background prompts, in nats: 7.8 where none holds it."""
+    """Return how rare a term is in prompts about other things, in nats: 7.8 where none holds it.
+
+    These are the background prompts, and what people type to coding agents, where it is less rare.
+    """
+    nats = _measure_rarity_in_background(term)
+    share = _read_prompt_shares().get(term)
+    return min(nats, -log(share)) if share else nats
+
+
+@cache
+def _read_prompt_shares() -> dict[str, float]:
+    """Return term → the share of prompts to coding agents that hold it."""
+    shares: dict[str, float] = {}
+    for share, terms in read_words("prompt_frequencies.txt").items():
+        shares.update(dict.fromkeys(terms, float(share)))
+    return shares
+
+
+def read_developer_prompts() -> list[str]:
+    """Return prompts to coding agents, with which the thresholds of a brain are found."""
+    prompts: list[str] = read_json_lines("developer_prompts.jsonl")
+    return prompts
+
+
+def _measure_rarity_in_background(term: str) -> float:
     # No table of counts: to make one takes a process that asks for a few terms longer than to look.
     text, prompts = _background_text()
     return -log((text.count(f" {term} ") + 0.5) / (prompts + 1))

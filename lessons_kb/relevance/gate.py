@@ -12,11 +12,12 @@ it. The numbers, with their units and reasons, are in `relevance.gate_weights`.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, expm1, log, log1p
+from typing import NamedTuple
 
 from lessons_kb.config import Gate
 from lessons_kb.model import Card, Hit
@@ -130,10 +131,14 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
         shared = query.surprises.keys() & found
         matched = tuple(sorted(sorted(shared), key=query.surprises.__getitem__, reverse=True))
         confidence = SHAPE.only_files if protects else 0.0
+        parts: tuple[tuple[int, ...], ...] = ()
         if hit.bm25 > 0 and matched and query.surprises[matched[0]] >= SHAPE.everyday:
-            confidence = max(confidence, _weigh(hit, matched, query, protects=protects))
+            least = gate.min_confidence
+            weighed = _weigh(hit, matched, query, protects=protects, least=least)
+            if weighed.confidence > confidence:
+                confidence, parts = weighed.confidence, weighed.parts
         if meant := any(map(listed.is_like, card.examples)):
-            confidence = max(confidence, SHAPE.example)
+            confidence, parts = max(confidence, SHAPE.example), ()
         unlike = any(map(listed.is_like, card.not_for))
         passed = confidence >= gate.min_confidence and not unlike
         reason = _put_into_words(matched, query, passed=passed)
@@ -145,9 +150,34 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
             reason = "nearly one of its `not-for` prompts"
         reason = reason if passed else f"suppressed: {reason}"
         judged.append(
-            replace(hit, matched=matched, confidence=confidence, passed=passed, reason=reason)
+            replace(
+                hit,
+                matched=matched,
+                confidence=confidence,
+                parts=parts,
+                passed=passed,
+                reason=reason,
+            )
         )
     return judged
+
+
+class _Window(NamedTuple):
+    """A part of the query that a card may answer."""
+
+    terms: Collection[str]
+    weight: float
+    """The sum of the weights of its terms."""
+    parts: tuple[int, ...]
+    """The places of the parts of the query that it consists of."""
+
+
+class _Weighed(NamedTuple):
+    """The confidence in a card, and the parts of the query that it answers."""
+
+    confidence: float
+    parts: tuple[tuple[int, ...], ...]
+    """Of each window in which the card would be given: the best first, all of the query last."""
 
 
 class _Query:
@@ -160,7 +190,6 @@ class _Query:
         """Term → log of the share of passages without it."""
         self.surprises: dict[str, float] = {}
         self.weights: dict[str, float] = {}
-        self.information: dict[str, float] = {}
         self.domain: dict[str, float] = {}
         """Term → nats by which it tells the brain's cards from what the world writes."""
         sharing = 0
@@ -170,24 +199,28 @@ class _Query:
             self.absences[term] = log1p(-share)
             self.surprises[term] = -log(share)
             self.weights[term] = weight * idf(frequency, evidence.size)
-            self.information[term] = weight * self.surprises[term]
             sharing += frequency
             if frequency > 1:
                 world = exp(-min(self.surprises[term], measure_rarity(term)))
                 here = (frequency - 1 + SHAPE.belief * world) / (evidence.size - 1 + SHAPE.belief)
                 self.domain[term] = max(log(here / world), 0.0)
         self.belonging = fade(self.domain.values())
-        self.asked = sum(self.information.values()) or 1.0
         # A card that shares no word, for it is in another language, is no rival.
         rivals = max(min(evidence.rivals or evidence.size, sharing), SHAPE.fewest_rivals)
         self.rivals = log(rivals / (SHAPE.many_rivals + rivals))
         self.length = log(max(len(evidence.terms), SHAPE.fewest_terms))
         parts = [self.weights.keys() & part for part in evidence.parts]
-        windows: list[Collection[str]] = [evidence.terms.keys()]
+        self.windows = [self._make_window(evidence.terms.keys(), range(max(len(parts), 1)))]
+        """Each part of the query, each two neighbours, and all of it."""
         if parts != [self.weights.keys()]:  # else the one part is all of it
-            windows += [*parts, *(one | other for one, other in pairwise(parts))]
-        self.windows = [(one, sum(map(self.weights.__getitem__, one))) for one in windows]
-        """Each part of the query, each two neighbours, and all of it, with the sum of weights."""
+            for place, part in enumerate(parts):
+                self.windows.append(self._make_window(part, [place]))
+            for place, (part, following) in enumerate(pairwise(parts)):
+                self.windows.append(self._make_window(part | following, [place, place + 1]))
+
+    def _make_window(self, terms: Collection[str], parts: Iterable[int]) -> _Window:
+        weight = sum(map(self.weights.__getitem__, terms))
+        return _Window(terms=terms, weight=weight, parts=tuple(parts))
 
     def is_like(self, text: str) -> bool:
         """Tell whether a text is nearly the query: most of their information is the same."""
@@ -198,7 +231,9 @@ class _Query:
         return shared > SHAPE.alike * sum(both.values())
 
 
-def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool) -> float:
+def _weigh(
+    hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool, least: float
+) -> _Weighed:
     """Return the confidence in a hit: of its best window, or of all of the query."""
     card, evidence = hit.card.id, query.evidence
     told: Collection[str] = matched
@@ -226,14 +261,14 @@ def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool) -
         nats = query.surprises[term] * count, chance * count, rarity * count
         terms.append((term, query.weights[term], *nats, subject.get(term, 0.0)))
     found = sum(map(query.weights.__getitem__, matched)) or 1.0
-    best = -SHAPE.limit
-    for window, whole in query.windows:
-        here = [one for one in terms if one[0] in window]
-        if not here or whole <= 0 or query.surprises[here[0][0]] < SHAPE.everyday:
+    odds_of: dict[tuple[int, ...], float] = {}
+    for window in query.windows:
+        here = [one for one in terms if one[0] in window.terms]
+        if not here or window.weight <= 0 or query.surprises[here[0][0]] < SHAPE.everyday:
             continue
         _terms, weights, anywhere, chances, rarities, subjects = zip(*here, strict=True)
         # What a term adds to the score is taken to be in proportion to its weight.
-        answered = hit.bm25 / (K1 + 1) * sum(weights) / found / whole
+        answered = hit.bm25 / (K1 + 1) * sum(weights) / found / window.weight
         if not answered:  # terms of no weight
             continue
         odds = (
@@ -243,10 +278,9 @@ def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool) -
             + WEIGHTS.rarity * fade(rarities)
             + WEIGHTS.subject * sum(subjects)
         )
-        best = max(best, odds)
-    odds = (
+        odds_of[window.parts] = odds
+    everywhere = (
         WEIGHTS.bias
-        + best
         + WEIGHTS.rivals * query.rivals
         + WEIGHTS.domain * query.belonging
         + WEIGHTS.phrases * log1p(evidence.phrases.get(card, 0))
@@ -254,6 +288,15 @@ def _weigh(hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool) -
         + WEIGHTS.length * query.length
         + (WEIGHTS.protected if protects else 0)
     )
+    whole = query.windows[0].parts
+    confidences = {parts: _squash(everywhere + odds) for parts, odds in odds_of.items()}
+    confidence = max(confidences.values(), default=_squash(everywhere - SHAPE.limit))
+    passing = [parts for parts in confidences if confidences[parts] >= least]
+    passing.sort(key=lambda parts: (parts == whole, -confidences[parts]))
+    return _Weighed(confidence, tuple(passing))
+
+
+def _squash(odds: float) -> float:
     return round(1 / (1 + exp(-max(min(odds, SHAPE.limit), -SHAPE.limit))), 4)
 
 
@@ -272,10 +315,8 @@ def _put_into_words(matched: Sequence[str], query: _Query, *, passed: bool) -> s
     rare = [term for term in matched[: WORDING.shown] if query.surprises[term] >= WORDING.telling]
     if not rare and not passed:
         return f"only common words matched ({names})"
-    covered = sum(map(query.information.__getitem__, matched)) / query.asked
     own = sorted(query.domain, key=query.domain.__getitem__, reverse=True)[: WORDING.shown]
     own = [term for term in own if query.domain[term] >= WORDING.own]
     domain = f"; this brain's own terms: {', '.join(own)}" if own else ""
-    share = f"{'' if passed else 'only '}{covered:.0%} of the prompt's information"
     telling = f"rare terms: {', '.join(rare)}" if rare else f"terms: {names}"
-    return f"covers {share}; {telling}{domain}"
+    return f"{'shares' if passed else 'shares too little:'} {telling}{domain}"

@@ -117,6 +117,21 @@ class AfterPrompt(NamedTuple):
     readers call two thirds of such lessons worth it, else half."""
 
 
+class ThresholdRules(NamedTuple):
+    """How the thresholds of a brain follow from prompts to coding agents about other things."""
+
+    lessons: float
+    """Share of these prompts that may reach the threshold of lessons."""
+    titles: float
+    """Share of these prompts that may reach the threshold of titles."""
+    least_lesson: float
+    """Confidence. Reason: a quiet brain still meets prompts that are nearly about its subject."""
+    most_lesson: float
+    """Confidence. Reason: beyond it the gate no longer tells cards apart."""
+    least_title: float
+    """Confidence. Reason: below it the card is hardly ever the right one."""
+
+
 class Wording(NamedTuple):
     """When a verdict is put into words."""
 
@@ -168,5 +183,12 @@ AFTER_PROMPT = AfterPrompt(
     near=0.02,
     surest=0.9999,
     least_said=0.3,
+)
+THRESHOLDS = ThresholdRules(
+    lessons=0.05,
+    titles=0.1,
+    least_lesson=0.4,
+    most_lesson=0.99,
+    least_title=0.05,
 )
 WORDING = Wording(telling=4.0, own=2.0, shown=3)

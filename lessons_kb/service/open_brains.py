@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, is_settings_moved, look_in_agent, require
+from lessons_kb.find.calibrate import calibrate_brain
 from lessons_kb.library import Brain
 from lessons_kb.store.files import identify_file
 from lessons_kb.store.identity import identify
@@ -71,7 +72,7 @@ class OpenBrains:
         for old in closed:
             old.close()
         if self._watched:
-            opened.watch()
+            opened.watch(on_idle=calibrate_brain)
         return opened
 
     def look(self, directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:

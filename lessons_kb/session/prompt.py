@@ -13,7 +13,7 @@ from lessons_kb.config import PreflightSettings, Settings
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.find.block import RetrievalOptions, find_block
 from lessons_kb.find.shared_server import ServerQuery, ask_server
-from lessons_kb.find.titles import find_place, is_whole
+from lessons_kb.find.titles import find_handle, find_place, is_whole
 from lessons_kb.ledger.given import OUTCOME, Homes, note_given, note_offered, outcome
 from lessons_kb.ledger.session_memory import (
     BLOCK,
@@ -107,10 +107,11 @@ def _find_content(
     event, can = hook.event, hook.can
 
     def find_file(brain: Brain, hit: Hit) -> str:
-        """Return the file of a card that the agent can open; "" if it would have to ask."""
+        """Return a card's handle and file as the agent opens it, "" where it would have to ask."""
         if event.posted or SERVED in hit.card.id:
             return ""
-        return show_path(find_place(brains, brain, hit.card.id, hook.access))
+        file = find_place(brains, brain, hit.card.id, hook.access)
+        return f"{find_handle(brain, hit.card.id)} {show_path(file)}".lstrip() if file else ""
 
     options = RetrievalOptions(
         session=event.context_id or None,

@@ -10,7 +10,7 @@ from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.find.shared_server import read_card
 from lessons_kb.ledger.given import find_cards
 from lessons_kb.ledger.session_memory import BLOCK
-from lessons_kb.model import CONTRADICTED, DENIED, Card
+from lessons_kb.model import CONTRADICTED, DENIED, Card, Check, Evidence
 from lessons_kb.outcome.post_check import (
     check_answer,
     count_items,
@@ -20,6 +20,7 @@ from lessons_kb.outcome.post_check import (
     note_checked,
     settle,
 )
+from lessons_kb.postcheck.ignored_items import MOST, find_ignored
 from lessons_kb.session.draft_process import start_drafting
 from lessons_kb.session.record_event import find_answer, journal_events, read_missed
 from lessons_kb.session.state import NOTHING, Answer, Hook
@@ -87,8 +88,21 @@ def _end_turn(hook: Hook) -> Answer:
         # The agent asks the user, so the work continues; only contradictions are worth a line.
         wrong = tuple(item for item in check.items if item.state == CONTRADICTED)
         check = replace(check, items=wrong)
+    elif not any(item.state in (CONTRADICTED, DENIED) for item in check.items):
+        check = _find_ignored_items(hook, check, evidence)
     is_reported = any(item.state in (CONTRADICTED, DENIED) for item in check.items)
-    return replace(result, check=check) if is_reported else result
+    return replace(result, check=check) if is_reported or check.ignored else result
+
+
+def _find_ignored_items(hook: Hook, check: Check, evidence: Evidence) -> Check:
+    """Return a check with the items that were provably ignored, each once in a session."""
+    ignored = find_ignored(check, evidence)[:MOST]
+    if not ignored:
+        return check
+    with hook.transaction() as state:
+        new = [item for item in ignored if f"{item.card.id} {item.item}" not in state.ignored]
+        state.ignored += [f"{item.card.id} {item.item}" for item in new]
+    return replace(check, ignored=tuple(new))
 
 
 def _find_numbered(hook: Hook, given: Iterable[tuple[Brain, Card]]) -> dict[int, str]:

@@ -30,6 +30,7 @@ from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_inside
+from lessons_kb.store.handles import find_handled, get_brain_name
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.analyzer import analyze, find_names, get_share
 from lessons_kb.text.paths import relative_path, show_path
@@ -294,11 +295,14 @@ def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
             names |= {name.strip("\"'") for name in re.findall(_SHOW, call.text)}
     if hook.event.posted or not (files or names):
         return []
+    handled = list(filter(None, map(find_handled, names)))
     opened: list[Found] = []
     for brain in hook.brains.members:
         ids = set(filter(None, (find_card(brain, path) for path in files)))
         card_paths = brain.read(lambda index: index.catalogue.numbers()) if names else ()
         ids |= {path for path in card_paths if not names.isdisjoint(_names_of(path))}
+        brain_name = get_brain_name(brain.root)
+        ids |= {card.card for card in handled if card.brain == brain_name}
         opened += [(brain, card) for card in find_cards(brain, ids)]
     return opened
 

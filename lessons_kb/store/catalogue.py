@@ -193,6 +193,16 @@ class Catalogue:
         except (AttributeError, KeyError, TypeError, ValueError):  # the caller rebuilds the index
             return None
 
+    def read_thresholds(self) -> str:
+        """Return what ``write_thresholds`` stored, "" for nothing."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'thresholds'").fetchone()
+        return str(row[0]) if row else ""
+
+    def write_thresholds(self, text: str) -> None:
+        """Store the thresholds of the gate, which hold until others are stored."""
+        with one_transaction(self._db):
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('thresholds', ?)", (text,))
+
     def verify(self) -> None:
         """Raise IndexBroken if SQLite finds that the file is damaged."""
         (result,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()

@@ -6,7 +6,7 @@ import pytest
 
 PROMPT = "Add a telegram command that restarts the service"
 ITEM = "Reject every chat id"
-TITLE = "\ntelegram-allowlist.md: Telegram remote execution"
+TITLE = "\nL1 Telegram remote execution"
 SUMMARY = {"type": "user", "content": [{"text": "<state_snapshot>we added a command"}]}
 
 

@@ -102,7 +102,7 @@ def test_each_miss_and_each_false_injection_is_named_with_its_reason(lessons, br
     assert "\nline 1: Give me a joke about time\n  ✗ not injected: lessons/kst-day-boundary.md" in (
         seen.out
     )
-    wrong = f"\nline 2: {telegram}\n  + injected, though nothing should be: lessons/telegram-allowlist.md, rank 1\n    covers "
+    wrong = f"\nline 2: {telegram}\n  + injected, though nothing should be: lessons/telegram-allowlist.md, rank 1\n    shares "
     assert wrong in seen.out
     assert "line 3" not in seen.out
     faults = json.loads(lessons("eval", prompts, "--json").out)["faults"]["tantivy"]

@@ -31,6 +31,8 @@ stage: DEV
 """
 NAME = "lessons/cache-key.md"
 PROMPT = "Add a currency parameter to the cached price endpoint"
+TASKS = f"{PROMPT}.\nThen add a currency parameter to the cached price endpoint of the shop."
+"""Two cards that answer the same part of a prompt are not both given."""
 
 
 @pytest.fixture
@@ -205,7 +207,7 @@ def test_what_a_deleted_card_was_given_stays_in_the_totals(brain):
 def test_each_brain_counts_for_its_own_cards(brain, root, own):
     other = own("lessons/price.md", "The cache key")
     with Brain.open(root, other, directory=root, project="shop") as both:
-        given = {hit.card.id for hit in both.preflight(PROMPT, session="s").lessons}
+        given = {hit.card.id for hit in both.preflight(TASKS, session="s").lessons}
         found = both.stats.overview()
         assert given == {NAME, "lessons/price.md"}
         assert {e.card.id for e in found.effects if e.sessions} == given
@@ -252,7 +254,7 @@ def test_a_number_means_the_lesson_of_the_latest_block_whatever_brain_it_is_of(b
             (NAME, "lessons/price.md", "lessons/own.md"),
             "lessons/telegram-allowlist.md",
         )
-        cards, denied = close(PROMPT, 1, "L2.1")
+        cards, denied = close(TASKS, 1, "L2.1")
         assert sorted(cards) == sorted(three)
         assert (ranked(both), denied) == (cards, [cards[1]])
         shell = "Let the Telegram bot run a shell command of a group member"

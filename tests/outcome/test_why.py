@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import re
 import sqlite3
 import time
 from types import SimpleNamespace
@@ -140,8 +141,8 @@ def test_of_two_brains_each_card_is_told_with_its_own(brain, tmp_path, telegram,
     both = Brain.open(root, other, directory=root)
     session(both).prompt(PROMPT)
     why = told(both)
-    given = {one.id: one.title for one in why.verdicts if one.given}
-    assert given == {
+    titles = {one.id: one.title for one in why.verdicts if one.id.endswith(TELEGRAM)}
+    assert titles == {
         f"brain:{TELEGRAM}": "Telegram remote execution must require an allowlist",
         f"other:{TELEGRAM}": "Telegram bot execution must require an allowlist",
     }
@@ -167,7 +168,7 @@ def test_a_reason_names_its_setting_and_no_secret(brain, told):
         "far weaker than the best hit: 1.00 against 9.00": "preflight.weakest",
         "beyond max_lessons = 3": "preflight.max_lessons",
         "does not fit into a budget of 800 tokens for lessons": "preflight.budget",
-        f'covers 100% of {secret}"': "",
+        f'shares {secret}"': "",
     }
     event = Event(kind="prompt", at=5.5, session="s", text="x")
     events = brain.members[0].journal.events
@@ -175,4 +176,27 @@ def test_a_reason_names_its_setting_and_no_secret(brain, told):
     events.tell(event, "lessons", [{"id": "a.md", "reason": reason} for reason in rules])
     verdicts = told(brain, "s").verdicts
     assert [one.rule for one in verdicts] == [*rules.values()]
-    assert ("covers 100%" in verdicts[-1].reason, secret in str(verdicts)) == (True, False)
+    assert ("shares " in verdicts[-1].reason, secret in str(verdicts)) == (True, False)
+
+
+def test_a_card_that_was_held_back_says_what_would_have_made_the_difference(brain, told):
+    prompt = "Require a header for the page"
+    near = told(brain, prompt=[prompt]).verdicts[0]
+    assert not near.given
+    assert near.confidence < near.lesson_at
+    assert near.missing
+    better = told(brain, prompt=[f"{prompt} {' '.join(near.missing)}"]).verdicts
+    (given,) = [one for one in better if one.id == near.id]
+    assert given.given
+    assert given.confidence == near.with_missing >= given.lesson_at
+
+
+def test_the_command_prints_numbers_that_agree(brain, lessons):
+    prompt = "Require a header for the page"
+    out = " ".join(lessons("why", prompt).out.split())
+    assert re.search(
+        r"confidence 0\.\d\d .*a lesson takes 0\.50(, a title 0\.15)?; with “[^”]+”.* in the prompt"
+        r" it would be (0\.[5-9]\d|1\.00)",
+        out,
+    )
+    assert "%" not in out

@@ -399,3 +399,19 @@ def test_an_offer_is_within_the_budget():
         "lessons/a.md"
     ]
     assert run([held("a", 0.3)], offers=offers, budget=20).text == ""
+
+
+@pytest.mark.parametrize(("parts", "given"), [
+    ((((0,), (0, 1)), ((0,), (0, 1))), ["a"]),
+    ((((0,), (0, 1)), ((1,), (0, 1))), ["a", "b"]),
+    ((((0, 1),), ((1,),)), ["a"]),
+    ((((0,), (0, 1)), ((0, 1),)), ["a"]),
+    (((), ((0,),)), ["a", "b"]),
+    ((((0,),), ()), ["a", "b"]),
+])  # fmt: skip
+def test_a_second_lesson_answers_another_part_of_the_prompt(parts, given):
+    hits = [replace(lesson(name), parts=own) for name, own in zip("ab", parts, strict=True)]
+    found = run(hits)
+    assert [hit.card.id for hit in found.lessons] == [f"lessons/{name}.md" for name in given]
+    reasons = [hit.reason for hit in found.withheld]
+    assert reasons == ["a lesson before it answers the same part of the prompt"] * (2 - len(given))

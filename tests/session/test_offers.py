@@ -14,7 +14,8 @@ from tests.sessions import context_of
 CARD = "lessons/drop-column.md"
 PROMPT = "Drop the old name field from the users table"
 OFFER = "[LESSON_OFFER]"
-LINE = f"\n{CARD}: Never drop a column in the release that stops writing it\n"
+TITLED = f"{CARD}: Never drop a column in the release that stops writing it\n"
+LINE = f"\nL1 {TITLED}"
 ITEM = "Drop the column one release later"
 
 
@@ -69,7 +70,7 @@ def test_with_all_titles_in_view_the_file_is_enough(project, claude, many):
     claude.say("SessionStart", source="startup")
     said = claude.prompt(PROMPT).context
     assert said.startswith(OFFER)
-    assert (f" {CARD} " in said, LINE in said) == (not many, many), "a selection is not all of them"
+    assert (f" {CARD} " in said, TITLED in said) == (not many, many), "a selection is not all"
 
 
 def test_an_offered_card_that_is_opened_counts_as_given(project, claude, counts):
@@ -110,7 +111,7 @@ def test_why_and_preflight_name_offers(project, lessons, monkeypatch):
     Claude(project).prompt(PROMPT)
     output = lessons("why").out
     assert "Offered by title:\n  ? lessons/drop-column.md, confidence 0.34\n" in output
-    assert LINE in lessons("preflight", PROMPT).out
+    assert f"\n{TITLED}" in lessons("preflight", PROMPT).out
 
 
 def keep_template(project, lessons):
@@ -150,4 +151,4 @@ def test_a_card_elsewhere_is_offered_where_it_can_be_opened(agent, where, projec
     said = context_of(session(agent).prompt(PROMPT))
     begins = where and where.format(card=path)
     assert (OFFER in said) is bool(where)
-    assert not where or re.search(rf"\n{re.escape(begins)}\S*: Never drop", said)
+    assert not where or re.search(rf"\nL\d+ {re.escape(begins)}\S*: Never drop", said)

@@ -45,7 +45,8 @@ CLAIM = "Every chat id is checked. I added a test that covers the rejection."
 
 @pytest.mark.parametrize(("language", "calls", "answer", "line"), [
     ("en", [WRITE], LEFT, f"⚠ Checklist: “{ITEMS[1]}” left out (“{LEFT[6:]}”) — lessons check --last"),
-    ("en", [WRITE], "Done.", ""),  # nobody knows
+    ("en", [WRITE], "Done.", f"⚠ Checklist: not seen: “{ITEMS[1]}” — lessons check --last"),
+    ("en", [WRITE], "Done. Anything else?", ""),
     ("ko", [WRITE], LEFT, "⚠ 체크리스트: “Cover the rejection with a test” 빠짐 (“I left the tests"),
     # a question about what was left out is enough, and leaves open items open
     ("en", [WRITE], "I left the tests for a follow-up. Shall I add them?", ""),
@@ -142,11 +143,14 @@ def test_mistakes_that_were_left_are_one_short_line(project, turn, many):
     settings = "[gate]\nmin_confidence = 0.1\n\n[preflight]\nweakest = 0\nmax_lessons = 3\n"
     (project / "lessons.toml").write_text(settings)
     for word, item in list(RULES.items())[:many]:
-        text = detecting(word, item, f"Run a {item}")
+        text = detecting(word, item, f"Run a {item}").replace(
+            "---\n", '---\npaths: ["bot/*.py"]\n', 1
+        )
         (project / f"lessons/{word}.md").write_text(text)
     wrong = "subprocess.run(read_from_the_group, shell=True, check=True, timeout=True)\n"
     (project / "bot/main.py").write_text(wrong)
-    line = turn("Done.", write(project, "bot/main.py", wrong))
+    prompt = f"{PROMPT} in bot/main.py"
+    line = turn("Done.", write(project, "bot/main.py", wrong), prompt=prompt)
     assert line.startswith("⚠ Checklist: “Run ")
     assert line.count("the mistake is in the change (bot/main.py") == 1
     assert line.count("“Run ") == many
@@ -189,3 +193,36 @@ def test_in_copilot_the_answer_is_waited_for(project, session, monkeypatch):
     # The client writes while the hook runs.
     monkeypatch.setattr(time, "sleep", lambda _seconds: record_answer(LEFT))
     assert "left the tests for a follow-up" in copilot.say("Stop")["progress"]
+
+
+def test_an_ignored_command_is_named_once_in_a_session(project, claude):
+    text = """---
+type: lesson
+title: The feature page was stale after a change
+paths: ["docs/*.rst"]
+symptoms: [add a feature to the docs]
+---
+
+## Prevention Checklist
+
+- [ ] Run `just cog` after a change of the docs
+"""
+    (project / "lessons" / "stale.md").write_text(text)
+    prompt = "Add the new export feature to the docs/features.rst page"
+
+    def play(number, answer, *commands):
+        claude.prompt(prompt, number)
+        claude.call(
+            "Post",
+            *write(project, "docs/features.rst", f"Export {number}"),
+            f"{number}w",
+            tool_response={},
+        )
+        for place, command in enumerate(commands):
+            claude.call("Post", *run(command), f"{number}c{place}", tool_response={})
+        return claude.stop(answer).line
+
+    line = play(1, "The page has the feature. All tests pass.", "just test")
+    named = "not seen: “Run just cog after a change of the docs” — lessons check --last"
+    assert named in line
+    assert "not seen" not in play(2, "Done again.")

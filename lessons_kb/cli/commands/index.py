@@ -11,6 +11,7 @@ from typer import Option
 from lessons_kb.brain.brain import count_kinds, format_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
+from lessons_kb.find.calibrate import calibrate
 from lessons_kb.model import as_data
 from lessons_kb.on_demand import JUDGE_CARDS, load
 from lessons_kb.text.sanitize import counted
@@ -43,6 +44,7 @@ def index(
     for brain in brains.members:
         if brain.has_new_project():
             load(JUDGE_CARDS).refresh_standings(brain)
+    calibrate(brains)
     data = []
     lines = []
     for brain, run in zip(brains.members, runs, strict=True):

@@ -7,6 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from lessons_kb.brain.current_session import session_of
 from lessons_kb.cli.marks import format_marks
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import confirm, print_answer, say
@@ -54,7 +55,10 @@ def mark(
     print_answer(as_data(effect), f"{name} marked {what} ({format_marks(effect)})")
     if what != "irrelevant":
         return
-    text = shorten_prompt(prompt if prompt is not None else find_prompt(brains, effect.card))
+    if prompt is None:
+        # In an agent, the prompt of that session is meant, and of no other.
+        prompt = find_prompt(brains, effect.card, session or session_of()[0] or None)
+    text = shorten_prompt(prompt)
     if not text:
         say("no prompt with this lesson is remembered; name it with --prompt")
         return

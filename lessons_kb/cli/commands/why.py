@@ -19,7 +19,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.on_demand import EDIT_CARDS, load
 from lessons_kb.outcome.near_miss import find_near_miss
-from lessons_kb.outcome.why import UNNOTED, Verdict, Why, explain_prompt, find_why
+from lessons_kb.outcome.why import GATE, UNNOTED, Verdict, Why, explain_prompt, find_why
 from lessons_kb.preflight.block import footer
 from lessons_kb.preflight.offers import OFFERED
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word, shorten
@@ -150,13 +150,32 @@ def _explain(why: Why, language: str) -> Iterator[str]:
         yield from (f"  ✗ {clean_line(card)}" for card in why.withheld)
 
 
+def format_confidence(confidence: float, least: float | None) -> str:
+    """Return a confidence with as many digits as tell it from the threshold."""
+    text = f"{confidence:.2f}"
+    is_below = least is not None and confidence < least
+    return f"{confidence:.4f}" if is_below and text == f"{least:.2f}" else text
+
+
+def _tell_difference(one: Verdict) -> str:
+    """Return what a card that was held back lacked, and what would have made the difference."""
+    text = f"a lesson takes {one.lesson_at:.2f}"
+    if one.title_at is not None and not one.offered:
+        text += f", a title {one.title_at:.2f}"
+    if one.with_missing is not None:
+        words = ", ".join(f"“{clean_line(word)}”" for word in one.missing)
+        text += f"; with {words} in the prompt it would be {one.with_missing:.2f}"
+    return text
+
+
 def _list_verdicts(
     verdicts: Sequence[Verdict], mark: str, words: Mapping[str, str]
 ) -> Iterator[str]:
     for verdict in verdicts:
         facts = [clean_line(verdict.id)]
         if verdict.confidence is not None:
-            facts.append(f"confidence {verdict.confidence:.2f}")
+            confidence = format_confidence(verdict.confidence, verdict.lesson_at)
+            facts.append(f"confidence {confidence}")
         if verdict.changed:
             facts.append("changed since")
         if verdict.given:
@@ -169,5 +188,7 @@ def _list_verdicts(
         reason = reason.removeprefix("suppressed: ").removeprefix(OFFERED)
         if reason:
             yield f"    {reason}{f' [{verdict.rule}]' if verdict.rule else ''}"
+        if verdict.rule == GATE and verdict.lesson_at is not None:
+            yield f"    {_tell_difference(verdict)}"
     if not verdicts:
         yield "  nothing"

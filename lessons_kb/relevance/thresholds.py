@@ -1,0 +1,69 @@
+"""The thresholds of one brain, found by prompts to coding agents that are about other things.
+
+The gate's confidence compares cards, but how often unrelated prompts reach a confidence differs
+between brains ten times over: by their size, by what they are about, and by the engine (words, or
+words and meaning).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+
+from lessons_kb.config import DEFAULTS, Gate
+from lessons_kb.model import as_data
+from lessons_kb.relevance.gate_weights import THRESHOLDS
+from lessons_kb.values import frozen
+
+
+@frozen
+class Thresholds:
+    """The confidences from which a lesson is given and a title is offered."""
+
+    lesson: float = DEFAULTS.gate.min_confidence
+    title: float = DEFAULTS.gate.offer_confidence
+    basis: str = ""
+    """What they were found for: the build, the engine and about how many cards; "" for the
+    defaults."""
+
+
+def find_thresholds(best: Sequence[float], basis: str) -> Thresholds:
+    """Return the thresholds of a brain; ``best`` is the best confidence for each prompt."""
+    ordered = sorted(best)
+    lesson = _get_quantile(ordered, 1 - THRESHOLDS.lessons)
+    title = _get_quantile(ordered, 1 - THRESHOLDS.titles)
+    lesson = min(max(lesson, THRESHOLDS.least_lesson), THRESHOLDS.most_lesson)
+    title = min(max(title, THRESHOLDS.least_title), lesson)
+    return Thresholds(lesson=round(lesson, 4), title=round(title, 4), basis=basis)
+
+
+def format_thresholds(thresholds: Thresholds) -> str:
+    """Return thresholds as a text, which `parse_thresholds` reads."""
+    return json.dumps(as_data(thresholds))
+
+
+@lru_cache(maxsize=64)
+def parse_thresholds(text: str) -> Thresholds:
+    """Return the thresholds that a text holds, the defaults for "" and for another text."""
+    try:
+        data = json.loads(text) if text else {}
+        return Thresholds(**data)
+    except (TypeError, ValueError):
+        return Thresholds()
+
+
+def apply_thresholds(gate: Gate, thresholds: Thresholds) -> Gate:
+    """Return the settings of the gate with a brain's thresholds where the user set none."""
+    lesson, title = gate.min_confidence, gate.offer_confidence
+    if lesson == DEFAULTS.gate.min_confidence:
+        lesson = thresholds.lesson
+    if title == DEFAULTS.gate.offer_confidence:
+        title = thresholds.title
+    return Gate(min_confidence=lesson, offer_confidence=title)
+
+
+def _get_quantile(ordered: Sequence[float], share: float) -> float:
+    if not ordered:
+        return 0.0
+    return ordered[min(int(len(ordered) * share), len(ordered) - 1)]
