@@ -130,6 +130,9 @@ def find_conflict(first: Card, second: Card) -> Conflict | None:
 
 def are_opposed(demand: Demand, other: Demand) -> bool:
     """Return whether two demands ask for the opposite of each other."""
+    turns_round = demand.is_negative != other.is_negative or demand.sides or demand.preferred[0]
+    if not turns_round:  # most pairs; the comparison of subjects takes longer
+        return False
     if demand.specific != other.specific and not _swaps(demand, other):
         return False
     shared = demand.subject & other.subject
