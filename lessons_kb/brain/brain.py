@@ -526,13 +526,15 @@ class _Watcher:
 
 @frozen
 class Census:
-    """What became of the files: ``files`` = ``cards`` + ``notes`` + ``unusable``."""
+    """What became of the files: the sum of cards, notes, copies and unusable files."""
 
     files: int
     cards: int
     notes: int
     unusable: int
     """Files that cannot be used until they are fixed."""
+    copies: int
+    """Files that hold the card of another file, which counts in their place."""
     problems: int
     """Findings, those of usable files included."""
 
@@ -540,7 +542,8 @@ class Census:
 def format_census(census: Census) -> str:
     """Return how many files there are and what became of them, on one line."""
     kinds = f"{counted(census.cards, 'card')}, {counted(census.notes, 'note')}"
-    return f"{counted(census.files, 'file')}: {kinds}, {census.unusable} unusable"
+    copies = f", {counted(census.copies, 'copy', 'copies')}" if census.copies else ""
+    return f"{counted(census.files, 'file')}: {kinds}, {census.unusable} unusable{copies}"
 
 
 def take_census(brain: Brain) -> Census:
@@ -551,10 +554,12 @@ def take_census(brain: Brain) -> Census:
     unread = sum(finding.path != "." for finding in passed_over)  # "." is no file, but too many
     usable = brain.catalogue.all_cards()
     notes = sum(card.kind == NOTE for card in usable)
+    copies = len(brain.catalogue.copies())
     return Census(
         files=len(known) + unread,
         cards=len(usable) - notes,
         notes=notes,
-        unusable=len(known) - len(usable) + unread,
+        unusable=len(known) - len(usable) - copies + unread,
+        copies=copies,
         problems=len(brain.catalogue.findings()) + len(passed_over),
     )

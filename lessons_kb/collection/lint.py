@@ -6,10 +6,12 @@ import contextlib
 from collections.abc import Iterable, Sequence
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.copied_cards import report_copy
 from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
 from lessons_kb.cards.check_card import check_card
-from lessons_kb.cards.copies import CardFile, Copy, find_copies
+from lessons_kb.cards.copies import CardFile, find_copies
 from lessons_kb.cards.keys import find_line_of
+from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.sections import FOUND_OFTEN, advise
 from lessons_kb.detect.matcher import EXTRA as AST_EXTRA
 from lessons_kb.detect.matcher import (
@@ -64,24 +66,15 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
         findings += check_document(document)
         documents.append(document)
         if document.card is not None and document.card.kind != NOTE:
-            card_files.append(CardFile(path=path, data=data, title=document.card.title))
+            title = normal_title(document.card.title)
+            card_files.append(CardFile(path=path, content=data, title=title))
         if document.card is not None and document.card.detect:
             detecting.append((document.card, document))
-    findings += map(_report_copy, find_copies(card_files))
+    findings += map(report_copy, find_copies(card_files))
     findings += check_syntax_of(detecting)
     findings += check_places(detecting, brain.root, directory) if directory else []
     findings += check_paths(documents, directory) if directory else []
     return sorted(findings, key=by_place)
-
-
-def _report_copy(copy: Copy) -> Finding:
-    """Return the finding for a file that holds the card of another file."""
-    if copy.is_same:
-        message, fix = f"the same as {copy.original}, byte for byte", "remove one of the two"
-    else:
-        message = f"a copy of {copy.original}, by its name"
-        fix = "move what it says beyond that into the original, and remove it"
-    return _finding(copy.path, 0, "copied-card", message, fix)
 
 
 def by_place(finding: Finding) -> tuple[str, int, str]:

@@ -95,8 +95,13 @@ class CardLookup:
                     return brain, exact
             cards = {card.id: card for card in brain.read(lambda one: one.catalogue.all_cards())}
             files = brain.read(lambda one: one.catalogue.numbers())
+            copies = brain.read(lambda one: one.catalogue.copies())
+            files = {path: number for path, number in files.items() if path not in copies}
             everything += cards
             wanted = wanted.replace("\\", "/").removeprefix("./")
+            if wanted in copies:
+                use = f"name that, or remove {disk.shown(wanted)}"
+                raise CardNotFound(f"{wanted} is a copy of {copies[wanted]}; {use}")
             lessons = [path for path in files if path not in cards or cards[path].kind != NOTE]
             fitting = find_fitting(wanted, files if notes else lessons)
             if len(fitting) == 1:

@@ -23,7 +23,7 @@ from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, get_hints, match_globs
 from lessons_kb.values import frozen
 
-FORMAT = 19
+FORMAT = 20
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
 
 _TABLES = """
@@ -33,6 +33,8 @@ CREATE TABLE docs (
   title_key TEXT NOT NULL, card TEXT, findings TEXT NOT NULL, background REAL
 );
 CREATE INDEX docs_by_title ON docs (title_key);
+CREATE INDEX docs_by_digest ON docs (digest, path, title_key);
+CREATE TABLE copies (number INTEGER PRIMARY KEY, original TEXT NOT NULL);
 CREATE TABLE card_globs (
   number INTEGER NOT NULL, hint TEXT NOT NULL, globs TEXT NOT NULL,
   PRIMARY KEY (number, hint)
@@ -82,6 +84,9 @@ class CatalogueEntry:
     digest: str = ""
     """Of the content: a file whose times changed but not its bytes is not indexed anew."""
     card: Card | None = None
+    """None of a file that cannot be used, and of a copy."""
+    original: str = ""
+    """Path of the file that holds the same card and counts in its place, "" for no copy."""
     title_key: str = ""
     globs: Globs = ()
     """``card.paths`` compiled."""
@@ -235,6 +240,34 @@ class Catalogue:
         rows = self._db.execute(sql, {"paths": json.dumps(paths)})
         return {path: (number, digest) for path, number, digest in rows}
 
+    def copies(self) -> dict[str, str]:
+        """Return path → path of the original, for each copy that is left out."""
+        rows = self._db.execute("SELECT path, original FROM copies JOIN docs USING (number)")
+        return dict(rows.fetchall())
+
+    def find_copied(self, digests: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Return path, digest and title key of the cards that may have copies, or be copies.
+
+        Those share a digest with others or have one of ``digests``, or are named like copies.
+        """
+        rows = self._db.execute(
+            "SELECT path, digest, title_key FROM docs WHERE title_key != '' AND ("
+            " digest IN (SELECT digest FROM docs GROUP BY digest HAVING count(*) > 1)"
+            " OR digest IN (SELECT value FROM json_each(?)) OR path LIKE '%conflict%'"
+            " OR path LIKE '%copy%' OR path LIKE '%).%')",
+            (json.dumps([*digests]),),
+        )
+        return list(rows)
+
+    def find_titled(self, paths: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Return path, digest and title key of the cards at these paths, copies included."""
+        rows = self._db.execute(
+            "SELECT path, digest, title_key FROM docs WHERE title_key != ''"
+            " AND path IN (SELECT value FROM json_each(?))",
+            (json.dumps([*paths]),),
+        )
+        return list(rows)
+
     def usable(self) -> list[tuple[int, str, str]]:
         """Return number, path and digest of every usable file, notes included."""
         rows = self._db.execute("SELECT number, path, digest FROM docs WHERE card IS NOT NULL")
@@ -331,7 +364,8 @@ class Catalogue:
     def numbers_titled(self, title_key: str) -> list[int]:
         """Return the numbers of cards with this normalised title, by path."""
         rows = self._db.execute(
-            "SELECT number FROM docs WHERE title_key = ? AND title_key != '' ORDER BY path",
+            "SELECT number FROM docs WHERE title_key = ? AND title_key != '' AND card IS NOT NULL"
+            " ORDER BY path",
             (title_key,),
         )
         return [number for (number,) in rows]
@@ -339,13 +373,14 @@ class Catalogue:
     def paths_titled(self, title_key: str) -> list[str]:
         """Return the paths of cards with this normalised title, sorted."""
         rows = self._db.execute(
-            "SELECT path FROM docs WHERE title_key = ? AND title_key != '' ORDER BY path",
+            "SELECT path FROM docs WHERE title_key = ? AND title_key != '' AND card IS NOT NULL"
+            " ORDER BY path",
             (title_key,),
         )
         return [path for (path,) in rows]
 
 
-_OF_FILES = ("docs", "titles", "card_globs", "detectors", "gates")
+_OF_FILES = ("docs", "copies", "titles", "card_globs", "detectors", "gates")
 _PATIENCE = 5.0
 """Seconds waited for another process."""
 
@@ -409,6 +444,8 @@ def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tu
         findings = json.dumps(as_data(one.findings), ensure_ascii=False)
         row = number, one.path, one.digest, one.title_key, text, findings, one.background
         rows["docs"].append(row)
+        if one.original:
+            rows["copies"].append((number, one.original))
         # A rule comes by itself where it holds: nobody has to choose it by its title.
         if card and number > 0 and card.is_injectable and card.source != RULE:
             use = card.occurrences, card.last_seen or card.created or ""
