@@ -24,9 +24,17 @@ from lessons_kb.cards.sections import CAUSE
 from lessons_kb.collection.card_edits import today
 from lessons_kb.collection.cards import Cards, compose, redact_card
 from lessons_kb.collection.near_duplicates import NEAR, SAME, Duplicates, NearDuplicate, compare
+from lessons_kb.collection.project_files import ProjectFiles
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.importers import galangal
-from lessons_kb.importers.incoming import Imported, Incoming, PassedOver, make_origin, origin_key
+from lessons_kb.importers.incoming import (
+    Imported,
+    Incoming,
+    PassedOver,
+    add_to_situation,
+    make_origin,
+    origin_key,
+)
 from lessons_kb.importers.jsonl import FORMAT, read_lines
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.rules_file import holds_lessons, read_notes
@@ -54,6 +62,8 @@ NAMES = {
 }
 """Source → what it is called in a message."""
 
+_NAMING = (MEMORY,)
+"""Sources of which the text names files: it may name others than those of this project."""
 _RULES = (
     *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
     *(".cursorrules", ".clinerules/**/*.md", ".kilo/rules/*.md", ".kilocode/rules/*.md"),
@@ -177,11 +187,13 @@ class Exchange:
         reading = read_lessons(source, path)
         if source == REVIEW and not (reading.lessons or reading.passed_over):
             raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
+        files = ProjectFiles(self._brains.directory)
         lessons = [*reading.lessons]
         for place, one in enumerate(lessons):
             if not one.text:
                 every = tuple(dict.fromkeys((*one.topics, *topics)))
-                lessons[place] = replace(one, project=project or one.project, topics=every)
+                one = replace(one, project=project or one.project, topics=every)  # noqa: PLW2901
+                lessons[place] = _keep_real_paths(one, files) if source in _NAMING else one
         shelf = _Shelf(self._brains, near, lessons)
         steps = [shelf.judge(lesson) for lesson in lessons]
         passed = [
@@ -319,6 +331,10 @@ class _Shelf:
             card = self._parse(lesson)
         except LessonsError as error:
             return replace(step, action=SKIP, reason=str(error))
+        for former in lesson.former:
+            earlier = self._origins.get(origin_key(former), "")
+            if not known and earlier in self._ids:
+                known = earlier
         own = self._ids.get(known) or self._ids.get(lesson.id)
         if own is not None and not known:
             alike = compare(card.title, own)
@@ -367,6 +383,21 @@ class _Shelf:
             why = document.findings[0].message if document.findings else "would be a note"
             raise EditRefused(f"not a valid card: {why}")
         return document.card
+
+
+def _keep_real_paths(lesson: Incoming, files: ProjectFiles) -> Incoming:
+    """Return a lesson whose paths are names that the project has.
+
+    Declared globs that match nothing here are kept as words of the lesson.
+    """
+    paths = files.choose_paths(lesson.paths)
+    lost = [path for path in lesson.paths if path not in paths]
+    if not (lesson.declared_paths and lost):
+        return replace(lesson, paths=paths)
+    line = f"For {', '.join(f'`{path}`' for path in lost)}."
+    if lesson.body:
+        return replace(lesson, paths=paths, body=f"{line}\n\n{lesson.body}")
+    return replace(lesson, paths=paths, sections=add_to_situation(lesson.sections, line))
 
 
 def read_lessons(source: str, path: str) -> Imported:
@@ -464,8 +495,9 @@ def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> 
             header[name] = tuple(map(redact, value)) or None
     header[ORIGIN_KEY] = lesson.origin or None
     given = {name: value for name, value in header.items() if value is not None}
-    parts = (f"## {heading}\n\n{text}\n" for heading, text in lesson.sections)
-    return edit_header("\n" + redact("\n".join(parts)), given)
+    parts = [f"## {heading}\n\n{text}\n" for heading, text in lesson.sections]
+    body = f"{lesson.body.strip()}\n" if lesson.body else "\n".join(parts)
+    return edit_header("\n" + redact(body), given)
 
 
 def is_safe_id(card_id: str) -> bool:
