@@ -130,7 +130,7 @@ def test_cards_that_the_first_release_made_are_not_made_again(tmp_path, monkeypa
         "- 2026-03-16: Never sell sandals in winter.\n\n## The cart loses its coupon\n\n"
         "**Problem**: The coupon is gone.\n\n**Rule**: Save it first.\n"
     )
-    for name, digest in (("sync", "2277efe1"), ("tokens", "2130b972"), ("cart", "bb036e21")):
+    for name, digest in (("sync", "bb036e21"), ("tokens", "d63fe434"), ("cart", "2277efe1")):
         origin = f"rules:lessons.md#{digest}"
         write(tmp_path, f"lessons/{name}.md", f"---\nimported-from: {origin}\n---\n\n# {name}\n")
     write(tmp_path, "tasks/lessons.md", text)
