@@ -20,13 +20,14 @@ from lessons_kb.importers.incoming import (
     shorten,
 )
 
-_HEADINGS = {
+SECTION_OF_ROLE = {
     parts.SITUATION: SITUATION,
     parts.MISTAKE: MISTAKE,
     parts.CAUSE: CAUSE,
     parts.FIX: FIX,
     parts.PREVENTION: PREVENTION,
 }
+"""Role of a part → heading of the card's section."""
 LONGEST_HEADING = 160
 """Characters of a heading that is a title as it stands."""
 _LEAST_LABELS = 2
@@ -83,8 +84,8 @@ def _make_lesson(
         if part.role == parts.APPLIES:
             texts[SITUATION].append(f"Applies to {told}")
         elif told:
-            whole = _as_item(told) if part.role == parts.PREVENTION else told
-            texts.setdefault(_HEADINGS[part.role], []).append(whole)
+            whole = as_item(told) if part.role == parts.PREVENTION else told
+            texts.setdefault(SECTION_OF_ROLE[part.role], []).append(whole)
     return Incoming(
         title=title if len(title) <= LONGEST_HEADING else shorten(title, LONGEST_HEADING),
         where=f"{name}:{line}",
@@ -94,7 +95,7 @@ def _make_lesson(
     )
 
 
-def _as_item(text: str) -> str:
+def as_item(text: str) -> str:
     """Return a rule as a list item, its words unchanged; a list stays a list."""
     if text.startswith(("- ", "* ", "+ ", "1. ")):
         return text

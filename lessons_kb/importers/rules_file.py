@@ -62,14 +62,14 @@ _IMPORT = re.compile(r"(?<![\w`@(])@(~?[\w.-]*/?[\w./-]*\w)(?=[\s,;:!?]|\Z)")
 _NOT_IMPORTED = (".mdc", ".mdx")
 _LEAD = re.compile(r".*[:\uff1a][*_]{0,2}", re.DOTALL)
 _CLAUSE = re.compile(r"(?:[^,:.;(\u2014]|\.(?=\w))+")
-_GLOB_KEYS = ("globs", "applyto", "apply-to", "paths")
+GLOB_KEYS = ("globs", "applyto", "apply-to", "paths")
 _EVERYWHERE = ("*", "**", "**/*")
 HEADING, PARAGRAPH, ITEM, LIST, CODE = "heading", "paragraph", "item", "list", "code"
 _STRUCTURE = ("hr", "html_block")
 _BOLD = re.compile(r"(?:\*\*|__)[^*_.!?]{1,60}(?:\*\*|__):?")
 _LEADS, _TITLED = 8, 7
-_MEMORY_TYPE = re.compile(r"\s*type:\s*[\"']?(user|feedback|project|reference)[\"']?\s*")
-_DESCRIPTION = re.compile(r"description:\s*[\"']?(.+?)[\"'.]?\s*")
+_INDEX_LINE = re.compile(r"\s*[-*]\s+\[([^\]\n]+)\]\(([^()\s]+\.md)\)")
+"""A line of an index: a link to another file, and what it is about."""
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _OVERVIEW = re.compile(r"\s*\||[^├]*├──")
 _NO_PROSE = re.compile(rf"{_OVERVIEW.pattern}|\W*```")
@@ -280,7 +280,7 @@ def _find_topics(above: Sequence[tuple[int, str]]) -> Iterator[str]:
 def _read_globs(split: Split) -> tuple[str, ...]:
     """Return the globs in a header, except those that match everything."""
     for entry in read_header(split).entries:
-        if canonical(entry.key) in _GLOB_KEYS:
+        if canonical(entry.key) in GLOB_KEYS:
             globs: list[str] = []
             for text in filter(None, entry.texts):
                 globs += split_commas(text)
@@ -423,10 +423,10 @@ def holds_lessons(text: str, *, name: str) -> bool:
 
     An item of a list is a rule if it forbids or demands something, or names its situation. Every
     part is a rule below a heading for lessons, in a file of lessons, and in a file whose header
-    names its files or the type of a memory.
+    names its files.
     """
-    file, header = read_rules(text, name=name), split_header(text).header
-    if file.globs or any(map(_MEMORY_TYPE.fullmatch, header.lines if header else ())):
+    file = read_rules(text, name=name)
+    if file.globs:
         return True
     for rule in file.rules:
         near = rule.headings[-1] if rule.headings else rule.title
@@ -438,32 +438,30 @@ def holds_lessons(text: str, *, name: str) -> bool:
     return False
 
 
-def read_notes(text: str, *, name: str) -> Imported:
+def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Imported:
     """Return the cards of a file of notes, and the parts that do not become cards.
 
-    Rules for every task do not become cards, nor do Claude Code's memories about the user or the
-    project. ``name`` is the path, for messages. The file itself stays as it is.
+    Rules for every task do not become cards, nor do lines of an index that only name a file among
+    ``siblings``. ``name`` is the path, for messages. The file itself stays as it is.
     """
     file = read_rules(text, name=name)
-    header = split_header(text).header
-    header_lines = header.lines if header else ()
-    memory_type = _match_first(_MEMORY_TYPE, header_lines)
-    if memory_type:
-        title = _match_first(_DESCRIPTION, header_lines) or file.name
-        if memory_type != "feedback":
-            reason = f"a memory about the {memory_type}, not a lesson"
-            passed = PassedOver(title=title, where=f"{name}:1", reason=reason)
-            return Imported(lessons=(), passed_over=(passed,))
-        cards = build_cards(file, {rule.line for rule in file.rules}, set())
-        return Imported(lessons=tuple(replace(card, title=shorten(title)) for card, _ in cards))
-    former = _find_former_origins(file)
+    former = find_former_origins(file)
     labelled = read_labelled_lessons(text, name=name)
     labelled_lines: set[int] = set()
     for lesson in labelled:
         labelled_lines.update(range(lesson.first, lesson.end))
     others = [rule for rule in file.rules if rule.line not in labelled_lines]
-    lines = {rule.line for rule in others if rule.kind == WHEN and not rule.is_introduction}
     passed_over = []
+    for rule in others:
+        entry = _INDEX_LINE.match(rule.text)
+        if entry and entry[2] in siblings:
+            where = f"{name}:{rule.line}"
+            passed_over.append(
+                PassedOver(title=entry[1], where=where, reason=f"kept in {entry[2]}")
+            )
+            labelled_lines.add(rule.line)
+    others = [rule for rule in others if rule.line not in labelled_lines]
+    lines = {rule.line for rule in others if rule.kind == WHEN and not rule.is_introduction}
     for rule in others:
         if rule.line not in lines:
             reason = _INTRODUCES if rule.is_introduction else f"always: {rule.reason}"
@@ -473,14 +471,14 @@ def read_notes(text: str, *, name: str) -> Imported:
     for lesson in labelled:
         own = [rule.line for rule in file.rules if lesson.first <= rule.line < lesson.end]
         whole = _add_situations(lesson, file.rules)
-        lessons.append(replace(whole, former=_collect_former(former, own)))
+        lessons.append(replace(whole, former=collect_former(former, own)))
     for card, rules in build_cards(file, lines, set()):
         own = [rule.line for rule in rules]
-        lessons.append(replace(card, former=_collect_former(former, own)))
+        lessons.append(replace(card, former=collect_former(former, own)))
     return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over))
 
 
-def _find_former_origins(file: RulesFile) -> dict[int, str]:
+def find_former_origins(file: RulesFile) -> dict[int, str]:
     """Return line → origin of the card that release 0.1.0 made of the rule there."""
     base = file.name.replace("\\", "/").rpartition("/")[2]
     origins: dict[int, str] = {}
@@ -492,17 +490,8 @@ def _find_former_origins(file: RulesFile) -> dict[int, str]:
     return origins
 
 
-def _collect_former(origins: Mapping[int, str], lines: Iterable[int]) -> tuple[str, ...]:
+def collect_former(origins: Mapping[int, str], lines: Iterable[int]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(origins[line] for line in lines if line in origins))
-
-
-def _match_first(pattern: re.Pattern[str], lines: Sequence[str]) -> str | None:
-    """Return the first group of the first line that a pattern matches."""
-    for line in lines:
-        match = pattern.fullmatch(line)
-        if match:
-            return match[1]
-    return None
 
 
 def _add_situations(labelled: LabelledLesson, rules: Sequence[AgentRule]) -> Incoming:
