@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.copied_cards import report_copy
@@ -36,11 +36,16 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 
 
-def lint(brain: Brain, directory: str = "") -> list[Finding]:
+def lint(
+    brain: Brain,
+    directory: str = "",
+    *,
+    progress: Callable[[int, int], object] = lambda _done, _total: None,
+) -> list[Finding]:
     """Read every file of a brain anew and return its findings, by path and line.
 
     With ``directory``, a project's root in git, its files are searched for patterns that find
-    too much.
+    too much. ``progress`` receives the number of files read, and of all files.
     """
     try:
         settings, _origins = read_settings(brain.root)
@@ -57,7 +62,8 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
     detecting: list[tuple[Card, Document]] = []
     documents: list[Document] = []
     card_files: list[CardFile] = []
-    for path in seen.files:
+    for done, path in enumerate(seen.files, 1):
+        progress(done, len(seen.files))
         try:
             data, document = read_document(brain.root, path, settings.folders, limit)
         except StorageError as error:
