@@ -21,6 +21,9 @@ _TRAILING = re.compile(
 )
 
 
+_BRACKETED = re.compile(r"\(([^()]+)\)")
+
+
 class DatedText(NamedTuple):
     """A text and the date that was taken off it."""
 
@@ -37,7 +40,9 @@ def split_date(text: str) -> DatedText:
         if date:
             is_closed = leading["close"] or leading["late_close"]
             bold = leading["bold"] or ""
-            return DatedText(date, ("" if is_closed else bold) + text[leading.end() :].lstrip())
+            rest = ("" if is_closed else bold) + text[leading.end() :].lstrip()
+            bracketed = _BRACKETED.fullmatch(rest)
+            return DatedText(date, bracketed[1] if bracketed else rest)
     trailing = _TRAILING.search(text)
     if trailing:
         year, month, day = (

@@ -19,6 +19,8 @@ from tests.kit import write
     ("**2026-03-16 — Flush first.** It reads.", "2026-03-16", "**Flush first.** It reads."),
     ("**[2026-03-16] Flush first**", "2026-03-16", "**Flush first**"),
     ("2026-03-16T10:11:12Z Flush first", "2026-03-16", "Flush first"),
+    ("2026-03-16 (Flush first)", "2026-03-16", "Flush first"),
+    ("2026-03-16 (Flush) first", "2026-03-16", "(Flush) first"),
     ("2026-03-16", "2026-03-16", ""),
     ("Flush first (2026-03-16)", "2026-03-16", "Flush first"),
     ("Flush first — 2026-03-16", "2026-03-16", "Flush first"),

@@ -35,8 +35,8 @@ def import_cards(
     paths: Annotated[
         list[str] | None,
         Argument(
-            metavar="[SOURCE] FILE…",
-            help="Files or folders to read. The format is detected, unless SOURCE names it: "
+            metavar="FILE…",
+            help="Files or folders to read. Their format is detected; a first word may name it: "
             "galangal, review, memory, jsonl, rules, document or copilot.",
         ),
     ] = None,
