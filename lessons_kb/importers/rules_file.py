@@ -221,10 +221,13 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     is_titled = levels[:1] == [1] and levels.count(1) == 1
     is_lessons_file = is_name_of_lessons(name)
     rules = []
+    starts_with_title = levels[:1] == [1]
+    headings_before = 0
     is_listing = False
     has_list = any(node.block.kind in (ITEM, LIST) for node in nodes)
     for node in nodes:
-        is_listing = is_listing or node.block.kind in (ITEM, LIST) or node.block.level > 1
+        headings_before += bool(node.block.level)
+        is_listing = is_listing or node.block.kind in (ITEM, LIST) or headings_before > 1
         if not node.text:
             continue
         headings = tuple(label for level, label in node.above if level < _TITLED)
@@ -238,7 +241,8 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
             lead=leads[-1] if leads else "",
             names=tuple(names[node.line]),
             topics=tuple(_find_topics(node.above)),
-            is_introduction=is_titled
+            is_introduction=starts_with_title
+            and headings_before == 1
             and not is_listing
             and node.block.kind == PARAGRAPH
             and (has_list or len(levels) > 1),

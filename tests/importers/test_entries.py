@@ -71,6 +71,11 @@ def test_the_introduction_of_a_file_is_no_lesson_and_its_title_no_topic(plan):
     assert [one.topics for one in found.lessons] == [(), (), ()]
 
 
+def test_a_second_title_does_not_make_the_introduction_a_lesson(plan):
+    found = plan("memory", "lessons.md", f"{LOG}\n# Older lessons\n\n- Sync twice.\n")
+    assert [one.title for one in found.passed_over] == ["What we learned the hard way"]
+
+
 def test_paragraphs_alone_are_lessons_of_a_file_of_lessons(plan):
     found = plan("memory", "lessons.md", "# Lessons\n\nFlush first.\n\nSync last.\n")
     text = "\n".join(dict(one.sections)["Prevention Checklist"] for one in found.lessons)
