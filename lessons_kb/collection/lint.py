@@ -1,18 +1,24 @@
-"""What is wrong with the files of a brain."""
+"""Lint the files of a brain."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.copied_cards import report_copy
 from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
 from lessons_kb.cards.check_card import check_card
+from lessons_kb.cards.conflicts import choose, find_conflicts
 from lessons_kb.cards.copies import CardFile, find_copies
+from lessons_kb.cards.edit import replace_paths
 from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.sections import FOUND_OFTEN, advise
+from lessons_kb.cards.standings import check_standing
 from lessons_kb.detect.matcher import EXTRA as AST_EXTRA
 from lessons_kb.detect.matcher import (
     Matcher,
@@ -25,13 +31,17 @@ from lessons_kb.detect.matcher import (
 from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.find.project_detection import find_in_tree, list_tree
-from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.freshness.refresh import judge_documents
+from lessons_kb.model import CURRENT, NOTE, Card, Document, Finding, Pattern
+from lessons_kb.process.clock import today
 from lessons_kb.process.installation import install_command
+from lessons_kb.store import card_files
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.locations import CONFIG_NAME
 from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import scan_brain
 from lessons_kb.text.patterns import compile_globs, match_globs
+from lessons_kb.text.sanitize import shell_word, shorten
 
 _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 
@@ -42,10 +52,10 @@ def lint(
     *,
     progress: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> list[Finding]:
-    """Read every file of a brain anew and return its findings, by path and line.
+    """Read every file of a brain again and return the findings, by path and line.
 
-    With ``directory``, a project's root in git, its files are searched for patterns that find
-    too much. ``progress`` receives the number of files read, and of all files.
+    With ``directory``, the root of a project in git, patterns that match too many places in its
+    files are reported, too. ``progress`` receives the number of files read, and of all files.
     """
     try:
         settings, _origins = read_settings(brain.root)
@@ -80,6 +90,9 @@ def lint(
     findings += check_syntax_of(detecting)
     findings += check_places(detecting, brain.root, directory) if directory else []
     findings += check_paths(documents, directory) if directory else []
+    findings += check_freshness(brain, documents)
+    findings += check_conflicts(document.card for document in documents)
+    findings += check_successions(documents)
     return sorted(findings, key=by_place)
 
 
@@ -89,31 +102,32 @@ def by_place(finding: Finding) -> tuple[str, int, str]:
 
 
 def check_document(document: Document) -> list[Finding]:
-    """Return what is wrong with a file by its text alone."""
+    """Return the findings about a file that follow from its text alone."""
     is_note = document.card is not None and document.card.kind == NOTE
     found = document.findings if is_note else check_card(document)
     return [*found, *check_globs(document)]
 
 
 def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
-    """Return which globs are words with blanks that name no file of a project, if it is in git."""
+    """Return the globs with spaces that match no file of a project in git.
+
+    They are probably several globs in one value.
+    """
     if not git_top(directory):
         return []
-    worded = [
-        (document, path)
-        for document in documents
-        for path in (document.card.paths if document.card else ())
-        if " " in path
-    ]
-    if not worded:
+    globs_with_spaces: list[tuple[Document, Card, str]] = []
+    for document in documents:
+        card = document.card
+        if card is not None:
+            globs_with_spaces += [(document, card, path) for path in card.paths if " " in path]
+    if not globs_with_spaces:
         return []
     files = list_tree(directory)
     findings = []
-    for document, path in worded:
-        card = document.card
+    for document, card, path in globs_with_spaces:
         with contextlib.suppress(InputError):
             globs = compile_globs([path])
-            if card and not any(match_globs(globs, file) for file in files):
+            if not any(match_globs(globs, file) for file in files):
                 line = find_line_of("paths", document.key_lines)
                 message = f"paths: {path[:60]!r} matches no file of the project"
                 fix = "write globs, separated by commas, such as src/**/*.py"
@@ -121,26 +135,125 @@ def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
     return findings
 
 
+def check_freshness(brain: Brain, documents: Iterable[Document]) -> list[Finding]:
+    """Return which cards name code that was moved or is gone, and which wait for a confirmation."""
+    documents = list(documents)
+    standings = judge_documents(brain, documents)
+    findings = []
+    for document in documents:
+        if document.card is not None and document.card.kind != NOTE:
+            standing = standings.get(document.card.id, CURRENT)
+            findings += check_standing_of(replace(document.card, standing=standing), document)
+    return findings
+
+
+def check_conflicts(cards: Iterable[Card | None]) -> list[Finding]:
+    """Return which cards demand the opposite of another about the same subject."""
+    findings = []
+    for conflict in find_conflicts(card for card in cards if card is not None):
+        given, other = choose(conflict.first, conflict.second)
+        message = (
+            f"contradicts {given.id}: \u201c{shorten(conflict.demand, MAX_DEMAND)}\u201d against "
+            f"\u201c{shorten(conflict.opposed, MAX_DEMAND)}\u201d; a block has the other one"
+        )
+        fix = (
+            f"rewrite one of the two, or archive this one: `lessons archive {shell_word(other.id)}`"
+        )
+        findings.append(_finding(other.id, 0, CONFLICT, message, fix))
+    return findings
+
+
+CONFLICT = "conflict"
+"""The rule of lint for two cards that demand the opposite of each other."""
+MAX_DEMAND = 80
+"""Characters that a message shows of a demand."""
+
+
+def check_successions(documents: Iterable[Document]) -> list[Finding]:
+    """Return which names of predecessors and successors fit no card."""
+    documents = [document for document in documents if document.card is not None]
+    names: set[str] = set()
+    for document in documents:
+        path = document.card.id if document.card else ""
+        stem = os.path.splitext(path)[0]
+        names.update((path, stem, os.path.basename(path), os.path.basename(stem)))
+    findings = []
+    for document in documents:
+        card = document.card
+        if card is None:
+            continue
+        named = [("supersedes", name) for name in card.supersedes]
+        named += [("superseded-by", card.superseded_by)] if card.superseded_by else []
+        for key, name in named:
+            if name not in names:
+                message = f"{key}: no card is named {name}, so it has no effect"
+                line = document.key_lines.get(key, 0)
+                fix = "write the path or the file name of a card of this brain"
+                findings.append(_finding(card.id, line, "unknown-card", message, fix))
+    return findings
+
+
+def check_standing_of(card: Card, document: Document) -> list[Finding]:
+    """Return the findings about the standing of a card, with their lines in its file."""
+    lines = document.key_lines
+    return check_standing(
+        card,
+        today(),
+        paths_line=find_line_of("paths", lines),
+        stale_line=find_line_of("stale_after", lines),
+    )
+
+
+def fix_moved_paths(brain: Brain) -> list[str]:
+    """Rewrite the entries of ``paths`` whose files were moved; return the ids of these cards.
+
+    Everything else in a file stays byte for byte. Entries that a text below a label gives stay.
+    """
+    settings, _origins = read_settings(brain.root)
+    limit = settings.index.max_file_bytes
+    documents = []
+    for path in scan_brain(brain.root, settings, read_ignored(brain.root)).files:
+        with contextlib.suppress(StorageError):
+            documents.append(read_document(brain.root, path, settings.folders, limit)[1])
+    fixed = []
+    for card_id, standing in judge_documents(brain, documents).items():
+        moves: dict[str, list[str]] = {}
+        for old, new in standing.moved:
+            moves.setdefault(old, []).append(new)
+        if moves:
+            card_files.rewrite(brain.root, card_id, partial(_replace_paths, moves=moves))
+            brain.touch()
+            fixed.append(card_id)
+    return fixed
+
+
+def _replace_paths(data: bytes, *, moves: Mapping[str, Sequence[str]]) -> bytes:
+    return replace_paths(data.decode("utf-8"), moves).encode("utf-8")
+
+
 def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
-    """Return which ``ast`` patterns are no code, or, once, that nothing can tell."""
-    found = []
-    patterns = [
-        (card.id, document.key_lines.get("detect", 0), one)
-        for card, document in detecting
-        for one in card.detect
-        if one.kind == "ast"
-    ]
-    for path, line, pattern in patterns:
-        if not is_available():
+    """Return the ``ast`` patterns with a syntax error; without ast-grep, a single remark."""
+    findings: list[Finding] = []
+    for card, document in detecting:
+        line = document.key_lines.get("detect", 0)
+        patterns = [pattern for pattern in card.detect if pattern.kind == "ast"]
+        if patterns and not is_available():
             message, fix = _NO_AST_GREP, install_command(AST_EXTRA)
-            return [_finding(path, line, "no-ast-grep", message, fix, "info")]
-        languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
-        for language in sorted(languages):
-            if why := check_syntax(pattern, language):
-                message = f"detect: ast {pattern.text[:60]} is not {language}: {why}"
-                fix = "write it as code, with $X for what varies"
-                found.append(_finding(path, line, "bad-pattern", message, fix))
-    return found
+            return [_finding(card.id, line, "no-ast-grep", message, fix, "info")]
+        for pattern in patterns:
+            findings += _check_languages(pattern, card.id, line)
+    return findings
+
+
+def _check_languages(pattern: Pattern, path: str, line: int) -> Iterator[Finding]:
+    """Yield a finding for each of its languages in which an ``ast`` pattern has a syntax error."""
+    languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
+    for language in sorted(languages):
+        fault = check_syntax(pattern, language)
+        if fault:
+            message = f"detect: ast {pattern.text[:60]} is not {language}: {fault}"
+            fix = "write it as code, with $X for what varies"
+            yield _finding(path, line, "bad-pattern", message, fix)
 
 
 def _finding(
@@ -152,22 +265,27 @@ def _finding(
 def check_places(
     detecting: Sequence[tuple[Card, Document]], root: str, directory: str
 ) -> list[Finding]:
-    """Return which patterns find more than a handful of places in a project, if it is in git."""
+    """Return the patterns that match more than a handful of places in a project in git."""
     if not git_top(directory):
         return []
-    rules = {
-        Rule(card=f"{card.id} {place}", pattern=one, globs=compile_globs(one.files)): (card, text)
-        for card, text in detecting
-        if card.status == "active"
-        for place, one in enumerate(card.detect)
-        if one.kind in ("regex", "ast")
-    }
-    places: dict[Rule, list[str]] = {rule: [] for rule in rules}
-    for match in find_in_tree(directory, Matcher(rules), root=root) if rules else ():
+    owners: dict[Rule, tuple[Card, Document]] = {}
+    for card, document in detecting:
+        if card.status != "active":
+            continue
+        for number, pattern in enumerate(card.detect):
+            if pattern.kind in ("regex", "ast"):
+                globs = compile_globs(pattern.files)
+                rule = Rule(card=f"{card.id} {number}", pattern=pattern, globs=globs)
+                owners[rule] = card, document
+    if not owners:
+        return []
+    places: dict[Rule, list[str]] = {rule: [] for rule in owners}
+    for match in find_in_tree(directory, Matcher(owners), root=root):
         places[match.rule].append(f"{match.path}:{match.line}")
-    message = "finds {:,} places in the project, the first in {}".format
-    return [
-        advise(*rules[rule], rule.pattern, FOUND_OFTEN, message(len(found), found[0]))
-        for rule, found in places.items()
-        if len(found) > MANY_PLACES
-    ]
+    findings: list[Finding] = []
+    for rule, rule_places in places.items():
+        if len(rule_places) > MANY_PLACES:
+            count = f"{len(rule_places):,} places in the project"
+            message = f"finds {count}, the first in {rule_places[0]}"
+            findings.append(advise(*owners[rule], rule.pattern, FOUND_OFTEN, message))
+    return findings

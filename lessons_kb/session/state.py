@@ -24,6 +24,18 @@ from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 from lessons_kb.values import frozen
 
 
+class FailedCall(NamedTuple):
+    """A call of a batch that failed."""
+
+    id: str
+    tool: str
+    arguments: object
+    outcome: str
+    """One of model.OUTCOMES."""
+    output: str
+    """The error."""
+
+
 @dataclass(kw_only=True, slots=True)
 class HookEvent:
     """Something that happened in an agent, whichever it is."""
@@ -51,8 +63,14 @@ class HookEvent:
     tool: str = ""
     arguments: object = None
     """Of the call: a JSON object, or its text."""
+    source: str = ""
+    """What began the session, as the agent calls it: ``startup`` or ``clear``, for example."""
     spawns: tuple[str, str] | None = None
     """The kind and the prompt of the subagent that a call is about to start."""
+    spawn_inherits: bool = False
+    """That subagent begins with the chat so far, and with the lessons in it."""
+    failed_calls: Sequence[FailedCall] = ()
+    """Of a batch: the calls of one message of the model that failed."""
     outcome: str = "ok"
     """One of model.OUTCOMES."""
     output: str = ""
