@@ -22,23 +22,21 @@ _LONGEST_NAME = 200
 """Characters after which Claude Code cuts the name of a project's folder."""
 
 
-def find_kept_lessons(brains: Brains) -> list[str]:
+def find_kept_lessons(brains: Brains, *, claude: str, codex: str) -> list[str]:
     """Return the files in which agents and people keep lessons of the project that is open.
 
     These are Claude Code's and Codex' memories of it, and files in the project that are not cards
-    already.
+    already. ``claude`` and ``codex`` are the folders of the two agents.
     """
     root = git_top(brains.directory) or brains.directory
-    paths = [*_find_memories(root), *_find_in_project(root)]
+    paths = [*_find_memories(root, claude, codex), *_find_in_project(root)]
     cards = _list_cards(brains)
     return [path for path in dict.fromkeys(paths) if os.path.realpath(path) not in cards]
 
 
-def _find_memories(root: str) -> list[str]:
-    claude = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+def _find_memories(root: str, claude: str, codex: str) -> list[str]:
     project = re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))[:_LONGEST_NAME]
     folder = os.path.join(glob.escape(claude), "projects", glob.escape(project), "memory")
-    codex = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
     handbook = os.path.join(codex, "memories", "MEMORY.md")
     memories = sorted(glob.glob(os.path.join(folder, "**", "*.md"), recursive=True))
     return [*memories, *([handbook] if os.path.isfile(handbook) else [])]

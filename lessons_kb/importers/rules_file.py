@@ -495,6 +495,7 @@ def find_former_origins(file: RulesFile) -> dict[int, str]:
 
 
 def collect_former(origins: Mapping[int, str], lines: Iterable[int]) -> tuple[str, ...]:
+    """Return the origins at these lines, each once."""
     return tuple(dict.fromkeys(origins[line] for line in lines if line in origins))
 
 

@@ -120,7 +120,10 @@ def _count(steps: Sequence[ImportStep], action: str) -> int:
 
 def _find_kept(brains: Brains) -> list[tuple[str, str]]:
     """Return (source, path) of what agents and people keep of this project; report it."""
-    found = [(guess_source(path), path) for path in find_kept_lessons(brains)]
+    claude = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    codex = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    paths = find_kept_lessons(brains, claude=claude, codex=codex)
+    found = [(guess_source(path), path) for path in paths]
     found = [(source, path) for source, path in found if source != PROSE]
     _report_sources(found)
     return found
