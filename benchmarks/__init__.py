@@ -1,4 +1,4 @@
-"""Figures for speed, retrieval quality and the gate, beside plain references in the same run.
+"""Measures speed, retrieval quality and the gate, compared with plain tools in the same run.
 
 Run ``python -m benchmarks speed | quality | gate`` from the repository's root, after
 ``pip install -e '.[bench]'``. The semantic reference needs its model besides:

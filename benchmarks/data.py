@@ -134,7 +134,7 @@ def read_sets(names: Sequence[str] = SETS) -> list[RetrievalSet]:
 
 
 def share_documents(one: str, other: str) -> bool:
-    """Tell whether two sets are made of the same documents."""
+    """Return whether two sets have the same documents."""
     return one == other or any({one, other} <= group for group in SAME_DOCUMENTS)
 
 

@@ -47,7 +47,7 @@ def compute_interval(
 ) -> tuple[float, float]:
     """Return the paired-bootstrap interval of the mean difference.
 
-    ``differences`` holds ours minus theirs for each query; percentile method, same seed same
+    ``differences`` has ours minus theirs for each query; percentile method, same seed same
     answer (Efron and Tibshirani 1993, ch. 13). (0, 0) for nothing.
     """
     if not differences:

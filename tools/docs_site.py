@@ -1,4 +1,4 @@
-"""Hooks of the docs site: pages of the repository's root become pages of it, and links follow."""
+"""Hooks of the docs site: adds pages from the repository's root and adapts their links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PAGES = {"README.md": "index.md", "SECURITY.md": "security.md", "CHANGELOG.md": 
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Add the pages that lie outside of ``docs/``."""
+    """Add the pages outside of ``docs/``."""
     for name, page in PAGES.items():
         text = (ROOT / name).read_text("utf-8")
         files.append(File.generated(config, page, content=_follow(text, "", config["repo_url"])))
@@ -23,7 +23,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001
-    """Let a page's links lead to the site, or to the repository."""
+    """Change the links of a page so that they lead to the site or to the repository."""
     if page.file.src_uri in PAGES.values():
         return markdown
     return _follow(markdown, "docs", config["repo_url"])

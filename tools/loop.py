@@ -1,4 +1,4 @@
-"""The closed loop as one SVG that reads in light and dark, on a screen and on paper."""
+"""Draws the closed loop as an SVG for light and dark themes, screen and paper."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ STEPS = (
     ("post-check", "what was left out", "uses"),
     ("measure", "does it help?", "uses"),
 )
-"""Step, what it is about, half of the loop; clockwise from the upper left."""
+"""Step, its description, half of the loop; clockwise from the upper left."""
 
 WIDTH, HEIGHT = 760, 300
 BOX_WIDTH, BOX_HEIGHT = 150, 60

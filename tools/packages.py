@@ -1,4 +1,4 @@
-"""Write what installers look for: manifests at the root and a plugin for each agent.
+"""Writes the files that installers need: manifests at the root and a plugin for each agent.
 
 ``python tools/packages.py`` writes them from the code and `pyproject.toml`, in a checkout;
 ``python tools/packages.py --build`` makes the bundles of a release in ``dist/`` as well.
@@ -42,11 +42,11 @@ EXACT, SERVER_PACKAGE = f"{PACKAGE}=={__version__}", f"{PACKAGE}[mcp]=={__versio
 PLUGINS, EDITOR = "templates/plugins", "templates/vscode"
 FROM_REPOSITORY = f"git+{REPOSITORY}"
 PAGES = ("docs/*.md", "templates/ci/gitlab.yml")
-"""Where people read how to install the package."""
+"""Pages about the installation of the package."""
 COMMANDS = {"claude-code": "lessons:", "codex": "lessons:", "gemini-cli": "", "cursor": ""}
-"""Agent → what a plugin puts in front of the name of a command."""
+"""Agent → the prefix of a plugin's command names."""
 FIRST_SECONDS = 60
-"""For the first event of a session: uv may have to fetch the package."""
+"""For the first event of a session, in which uv may have to download the package."""
 MISSING = "Lessons are off: install uv, or lessons-kb, and start a new session"
 
 
@@ -190,7 +190,7 @@ def build_packages() -> dict[str, str]:
 
 
 def install_pages(*, published: bool) -> dict[str, str]:
-    """Return the text of each page that says how to install the package, by its path."""
+    """Return the text of each page about the installation of the package, by its path."""
     paths = [path for pattern in PAGES for path in sorted(ROOT.glob(pattern))]
     return {
         path.relative_to(ROOT).as_posix(): say_how_to_install(
@@ -225,7 +225,7 @@ START_SERVER = (
 
 
 def plugin_hooks(agent: str) -> dict[str, Any]:
-    """Return the hooks of an agent, which run what is on the PATH, else fetch it with uv."""
+    """Return the hooks of an agent, which run the installed command, else one fetched with uv."""
     row = AGENTS[agent]
     hooks = build_hooks(agent, "lessons-hook", via="command")
     installed = f"lessons-hook {agent}"
@@ -266,7 +266,7 @@ def plugin_commands(agent: str) -> list[tuple[str, str]]:
 
 
 def plugin_readme(agent: str) -> str:
-    """Return what a marketplace shows of a plugin."""
+    """Return the description of a plugin for a marketplace."""
     lesson, review = (
         AGENTS[agent].call.format(f"{COMMANDS.get(agent, '')}{name}")
         for name in ("lesson", "lessons-review")
@@ -286,7 +286,7 @@ It works offline from then on: no model, no API key, no telemetry. See [{PACKAGE
 
 
 def formula() -> str:
-    """Return the formula for Homebrew, to which the repository itself is a tap.
+    """Return the formula for Homebrew, for which this repository is the tap.
 
     Programs are called by the path without a version, so that hooks outlive an upgrade.
     """
@@ -338,7 +338,7 @@ def shell_files() -> dict[str, str]:
 
 
 def manual_section(name: str, command: Any) -> list[str]:
-    """Return the lines of a command in the manual page, whichever version of typer is there."""
+    """Return the lines of a command in the manual page, with any version of typer."""
     about, _, example = (command.help or "").partition("Example: ")
     lines = [f'.SH "{name}"', roff(" ".join(about.split()))]
     lines += [".PP", ".nf", *map(roff, example.split("\n")), ".fi"] if example else []
@@ -354,7 +354,7 @@ def manual_section(name: str, command: Any) -> list[str]:
 
 
 def roff(line: str) -> str:
-    """Return a line of text as roff has to read it."""
+    """Return a line of text with the escapes of roff."""
     line = line.strip().replace("\\", "\\e").replace("-", "\\-")
     return f"\\&{line}" if line.startswith((".", "'")) else line
 
@@ -461,7 +461,7 @@ main()
 
 
 def main(arguments: list[str]) -> None:
-    """Write the files, and the bundles where they are asked for."""
+    """Write the files, and the bundles on request."""
     for path, text in build_packages().items():
         place = ROOT / path
         place.parent.mkdir(parents=True, exist_ok=True)

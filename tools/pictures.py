@@ -1,4 +1,4 @@
-"""Draw the pictures of README anew: ``python tools/pictures.py [NAME …]``, from a checkout.
+"""Draws the pictures of README: ``python tools/pictures.py [NAME …]``, from a checkout.
 
 The loop is drawn; the rest shows the real program over a simulated history of 200 sessions
 (``benchmarks/judgement/history.py``). The report's pictures need Chromium, and are left as they are without.
@@ -28,7 +28,7 @@ from loop import draw_loop  # noqa: E402
 PICTURES = ROOT / "docs" / "pictures"
 COLUMNS = 108
 LINES = 62
-"""Of a terminal's output; what is longer ends with its last whole paragraph."""
+"""Lines of a terminal's output; a longer output ends after its last whole paragraph."""
 TERMINALS = {"stats": ["stats"]}
 """Picture → the command it shows."""
 PAGES = {
@@ -43,7 +43,7 @@ MANAGE = (112, 30)
 
 
 def main(asked: list[str]) -> None:
-    """Draw what is asked, or everything."""
+    """Draw the named pictures, or all."""
     names = ["loop", *TERMINALS, "manage", *PAGES]
     if unknown := set(asked) - set(names):
         sys.exit(f"no picture {', '.join(sorted(unknown))}; there are {', '.join(names)}")
@@ -75,7 +75,7 @@ def write(name: str, text: str) -> None:
 
 
 def show_terminal(arguments: list[str]) -> str:
-    """Return a terminal in which a command has run."""
+    """Return a terminal after a command."""
     from rich.console import Console
     from rich.text import Text
 
@@ -88,7 +88,7 @@ def show_terminal(arguments: list[str]) -> str:
 
 
 def shorten(text: str) -> str:
-    """Return as many whole paragraphs as a picture holds."""
+    """Return as many whole paragraphs as fit into a picture."""
     lines = text.split("\n")
     if len(lines) <= LINES:
         return text
@@ -97,7 +97,7 @@ def shorten(text: str) -> str:
 
 
 def run_in_terminal(command: list[str]) -> str:
-    """Return what a command writes to a terminal of COLUMNS columns."""
+    """Return the output of a command in a terminal with COLUMNS columns."""
     import fcntl
     import termios
 
@@ -143,7 +143,7 @@ async def show_manage(brain: Path) -> str:
 
 
 def plain(svg: str) -> str:
-    """Return a picture of rich's without the fonts that it would fetch and where it came from."""
+    """Return a picture made by rich without its web fonts and the note about its origin."""
     return re.sub(r"\s*(?:@font-face\s*\{.*?\}|<!--.*?-->)", "", svg, flags=re.DOTALL)
 
 

@@ -1,4 +1,4 @@
-"""Write docs/reference.md from the code: ``python tools/reference.py``, from a checkout.
+"""Writes docs/reference.md from the code: ``python tools/reference.py``, from a checkout.
 
 ``pytest tests/test_docs.py`` compares the page with the code; ``--update`` rewrites it.
 """
@@ -94,7 +94,7 @@ MOMENTS = ("prompt", "before", "after", "stop")
 
 
 def build_reference() -> str:
-    """Return the page."""
+    """Return the text of the page."""
     parts = (HEAD, *_commands(), *_settings(), *_card_keys(), *_events(), *_agents())
     return "\n".join(parts).rstrip() + "\n"
 
@@ -144,7 +144,7 @@ def _metavar(argument: object) -> str:
 
 
 def _prose(text: str) -> str:
-    """Return a docstring as Markdown: its example as a block."""
+    """Return a docstring as Markdown, with its example as a code block."""
     text = re.sub(r"\n[ \t]+", "\n", text).strip()
     return (
         re.sub(r"(?:\n+|[ \n])Example: (.+)\Z", r"\n\n```sh\n\1\n```", text, flags=re.DOTALL) + "\n"
@@ -298,7 +298,7 @@ def _files() -> list[tuple[str, ...]]:
 
 
 BAR = r"\|"
-"""What stands for one in a cell of a table, in code as well."""
+"""Replaces a pipe in a cell of a table, also inside code."""
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:

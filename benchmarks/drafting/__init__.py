@@ -1,1 +1,1 @@
-"""Are the drafts worth a lesson?"""
+"""Measures the quality of drafts."""

@@ -1,1 +1,1 @@
-"""Are verdicts right: what is opened, detected, checked, said of an effect?"""
+"""Measures how often verdicts are right: opened cards, detections, checks and effects."""

@@ -1,4 +1,4 @@
-"""Lessons at the act: does the right one come before an edit that undoes its fix, and which others?
+"""Measures which lessons come before an edit that undoes their fix, the right one and others.
 
 Cases are cut from clones of repositories that keep lessons beside their code. *Undone*: a commit
 that added a lesson changed code, too; that change is played backwards, after a prompt that tells

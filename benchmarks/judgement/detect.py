@@ -1,4 +1,4 @@
-"""Patterns learnt from one fix, and from two that agree, beside a linter's verdict elsewhere."""
+"""Compares patterns learnt from one fix, or from two equal ones, with a linter on other code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Freshness on real histories: what became of files that a card names, and what it costs to know.
+"""Measures freshness on real histories: the changes of files that a card names, and its time.
 
 For each clone, cards are made about files that existed at three moments of its past, and the
 truth about each file is found without git's rename detection: the trees of the main line are

@@ -1,4 +1,4 @@
-"""What a linter finds in real code, and its own fixes: ruff over clones of public projects."""
+"""Finds problems and their fixes in real code: runs ruff over clones of public projects."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 DEV = ("ansible", "celery", "fastapi", "langgraph", "networkx", "paramiko")
-"""Projects on which the recipe was chosen; whatever else is in the folder was not looked at."""
+"""Projects on which the recipe was chosen; the others in the folder were not looked at."""
 PARTS = ("dev", "held-out")
 HOW = (
     "get the data with `git clone --depth 1 URL DATA/code/NAME` for some twelve Python projects "

@@ -145,7 +145,7 @@ class Repository:
 
 
 def is_ours(path: str) -> bool:
-    """Tell whether a file is source of the project itself."""
+    """Return whether a file is source of the project itself."""
     generated = re.search(r"(?:^|/)(?:vendor|vendored|dist|build|docs?|examples?)/|\.min\.", path)
     return not (generated or _TEST.search(path))
 

@@ -1,4 +1,4 @@
-"""What the cards of real repositories say once they are read, before and after a change.
+"""Compares the parsed cards of real repositories before and after a change.
 
 Each ``NAME=CLONE:PATH`` names a clone, bare or not, and a path in it: a folder, whose Markdown
 files are read as lessons (`.` is all of it), or a file, whose lessons are imported. Only names and figures are printed;

@@ -1,4 +1,4 @@
-"""Turns replayed through the hooks: a prompt, then the changes that followed.
+"""Replays turns through the hooks: a prompt, then the changes that followed.
 
 The right lesson of a turn is known where a commit added it beside the code that it is about:
 the prompt is one that an author wrote for the card, the calls are the commit's changes. What is

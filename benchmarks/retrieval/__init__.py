@@ -1,1 +1,1 @@
-"""Does the right card come, and does the gate stay silent otherwise?"""
+"""Measures whether the right card comes and whether the gate is silent otherwise."""

@@ -1,4 +1,4 @@
-"""Does the engine of a cluster rank as the reference does? Ties aside, card by card.
+"""Compares the ranking of a cluster's engine with the reference, card by card, without ties.
 
 The cluster is embedded: pure Python, so that its times say nothing of a server's.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 DEPTH = 10
 CLOSE = 1e-4
-"""Relative difference of two scores that counts as none: vectors hold 32-bit floats."""
+"""Relative difference of scores that counts as equal: vectors have 32-bit floats."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

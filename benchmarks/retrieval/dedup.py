@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PAIRS = ("ko_question", "klue_sts")
 PRECISION = 0.98
-"""Asked of whatever merges unseen, on any set."""
+"""Required on any set before anything is merged without a user."""
 
 _SERVICES = "billing auth search cart export import mailer report invoice refund session upload"
 _FAULTS = (

@@ -1,4 +1,4 @@
-"""How good is the ranking: ours beside plain tools, on every set, in the same run."""
+"""Compares our ranking with plain tools, on every set, in the same run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ REFERENCE_ENGINE = "lessons_kb, rank-bm25 engine"
 DEPTH = 10
 QUICK_QUERIES = 50
 MARGIN = 0.01
-"""On average ours stands at least this much above the best lexical tool of each set."""
+"""Required average lead over the best lexical tool of each set."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -195,7 +195,7 @@ def _measure(folder: Path, others: int, seed: int) -> dict[str, Any]:
 
 
 def _ask(brain: Brain, prompt: str, case: Case) -> tuple[bool, bool]:
-    """Return whether the card stands first in the ranking, and whether it is injected first."""
+    """Return whether the card is first in the ranking, and whether it is injected first."""
     expected = f"lessons/{case.name}.md"
     ranked = [hit.card.id for hit in brain.search(prompt, kinds=KINDS, limit=1)]
     return ranked[:1] == [expected], _injected(brain, prompt)[:1] == [expected]

@@ -1,4 +1,4 @@
-"""Make the gate's data files from what they were counted in.
+"""Makes the data files of the gate from the texts in which words were counted.
 
 ``lessons_kb/data/document_frequencies.txt``: how common a term is, counted in the Markdown of
 folders given on the command line, one folder a repository. ``background_prompts.txt``: the terms

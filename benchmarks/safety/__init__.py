@@ -1,1 +1,1 @@
-"""Does it survive races, kills and hostile files, and keep secrets out?"""
+"""Measures safety: races, kills, hostile files and secrets."""

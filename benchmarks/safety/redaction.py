@@ -43,7 +43,7 @@ _CHANGES = (
     (r"""[\x60'"\s=]""", r"""[\x60'"\x{e000}-\x{e00f}\s=]"""),
     (r"""[\s'"]{0,3}""", r"""[\s'"\x{e000}-\x{e00f}]{0,3}"""),
     ("(login|token)", "(?:login|token)"),  # the first group is the secret
-    (r"[\w.-]{0,50}?", ""),  # what stands before a name decides nothing
+    (r"[\w.-]{0,50}?", ""),  # the text before a name does not matter
     (r"""(?:^|[\\'"\x60\s>=:(,)])""", r"(?:^|[^\w~.])"),
     (r"""(?:$|[\\'"\x60\s<),])""", r"(?:$|[^\w~])"),
 )

@@ -1,4 +1,4 @@
-"""The table of trust: `tests/trust` measures it, this prints what was measured."""
+"""Prints the table of trust, which `tests/trust` measures."""
 
 from __future__ import annotations
 

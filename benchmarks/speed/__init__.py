@@ -1,1 +1,1 @@
-"""How fast, and how large?"""
+"""Measures time and memory."""

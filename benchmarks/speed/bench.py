@@ -1,4 +1,4 @@
-"""What the rows of the speed table share: brains, prompts, rounds, and the row itself."""
+"""Shared parts of the rows of the speed table: brains, prompts, rounds, and the row itself."""
 
 from __future__ import annotations
 

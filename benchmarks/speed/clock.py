@@ -50,7 +50,7 @@ class ProcessError(Exception):
 def start(command: Command, number: int = 0) -> Run:
     """Run a program once and wait for it.
 
-    ``posix_spawn`` costs the same for every program, whatever this process holds in memory;
+    ``posix_spawn`` takes the same time for every program, however much memory this process uses;
     ``wait4`` reports the resident size of that child alone.
     """
     if command.before:

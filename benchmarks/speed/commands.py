@@ -1,4 +1,4 @@
-"""How soon a command answers and how much memory it takes, each time in a fresh process.
+"""Measures the time and memory of a command, each time in a fresh process.
 
 "py" is the time of ``python -c pass`` with the interpreter of the same build, in the same round.
 With ``--against DIR`` the build in DIR (its own ``.venv``) runs in turn with this one. Each build

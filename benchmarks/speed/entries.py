@@ -1,4 +1,4 @@
-"""Programs that the speed benchmark starts, as far as they exist."""
+"""Finds the programs that the speed benchmark starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A busy machine: which events are answered in time, with a later event, or never.
+"""Measures on a busy machine which events are answered in time, with a later event, or never.
 
 Ten sessions, each a start, a prompt, an edit of a protected file and an edit that a gate holds,
 beside 0, 8 and 12 busy processes, with and without a daemon that runs; two builds in turn. Between

@@ -1,4 +1,4 @@
-"""How fast, how large: fresh processes beside a bare interpreter, warm calls beside references.
+"""Measures fresh processes beside a bare interpreter and warm calls beside references.
 
 "py" is the time of ``python -c pass``, measured in turn with everything else of the same table.
 """

@@ -73,7 +73,7 @@ def read(path: str) -> str | None:
 
 
 def apply_patch(text: str | None, patch: str) -> str | None:
-    """Return a text with a unified diff applied, whatever file that names."""
+    """Return a text with a unified diff applied; the file name in the diff is ignored."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "file")
         with open(path, "w", encoding="utf-8", newline="") as file:

@@ -1,4 +1,4 @@
-"""The trial's results and what they say, from ``results.jsonl``: no model is asked."""
+"""Prints the trial's results from ``results.jsonl``, without a model."""
 
 from __future__ import annotations
 

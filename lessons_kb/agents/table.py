@@ -622,7 +622,10 @@ _ROWS = (
         nested=False,
         server="crush.json mcp",
         server_entry={"type": "stdio"},
-        notes="Crush runs hooks only for tool calls; lessons arrive with a change or a command.",
+        notes=(
+            "Not tested with Crush itself, only written from its source. It runs hooks only for"
+            " tool calls; lessons arrive with a change or a command."
+        ),
     ),
     Agent(
         name="antigravity",

@@ -1,4 +1,4 @@
-"""What is wrong with a card, and what would make it a better one."""
+"""Finds what is wrong with a card and what would improve it."""
 
 from __future__ import annotations
 
@@ -52,11 +52,10 @@ _BARE_EXTENSION = re.compile(r"(?:.*/)?\.([A-Za-z0-9]{1,12})")
 
 
 def check_card(document: Document) -> tuple[Finding, ...]:
-    """Return everything to say about a card: what parsing found, then advice, by line.
+    """Return the findings about a card: those of the parser, then advice, by line.
 
     Advice is about what makes a card useful to an agent: a name, a cause, symptoms, and a
-    checklist of things that can be seen to be done. A note, or a file that could not be used,
-    gets no advice.
+    checklist of visible actions. A note, or a file that could not be parsed, gets no advice.
     """
     card = document.card
     if card is None or card.kind == NOTE:
@@ -76,7 +75,7 @@ def is_vague(item: str) -> bool:
 
 _ADVICE = read_mapping("lint_advice.toml")
 _FIXES, _FILLS = _ADVICE["fixes"], _ADVICE["fills"]
-"""Rule → the suggested fix, and that where the section or key exists already."""
+"""Rule → the suggested fix; ``_FILLS`` is for a section or key that exists and is empty."""
 
 
 class Summary(NamedTuple):
@@ -90,7 +89,7 @@ class Summary(NamedTuple):
 
 SUMMARIES = {rule: Summary(*text.split(" | ")) for rule, text in _ADVICE["summaries"].items()}
 ADVICE = frozenset((*SUMMARIES, *EXAMPLE_RULES))
-"""Rules that say how a card could be better, where it means what its author meant."""
+"""Rules about how to improve a card that is read as its author meant it."""
 
 
 def _advise(card: Card, rule: str, message: str, line: int = 0, level: str = "warning") -> Finding:
@@ -104,13 +103,13 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
     keys = document.key_lines
 
     def heading_of(role: str) -> int:
-        """Return the line of the heading that announces a section of this meaning, 0 without one.
+        """Return the line of the heading of the section with this role, 0 without one.
 
-        A heading of the last of several tiers means something else besides.
+        Headings of the last tier, if there are several, are ambiguous and do not count.
         """
         tiers = (0, *range(len(HEADINGS[role]) - 1))
-        own = (part for part in sections.parts if part.role == role and part.tier in tiers)
-        return next((document.body_line + part.head for part in own), 0)
+        parts = (part for part in sections.parts if part.role == role and part.tier in tiers)
+        return next((document.body_line + part.head for part in parts), 0)
 
     in_body = document.body_line + sections.title_line if sections.title else 0
     title_line = keys.get("title") or in_body
@@ -138,7 +137,7 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
 
 
 def find_path_problem(path: str) -> str:
-    """Return why a glob is unlikely to mean what its author meant, "" if it may well do."""
+    """Return why a glob probably does not match what its author meant, "" if it may."""
     if _ODD_PATH.search(path) or is_absolute(path):
         return "cannot match any file of a project"
     extension = _BARE_EXTENSION.fullmatch(path)
@@ -159,7 +158,7 @@ def _has_lone_brace(path: str) -> bool:
 
 
 def _name_substitute(card: Card, origin: str) -> str:
-    """Return what is given of a card instead of a checklist."""
+    """Return what an agent gets instead of the missing checklist."""
     if origin == "fix":
         return "the items of its fix are used instead"
     if origin == "text":
@@ -181,15 +180,17 @@ def _check_items(card: Card, document: Document) -> Iterator[Finding]:
         elif len(item) > MAX_ITEM:
             message = f"the item has {len(item)} characters: {shown}"
             yield _advise(card, "long-item", message, line, "info")
-    # `shown-by` comments that find nothing: no item's, misspelt, or not a usable pattern.
+    # `shown-by` comments without effect: outside of an item, misspelt, or with a bad pattern.
     patterns = dict(zip(document.checklist_lines, card.shown_by, strict=False))
     lines = normal_newlines(document.body).split("\n")
     for number, text in enumerate(lines, document.body_line):
         if _SHOWN_BY.search(text):
             pattern = patterns.get(number, "")
-            why = "it belongs to no item, or holds no pattern"
-            if why := check_pattern(pattern) if pattern else why:
-                yield _advise(card, "shown-by", f"shown-by is not usable: {why}", number)
+            problem = "it belongs to no item, or holds no pattern"
+            if pattern:
+                problem = check_pattern(pattern)
+            if problem:
+                yield _advise(card, "shown-by", f"shown-by is not usable: {problem}", number)
 
 
 _VALUE = re.compile(r"(?P<before>[ \t]*(?:- +)?(?:[^\s:#'\"\[{-][^:]*: +)?)(?P<value>\S.*?)[ \t]*")
@@ -205,34 +206,36 @@ class QuickFix(NamedTuple):
 
 
 def find_quick_fixes(text: str, finding: Finding, *, folders: Mapping[str, str]) -> list[QuickFix]:
-    """Return the edits that settle a finding about a file of this text, the likeliest first.
+    """Return the edits that resolve a finding about a file with this text, the likeliest first.
 
-    Each was tried: the finding goes, and no error comes.
+    Each edit was tried: the finding disappears and no new error appears.
     """
     make = _QUICK_FIXES.get(finding.rule)
     if make is None:
         return []
 
     def check(text: str) -> tuple[tuple[Finding, ...], int]:
-        found = check_card(parse_card(text, path=finding.path, folders=folders))
-        return found, sum(one.level == "error" for one in found)
+        findings = check_card(parse_card(text, path=finding.path, folders=folders))
+        return findings, sum(finding.level == "error" for finding in findings)
 
-    was, errors = check(text)
+    findings_before, errors_before = check(text)
+    if finding not in findings_before:
+        return []
     fixes = []
-    for title, start, end, new in make(_Text(text), finding) if finding in was else ():
+    for title, start, end, new in make(_CardText(text), finding):
         fix = QuickFix(title=title, splice=Splice(start=start, end=end, text=new))
-        now, left = check(fix.splice.apply(text))
-        if finding not in now and left <= errors:
+        findings, errors = check(fix.splice.apply(text))
+        if finding not in findings and errors <= errors_before:
             fixes.append(fix)
     return fixes
 
 
 _Fix = tuple[str, int, int, str]
-"""Title, where the text to replace begins and ends, and what stands there instead."""
+"""Title, start and end of the text to replace, and the replacement."""
 
 
-class _Text:
-    """A text with its header's entries and where its lines begin."""
+class _CardText:
+    """A text with the entries of its header and the offsets of its lines."""
 
     def __init__(self, text: str) -> None:
         split = split_header(text)
@@ -242,98 +245,99 @@ class _Text:
         """Number of the header's first line, 0 without a header."""
         self.starts = [*line_starts(text), len(text)]
         self.entries = read_header(split).entries
-        found = _EOL.search(text)
-        self.eol = found[0] if found else "\n"
+        eol_match = _EOL.search(text)
+        self.eol = eol_match[0] if eol_match else "\n"
 
     def line(self, number: int) -> str:
         """Return a line by its number, from 1, without its end."""
         return self.text[self.starts[number - 1] : self.starts[number]].rstrip("\r\n")
 
     def entry(self, number: int) -> HeaderEntry | None:
-        """Return the entry whose key stands on a line of the file."""
-        return next((one for one in self.entries if self.first + one.line == number), None)
+        """Return the entry whose key is on a line of the file."""
+        entries = (entry for entry in self.entries if self.first + entry.line == number)
+        return next(entries, None)
 
     def range(self, span: Span) -> tuple[int, int]:
-        """Return where a place in the header lies in the text."""
+        """Return the offsets in the text of a span of the header."""
         line, column, last, end = span
         first = self.first - 1
         return self.starts[first + line] + column, self.starts[first + last] + end
 
     def lines(self, entry: HeaderEntry) -> tuple[int, int]:
-        """Return where an entry's lines lie in the text."""
+        """Return the offsets in the text of the lines of an entry."""
         return self.range((entry.line, 0, entry.end, 0))
 
 
-def _rename_key(known: _Text, finding: Finding) -> Iterator[_Fix]:
-    entry = known.entry(finding.line)
+def _rename_key(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
+    entry = card_text.entry(finding.line)
     near = nearest_key(canonical(entry.key)) if entry else None
     if entry and near:
-        line = known.starts[finding.line - 1]
-        at = known.text.index(entry.key, line + entry.column)
-        yield f"Write `{near}`", at, at + len(entry.key), near
+        line = card_text.starts[finding.line - 1]
+        start = card_text.text.index(entry.key, line + entry.column)
+        yield f"Write `{near}`", start, start + len(entry.key), near
 
 
-def _remove_earlier(known: _Text, finding: Finding) -> Iterator[_Fix]:
-    last = known.entry(finding.line)
-    for entry in known.entries:
+def _remove_earlier(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
+    last = card_text.entry(finding.line)
+    for entry in card_text.entries:
         if last and entry is not last and canonical(entry.key) == canonical(last.key):
-            yield f"Remove the earlier `{entry.key}`", *known.lines(entry), ""
+            yield f"Remove the earlier `{entry.key}`", *card_text.lines(entry), ""
 
 
-def _correct_value(known: _Text, finding: Finding) -> Iterator[_Fix]:
-    entry = known.entry(finding.line)
+def _correct_value(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
+    entry = card_text.entry(finding.line)
     key = KEYS.get(canonical(entry.key)) if entry else None
     if entry and key:
-        said = (entry.texts[0] or "").casefold() if entry.shape == "scalar" else ""
-        near = get_close_matches(said, key.choices, n=1, cutoff=0.0)
+        value = (entry.texts[0] or "").casefold() if entry.shape == "scalar" else ""
+        near = get_close_matches(value, key.choices, n=1, cutoff=0.0)
         for choice in dict.fromkeys([*near, *key.choices]):
-            yield f"Write `{choice}`", *known.range(entry.span), choice
-        yield f"Remove `{entry.key}`", *known.lines(entry), ""
+            yield f"Write `{choice}`", *card_text.range(entry.span), choice
+        yield f"Remove `{entry.key}`", *card_text.lines(entry), ""
 
 
-def _quote_item(known: _Text, finding: Finding) -> Iterator[_Fix]:
-    for entry in known.entries:
+def _quote_item(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
+    for entry in card_text.entries:
         for value in entry.values:
-            if value.style == "m" and known.first + value.span[0] == finding.line:
-                start, end = known.range(value.span)
-                quoted = format_scalar(known.text[start:end].strip(), style='"')
+            if value.style == "m" and card_text.first + value.span[0] == finding.line:
+                start, end = card_text.range(value.span)
+                quoted = format_scalar(card_text.text[start:end].strip(), style='"')
                 yield "Put the item in double quotes", start, end, quoted
 
 
-def _quote_value(known: _Text, finding: Finding) -> Iterator[_Fix]:
-    found = _VALUE.fullmatch(known.line(finding.line))
-    if found and found["value"][0] not in "\"'[{|>":
-        start = known.starts[finding.line - 1] + found.start("value")
-        quoted = format_scalar(found["value"], style='"')
-        yield "Put the value in double quotes", start, start + len(found["value"]), quoted
+def _quote_value(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
+    match = _VALUE.fullmatch(card_text.line(finding.line))
+    if match and match["value"][0] not in "\"'[{|>":
+        start = card_text.starts[finding.line - 1] + match.start("value")
+        quoted = format_scalar(match["value"], style='"')
+        yield "Put the value in double quotes", start, start + len(match["value"]), quoted
 
 
-def _close_header(known: _Text, finding: Finding) -> Iterator[_Fix]:
+def _close_header(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
     number = finding.line + 1
-    while number < len(known.starts) and _HEADER_LINE.fullmatch(known.line(number)):
+    while number < len(card_text.starts) and _HEADER_LINE.fullmatch(card_text.line(number)):
         number += 1
-    at = known.starts[number - 1]
-    yield "Close the header", at, at, f"---{known.eol}"
+    offset = card_text.starts[number - 1]
+    yield "Close the header", offset, offset, f"---{card_text.eol}"
 
 
-def _add_section(title: str, text: str) -> Callable[[_Text, Finding], Iterator[_Fix]]:
-    def add(known: _Text, finding: Finding) -> Iterator[_Fix]:
+def _add_section(title: str, content: str) -> Callable[[_CardText, Finding], Iterator[_Fix]]:
+    def add(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
         if not finding.line:
-            gap = "" if known.text.endswith(("\n", "\r")) else known.eol
-            lines = known.eol.join(("", f"## {title}", "", text, ""))
-            yield f"Add the section {title}", len(known.text), len(known.text), gap + lines
+            gap = "" if card_text.text.endswith(("\n", "\r")) else card_text.eol
+            lines = card_text.eol.join(("", f"## {title}", "", content, ""))
+            yield f"Add the section {title}", len(card_text.text), len(card_text.text), gap + lines
 
     return add
 
 
-def _add_symptoms(known: _Text, finding: Finding) -> Iterator[_Fix]:
-    if not finding.line and known.header is not None:
-        at = known.header.end
-        text = known.header.eol.join(("symptoms:", "  - TODO: a phrase of a future task", ""))
-        yield "Add `symptoms`", at, at, text
+def _add_symptoms(card_text: _CardText, finding: Finding) -> Iterator[_Fix]:
+    if not finding.line and card_text.header is not None:
+        offset = card_text.header.end
+        text = card_text.header.eol.join(("symptoms:", "  - TODO: a phrase of a future task", ""))
+        yield "Add `symptoms`", offset, offset, text
 
 
-_QUICK_FIXES: Mapping[str, Callable[[_Text, Finding], Iterator[_Fix]]] = {
+_QUICK_FIXES: Mapping[str, Callable[[_CardText, Finding], Iterator[_Fix]]] = {
     "unknown-key": _rename_key,
     "duplicate-key": _remove_earlier,
     "wrong-value": _correct_value,

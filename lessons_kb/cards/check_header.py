@@ -1,4 +1,4 @@
-"""Headers that can be read and do not say what their authors meant."""
+"""Finds headers that can be read but probably do not mean what their authors meant."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MAX_SHOWN = 60
 
 
 def check_header(split: Split, entries: Sequence[HeaderEntry]) -> list[Finding]:
-    """Return what the author of a header would be surprised by; lines count from the header's."""
+    """Return what would surprise the author of a header; lines count from the header's first."""
     if split.header is None:
         return []
     findings = list(_find_cut_values(split.header.lines, entries))
@@ -27,7 +27,7 @@ def check_header(split: Split, entries: Sequence[HeaderEntry]) -> list[Finding]:
 
 
 def _find_cut_values(lines: Sequence[str], entries: Sequence[HeaderEntry]) -> Iterator[Finding]:
-    """Find plain values that a comment follows: to YAML, ` #` begins one."""
+    """Find plain values that end at ` #`, where YAML begins a comment."""
     for entry in entries:
         name = canonical(entry.key)
         key = KEYS.get(name)
@@ -40,6 +40,6 @@ def _find_cut_values(lines: Sequence[str], entries: Sequence[HeaderEntry]) -> It
                 shown = shorten(value.text, _MAX_SHOWN)
                 message = f"{name} is cut at ` #`, where YAML begins a comment: {shown!r} is left"
                 fix = "put the whole value in double quotes"
-                # Most comments begin with a blank, and no number of an issue does.
+                # Most comments begin with a space, numbers of issues never do.
                 level = "info" if rest[1:2] in ("", " ", "\t") else "warning"
                 yield find(last, "cut-value", message, fix, level)

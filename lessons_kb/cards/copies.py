@@ -1,4 +1,4 @@
-"""Files that hold a card a second time: the same bytes, or a conflict copy of a sync tool."""
+"""Finds files that repeat a card: with the same bytes, or as a conflict copy of a sync tool."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _SYNC_NAMES = (
     r"(.+?) ?\([^()]*conflict(?:ed copy)?[^()]*\)",  # Dropbox, Nextcloud
     r"(.+)_conflict-\d{8}-\d{6}",  # ownCloud
 )
-"""Names that only a sync tool gives; the group is the name of the original."""
+"""Names that only sync tools give; the group is the name of the original."""
 _COPY_NAMES = (
     r"(.+?)(?: - Copy| copy)(?: ?\(?\d+\)?)?",  # Windows, macOS
     r"(.+?) ?\(\d+\)",  # browsers, Google Drive
@@ -33,12 +33,12 @@ class CardFile(NamedTuple):
 
 
 class Copy(NamedTuple):
-    """A file that holds the card of another file."""
+    """A file with the card of another file."""
 
     path: str
     original: str
     is_same: bool
-    """Whether both hold the same bytes."""
+    """Whether both have the same bytes."""
 
 
 def find_copies(files: Iterable[CardFile]) -> list[Copy]:
@@ -69,7 +69,7 @@ def name_original(path: str) -> str:
 
 
 def _rank(file: CardFile) -> tuple[bool, int, str]:
-    """Return what comes first among files with the same bytes: the one without a copy's name."""
+    """Return a sort key by which originals come before files with the name of a copy."""
     return bool(_split_name(file.path)[0]), len(file.path), file.path
 
 
@@ -84,7 +84,7 @@ def _find_original(file: CardFile, by_path: Mapping[str, CardFile]) -> str:
 
 
 def _split_name(path: str) -> tuple[str, bool]:
-    """Return the path that a copy is named after, "" for none, and whether a sync tool named it."""
+    """Return the path of a copy's original, "" for none, and whether a sync tool named the copy."""
     folder, slash, name = path.rpartition("/")
     if not any(part in name for part in _IN_EACH_NAME):
         return "", False
@@ -92,6 +92,6 @@ def _split_name(path: str) -> tuple[str, bool]:
     for pattern, is_sure in ((_SYNC, True), (_COPY, False)):
         match = pattern.fullmatch(stem)
         if match:
-            named = next(group for group in match.groups() if group)
-            return f"{folder}{slash}{named}{dot}{suffix}", is_sure
+            original_stem = next(group for group in match.groups() if group)
+            return f"{folder}{slash}{original_stem}{dot}{suffix}", is_sure
     return "", False

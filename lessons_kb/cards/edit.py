@@ -1,7 +1,7 @@
-"""Changing a header as its author would: only the lines of the keys that change.
+"""Edits a header as its author would: only the lines of the changed keys differ.
 
-The edit is made on the text itself, at the places the reader reported. Then the result is read
-again and compared with what was intended, by values and by lines; what does not fit is refused.
+The edit replaces the spans that the reader reported in the text. Then the result is read again and
+its values and lines are compared with the intended ones; an edit that does not match is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from lessons_kb.cards.sections import one_line
 from lessons_kb.errors import EditRefused, InputError
 from lessons_kb.values import frozen
 
-# Letters first, and nothing that YAML, or a hasty reader, gives a meaning to.
+# Begins with a letter and has no sign with a meaning in YAML.
 _PLAIN = re.compile(r"[^\W\d_](?:[^\W_]|[_ .,;/()+=@%^$&*!?<>'\"~|-])*(?<![ \t])")
 _TYPED = re.compile(
     r"[0-9]{1,9}|[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T[0-9:.]{5,15}(?:Z|[+-][0-9]{2}:[0-9]{2}))?", re.ASCII
@@ -35,7 +35,7 @@ _WORDS_WITH_MEANING = ("null", "true", "false", "yes", "no", "on", "off", "y", "
 # The question mark is PyYAML's own addition.
 _IN_FLOW = re.compile(r"[,?\[\]{}]")
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
-# What YAML 1.1 does not count as printable, and its line breaks.
+# Characters that are not printable in YAML 1.1, and its line breaks.
 _UNPRINTABLE = re.compile('["\\\\\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]')
 
 
@@ -45,8 +45,8 @@ def format_scalar(
     r"""Return a value as YAML on one line.
 
     ``style`` is the letter of the scalar it replaces (see ``HeaderEntry.styles``): quotes are kept,
-    a plain text stays plain where that is safe. ``typed`` marks a number or a date, which stands
-    without quotes unless its predecessor had some; ``flow`` a place inside brackets.
+    a plain text stays plain if that is safe. ``typed`` marks a number or a date, which gets quotes
+    only if its predecessor had some; ``flow`` marks a value inside brackets.
     """
     text = str(value)
     is_plain = _PLAIN.fullmatch(text) and text.casefold() not in _WORDS_WITH_MEANING
@@ -72,7 +72,7 @@ _ALONE = {
     "date": re.compile(r"[\w.-]+|\d{4}-\d{1,2}-\d{1,2}[T ][\d:.,+Z -]*"),
     "choice": re.compile(r"[\w.-]+"),
 }
-"""Form of a key → its value, right or wrong, with nothing else said beside it."""
+"""Form of a key → the pattern of a value, valid or not, without additional text."""
 _UNSEEN = re.compile(r"[\ufeff\s]*^---[ \t]*$(?P<inside>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -80,25 +80,25 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 @frozen
 class Splice:
-    """A piece of the text and what stands there instead."""
+    """A range of the text and its replacement."""
 
     start: int
     end: int
     text: str
 
     def apply(self, text: str) -> str:
-        """Return the text with the piece replaced."""
+        """Return the text with the range replaced."""
         return text[: self.start] + self.text + text[self.end :]
 
 
 def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     r"""Return the text of a file with some keys of its header changed.
 
-    Keys are named as in the card (``last-seen``); a tuple is a list, None removes the key. Of a key
-    that stands twice the last one, which counts, is changed. Only lines of changed keys differ:
+    Keys are named as in the card (``last-seen``); a tuple is a list, None removes the key. If a key
+    is repeated, its last entry, which counts, is changed. Only lines of changed keys differ:
     comments, order, quotes, line ends, byte order mark and trailing spaces stay. A missing key is
-    added at the header's end, a missing header on top of the file. Raises EditRefused where a line
-    that a human wrote would be lost, a count would begin anew, or the result would not read back
+    added at the header's end, a missing header at the top of the file. Raises EditRefused if a
+    line of the author would be lost, a count would start again, or the result would not read back
     as intended; InputError for an impossible name.
     """
     split = split_header(text)
@@ -106,24 +106,25 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     if reading.reader == "none":
         problem = reading.problems[0]
         raise EditRefused(f"{problem.message}; {problem.fix}, then try again")
-    meaning = _meaning(reading.entries)
+    meaning = _values_of(reading.entries)
     needed: dict[str, Change] = {}
     for name, value in changes.items():
         if not _NAME.fullmatch(name):
             raise InputError(f"{name!r} cannot be a key; use letters, digits and hyphens")
         key = canonical(name)
-        is_set = key not in meaning if value is None else meaning.get(key, ...) == _intended(value)
+        is_set = key not in meaning if value is None else meaning.get(key, ...) == _normalise(value)
         if not is_set:
             needed[key if key in KEYS else name] = value
     if not needed:
         return text
     if split.header is None:
         _check_unseen(text, needed)
-        found = re.search(r"\r\n|\r|\n", text)
+        eol_match = re.search(r"\r\n|\r|\n", text)
+        eol = eol_match[0] if eol_match else "\n"
         lines = [line for name, value in needed.items() for line in _new_lines(name, value, "")]
-        header = (found[0] if found else "\n").join(["---", *lines, "---", ""])
-        at = int(text.startswith("\ufeff"))
-        result = text[:at] + header + text[at:]
+        header = eol.join(["---", *lines, "---", ""])
+        start = int(text.startswith("\ufeff"))
+        result = text[:start] + header + text[start:]
     else:
         for name, value in needed.items():
             if value is not None:
@@ -131,12 +132,12 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
         splices = _Editor(text, split.header, reading.entries).splices(needed)
         result = text
         splices.sort(key=lambda splice: (splice.start, splice.end))
-        for splice in reversed(splices):  # of two at one place the first given stands first
+        for splice in reversed(splices):  # two at the same offset stay in the given order
             result = splice.apply(result)
     for name, value in needed.items():
         meaning.pop(canonical(name), None)
         if value is not None:
-            meaning[canonical(name)] = _intended(value)
+            meaning[canonical(name)] = _normalise(value)
     _verify((text, split, reading), result, needed, meaning)
     return result
 
@@ -153,18 +154,18 @@ def replace_paths(text: str, moves: Mapping[str, Sequence[str]]) -> str:
         return text
     editor = _Editor(text, split.header, reading.entries)
     splices: list[Splice] = []
-    intended = _meaning(reading.entries)
+    intended = _values_of(reading.entries)
     for entry in reading.entries:
         if _is_paths(entry):
             splices += editor.replace_items(entry, moves)
             new = tuple(glob for item in _globs_of(entry) for glob in moves.get(item, (item,)))
-            intended[canonical(entry.key)] = _intended(new)
+            intended[canonical(entry.key)] = _normalise(new)
     result = text
     for splice in sorted(splices, key=lambda splice: -splice.start):
         result = splice.apply(result)
     after = read_header(split_header(result)).entries
     lists = {canonical(entry.key): _globs_of(entry) for entry in after if _is_paths(entry)}
-    if any(intended[name] != _intended(globs) for name, globs in lists.items()):
+    if any(intended[name] != _normalise(globs) for name, globs in lists.items()):
         raise EditRefused("the header cannot be changed safely; edit the file by hand")
     return result
 
@@ -180,7 +181,7 @@ def _globs_of(entry: HeaderEntry) -> tuple[str, ...]:
 
 
 _Version = tuple[str, Split, HeaderReading]
-"""A file's text, its parts and what its header says."""
+"""A file's text, its parts and the reading of its header."""
 
 
 def _named(entries: Iterable[HeaderEntry], name: str) -> list[HeaderEntry]:
@@ -189,9 +190,9 @@ def _named(entries: Iterable[HeaderEntry], name: str) -> list[HeaderEntry]:
 
 
 def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change) -> None:
-    """Refuse a change of a value that is not what its key holds, or that goes on below its key.
+    """Refuse a change that would lose text of the author.
 
-    What stands there was written by somebody who meant something by it.
+    That is a value with the wrong form, or one that continues in lines not read as part of it.
     """
     name = re.escape(key).replace("\\-", "[-_ ]")
     opening = r"[ \t]*(?:[?{][ \t]*|\{.*,[ \t]*)?"
@@ -201,7 +202,7 @@ def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change)
         if line.startswith("<<:") and not own:
             where = f"write `{key}: …` on a line of its own"
             raise EditRefused(f"line {header.line + number}: '<<' may hold {key}; {where}")
-        # The key's own line, or one of a value that may hold what looks like a key.
+        # The key's own line, or a line of a value that may contain text like a key.
         is_read = any(number == entry.line for entry in own) or any(
             entry.line < number < entry.end and (entry.shape, entry.styles) != ("scalar", "p")
             for entry in reading.entries
@@ -211,12 +212,12 @@ def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change)
                 f"line {header.line + number}: {line.strip()[:40]!r} is not recognised as a key; "
                 f"write `{key}: …` at the beginning of the line"
             )
-    if own and (what := _unlike(own[-1], value)):
-        raise EditRefused(f"line {header.line + own[-1].line}: {key} {what}")
+    if own and (problem := _find_replace_problem(own[-1], value)):
+        raise EditRefused(f"line {header.line + own[-1].line}: {key} {problem}")
 
 
-def _unlike(entry: HeaderEntry, value: Change) -> str:
-    """Say why a value cannot take the place of what stands there, "" if it can."""
+def _find_replace_problem(entry: HeaderEntry, value: Change) -> str:
+    """Return why a value cannot replace the one of an entry, "" if it can."""
     known = KEYS.get(canonical(entry.key))
     form = known.form if known else "text"
     valid = describe_form(known) if known else "one text"
@@ -227,15 +228,15 @@ def _unlike(entry: HeaderEntry, value: Change) -> str:
         except ValueError as error:
             return f"is {error}; write {valid}"
     if entry.shape == "scalar" and form in _ALONE and is_one_line:
-        said = " ".join((entry.texts[0] or "").split())
-        if said and not _ALONE[form].fullmatch(said):
-            return f"is {said[:40]!r}; write {valid}"
+        old = " ".join((entry.texts[0] or "").split())
+        if old and not _ALONE[form].fullmatch(old):
+            return f"is {old[:40]!r}; write {valid}"
     if entry.shape == "nested":
         return f"is nested; write {valid}"
     if entry.is_alias:
         return "names a list that stands elsewhere; write its items here"
     if entry.shape == "list" and isinstance(value, tuple):
-        nested = "n" in entry.styles[: _dropped(entry, value)]
+        nested = "n" in entry.styles[: _count_dropped(entry, value)]
         return "begins with a nested item; write each item as one line of text" if nested else ""
     if entry.shape == "list":
         return f"is a list; write {valid}" if entry.texts else ""
@@ -246,14 +247,16 @@ def _unlike(entry: HeaderEntry, value: Change) -> str:
 
 
 def _check_unseen(text: str, changes: Mapping[str, Change]) -> None:
-    """Refuse to put a header above one that is not read as such and holds a key to be changed."""
+    """Refuse to add a header above an ignored one that has a key to be changed."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
-    found = _UNSEEN.match(plain)
-    lines = found["inside"].splitlines() if found else ()
+    match = _UNSEEN.match(plain)
+    if not match:
+        return
+    lines = match["inside"].splitlines()
     names = {canonical(line.partition(":")[0].strip("\"' ")) for line in lines if ":" in line}
-    if found and not names.isdisjoint(map(canonical, changes)):
-        line = 1 + found[0][: found.start("inside")].count("\n")
-        raise EditRefused(f"line {line}: this header is ignored; move it to the first line")
+    if not names.isdisjoint(map(canonical, changes)):
+        number = 1 + match[0][: match.start("inside")].count("\n")
+        raise EditRefused(f"line {number}: this header is ignored; move it to the first line")
 
 
 def read_comments(inside: str) -> list[str]:
@@ -266,13 +269,17 @@ def read_comments(inside: str) -> list[str]:
 
 
 def _comments_of(lines: Sequence[str], entries: Iterable[HeaderEntry]) -> list[str]:
-    return [c for one in entries for c in _find_comments(lines, one, one.line, one.end)]
+    return [
+        comment
+        for entry in entries
+        for comment in _find_comments(lines, entry, entry.line, entry.end)
+    ]
 
 
 def _find_comments(lines: Sequence[str], entry: HeaderEntry, first: int, end: int) -> list[str]:
-    """Return the comments on some lines of an entry, and what only looks like one."""
+    """Return the comments on some lines of an entry, and text that only looks like one."""
     spans = entry.spans if entry.shape != "nested" else ()
-    found = []
+    comments = []
     for number in range(first, end):
         line = lines[number]
         for begin, column, last, stop in reversed(spans):
@@ -281,12 +288,12 @@ def _find_comments(lines: Sequence[str], entry: HeaderEntry, first: int, end: in
             elif begin < number <= last and not line.lstrip().startswith("#"):
                 line = line[stop:] if number == last else ""
         if comment := _COMMENT.search(line):
-            found.append(comment[0].strip())
-    return found
+            comments.append(comment[0].strip())
+    return comments
 
 
 def _new_lines(name: str, value: Change, indent: str) -> list[str]:
-    """Return the lines of a key that was not there before."""
+    """Return the lines of a new key."""
     if value is None:
         return []
     if not isinstance(value, tuple):
@@ -300,7 +307,7 @@ def _is_typed(name: str, value: Change) -> bool:
 
 
 class _Editor:
-    """Finds what to splice in one text; all places are offsets in it."""
+    """Finds the splices for one text; all positions are offsets in it."""
 
     def __init__(self, text: str, header: Header, entries: Sequence[HeaderEntry]) -> None:
         self._header = header
@@ -310,27 +317,27 @@ class _Editor:
 
     def splices(self, changes: Mapping[str, Change]) -> list[Splice]:
         """Return the splices that make all changes."""
-        found: list[Splice] = []
+        splices: list[Splice] = []
         added: list[str] = []
         indent = " " * (self._entries[0].column if self._entries else 0)
         for name, value in changes.items():
             same = _named(self._entries, name)
-            if any("?" in self._header.lines[one.line][: one.column] for one in same):
+            if any("?" in self._header.lines[entry.line][: entry.column] for entry in same):
                 raise EditRefused(f"{name} is written as `? {name}`; edit the file by hand")
             if value is None:
-                found += [self._lines(entry.line, entry.end) for entry in same]
+                splices += [self._lines(entry.line, entry.end) for entry in same]
             elif not same:
                 added += _new_lines(name, value, indent)
             elif isinstance(value, tuple):
-                found += self._list(same[-1], value)
+                splices += self._list(same[-1], value)
             else:
                 style = same[-1].styles if same[-1].shape == "scalar" else "p"
                 written = format_scalar(value, style=style, typed=_is_typed(name, value))
-                found += self._in_place(same[-1], written)
+                splices += self._in_place(same[-1], written)
         if added:
             text = "".join(line + self._header.eol for line in added)
-            found.append(Splice(start=self._header.end, end=self._header.end, text=text))
-        return found
+            splices.append(Splice(start=self._header.end, end=self._header.end, text=text))
+        return splices
 
     def replace_items(self, entry: HeaderEntry, moves: Mapping[str, Sequence[str]]) -> list[Splice]:
         """Return the splices that replace items of a list, or parts of one text with commas."""
@@ -361,7 +368,7 @@ class _Editor:
         return self._span((first, 0), (end, 0), text)
 
     def _in_place(self, entry: HeaderEntry, written: str) -> list[Splice]:
-        """Write a value where the old one stands, for a list of lines behind its key."""
+        """Replace a value; one that begins below its key moves to the line of the key."""
         begin, end = entry.span[:2], entry.span[2:]
         if entry.shape == "scalar" or begin[0] == entry.line:
             return [self._span(begin, end, written if begin < end else f" {written}")]
@@ -375,7 +382,7 @@ class _Editor:
         if not values:
             return self._in_place(entry, "[]")
         if entry.shape == "list" and entry.values:
-            dropped = _dropped(entry, values)
+            dropped = _count_dropped(entry, values)
             added = values[len(_items_of(entry.texts[dropped:])) :]
             change = self._flow_items if entry.flow else self._block_items
             return change(entry, dropped, added)
@@ -384,7 +391,7 @@ class _Editor:
         return self._in_place(entry, format_flow(values))
 
     def _items(self, entry: HeaderEntry, values: Iterable[str]) -> str:
-        """Return list items, one a line, in the style of those the list has."""
+        """Return list items, one a line, in the style of the existing items."""
         indent, dash = self._item_style(entry)
         eol = self._header.eol
         return "".join(f"{indent}{dash}{format_scalar(value)}{eol}" for value in values)
@@ -392,76 +399,79 @@ class _Editor:
     def _item_style(self, entry: HeaderEntry) -> tuple[str, str]:
         """Return the indentation and the dash, with its spaces, that a block list uses."""
         line, column = entry.values[-1].span[:2] if entry.values else (0, 0)
-        found = re.fullmatch(r"([ \t]*)(-[ \t]+)", self._header.lines[line][:column])
-        return (found[1], found[2]) if found else (" " * (entry.column + 2), "- ")
+        match = re.fullmatch(r"([ \t]*)(-[ \t]+)", self._header.lines[line][:column])
+        return (match[1], match[2]) if match else (" " * (entry.column + 2), "- ")
 
     def _block_items(
         self, entry: HeaderEntry, dropped: int, added: tuple[str, ...]
     ) -> list[Splice]:
-        """Remove the first items of a list of lines, add some below the last."""
-        found = []
+        """Remove the first items of a block list and add items below the last."""
+        splices = []
         if dropped:
             begin, end = entry.spans[0][0], entry.end
-            if dropped < len(entry.spans):  # comments above the next item are about that one
+            if dropped < len(entry.spans):  # comments above the next item belong to it
                 first, _, last, column = entry.spans[dropped - 1]
                 end = max(first + 1, min(last + (column > 0), entry.spans[dropped][0]))
             indent, eol = self._item_style(entry)[0], self._header.eol
             kept = _find_comments(self._header.lines, entry, begin, end)
-            found.append(self._lines(begin, end, "".join(f"{indent}{c}{eol}" for c in kept)))
+            comment_lines = "".join(f"{indent}{comment}{eol}" for comment in kept)
+            splices.append(self._lines(begin, end, comment_lines))
         if added:
-            found.append(self._lines(entry.end, entry.end, self._items(entry, added)))
-        return found
+            splices.append(self._lines(entry.end, entry.end, self._items(entry, added)))
+        return splices
 
     def _flow_items(self, entry: HeaderEntry, dropped: int, added: tuple[str, ...]) -> list[Splice]:
-        """Remove the first items of a list in brackets, add some behind the last."""
+        """Remove the first items of a list in brackets and add items after the last."""
         if dropped == len(entry.spans):
             return [self._span(entry.span[:2], entry.span[2:], format_flow(added))]
-        found = []
+        splices = []
         if dropped:
-            found.append(self._span(entry.spans[0][:2], entry.spans[dropped][:2], ""))
+            splices.append(self._span(entry.spans[0][:2], entry.spans[dropped][:2], ""))
         if added:
             end = entry.spans[-1][2:]
             text = "".join(f", {format_scalar(value, flow=True)}" for value in added)
-            found.append(self._span(end, end, text))
-        return found
+            splices.append(self._span(end, end, text))
+        return splices
 
 
-def _dropped(entry: HeaderEntry, values: tuple[str, ...]) -> int:
-    """Return how many first items go so that the others stay as the beginning of ``values``."""
+def _count_dropped(entry: HeaderEntry, values: tuple[str, ...]) -> int:
+    """Return how many first items to remove so that ``values`` begin with the rest."""
     new = _items_of(values)
-    counts = range(len(entry.texts) + 1)
-    stay = (_items_of(entry.texts[count:]) for count in counts)
-    return next(count for count, old in enumerate(stay) if new[: len(old)] == old)
+    for count in range(len(entry.texts)):
+        rest = _items_of(entry.texts[count:])
+        if new[: len(rest)] == rest:
+            return count
+    return len(entry.texts)
 
 
 def _items_of(texts: Iterable[str | None]) -> tuple[str, ...]:
-    """Return the items of a list as a card reads them: without those that say nothing."""
+    """Return the items of a list as a card reads them: without empty ones."""
     return tuple(item for text in texts if text and (item := one_line(text)))
 
 
-def _meaning(entries: Iterable[HeaderEntry]) -> Meaning:
-    """Return what a header says: of a key that stands twice the last one."""
+def _values_of(entries: Iterable[HeaderEntry]) -> Meaning:
+    """Return the value of each key; of a repeated key the last one."""
     return {
-        canonical(one.key): _intended(one.texts if one.shape == "list" else one.texts[0])
-        for one in entries
+        canonical(entry.key): _normalise(entry.texts if entry.shape == "list" else entry.texts[0])
+        for entry in entries
     }
 
 
-def _intended(value: Change | tuple[str | None, ...]) -> str | tuple[str, ...] | None:
+def _normalise(value: Change | tuple[str | None, ...]) -> str | tuple[str, ...] | None:
     if isinstance(value, tuple):
         return _items_of(value)
-    # Where lines break in a header has no meaning.
+    # Line breaks in a header have no meaning.
     return None if value is None else " ".join(str(value).split())
 
 
 def _verify(old: _Version, text: str, changes: Mapping[str, Change], intended: Meaning) -> None:
-    """Refuse a result that says anything but what was intended, or touched another line."""
+    """Refuse a result with other values than intended or with a change in another line."""
     split, reader = split_header(text), old[2].reader
     reading = read_header(split)
     usable = reading.reader != "none" and not re.search("[\ud800-\udfff]", text)
     if usable and reading.reader != reader == "lenient" and split.header is not None:
         reading = HeaderReading(entries=read_leniently(split.header.lines)[0], reader=reader)
-    if not usable or reading.reader != reader or _meaning(reading.entries) != intended:
+    if not usable or reading.reader != reader or _values_of(reading.entries) != intended:
         raise EditRefused("the header cannot be changed safely; edit the file by hand")
     new = (text, split, reading)
     for name in changes:
@@ -481,7 +491,7 @@ def _comments_at(name: str, version: _Version) -> list[str]:
 
 
 def _other_lines(version: _Version, changes: Mapping[str, Change]) -> list[str]:
-    """Return every line, with its end, that belongs to no changed key."""
+    """Return the lines, with their ends, that belong to no changed key."""
     text, split, reading = version
     if split.header is None:
         return []

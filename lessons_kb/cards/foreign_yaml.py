@@ -1,7 +1,7 @@
-"""Read YAML files of other programs: plain data, within limits that no file can exceed.
+"""Reads YAML files of other programs as plain data, within fixed limits.
 
-PyYAML alone follows aliases without a bound: forty lines can stand for a billion values. Here each
-alias costs as much as what it names.
+PyYAML follows aliases without a limit: forty lines can expand to a billion values. Here each alias
+counts as many values as it repeats.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from typing import Any, NamedTuple
 from lessons_kb.errors import InputError
 
 MAX_DEPTH = 50
-"""Lists and mappings inside each other; rules that nest their operators reach 15."""
+"""Levels of lists and mappings; rules with nested operators reach 15."""
 MAX_VALUES = 100_000
-"""Values in a file, those that aliases repeat included."""
+"""Values in a file, including those that aliases repeat."""
 _MERGE = "<<"
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 Data = str | None | list["Data"] | dict[str, "Data"]
-"""A plain text is a text, whatever YAML takes it for: rules hold words, such as `no` or `007`."""
+"""Scalars stay text, whatever type YAML gives them: rules contain words such as `no` or `007`."""
 
 
 class _Named(NamedTuple):
-    """What an anchor names."""
+    """The value of an anchor."""
 
     value: Data
     size: int
-    """How many values it consists of."""
+    """How many values it has."""
 
 
 def read_documents(text: str) -> list[Data]:
-    """Return the documents in a file. Raises InputError, in one line, for what is not accepted."""
+    """Return the documents in a file; a file that is not accepted is an InputError of one line."""
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -39,9 +39,9 @@ def read_documents(text: str) -> list[Data]:
         return _Reader(yaml.parse(text, Loader=loader)).read()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        place = f" in line {mark.line + 1}" if mark else ""
+        position = f" in line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error)
-        raise InputError(f"not YAML{place}: {problem.splitlines()[0]}") from None
+        raise InputError(f"not YAML{position}: {problem.splitlines()[0]}") from None
     except (UnicodeError, ValueError, RecursionError) as error:
         raise InputError(f"not YAML: {type(error).__name__}") from None
 
@@ -119,10 +119,10 @@ class _Reader:
         self._count(size, line, "values, with those that aliases repeat")
         return value
 
-    def _count(self, size: int, line: int, what: str) -> None:
+    def _count(self, size: int, line: int, description: str) -> None:
         self._size += size
         if self._size > MAX_VALUES:
-            raise InputError(f"line {line} has more than {MAX_VALUES:,} {what}")
+            raise InputError(f"line {line} has more than {MAX_VALUES:,} {description}")
 
 
 def _is_plain(event: Any) -> bool:
@@ -130,7 +130,7 @@ def _is_plain(event: Any) -> bool:
 
 
 def _read_merged(value: Data, line: int) -> dict[str, Data]:
-    """Return what ``<<`` adds: one mapping, or several, of which the first has precedence."""
+    """Return the mapping that ``<<`` adds; of several mappings the first has precedence."""
     mappings = value if isinstance(value, list) else [value]
     merged: dict[str, Data] = {}
     for mapping in mappings:

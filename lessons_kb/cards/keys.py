@@ -1,7 +1,7 @@
-"""The keys of a card's header: one table, and the values read by it.
+"""Splits headers from bodies and reads the values of the keys in a header.
 
-A wrong value of an optional key falls back to its default with a finding. Keys of other systems
-are read for what they mean here; their values are nobody's mistake and give no findings.
+A wrong value of an optional key gives a finding and the default is used. Keys of other systems are
+mapped to fields of a card; their wrong values give no findings.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.values import frozen
 
 MAX_HEADER = 64_000
-"""Characters. A header beyond it is refused before any parser sees it."""
+"""Characters. A longer header is refused before a parser reads it."""
 
 _OPEN = re.compile(r"(\ufeff?)((?:[ \t]*(?:\r\n|\r|\n)){0,20})---[ \t]*(\r\n|\r|\n)")
 _CLOSE = re.compile(r"---(?<=[\r\n]---)[ \t]*(?:\r\n|\r|\n|\Z)")
@@ -59,10 +59,10 @@ _KEY_LINE = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-"""A line that someone meant as `key: value`, or as another part of a header."""
+"""A line that its author meant as `key: value` or as another part of a header."""
 
 NestedMapping = tuple[tuple[str, "str | tuple[str, ...] | None"], ...]
-"""The keys of a nested mapping with their texts; None is YAML's null, or deeper still."""
+"""The keys of a nested mapping with their texts; None is YAML's null or a deeper value."""
 Span = tuple[int, int, int, int]
 """First line and column, last line and column after the last character; from 0."""
 
@@ -71,21 +71,21 @@ class Value(NamedTuple):
     """A scalar or an item of a header."""
 
     text: str | None
-    """None is YAML's null or something nested."""
+    """None for YAML's null or a nested value."""
     style: str
-    r"""One letter: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``m`` a plain text that YAML takes
-    for a mapping (``- Error: no such file``), ``n``\ ested, ``a``\ n alias."""
+    r"""One letter: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``m`` for a plain text that YAML reads
+    as a mapping (``- Error: no such file``), ``n``\ ested, ``a``\ n alias."""
     span: Span
-    """Its place, quotes included."""
+    """Includes the quotes."""
     holds: NestedMapping | None = None
-    """What a nested mapping holds."""
+    """The content of a nested mapping."""
     items: tuple[Value, ...] | None = None
-    """What a nested list holds."""
+    """The items of a nested list."""
 
 
 @frozen
 class HeaderEntry:
-    """One ``key: value`` of a header and where it stands."""
+    """One ``key: value`` of a header with its position."""
 
     key: str
     """As written, without quotes."""
@@ -101,9 +101,9 @@ class HeaderEntry:
     span: Span
     """The whole value."""
     flow: bool = False
-    """The value stands in brackets."""
+    """Whether the value is in brackets."""
     is_alias: bool = False
-    """The list stands elsewhere in the header and is only named here (`*name`)."""
+    """Whether the value is an alias (`*name`) for a list elsewhere in the header."""
 
     @property
     def texts(self) -> tuple[str | None, ...]:
@@ -112,18 +112,18 @@ class HeaderEntry:
 
     @property
     def spans(self) -> tuple[Span, ...]:
-        """The place of each value."""
+        """The span of each value."""
         return tuple([value.span for value in self.values])
 
     @property
     def styles(self) -> str:
-        """The letter of each value."""
+        """The style letter of each value."""
         return "".join([value.style for value in self.values])
 
 
 @frozen
 class Header:
-    """The place of a header in its file."""
+    """A header with its position in the file."""
 
     lines: tuple[str, ...]
     """The lines between the fences, without their ends."""
@@ -134,27 +134,27 @@ class Header:
     line: int
     """1-based number of the first of them."""
     eol: str
-    """How the opening fence ends."""
+    """The line end of the opening fence."""
 
 
 @frozen
 class Split:
-    """A file in its parts."""
+    """A file divided into header and body."""
 
     header: Header | None
     body: str
     body_line: int
     """1-based number of the body's first line."""
     problem: str = ""
-    """Why a header cannot be taken apart: ``unclosed``, ``too-large``, ``toml`` (it stands between
-    ``+++``) or ``dashes`` (more than three of them)."""
+    """Why a header cannot be read: ``unclosed``, ``too-large``, ``toml`` (its fences are ``+++``)
+    or ``dashes`` (its fences have more than three)."""
 
 
 def split_header(text: str) -> Split:
-    """Take a file apart at its ``---`` fences.
+    """Split a file at its ``---`` fences into header and body.
 
-    A byte order mark and empty lines may stand before the first fence. A first line ``---`` after
-    which no key follows is a thematic break of the body, and so is one above plain prose.
+    A byte order mark and empty lines may precede the first fence. A first line ``---`` that no key
+    follows, or that is above plain prose, is a thematic break of the body.
     """
     plain = Split(header=None, body=text.removeprefix("\ufeff"), body_line=1)
     opening = _OPEN.match(text)
@@ -176,7 +176,7 @@ def split_header(text: str) -> Split:
 
 
 def _find_other_header(text: str) -> str:
-    """Return the problem of a header between other fences than ``---``, "" without one."""
+    """Return the problem of a header with other fences than ``---``, "" without one."""
     toml = _TOML_OPEN.match(text)
     if toml and _TOML_CLOSE.search(text, toml.end(), toml.end() + MAX_HEADER):
         return "toml"
@@ -188,7 +188,7 @@ def _find_other_header(text: str) -> str:
 
 
 def find_second_header(split: Split) -> int | None:
-    """Return the line of the file where a second header block begins, below the first."""
+    """Return the line of the file where a second header begins, below the first."""
     if split.header is None:
         return None
     opening = _OPEN.match(split.body)
@@ -208,12 +208,12 @@ def line_starts(text: str) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def canonical(key: str) -> str:
-    """Return the one spelling under which a key is known: ``Last_Seen`` → ``last-seen``."""
+    """Return the canonical spelling of a key: ``Last_Seen`` → ``last-seen``."""
     return key.strip().casefold().replace("_", "-").replace(" ", "-")
 
 
 def find(line: int, rule: str, message: str, fix: str, level: str = "warning") -> Finding:
-    """Return a finding about a line of the header, from 0, before its file is known."""
+    """Return a finding about a line of the header, from 0; its path is set later."""
     return Finding(path="", line=line, rule=rule, message=message, fix=fix, level=level)
 
 
@@ -223,7 +223,7 @@ _EXAMPLE = "write each pattern as `- regex: '…'`, `- ast: '…'`, `- command: 
 
 
 def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Finding, ...]]:
-    """Return the usable patterns of an entry, and what is wrong with the others."""
+    """Return the usable patterns of an entry, and findings about the others."""
     patterns: list[Pattern] = []
     problems: list[Finding] = []
     for value in entry.values:
@@ -244,10 +244,7 @@ def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Findin
 
 
 def parse_pattern(data: Mapping[str, object]) -> Pattern:
-    """Return the pattern that ``{"regex": …, "files": […]}`` describes.
-
-    Raises InputError, which says what is wrong.
-    """
+    """Return the pattern that ``{"regex": …, "files": […]}`` describes, else raise InputError."""
 
     def read(value: object) -> str | tuple[str, ...] | None:
         if isinstance(value, (list, tuple)):
@@ -261,14 +258,14 @@ def parse_pattern(data: Mapping[str, object]) -> Pattern:
 
 
 def _read_plain(value: Value) -> NestedMapping:
-    """Return what a plain text means: a regular expression, or what it begins with says."""
+    """Return a plain text as a mapping: ``kind: text``, or a regular expression."""
     kind, _, rest = (value.text or "").partition(":")
-    is_named = canonical(kind) in PATTERNS
+    has_kind = canonical(kind) in PATTERNS
     if not value.text:
         raise InputError(f"not a pattern; {_EXAMPLE}")
-    if is_named and value.style in "pm":
+    if has_kind and value.style in "pm":
         raise InputError("YAML cannot read it; put the text of each pattern in single quotes")
-    return ((kind, rest.strip()),) if is_named else (("regex", value.text),)
+    return ((kind, rest.strip()),) if has_kind else (("regex", value.text),)
 
 
 def _read_pattern(mapping: NestedMapping) -> Pattern:
@@ -276,12 +273,12 @@ def _read_pattern(mapping: NestedMapping) -> Pattern:
     known = (*PATTERNS, *_OPTIONS)
     if unknown := [name for name in values if name not in known]:
         near = get_close_matches(unknown[0], known, n=1)
-        did = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
-        raise InputError(f"unknown key {unknown[0][:40]}; {did}")
+        fix = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+        raise InputError(f"unknown key {unknown[0][:40]}; {fix}")
     kinds = [kind for kind in PATTERNS if kind in values]
     if len(kinds) != 1:
-        found = " and ".join(kinds) or "none of regex, ast, command and error"
-        raise InputError(f"{found} in one pattern; {_EXAMPLE}")
+        actual = " and ".join(kinds) or "none of regex, ast, command and error"
+        raise InputError(f"{actual} in one pattern; {_EXAMPLE}")
     texts = {"language": "", "unless": ""}
     for name in (*kinds, *texts):
         value = values.get(name, texts.get(name))
@@ -296,15 +293,15 @@ def _read_pattern(mapping: NestedMapping) -> Pattern:
     for name in (*RELATIONS, "bad", "good"):
         value = values.get(name, ())
         lists[name] = (value,) if isinstance(value, str) else value or ()
-        if name in values and not any(one.strip() for one in lists[name]):
+        if name in values and not any(text.strip() for text in lists[name]):
             raise InputError(f"{name} is not a text or a list of texts; put it in single quotes")
     pattern = Pattern(
         kind=kinds[0],
         text=texts[kinds[0]],
-        files=tuple(glob for one in globs if (glob := one.strip())),
+        files=tuple(filter(None, map(str.strip, globs))),
         language=texts["language"].casefold(),
         unless=texts["unless"],
-        relations=tuple((name, one.strip()) for name in RELATIONS for one in lists[name]),
+        relations=tuple((name, text.strip()) for name in RELATIONS for text in lists[name]),
         bad=tuple(lists["bad"]),
         good=tuple(lists["good"]),
     )
@@ -336,9 +333,9 @@ class CardKey:
     """``text``, ``tags``, ``texts``, ``globs``, ``choice``, ``count``, ``date`` or ``patterns``."""
     choices: tuple[str, ...] = ()
     foreign: bool = False
-    """Written by other systems; wrong values are passed over in silence."""
+    """Whether other systems write it; its wrong values give no findings."""
     meaning: str = ""
-    """What it says of a card and its default, in Markdown; "" for a key of another system."""
+    """Its meaning and default, in Markdown; "" for a key of another system."""
 
 
 _CHOICES = {
@@ -359,8 +356,8 @@ KEYS: Mapping[str, CardKey] = {
     )
     for key in read_toml("card_keys.toml")["keys"]
 }
-"""Canonical key → what it fills. ``search`` is text that is indexed and nothing more. Where two
-keys fill one field, lists are joined in this order and of single values the first counts."""
+"""Canonical key → its description. The field ``search`` is text that is only indexed. If two keys
+fill the same field, lists are joined in this order; of single values the first counts."""
 
 _TABLE = read_mapping("card_keys.toml")
 SYNONYMS: Mapping[str, Mapping[str, str]] = {name: _TABLE[name] for name in ("severity", "status")}
@@ -376,21 +373,21 @@ _ITEM_PROBLEMS = {
         *("put the item in double quotes", "info"),
     ),
 }
-"""Style of an item → rule, what is wrong with it, fix and level."""
+"""Style of an item → rule, message, fix and level."""
 
 
 def read_keys(
     entries: Sequence[HeaderEntry], folder: str = ""
 ) -> tuple[dict[str, Any], list[Finding], dict[str, int]]:
-    """Return the fields that a header sets, what is wrong with it, and each key's line.
+    """Return the fields that a header sets, findings about it, and the line of each key.
 
-    ``folder`` is the one in which the file lies, relative to the brain. Fields that are absent,
-    empty or wrong are left out: their defaults are Card's.
+    ``folder`` is the file's folder, relative to the brain. Fields that are absent, empty or wrong
+    are omitted: Card has their defaults.
     """
     problems: list[Finding] = []
 
-    def warn(*what: Any) -> None:
-        problems.append(find(*what))
+    def warn(*finding: Any) -> None:
+        problems.append(find(*finding))
 
     winning: dict[str, HeaderEntry] = {}
     for entry in entries:
@@ -403,38 +400,42 @@ def read_keys(
         winning[name] = entry
     fields: dict[str, Any] = {}
     for name, key in KEYS.items():
-        found = winning.get(name)
-        if found is None:
+        key_entry = winning.get(name)
+        if key_entry is None:
             continue
+        is_patterns = key.form == "patterns"
+        value: Read
         try:
-            is_patterns = key.form == "patterns"
-            value, faults = read_patterns(found) if is_patterns else (read_value(found), ())
+            if is_patterns:
+                value, pattern_problems = read_patterns(key_entry)
+                problems += pattern_problems
+            else:
+                value = read_value(key_entry)
         except ValueError as error:
             if name == "status":
                 message = f"status is {error}, which is no status, so the card stays in use"
-                warn(found.line, "wrong-value", message, _suggest_status(found))
+                warn(key_entry.line, "wrong-value", message, _suggest_status(key_entry))
             elif not key.foreign:
                 message = f"{name} is {error}, so its default is used"
                 fix = f"write {describe_form(key)}, or remove the line"
-                warn(found.line, "wrong-value", message, fix)
+                warn(key_entry.line, "wrong-value", message, fix)
             continue
-        problems += faults
         if not is_patterns and not key.foreign:
-            for item in found.values:
+            for item in key_entry.values:
                 if item.style in _ITEM_PROBLEMS:
-                    rule, what, *how = _ITEM_PROBLEMS[item.style]
-                    warn(item.span[0], rule, f"an item of {name} {what}", *how)
+                    rule, message, *fix_and_level = _ITEM_PROBLEMS[item.style]
+                    warn(item.span[0], rule, f"an item of {name} {message}", *fix_and_level)
         if isinstance(value, tuple):
             fields[key.field] = (*fields.get(key.field, ()), *value)
         elif value is not None:
             fields.setdefault(key.field, value)
     if topics := fields.get("topics"):
-        # ``tags`` and ``module`` often name the same thing; a ``category`` is often the file's
-        # folder written out, and its last part is the topic.
+        # ``tags`` and ``module`` often repeat a topic; a ``category`` is often the path of the
+        # file's folder, whose last part is the topic.
         unique: dict[str, str] = {}
         for topic in topics:
-            own = f"/{folder}".endswith(f"/{topic.strip('/')}")
-            name = topic.strip("/").rpartition("/")[2] if own else topic
+            is_folder = f"/{folder}".endswith(f"/{topic.strip('/')}")
+            name = topic.strip("/").rpartition("/")[2] if is_folder else topic
             unique.setdefault(name.casefold(), name)
         fields["topics"] = tuple(unique.values())
     if examples := fields.get("examples"):
@@ -447,7 +448,7 @@ def read_keys(
 
 
 def read_value(entry: HeaderEntry) -> Read:
-    """Return what one key of KEYS says, None for nothing; ValueError for a wrong value."""
+    """Return the value of a key of KEYS, None if it is empty; ValueError if it is wrong."""
     name = canonical(entry.key)
     key = KEYS[name]
     if key.form == "patterns":
@@ -486,26 +487,26 @@ def read_value(entry: HeaderEntry) -> Read:
 
 
 def _suggest_status(entry: HeaderEntry) -> str:
-    """Return a fix that names the known word nearest to a status."""
-    said = (entry.texts[0] or "").casefold() if entry.texts else ""
+    """Return a fix that suggests the known status nearest to a wrong one."""
+    status = (entry.texts[0] or "").casefold() if entry.texts else ""
     known = (*STATUSES, *SYNONYMS["status"])
-    near = get_close_matches(said, known, n=1)
+    near = get_close_matches(status, known, n=1)
     return f"did you mean {near[0]}?" if near else f"write one of {', '.join(STATUSES)}"
 
 
 def _split_list(text: str, form: str) -> list[str]:
-    """Return the parts of a list that was written as one text."""
+    """Return the items of a list that was written as one text."""
     is_flow = form == "globs" and text.startswith("[") and text.endswith("]")
     parts = split_commas(text[1:-1] if is_flow else text)
     words = text.split()
-    # Obsidian's way of writing tags: `#style #bot`.
+    # Obsidian writes tags as `#style #bot`.
     if form == "tags" and len(parts) == 1 and all(word.startswith("#") for word in words):
         return words
     return parts
 
 
 def _read_keywords(entry: HeaderEntry) -> tuple[str, ...]:
-    """Return the texts below ``keywords`` of a nested mapping, as gptme writes them."""
+    """Return the list ``keywords`` of a nested mapping, in which gptme writes it."""
     mapping = dict(entry.values[0].holds or ()) if entry.shape == "nested" else {}
     keywords = mapping.get("keywords") or ()
     texts = (keywords,) if isinstance(keywords, str) else keywords
@@ -531,15 +532,15 @@ def find_line_of(field: str, key_lines: Mapping[str, int]) -> int:
 
 
 def describe_form(key: CardKey) -> str:
-    """Return what the value of a key looks like, in words: ``a date such as 2026-01-31``."""
+    """Describe the values that a key can have: ``a date such as 2026-01-31``."""
     return _EXPECTED.get(key.form) or f"one of {', '.join(key.choices)}"
 
 
 @lru_cache(maxsize=1024)
 def nearest_key(name: str) -> str | None:
-    """Return the key that an unknown one is probably meant to be, None where none is near."""
-    own = [known for known, key in KEYS.items() if not key.foreign]
-    near = get_close_matches(name, [*own, "type", "status"], n=1, cutoff=0.88)
+    """Return the key that an unknown one is probably meant to be, None if none is similar."""
+    own_names = [key_name for key_name, key in KEYS.items() if not key.foreign]
+    near = get_close_matches(name, [*own_names, "type", "status"], n=1, cutoff=0.88)
     return near[0] if near else None
 
 
@@ -547,17 +548,21 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def build_schema() -> dict[str, Any]:
-    """Return the schema: what it refuses, `lessons lint` warns of; unknown keys are allowed."""
+    """Return the JSON schema of a header; `lessons lint` warns about each value that it refuses."""
     forms, properties = read_json("header_forms.json"), dict[str, dict[str, Any]]()
     for name, key in KEYS.items():
-        known = forms.get(key.form, {}) if key.meaning else {}
-        names = [own for own, one in KEYS.items() if one.field == key.field and one.meaning]
-        other = f"Read as `{names[0]}`." if names else "Text to search."
+        form = forms.get(key.form, {}) if key.meaning else {}
+        same_field = [
+            other_name
+            for other_name, other in KEYS.items()
+            if other.field == key.field and other.meaning
+        ]
+        default_meaning = f"Read as `{same_field[0]}`." if same_field else "Text to search."
         if key.meaning and key.form == "choice":
-            known = {"enum": [*key.choices, *SYNONYMS.get(name, ()), None]}
-            if key.foreign:  # other systems write their own values, which are nobody's mistake
-                known = {"anyOf": [known, {"type": "string"}]}
-        properties[name] = {"description": key.meaning or other, **known}
+            form = {"enum": [*key.choices, *SYNONYMS.get(name, ()), None]}
+            if key.foreign:  # other systems write values of their own
+                form = {"anyOf": [form, {"type": "string"}]}
+        properties[name] = {"description": key.meaning or default_meaning, **form}
     return {
         "$schema": _DIALECT,
         "title": "Header of a lesson card",

@@ -1,4 +1,4 @@
-"""Bold words that stand where others write a heading: ``**Problem**: …``, ``- **Rule:** …``."""
+"""Finds bold labels used in place of headings: ``**Problem**: …``, ``- **Rule:** …``."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _BOLD = re.compile(
     re.VERBOSE,
 )
 _PLAIN = re.compile(rf"(?P<before>{_MARKER})(?P<label>[^\W\d_][^\W\d_]{{2,20}}):[ \t]+")
-"""A label without bold, which counts in list items only."""
+"""A label that is not bold; it counts only in list items."""
 
 
 class LeadIn(NamedTuple):
-    """What follows a label, up to the next label or the end of its list item."""
+    """The text after a label, up to the next label or the end of its list item."""
 
     role: str
     first: int
@@ -33,18 +33,18 @@ class LeadIn(NamedTuple):
     end: int
     """The line after the last."""
     text: str
-    """The lines as Markdown of their own, without the label and the item's marker."""
+    """The lines without the label and the marker of the list item."""
 
 
 class _Label(NamedTuple):
     role: str
     line: int
     end: int
-    """Where what it says ends at the latest: with its list item, else with the text."""
+    """The last possible end of its text: the end of its list item, else of the whole text."""
     rest: str
-    """What follows the label in its line."""
+    """The rest of its line."""
     indent: int
-    """Columns of its list item's marker."""
+    """Columns of the marker of its list item."""
 
 
 def find_lead_ins(
@@ -55,23 +55,23 @@ def find_lead_ins(
     *,
     in_section: bool,
 ) -> list[LeadIn]:
-    """Return the parts of a text that labels announce, in order.
+    """Return the parts of a text that have a label, in order.
 
-    ``labels`` maps a name to its meaning and ``normalise`` gives the names that a label may be
-    known by, likeliest first. ``in_section`` is for the text below a heading that has a meaning
-    of its own: there a label speaks for its paragraph alone, and list items keep their words.
+    ``labels`` maps a name to its role; ``normalise`` returns the names to look up for a label,
+    likeliest first. ``in_section`` is for the text below a heading with a role of its own: there
+    a label applies only to its paragraph, and labels in list items do not count.
     """
     lines = text.split("\n")
     if not any(_read_label(line, labels, normalise, in_item=True)[1] for line in lines):
         return []
-    found = list(_find_labels(parse(text), lines, labels, normalise, in_section=in_section))
+    with_roles = list(_find_labels(parse(text), lines, labels, normalise, in_section=in_section))
+    next_lines = [*(label.line for label in with_roles[1:]), len(lines)]
     lead_ins = []
-    for place, label in enumerate(found):
-        following = found[place + 1].line if place + 1 < len(found) else len(lines)
-        end = min(label.end, following)
+    for label, next_line in zip(with_roles, next_lines, strict=False):
+        end = min(label.end, next_line)
         below = (_dedent(line, label.indent) for line in lines[label.line + 1 : end])
-        whole = "\n".join([label.rest, *below])
-        lead_ins.append(LeadIn(label.role, label.line, end, whole))
+        content = "\n".join([label.rest, *below])
+        lead_ins.append(LeadIn(label.role, label.line, end, content))
     return lead_ins
 
 
@@ -86,7 +86,7 @@ def _find_labels(
     items: list[int] = []
     """Ends of the list items that are open."""
     quotes = 0
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.type == "list_item_open":
             items.append(token.map[1] if token.map else len(lines))
         elif token.type == "list_item_close":
@@ -95,10 +95,11 @@ def _find_labels(
             quotes += token.nesting
         if token.type != "inline" or token.map is None or quotes:
             continue
-        if tokens[place - 1].type != "paragraph_open" or (items and in_section):
+        if tokens[index - 1].type != "paragraph_open" or (items and in_section):
             continue
         first, last = token.map
-        end = items[-1] if items else last if in_section else len(lines)
+        end_outside = last if in_section else len(lines)
+        end = items[-1] if items else end_outside
         for line in range(first, min(last, len(lines))):
             role, match = _read_label(lines[line], labels, normalise, in_item=bool(items))
             if match:
@@ -113,7 +114,7 @@ def _read_label(
     *,
     in_item: bool,
 ) -> tuple[str, re.Match[str] | None]:
-    """Return what the label of a line means, and its match; "" and None without one."""
+    """Return the role of the label of a line and its match, "" and None without a label."""
     match = _BOLD.match(line)
     if match is None or not (match["inside"] or match["behind"] is not None):
         match = _PLAIN.match(line) if in_item else None

@@ -1,4 +1,7 @@
-"""Links between cards: ``[text](other.md)``, ``[[other]]`` and plain ids, outside of code."""
+"""Makes file names from titles, and finds and changes the links between cards.
+
+A link is ``[text](other.md)``, ``[[other]]`` or a plain id, outside of code.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,13 @@ from lessons_kb.errors import InputError
 from lessons_kb.values import frozen
 
 MAX_BYTES = 96
-"""UTF-8 bytes of a slug: room for a number, the suffix and a temporary name within 255."""
+"""UTF-8 bytes of a slug, so that a number, the suffix and a temporary name fit into 255."""
 
 _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$", "readme", "index"]
     + [f"{port}{number}" for port in ("com", "lpt") for number in range(10)]
 )
-"""Names that Windows keeps for devices, and those that never are cards."""
+"""Names that Windows reserves for devices, and names that are never cards."""
 
 _KEPT = ("L", "N", "M")
 _UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
@@ -31,12 +34,12 @@ _APOSTROPHES = re.compile("(?<=\\w)['\u2019\u02bc](?=\\w)")
 
 
 def slug(title: str) -> str:
-    """Return a file name, without suffix, that is safe on every system for any title.
+    """Return a file name for a title, without suffix, that is safe on every system.
 
-    Letters of every script stay, in lower case and composed form (NFC); whatever else stood
-    between them is one hyphen; of symbols alone comes ``untitled``. At most MAX_BYTES bytes, no
-    name reserved by Windows. Idempotent. Raises InputError for a title in which there is nothing
-    to see.
+    Letters of every script stay, in lower case and composed form (NFC); each run of other
+    characters becomes one hyphen; a title of symbols alone becomes ``untitled``. The name has at
+    most MAX_BYTES bytes and is not reserved by Windows. Idempotent. Raises InputError if no
+    character of the title is visible.
     """
     text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", title)).casefold()
     text = _APOSTROPHES.sub("", unicodedata.normalize("NFKC", text))
@@ -44,9 +47,9 @@ def slug(title: str) -> str:
     kept = ""
     for char in text:
         category = unicodedata.category(char)[0]
-        # A mark with no letter before it would combine with the hyphen.
-        is_loose = category == "M" and kept[-1:] in ("", "-")
-        kept += "" if is_loose else char if category in _KEPT else "-"
+        if category == "M" and kept[-1:] in ("", "-"):
+            continue  # a mark without a letter before it would combine with the hyphen
+        kept += char if category in _KEPT else "-"
     name = re.sub(r"-+", "-", kept).strip("-")
     if not name:
         if all(unicodedata.category(char) in _UNSEEN for char in _INVISIBLE.sub("", title)):
@@ -56,21 +59,21 @@ def slug(title: str) -> str:
     if len(data) > MAX_BYTES:
         short = data[:MAX_BYTES].decode("utf-8", "ignore")
         word = short.rpartition("-")[0] if name[len(short)] != "-" else short
-        # A single long word is cut where the limit falls.
+        # A single long word is cut at the limit.
         name = (word if len(word.encode()) > MAX_BYTES // 2 else short).strip("-")
     return f"{name}-card" if name in _RESERVED else name
 
 
 def is_reserved(name: str) -> bool:
-    """Tell whether a file name, with or without suffix, cannot be one on Windows."""
+    """Return whether Windows refuses a file name, with or without suffix."""
     return name.partition(".")[0].strip().casefold() in _RESERVED
 
 
 def normal_title(title: str) -> str:
-    """Return a title in the form by which two cards are the same lesson.
+    """Return the form of a title that is equal for two cards with the same lesson.
 
-    Case, width, spaces, backticks, typographic quotes and dashes and the final full stop do not
-    count. Everything else does: "Never use ==" and "Never use ===" are two lessons.
+    It ignores case, width, spaces, backticks, the final full stop and the form of quotes and
+    dashes. Everything else counts: "Never use ==" and "Never use ===" are two lessons.
     """
     text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", title)).casefold()
     text = unicodedata.normalize("NFKC", text).translate(_TYPOGRAPHY)
@@ -101,18 +104,18 @@ _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:|//|/|#")
 
 @frozen
 class Link:
-    """Where a link says what it leads to."""
+    """The target of a link and its position."""
 
     start: int
     end: int
     """Offsets of ``target`` in the text, in characters."""
     target: str
-    """As written, without what follows a ``#``."""
+    """As written, without the part after ``#``."""
     kind: str = "path"
-    """``path`` from the file it stands in, ``wiki`` by name or id, ``id`` in the text itself."""
+    """``path`` relative to its file, ``wiki`` for a name or an id, ``id`` for a plain id."""
 
     def leads_to(self, card: str, *, home: str) -> bool:
-        """Tell whether it leads from the file ``home`` to a card; both are ids."""
+        """Return whether it leads from the file ``home`` to a card; both are ids."""
         if self.kind == "id":
             return self.target == card
         stem = posixpath.splitext(card)[0]
@@ -123,7 +126,7 @@ class Link:
         return posixpath.normpath(path) == card
 
     def written_to(self, card: str, *, home: str) -> str:
-        """Return what to write instead so that it leads from ``home`` to another card."""
+        """Return the target that leads from ``home`` to another card, in the same style."""
         if self.kind == "id":
             return card
         if self.kind == "path":
@@ -142,19 +145,19 @@ def find_links(text: str) -> Iterator[Link]:
     start, code = 0, find_code_lines(normal_newlines(text))
     for number, line in enumerate(split_lines(text)):
         if number not in code and ("[" in line or ".m" in line):
-            bare = _CODE.sub(lambda found: "\0" * len(found[0]), line)
-            for one in _LINK.finditer(bare):
-                group = one.lastgroup or ""
-                target = one[group].partition("#")[0]
+            bare = _CODE.sub(lambda code_match: "\0" * len(code_match[0]), line)
+            for match in _LINK.finditer(bare):
+                group = match.lastgroup or ""
+                target = match[group].partition("#")[0]
                 if target and "\0" not in target and not _SCHEME.match(target):
-                    begin = start + one.start(group)
+                    begin = start + match.start(group)
                     kind = group if group in ("wiki", "id") else "path"
                     yield Link(start=begin, end=begin + len(target), target=target, kind=kind)
         start += len(line)
 
 
 def relink(text: str, change: Callable[[Link], str | None]) -> list[tuple[int, int, str]]:
-    """Return (start, end, new text) of each link for which ``change`` gives another target."""
+    """Return (start, end, new target) of each link for which ``change`` returns another target."""
     return [
         (link.start, link.end, new)
         for link in find_links(text)

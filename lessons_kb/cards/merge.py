@@ -1,7 +1,7 @@
-"""Three versions of a card made one: the header key by key, the body line by line.
+"""Merges three versions of a card: the header key by key, the body line by line.
 
-A count that both sides raised is raised by both, a date is the later, lists are united. What two
-sides changed differently, and no rule decides, stands in ordinary conflict markers.
+Increases of a count by both sides are added, of two dates the rule of the key decides, lists are
+united. If both sides changed something else differently, it gets ordinary conflict markers.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from lessons_kb.values import frozen
 
 
 class Contradiction(Exception):
-    """Two sides say different things and no rule decides between them."""
+    """Two sides differ and no rule decides between them."""
 
 
 @frozen
 class Side:
-    """A key as one version of the file has it."""
+    """A key in one version of the file."""
 
     entry: HeaderEntry | None = None
-    """None where that version lacks the key."""
+    """None if that version lacks the key."""
     lead: str = ""
     """Comments and empty lines above it."""
     text: str = ""
@@ -53,9 +53,9 @@ class Three(NamedTuple):
     ours: Side
     theirs: Side
     had_base: bool
-    """Whether the file has a common beginning at all."""
+    """Whether the two sides have a common earlier version."""
     later_is_ours: bool
-    """Whether our side saw the mistake last, so that its examples come last."""
+    """Whether our side has the later ``last-seen``, so that its examples come last."""
 
     @property
     def sides(self) -> tuple[Side, ...]:
@@ -64,13 +64,13 @@ class Three(NamedTuple):
 
 
 _SETS = ("applies-to", "tags", "symptoms", "not-for", "paths", "supported-by", "applies-when")
-"""Keys whose values are united however they are written."""
+"""Keys whose values are united in whatever form they are written."""
 
 
 def merge_value(three: Three) -> str:
-    """Return the lines of a key that both sides changed, "" when it is gone.
+    """Return the merged lines of a key that both sides changed, "" if both removed it.
 
-    Raises Contradiction where no rule decides, and where one side's comment would be lost.
+    Raises Contradiction if no rule decides or the comment of a side would be lost.
     """
     rule = _RULES.get(three.name, _unite_or_pick)
     text = rule(three)
@@ -78,7 +78,7 @@ def merge_value(three: Three) -> str:
     kept = read_comments(text)
     for comment in dict.fromkeys(comment for side in sides for comment in side):
         stays = comment not in base or all(comment in side for side in sides)
-        if not stays or any(comment in one for one in kept):
+        if not stays or any(comment in other for other in kept):
             continue
         line = text.rstrip("\r\n")
         end = text[len(line) :]
@@ -91,12 +91,13 @@ def merge_value(three: Three) -> str:
 
 
 def _unite_or_pick(three: Three) -> str:
-    """Return what one side alone said anew, or both alike; else the lists united."""
+    """Return the change of one side, or the equal change of both; else the lists united."""
     base, ours, theirs = three.base.entry, three.ours.entry, three.theirs.entry
     if ours and theirs:
-        if _alike(ours, theirs) or (base and _alike(base, theirs) and not _alike(base, ours)):
+        is_only_ours = base and _is_equal(base, theirs) and not _is_equal(base, ours)
+        if _is_equal(ours, theirs) or is_only_ours:
             return three.ours.text
-        if base and _alike(base, ours):
+        if base and _is_equal(base, ours):
             return three.theirs.text
     key = KEYS.get(three.name)
     is_set = key is not None and key.form in ("tags", "texts", "globs")
@@ -108,19 +109,22 @@ def _unite_or_pick(three: Three) -> str:
     return _write(three, tuple(united))
 
 
-def _alike(one: HeaderEntry, other: HeaderEntry) -> bool:
-    """Tell whether two entries say the same, whatever their quotes and line breaks."""
-    if one.shape != other.shape or "n" in one.styles + other.styles:
+def _is_equal(entry: HeaderEntry, other: HeaderEntry) -> bool:
+    """Return whether two entries have equal values; quotes and line breaks do not count."""
+    if entry.shape != other.shape or "n" in entry.styles + other.styles:
         return False
-    texts, others = ([text and " ".join(text.split()) for text in e.texts] for e in (one, other))
-    return texts == others
+    return _one_line_texts(entry) == _one_line_texts(other)
+
+
+def _one_line_texts(entry: HeaderEntry) -> list[str | None]:
+    return [text and " ".join(text.split()) for text in entry.texts]
 
 
 def read_date(side: Side) -> tuple[str, str]:
-    """Return a date in a form that compares: by its moment where it has a time.
+    """Return a sort key for a date, by its moment if it has a time.
 
-    A day without a time is its beginning; times without a zone are taken as UTC. Raises
-    Contradiction for what is no date.
+    A day without a time counts as its beginning; times without a zone count as UTC. Raises
+    Contradiction for a value that is not a date.
     """
     day = _read(side)
     if not isinstance(day, str) or side.entry is None:
@@ -135,7 +139,7 @@ def read_date(side: Side) -> tuple[str, str]:
 
 
 def _read(side: Side) -> Read:
-    """Return the value of a known key; Contradiction where it is wrong or deeper than a list."""
+    """Return the value of a known key; Contradiction if it is wrong or deeper than a list."""
     try:
         return read_value(side.entry) if side.entry else None
     except ValueError:
@@ -149,7 +153,7 @@ def _texts(side: Side) -> tuple[str, ...]:
 
 
 def _sum(three: Three) -> str:
-    """Add what either side added; a side without the key says 1, a file that was not there 0."""
+    """Add the increases of both sides; a side without the key counts 1, a missing base file 0."""
     values = (_read(side) for side in (three.base, three.ours, three.theirs))
     base, ours, theirs = (value if isinstance(value, int) else 1 for value in values)
     total = ours + theirs - (base if three.had_base else 0)
@@ -173,13 +177,13 @@ _RULES: Mapping[str, Callable[[Three], str]] = {
 
 
 def _unite(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """Return what both kept and what either added, the second side's additions last."""
+    """Return the items that both kept and those that either added, the second side's last."""
     kept = [item for item in first if item in second or item not in base]
     return kept + [item for item in second if item not in first and item not in base]
 
 
 def _write(three: Three, value: int | tuple[str, ...]) -> str:
-    """Return the lines of the key with this value, as the side that says most beside it has it."""
+    """Return the lines of the key with this value, in the style of the side with more comments."""
     same = [side for side in three.sides if _read(side) == value]
     model = max(same or three.sides, key=lambda side: len(read_comments(side.text)))
     if same:
@@ -194,7 +198,7 @@ def _write(three: Three, value: int | tuple[str, ...]) -> str:
 
 
 MergeText = Callable[[str, str, str], tuple[str, bool]]
-"""Base, ours, theirs → the text merged by lines and whether it holds conflict markers."""
+"""Base, ours, theirs → the text merged by lines and whether it has conflict markers."""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 _LONE_END = re.compile(r"\r(?!\n)|(?<!\r)\n")
@@ -202,31 +206,28 @@ _LONE_END = re.compile(r"\r(?!\n)|(?<!\r)\n")
 
 @frozen
 class Merged:
-    """What three versions of a file became."""
+    """The result of a merge."""
 
     text: str
     conflict: bool
-    """Whether conflict markers stand in it."""
+    """Whether it has conflict markers."""
 
 
 def merge_cards(base: str, ours: str, theirs: str, *, merge_text: MergeText) -> Merged:
-    """Merge two versions of a file that began as ``base``; "" when they have no common beginning.
+    """Merge two versions of a file that began as ``base``, which is "" without a common version.
 
-    Lines that one side alone changed are taken as they stand: comments, quotes, line ends and
-    byte order mark stay. ``occurrences`` grows by what either side added, and never falls below
-    1; ``last-seen`` is the later, ``created`` the earlier; ``examples`` are united and the last
-    five kept, other lists united as sets, in order. The rest, the body too, is left to
-    ``merge_text``, and so is the whole file where a header cannot be read.
+    Lines that only one side changed are taken unchanged: comments, quotes, line ends and byte
+    order mark stay. ``occurrences`` grows by the increases of both sides and is at least 1;
+    ``last-seen`` is the later date, ``created`` the earlier; ``examples`` are united and the last
+    five kept; other lists are united as sets, in order. ``merge_text`` merges everything else,
+    such as the body, and the whole file if a header cannot be read.
     """
     if base in (ours, theirs):
         return Merged(text=theirs if ours == base else ours, conflict=False)
     versions = (base, ours, theirs)
-    ends = [
-        "\n" if "\r" not in text else "mixed" if _LONE_END.search(text) else "\r\n"
-        for text in versions
-    ]
+    ends = [_line_end(text) for text in versions]
     if "mixed" not in ends and len(set(ends)) > 1:
-        # Whoever converted every line made a change of its own, beside all others.
+        # The conversion of all line ends is merged as a change of its own.
         chosen = _pick(ends[0] if base else ends[1], ends[1], ends[2])
         plain = [text.replace("\r\n", "\n") for text in versions]
         merged = merge_cards(*plain, merge_text=merge_text)
@@ -239,8 +240,15 @@ def merge_cards(base: str, ours: str, theirs: str, *, merge_text: MergeText) -> 
     return Merged(text=text, conflict=conflict)
 
 
+def _line_end(text: str) -> str:
+    r"""Return the line end that a text uses: ``\n``, ``\r\n`` or "mixed"."""
+    if "\r" not in text:
+        return "\n"
+    return "mixed" if _LONE_END.search(text) else "\r\n"
+
+
 def _pick(base: str, ours: str, theirs: str) -> str:
-    """Return what one side alone, or both alike, made of something; Contradiction otherwise."""
+    """Return the change of one side, or the equal change of both; Contradiction otherwise."""
     if ours in (base, theirs):
         return theirs
     if theirs == base:
@@ -250,13 +258,13 @@ def _pick(base: str, ours: str, theirs: str) -> str:
 
 @frozen
 class _Parts:
-    """A file in its parts; joined they are the file."""
+    """The parts of a file; joined they are the file."""
 
     head: str
     """Byte order mark and opening fence, if any."""
     keys: dict[str, Side]
     tail: str
-    """What stands below the last key: comments and empty lines."""
+    """Comments and empty lines below the last key."""
     fence: str
     """The closing fence."""
     body: str
@@ -264,7 +272,7 @@ class _Parts:
 
 
 def _take_apart(text: str) -> _Parts | None:
-    """Return the parts of a file; None where its header has no one meaning for each key."""
+    """Return the parts of a file; None if a key of its header is ambiguous."""
     split = split_header(text)
     reading = read_header(split)
     if reading.reader == "none":
@@ -277,7 +285,7 @@ def _take_apart(text: str) -> _Parts | None:
     above, between = 0, []
     for entry in reading.entries:
         name = canonical(entry.key)
-        if entry.line < above or name in keys:  # two share a line or a name
+        if entry.line < above or name in keys:  # two entries share a line or a name
             return None
         lead = lines[above : entry.line]
         keys[name] = Side(
@@ -285,8 +293,8 @@ def _take_apart(text: str) -> _Parts | None:
         )
         above = entry.end
         between += lead
-    # What stands between keys and is no blank or comment may mean more; what the lenient reader
-    # passes over means nothing to it, and goes with the key below it.
+    # A line between keys that is neither empty nor a comment may have a meaning. The lenient
+    # reader ignores such lines, so there they are kept with the key below them.
     is_odd = any(line.strip() and line.lstrip()[0] != "#" for line in (*between, *lines[above:]))
     if is_odd and reading.reader != "lenient":
         return None
@@ -305,15 +313,15 @@ _END = ""
 
 
 def _with_end(parts: _Parts, base: _Parts) -> _Parts:
-    """Return a version with what stands below the last key as if it were a key.
+    """Return a version in which the lines below the last key are treated as a key.
 
-    Keys that were added below it are so no reason for it to change or to be there twice.
+    So keys that a side added below them neither change nor repeat these lines.
     """
-    last = max((n for n, name in enumerate(parts.keys) if name in base.keys), default=-1)
+    last = max((index for index, name in enumerate(parts.keys) if name in base.keys), default=-1)
     keys: dict[str, Side] = {}
-    for place, (name, side) in enumerate(parts.keys.items()):
+    for index, (name, side) in enumerate(parts.keys.items()):
         keys[name] = side
-        if base.tail and place > last and _END not in keys and side.lead.startswith(base.tail):
+        if base.tail and index > last and _END not in keys and side.lead.startswith(base.tail):
             del keys[name]
             keys[_END] = Side(text=base.tail)
             keys[name] = replace(side, lead=side.lead[len(base.tail) :])
@@ -323,7 +331,7 @@ def _with_end(parts: _Parts, base: _Parts) -> _Parts:
 
 
 class _Merge:
-    """One merge of three files that could be taken apart."""
+    """One merge of three files whose headers could be read."""
 
     def __init__(self, base: _Parts, ours: _Parts, theirs: _Parts, merge_text: MergeText) -> None:
         self._sides = tuple(_with_end(side, base) for side in (base, ours, theirs))
@@ -331,13 +339,13 @@ class _Merge:
         self._conflict = False
         self._had_base = bool(base.head or base.body)
         seen = [("", ""), ("", "")]
-        for place, parts in enumerate((ours, theirs)):
+        for index, parts in enumerate((ours, theirs)):
             with suppress(Contradiction):
-                seen[place] = read_date(parts.keys.get("last-seen", Side()))
+                seen[index] = read_date(parts.keys.get("last-seen", Side()))
         self._later_is_ours = seen[0] > seen[1]
 
     def run(self) -> Merged:
-        """Return the merged file; raise Contradiction where it would not say what it should."""
+        """Return the merged file; raise Contradiction if it would not read back as merged."""
         base, ours, theirs = self._sides
         head = _pick(base.head, ours.head, theirs.head)
         fence = _pick(base.fence, ours.fence, theirs.fence)
@@ -356,19 +364,19 @@ class _Merge:
         return Merged(text=text, conflict=self._conflict)
 
     def _names(self) -> Sequence[str]:
-        """Return every key in the order of the side that moved some, else in ours."""
+        """Return every key in the order of the side that changed the order, else in ours."""
         base, ours, theirs = (list(side.keys) for side in self._sides)
         first, second = (theirs, ours) if ours == base else (ours, theirs)
         names = list(first)
-        for place, name in enumerate(second):
+        for index, name in enumerate(second):
             if name not in names:
-                names.insert(names.index(second[place - 1]) + 1 if place else 0, name)
+                names.insert(names.index(second[index - 1]) + 1 if index else 0, name)
         return names
 
     def _key(self, name: str) -> tuple[str, str]:
-        """Return the lines above a key and its own; ("", "") when it is gone."""
+        """Return the lines above a key and its own lines; ("", "") if it was removed."""
         base, ours, theirs = (side.keys.get(name, Side()) for side in self._sides)
-        # Two equal changes of a count are two.
+        # Two equal increases of a count are two increases.
         is_one_change = ours.text == theirs.text and name != "occurrences"
         if base.text in (ours.text, theirs.text) or is_one_change:
             text = _pick(base.text, ours.text, theirs.text)

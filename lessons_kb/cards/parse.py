@@ -1,4 +1,4 @@
-"""From the text of a file to a Document: never an exception, whatever the file holds."""
+"""Parses the text of a file into a Document, without an exception for any content."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ from lessons_kb.model import KINDS, NOTE, Card, Document, Finding
 from lessons_kb.text.sanitize import without
 
 _HEAD = 4_000
-"""Characters in which the title of a note is looked for first."""
+"""Characters of a note that are searched for its title first."""
 _HEADERS_OF_CARDS = ("unreadable-header", "toml-header", "dashes-header")
-"""Rules about what looks like a header and may well be something else in a note."""
+"""Rules about text that looks like a header but may be something else in a note."""
 _MARKERS = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
 _CONFLICT = (
     *("conflict-markers", "unresolved conflict markers from a merge"),
@@ -41,9 +41,9 @@ _CONFLICT = (
 
 
 def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Document:
-    """Parse a file as it lies on the disk; see ``parse_card``.
+    """Parse the bytes of a file; see ``parse_card``.
 
-    Bytes that are not UTF-8, or hold NUL, give a Document without a card and a finding.
+    Bytes that are not UTF-8, or include NUL, give a Document without a card and with a finding.
     """
     try:
         text = data.decode("utf-8")
@@ -61,12 +61,12 @@ def _unusable(path: str, line: int, rule: str, message: str) -> Document:
 
 
 def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
-    """Parse a Markdown file into what the catalogue and the index need.
+    """Parse a Markdown file for the catalogue and the index.
 
     ``path`` is the file's POSIX path relative to its brain and becomes the card's id; ``folders``
-    maps folders to kinds (``Settings.folders``). Never raises: a file that cannot be used gives a
-    Document whose ``card`` is None and whose first finding says why. A note gets no findings for
-    what only cards need.
+    maps folders to kinds (``Settings.folders``). Never raises: a file that cannot be parsed gives
+    a Document whose ``card`` is None and whose first finding says why. A note gets no findings
+    about requirements of cards.
     """
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
@@ -80,19 +80,20 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     split = split_header(text)
     reading = read_header(split)
     values, problems, lines = read_keys(reading.entries, path.rpartition("/")[0])
-    named = values.pop("kind", None)
-    if named is None and reading.reader == "none":  # the type says that it was meant as a card
+    kind = values.pop("kind", None)
+    if kind is None and reading.reader == "none":
+        # A line `type: lesson` of an unreadable header still shows that a card was meant.
         head = split.header.lines if split.header else text[:_HEAD].splitlines()
         pairs = (line.partition(":") for line in head)
         types = (value for key, colon, value in pairs if colon and canonical(key) == "type")
-        named = canonical(next(types, "").strip().strip("\"'"))
-        named = named if named in KINDS else None
+        kind = canonical(next(types, "").strip().strip("\"'"))
+        kind = kind if kind in KINDS else None
     first = split.header.line if split.header else 1
-    kind = named or kind_of(path, folders)
+    kind = kind or kind_of(path, folders)
     if is_note_name(path.rpartition("/")[2]) and in_mapped_folder(path, folders):
-        kind = NOTE  # a folder's README is about it, not in it
+        kind = NOTE  # the README of a folder describes the folder
     if kind == NOTE:
-        # Many notes begin with a thematic break; that is no header gone wrong.
+        # Many notes begin with a thematic break, which is not a damaged header.
         softened = [replace(problem, level="warning") for problem in reading.problems]
         softened = [problem for problem in softened if problem.rule not in _HEADERS_OF_CARDS]
         return replace(_note(path, split, values), findings=_place(softened, path, first))
@@ -103,9 +104,8 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     search = values.pop("search", ())
     body = normal_newlines(split.body)
     sections = read_sections(body)
-    # A header may have a title that cannot be read.
-    lost = lines.get("title") in [one.line for one in problems] and not sections.title
-    lost = lost and "title" not in values
+    title_has_problem = lines.get("title") in [problem.line for problem in problems]
+    is_title_lost = title_has_problem and not sections.title and "title" not in values
     values.setdefault("title", sections.title or _stem(path))
     values["topics"] = values.get("topics") or read_topics(sections)
     values["paths"] = values.get("paths") or read_paths(sections)
@@ -119,7 +119,9 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         checklist=tuple(item.text for item in items),
         shown_by=patterns if any(patterns) else (),
         conditional=checklist.conditional,
-        template=not items and not values.get("detect") and (lost or is_unfilled(split.body)),
+        template=(
+            not items and not values.get("detect") and (is_title_lost or is_unfilled(split.body))
+        ),
         **values,
     )
     return Document(
@@ -135,18 +137,21 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
 
 
 def _place(problems: Sequence[Finding], path: str, first: int) -> tuple[Finding, ...]:
-    """Return problems of a header that begins at a line as findings, errors first."""
+    """Return problems as findings about lines of the file, errors first.
+
+    ``first`` is the number of the header's first line.
+    """
     ordered = sorted(problems, key=lambda problem: (problem.level != "error", problem.line))
     return tuple(
-        replace(one, path=path, line=first + one.line, message=one_line(one.message))
-        for one in ordered
+        replace(problem, path=path, line=first + problem.line, message=one_line(problem.message))
+        for problem in ordered
     )
 
 
 def _find_conflict(split: Split, first: int) -> list[Finding]:
-    """Find what a merge left undecided: the first marker in the header or outside code fences.
+    """Find an unresolved conflict: the first marker in the header or outside code fences.
 
-    One marker is enough, for people often remove the others. ``=======`` alone is a heading.
+    One marker is enough because people often remove the others. ``=======`` alone is a heading.
     """
     lines = list(enumerate(split.header.lines)) if split.header else []
     header = "\n".join(line for _number, line in lines)
@@ -184,14 +189,14 @@ def _stem(path: str) -> str:
 def _fields(
     card: Card, body: str, sections: Sections | None, search: Sequence[str]
 ) -> dict[str, str]:
-    """Return the text to index; ``body`` alone holds all of it."""
+    """Return the text to index by field; the field ``body`` repeats the others."""
     tags, symptoms = " ".join(card.topics), "\n".join((*card.symptoms, *card.examples))
     fields = {"title": card.title, "tags": tags, "symptoms": symptoms}
     if sections is not None:
         fields["checklist"] = "\n".join(card.checklist)
-        told = text_of(sections, (SITUATION, MISTAKE))
-        fields["situation"] = without(told, "<!--", "-->").strip()
+        situation = text_of(sections, (SITUATION, MISTAKE))
+        fields["situation"] = without(situation, "<!--", "-->").strip()
     head = "\n".join(part for part in (card.title, tags, symptoms, *search) if part)
-    # The guidance of a template is not what a card says.
+    # The comments of a template are guidance for its author, not content of the card.
     fields["body"] = f"{head}\n\n{without(body, '<!--', '-->')}"
     return {name: text for name, text in fields.items() if text}

@@ -1,6 +1,6 @@
-"""Paragraphs, flat lists and fences whose lines alone decide what they are.
+"""Reads paragraphs, flat lists and fences that are unambiguous line by line.
 
-Nine of ten sections of real cards hold nothing else. What is in doubt is left to markdown-it, which
+Nine of ten sections of real cards have nothing else. Ambiguous text is left to markdown-it, which
 takes twenty times as long.
 """
 
@@ -15,14 +15,14 @@ _PLAIN = re.compile(
     r"| \d+(?![\d.)])",
     re.VERBOSE,
 )
-"""A line that begins so at the margin begins no block, and ends no paragraph."""
+"""The beginning of a line that neither begins a block nor ends a paragraph."""
 _BULLET = re.compile(r"[-*+] {1,4}(?=\S)")
 _ENDS_PARAGRAPH = re.compile(r"[-*+] {1,4}\S|```[^`]*$|#{1,6}[ \t]|>")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 
 
 class PlainBlock(NamedTuple):
-    """A paragraph, or the one paragraph of a list item."""
+    """A paragraph, or the only paragraph of a list item."""
 
     is_item: bool
     line: int
@@ -31,7 +31,7 @@ class PlainBlock(NamedTuple):
 
 
 def read_plain_blocks(text: str) -> list[PlainBlock] | None:
-    """Return the blocks of a text, None where only a parser can tell them."""
+    """Return the blocks of a text, None if they need a Markdown parser."""
     blocks: list[PlainBlock] = []
     lines: list[str] = []
     is_open = False
@@ -53,7 +53,7 @@ def read_plain_blocks(text: str) -> list[PlainBlock] | None:
 
 
 def read_first_paragraph(text: str) -> str | None:
-    """Return the first paragraph of a text or of its first list item, None where it is in doubt."""
+    """Return the first paragraph of a text or of its first list item, None if it is ambiguous."""
     lines: list[str] = []
     for line in text.split("\n"):
         if not line.strip(" \t"):
@@ -72,7 +72,7 @@ def read_first_paragraph(text: str) -> str | None:
 
 
 def find_fenced(lines: Sequence[str]) -> frozenset[int]:
-    """Return the numbers of the lines inside fences, and of those that close them."""
+    """Return the numbers of the lines inside fences and of the closing fences."""
     fenced = set()
     opened = ""
     for number, line in enumerate(lines):

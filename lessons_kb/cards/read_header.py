@@ -1,4 +1,4 @@
-"""A header read by whichever reader can: YAML, else the lenient one, else none."""
+"""Reads a header: as YAML, else with a lenient reader, else not at all."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _NULLS = ("", "~", "null", "Null", "NULL")
 
 
 def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple[int, ...]]:
-    """Return the entries of a header and the numbers, from 0, of the lines that say nothing."""
+    """Return the entries of a header and the numbers, from 0, of the lines without a meaning."""
     keys = [_KEY.match(line) for line in lines]
     indent = next((len(key[1]) for key in keys if key), 0)
     entries: list[HeaderEntry] = []
@@ -57,17 +57,17 @@ def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple
 
 
 def read_scalar(line: str, column: int, *, bare: bool = False) -> tuple[str | None, str, int]:
-    """Return what stands in a line from ``column`` on, its style letter and the column after it.
+    """Return the scalar in a line from ``column`` on, its style letter and the column after it.
 
-    It is quoted text, plain text or nothing. A comment begins with a hash and a space, for texts
-    tell of ``issue #12``; behind a ``bare`` value, which holds no hash, with any hash that a space
-    precedes, as in YAML.
+    It is quoted text, plain text or None. A comment begins with a hash and a space, because texts
+    mention ``issue #12``; after a ``bare`` value, which contains no hash, any hash after a space
+    begins a comment, as in YAML.
     """
     if quoted := _QUOTED.match(line, column):
         inside = quoted[0][1:-1]
         if quoted[0][0] == "'":
             return inside.replace("''", "'"), "'", quoted.end()
-        return _ESCAPE.sub(_unescaped, inside), '"', quoted.end()
+        return _ESCAPE.sub(_unescape, inside), '"', quoted.end()
     rest = line[column:]
     comment = (_ANY_COMMENT if bare else _COMMENT).search(rest)
     # A hash between backticks is code.
@@ -77,14 +77,14 @@ def read_scalar(line: str, column: int, *, bare: bool = False) -> tuple[str | No
     return (None if rest in _NULLS else rest), "p", column + len(rest)
 
 
-def _unescaped(match: re.Match[str]) -> str:
+def _unescape(match: re.Match[str]) -> str:
     code = match[1]
     if len(code) == 1:
         return _ESCAPED.get(code, code)
     number = int(code[1:], 16)
-    # Half of a surrogate pair is no character.
-    usable = number <= sys.maxunicode and number not in range(0xD800, 0xE000)
-    return chr(number) if usable else match[0]
+    # Half of a surrogate pair is not a character.
+    is_character = number <= sys.maxunicode and number not in range(0xD800, 0xE000)
+    return chr(number) if is_character else match[0]
 
 
 def _is_blank(line: str) -> bool:
@@ -92,16 +92,16 @@ def _is_blank(line: str) -> bool:
 
 
 def _block_end(lines: tuple[str, ...], start: int, indent: int) -> int:
-    """Return the line after the last one that belongs to the key above ``start``."""
+    """Return the line after the last line of the key above ``start``."""
     end = start
-    for place, line in enumerate(lines[start:], start + 1):
+    for next_number, line in enumerate(lines[start:], start + 1):
         if _is_blank(line):
             continue
         stripped, item = line.lstrip(), _ITEM.match(line)
         is_deeper = len(line) - len(stripped) > indent
         if not is_deeper and not (item and len(item[1]) == indent) and stripped[0] not in "]}":
             break
-        end = place
+        end = next_number
     return end
 
 
@@ -153,24 +153,25 @@ def _read_entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str])
 
 
 def _read_items(lines: tuple[str, ...], below: list[int], indent: int) -> list[Value]:
-    """Read a list of one item a line; deeper lines continue the item above them."""
+    """Read a list with one item a line; deeper lines continue the item above them."""
     items: list[Value] = []
-    for at in below:
-        item = _ITEM.match(lines[at])
+    for number in below:
+        line = lines[number]
+        item = _ITEM.match(line)
         if item and len(item[1]) <= indent:
-            text, style, stop = read_scalar(lines[at], item.end())
-            items.append(Value(text, style, (at, item.end(), at, stop)))
+            text, style, stop = read_scalar(line, item.end())
+            items.append(Value(text, style, (number, item.end(), number, stop)))
         else:
             text, _style, span, *_ = items[-1]
-            text = f"{text or ''} {lines[at].strip()}".strip()
-            items[-1] = Value(text, "p", (*span[:2], at, len(lines[at].rstrip())))
+            text = f"{text or ''} {line.strip()}".strip()
+            items[-1] = Value(text, "p", (*span[:2], number, len(line.rstrip())))
     return items
 
 
 def _read_flow_list(
     lines: tuple[str, ...], first: int, begin: int, end: int
 ) -> tuple[list[Value], Span] | None:
-    """Read ``[a, "b"]``, also over several lines; None if it is not such a list after all."""
+    """Read ``[a, "b"]``, also over several lines; None if it is not such a list."""
     items: list[Value] = []
     column = begin + 1
     for number, line in enumerate(lines[first:end], first):
@@ -195,7 +196,7 @@ def _read_flow_list(
 MAX_DEPTH = 16
 MAX_ALIASES = 32
 _TOO_DEEP = "it is nested too deeply"
-# YAML 1.1 ends a line at these, we do not.
+# Line breaks in YAML 1.1 that do not end a line here.
 _ODD_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
 _FLOW_BEGINS = re.compile(r"(?:^|[:?-][ \t])[ \t]*(?:[&!]\S*[ \t]+)*(?=[\[{])", re.MULTILINE)
 _FLOW_TOKEN = re.compile(
@@ -215,13 +216,13 @@ class NotYamlError(Exception):
 
 
 class RefusedError(NotYamlError):
-    """The header is built to exhaust its reader."""
+    """The header exceeds a limit that protects its reader."""
 
 
 def read_yaml(lines: tuple[str, ...]) -> tuple[HeaderEntry, ...]:
     """Return the entries of a header in the order of the file, duplicates included.
 
-    Raises NotYamlError, and RefusedError where MAX_DEPTH or MAX_ALIASES is passed.
+    Raises NotYamlError, and RefusedError if MAX_DEPTH or MAX_ALIASES is exceeded.
     """
     from frontmatter.default_handlers import YAMLHandler
     from yaml import YAMLError
@@ -242,10 +243,10 @@ def read_yaml(lines: tuple[str, ...]) -> tuple[HeaderEntry, ...]:
 
 
 def _find_too_deep(text: str) -> int | None:
-    """Return the line in which brackets, or dashes, pass MAX_DEPTH, None if none do.
+    """Return the line in which brackets or dashes exceed MAX_DEPTH, None if none do.
 
-    A parser may refuse a line of brackets before it hands over the first: its own limit differs
-    from version to version.
+    A parser may refuse a line of brackets before it returns an event of it: its own limit differs
+    between versions.
     """
     if dashes := _DASHES.search(text):
         return text.count("\n", 0, dashes.start())
@@ -267,14 +268,14 @@ def _find_too_deep(text: str) -> int | None:
 def _loader() -> type[Any]:
     import yaml
 
-    # The C parser comes with every wheel, not with every build from source.
+    # Every wheel includes the C parser, a build from source may lack it.
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc]
         """Parses and constructs no objects."""
 
         def get_single_data(self) -> list[Any]:
-            """Return the events of a text, and the error that ends them last."""
+            """Return the events of a text; an error that ends them is the last item."""
             events: list[Any] = []
             try:
                 while self.check_event():
@@ -355,7 +356,7 @@ class _Tree:
         )
 
     def _read(self, event: Any, kind: str, depth: int = 0) -> Value:
-        """Return what a value says; of a nested one what it holds."""
+        """Return a value; for a nested one with its content."""
         line, column = event.start_mark.line, event.start_mark.column
         span = (line, column, event.end_mark.line, event.end_mark.column)
         anchor = event.anchor

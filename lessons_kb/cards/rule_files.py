@@ -1,4 +1,4 @@
-"""A card's patterns as the rule files of ast-grep and Semgrep, and rules of theirs as patterns."""
+"""Converts patterns of cards to rule files of ast-grep and Semgrep, and such rules to patterns."""
 
 from __future__ import annotations
 
@@ -23,20 +23,23 @@ _CONFIG = {"ruleDirs": ["rules"], "testConfigs": [{"testDir": "rule-tests"}]}
 
 
 def format_rules(tool: str, cards: Sequence[Card]) -> tuple[dict[str, str], list[str]]:
-    """Return path → text of the rules of cards and of their tests, and what cannot be said so."""
+    """Return path → text of the rule files and their tests, and a line about each omitted pattern.
+
+    A pattern is omitted if the tool has no counterpart for it.
+    """
     files: dict[str, str] = {}
-    left: list[str] = []
+    omitted: list[str] = []
     for card in cards:
-        for place, pattern in enumerate(card.detect, 1):
-            name = re.sub(r"\W+", "-", card.id.rpartition(".")[0]).strip("-") + f"-{place}"
+        for number, pattern in enumerate(card.detect, 1):
+            name = re.sub(r"\W+", "-", card.id.rpartition(".")[0]).strip("-") + f"-{number}"
             format_one = _format_ast_grep if tool == AST_GREP else _format_semgrep
             try:
                 files |= format_one(name, card, pattern)
             except InputError as error:
-                left.append(f"{card.id}: {pattern.kind} pattern {place} left out: {error}")
+                omitted.append(f"{card.id}: {pattern.kind} pattern {number} left out: {error}")
     if files and tool == AST_GREP:
         files["sgconfig.yml"] = _dump(_CONFIG)
-    return files, left
+    return files, omitted
 
 
 def _format_ast_grep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
@@ -60,7 +63,7 @@ def _format_ast_grep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
 
 
 def format_comment(language: str, text: str) -> str:
-    """Return a comment of a language that holds a text, "" where there are no comments."""
+    """Return a text as a comment of a language, "" for a language without comments."""
     return _COMMENTS.get(language, "// {}").format(text)
 
 
@@ -82,18 +85,22 @@ def _format_semgrep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
         else:
             raise InputError(f"Semgrep has nothing like {relation}: {text}")
     parts += [{"pattern-not-regex": pattern.unless}] if pattern.unless else []
-    told = f"{card.title}. {card.why}" if card.why else card.title
+    message = f"{card.title}. {card.why}" if card.why else card.title
     level = _LEVELS[card.severity].upper()
-    rule: dict[str, Any] = {"id": name, "message": told, "severity": level}
+    rule: dict[str, Any] = {"id": name, "message": message, "severity": level}
     rule["languages"] = [language]
     rule |= {"paths": {"include": list(pattern.files)}} if pattern.files else {}
     rule |= {"metadata": {"card": card.id}, "patterns": parts}
     files = {f"{name}.yml": _dump({"rules": [rule]})}
     if (pattern.bad or pattern.good) and language != "regex":
-        kinds = (("ruleid", pattern.bad), ("ok", pattern.good))
-        texts = ((f"{kind}: {name}", one) for kind, some in kinds for one in some)
-        rows = [f"{format_comment(language, text)}\n{one}\n" for text, one in texts]
-        files[name_example(language).replace("example", name)] = "".join(rows)
+        examples = [
+            *(("ruleid", example) for example in pattern.bad),
+            *(("ok", example) for example in pattern.good),
+        ]
+        files[name_example(language).replace("example", name)] = "".join(
+            f"{format_comment(language, f'{kind}: {name}')}\n{example}\n"
+            for kind, example in examples
+        )
     return files
 
 
@@ -105,31 +112,31 @@ def _dump(data: Mapping[str, Any]) -> str:
 
 
 def parse_rules(text: str) -> Iterator[tuple[dict[str, str], Pattern | None, str]]:
-    """Yield each rule of a file, the pattern that says the same, or why none does.
+    """Yield for each rule of a file its facts, and the equivalent pattern or why there is none.
 
-    Of a rule these are given: ``id``, ``title``, ``why`` and ``severity``. Raises InputError for a
-    file that is not YAML, or exceeds the limits of its reader.
+    The facts are ``id``, ``title``, ``why`` and ``severity``. Raises InputError for a file that is
+    not YAML or exceeds the limits of its reader.
     """
     for document in read_documents(text):
         for rule in _find_rules(document):
             name, message = _read_text(rule.get("id")), _read_text(rule.get("message"))
             severity = _read_text(rule.get("severity")).lower()
-            about = {
+            facts = {
                 "id": name,
                 "title": message or name,
                 "why": _read_text(rule.get("note")),
                 "severity": _ALSO.get(severity, "medium"),
             }
             try:
-                yield about, parse_pattern(_read_rule(rule)), ""
+                yield facts, parse_pattern(_read_rule(rule)), ""
             except InputError as error:
-                yield about, None, str(error)
+                yield facts, None, str(error)
 
 
 def _find_rules(document: Data) -> list[dict[str, Data]]:
-    """Return the rules of a document: those in its list ``rules``, or itself.
+    """Return the rules of a document: those in its list ``rules``, or the document itself.
 
-    Raises InputError for ``rules`` that are no list of mappings.
+    Raises InputError if ``rules`` is not a list of mappings.
     """
     if not isinstance(document, dict):
         return []
@@ -152,38 +159,40 @@ def _read_text(value: Data) -> str:
 
 def _read_texts(value: Data, name: str) -> list[str]:
     """Return a text or a list of texts as a list; InputError for anything else."""
-    texts = [] if value is None else value if isinstance(value, list) else [value]
-    found = [text for text in texts if isinstance(text, str)]
-    if len(found) != len(texts):
+    if value is None:
+        return []
+    items = value if isinstance(value, list) else [value]
+    texts = [item for item in items if isinstance(item, str)]
+    if len(texts) != len(items):
         raise InputError(f"{name} is not a list of texts")
-    return found
+    return texts
 
 
 class _RuleParts:
-    """The parts of a rule, as the keys of a pattern."""
+    """Collects the parts of a rule as keys of a pattern."""
 
     def __init__(self) -> None:
         self._keys: dict[str, object] = {}
         self._relations: dict[str, list[str]] = {}
 
     def set(self, key: str, text: str) -> None:
-        """Note a part that a pattern has once; InputError for a second one."""
+        """Set a key that a pattern has only once; InputError for a second value."""
         if key in self._keys:
             raise InputError(f"it has more than one pattern ({key}); a pattern of a card has one")
         self._keys[key] = text
 
     def relate(self, relation: str, text: str) -> None:
-        """Note what the code stands in, or has."""
+        """Add the text of a relation, such as ``inside`` or ``has``."""
         self._relations.setdefault(relation, []).append(text)
 
     def build(self, *, language: str, files: Sequence[str]) -> dict[str, object]:
-        """Return the keys of the pattern; only code has a language."""
-        spoken = {"language": language} if "ast" in self._keys else {}
-        return {**self._keys, **spoken, **self._relations, "files": list(files)}
+        """Return the keys of the pattern; only ast patterns have a language."""
+        language_key = {"language": language} if "ast" in self._keys else {}
+        return {**self._keys, **language_key, **self._relations, "files": list(files)}
 
 
 def _read_rule(rule: Mapping[str, Data]) -> dict[str, object]:
-    """Return a rule as the keys of a pattern; InputError for one that no flat pattern says."""
+    """Return a rule as keys of a pattern; InputError if no flat pattern is equivalent."""
     return _read_ast_grep(rule) if "rule" in rule else _read_semgrep(rule)
 
 
@@ -194,7 +203,7 @@ def _read_ast_grep(rule: Mapping[str, Data]) -> dict[str, object]:
         if name == "not" and isinstance(value, dict) and len(value) == 1:
             ((negated, inner),) = value.items()
             key = f"not-{negated}"
-        elif name == "any":  # our own variants
+        elif name == "any":  # the variants that build_rule writes
             variants = _patterns(value)
             key, inner = "pattern", variants[0] if variants else None
         if key == "pattern" and isinstance(inner, str):
@@ -208,7 +217,7 @@ def _read_ast_grep(rule: Mapping[str, Data]) -> dict[str, object]:
 
 
 def _list_conditions(rule: Data) -> list[tuple[str, Data]]:
-    """Return the conditions of a rule of ast-grep, those that it lists under ``all`` included."""
+    """Return the conditions of an ast-grep rule, including those in its list ``all``."""
     if not isinstance(rule, dict):
         raise InputError("rule is not a mapping")
     conditions = [(name, value) for name, value in rule.items() if name != "all"]
@@ -230,10 +239,10 @@ def _read_relation(name: str, rule: Mapping[str, Data]) -> str:
     exact = re.fullmatch(r"\^(.*)(?:\$|\\b)", _read_text(inner.get("regex")))
     word = re.sub(r"\\(\W)", r"\1", exact[1] if exact else "")
     words = [word] if re.fullmatch(r"@[\w.]+|[\w-]+(?:=\w+)?", word) else []
-    found = [*_patterns([inner]), *words, *_patterns(inner.get("any"))]
-    if not found:
+    texts = [*_patterns([inner]), *words, *_patterns(inner.get("any"))]
+    if not texts:
         raise InputError(f"{name} is more than a pattern or a word")
-    return found[0]
+    return texts[0]
 
 
 _PLACES = {value: name for name, value in _SEMGREP.items()}
@@ -270,7 +279,7 @@ def _read_semgrep(rule: Mapping[str, Data]) -> dict[str, object]:
 
 
 def _list_operators(rule: Mapping[str, Data]) -> list[tuple[str, Data]]:
-    """Return the operators of a rule of Semgrep, in order."""
+    """Return the operators of a Semgrep rule, in order."""
     parts = rule.get("patterns")
     if not parts:
         return [(name, value) for name, value in rule.items() if name.startswith("pattern")]
@@ -283,6 +292,7 @@ def _list_operators(rule: Mapping[str, Data]) -> list[tuple[str, Data]]:
 
 
 def _patterns(rules: Data) -> list[str]:
-    some = rules if isinstance(rules, list) else []
-    found = [rule.get("pattern") for rule in some if isinstance(rule, dict)]
-    return [pattern for pattern in found if isinstance(pattern, str)]
+    if not isinstance(rules, list):
+        return []
+    patterns = [rule.get("pattern") for rule in rules if isinstance(rule, dict)]
+    return [pattern for pattern in patterns if isinstance(pattern, str)]

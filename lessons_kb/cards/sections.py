@@ -1,4 +1,4 @@
-"""What the sections of a card mean, whatever their authors called them."""
+"""Reads the sections of a card by their meaning, under any of the usual headings."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 
 MAX_LENGTH = 1_000
-"""Characters. What is longer is cut: nobody checks an item of this size."""
+"""Characters. A longer text is cut: nobody checks an item of this size."""
 
-# Stands for a piece set aside; a card that holds NUL is refused as a whole.
+# Marks a piece that is set aside; a card with NUL is refused as a whole.
 _HOLD = "\x00"
 _MARKUP = re.compile(r"[`*_~\[\]<>\\&]")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
@@ -44,7 +44,7 @@ _TAGS = (
     "a|b|br|code|del|details|em|i|img|ins|kbd|mark|p|q|s|small|span|strong|sub|summary|sup|u|wbr"
 )
 _TARGET = r"(?:<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*"
-# Emphasis is short; the limit keeps a line of asterisks from costing its square.
+# Emphasis is short; without a limit a line of asterisks would take quadratic time.
 _STARS = r"(?<![\w*])(\*{1,3})(?=[^\s*])(.{1,300}?)(?<=[^\s*])\1(?![\w*])"
 _LINES = r"(?<![\w_])(_{1,3})(?=[^\s_])(.{1,300}?)(?<=[^\s_])\1(?![\w_])"
 _STEPS = tuple(
@@ -56,20 +56,20 @@ _STEPS = tuple(
         ("][", r"!?\[([^\[\]]+)\]\[[^\[\]]*\]", r"\1"),
         ("<", r"<((?:https?://|mailto:)[^<>\s]+)>", r"\1"),
         ("<", rf"(?i)</?(?:{_TAGS})(?:\s[^<>]*)?/?>", ""),
-        # Twice, for one kind may stand inside the other.
+        # Twice, because each kind may be inside the other.
         ("*", _STARS, r"\2"),
         ("_", _LINES, r"\2"),
         ("*", _STARS, r"\2"),
         ("~~", r"~~(?=\S)(.{1,300}?)(?<=\S)~~", r"\1"),
     )
 )
-"""Sign without which there is nothing to do, what is found, what it shows."""
+"""Sign that a text must contain, pattern and replacement."""
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, without anything that steers a terminal or cannot be seen."""
+    """Return a text on one line, without control and invisible characters."""
     line = " ".join(text.split())
     return line if line.isprintable() else clean_line(line)
 
@@ -77,7 +77,7 @@ def one_line(text: str) -> str:
 def plain_text(markdown: str) -> str:
     """Return the text of one paragraph on one line: without emphasis, links, code ticks and HTML.
 
-    Code keeps every character, so that ``**kwargs`` in backticks is not taken for emphasis.
+    Code keeps every character, so ``**kwargs`` in backticks is not read as emphasis.
     """
     markdown = markdown[:MAX_LENGTH]
     if not _MARKUP.search(markdown):
@@ -101,15 +101,15 @@ def plain_text(markdown: str) -> str:
 
 
 MAX_STRUCTURE = 100_000
-"""Characters of a body whose structure is worth reading: the parser takes some microseconds each
-in the worst case, and no card is this long."""
+"""Characters of a body that are parsed: in the worst case each takes the parser some microseconds,
+and no card is this long."""
 
 _MARK = re.compile(r"\n( {0,3})(?:#{1,3}(?=[ \t\n])|```|~~~|<|[=-]+(?=[ \t]*\n))[^\n]*")
 
 
 @frozen
 class Heading:
-    """A heading of level 1 to 3 that stands at the top level of a body."""
+    """A heading of level 1 to 3 at the top level of a body."""
 
     level: int
     text: str
@@ -127,18 +127,18 @@ class Item:
     text: str
     """Plain, one line, without its checkbox."""
     line: int
-    """From 0, in the part that was given."""
+    """From 0, in the given part."""
     shown_by: str = ""
     """The pattern of its ``<!-- shown-by: … -->``, "" without one."""
 
 
 def normal_newlines(body: str) -> str:
-    r"""Return a text whose lines end at ``\n``, with as many lines as before."""
+    r"""Return a text with ``\n`` as line end and the same number of lines."""
     return body.replace("\r\n", "\n").replace("\r", "\n") if "\r" in body else body
 
 
 def split_lines(text: str) -> list[str]:
-    r"""Return the lines of a text with their ends, be these ``\n``, ``\r\n`` or ``\r``."""
+    r"""Return the lines of a text with their ends: ``\n``, ``\r\n`` or ``\r``."""
     return re.split(r"(?<=\n)|(?<=\r)(?!\n)", text)
 
 
@@ -147,11 +147,11 @@ def find_headings(body: str, *, deepest: int = 2) -> list[Heading]:
 
     ``deepest`` is the largest level that counts, 2 or 3.
 
-    Where every heading and every fence stands at the left margin, and no HTML block and no
-    underlined heading is in sight, nothing but these lines decides what is a heading: a line at
-    the margin ends every list and quote, and only a fence at the margin can swallow it. Such are
-    19 of 20 real bodies. A doubtful line is no matter inside a fence; with one outside markdown-it
-    reads the whole body.
+    If every heading and every fence is at the left margin, and there is no HTML block and no
+    underlined heading, these lines alone decide what is a heading: a line at the margin ends every
+    list and quote, and only a fence at the margin can contain it. That holds for 19 of 20 real
+    bodies. A doubtful line inside a fence does not count; because of one outside markdown-it reads
+    the whole body.
     """
     lines: list[str] = []
     numbers: list[int] = []
@@ -171,25 +171,27 @@ def find_headings(body: str, *, deepest: int = 2) -> list[Heading]:
         numbers.append(number)
     fenced = find_fenced(lines)
     if fenced.issuperset(doubtful):
-        pairs = zip(lines, numbers, strict=True)
-        places = [(line, at) for place, (line, at) in enumerate(pairs) if place not in fenced]
-        headings = [_read_heading(line, at) for line, at in places if line.startswith("#")]
+        headings = [
+            _read_heading(line, line_number)
+            for index, (line, line_number) in enumerate(zip(lines, numbers, strict=True))
+            if index not in fenced and line.startswith("#")
+        ]
         return [heading for heading in headings if heading.level <= deepest]
     tokens = _parser(_ALL).parse(body)
-    found = []
-    for place, token in enumerate(tokens):
+    headings = []
+    for index, token in enumerate(tokens):
         is_heading = token.type == "heading_open" and token.level == 0
         if is_heading and int(token.tag[1]) <= deepest:
             first, last = token.map or [0, 1]
-            found.append(
+            headings.append(
                 Heading(
                     level=int(token.tag[1]),
-                    text=plain_text(tokens[place + 1].content),
+                    text=plain_text(tokens[index + 1].content),
                     line=first,
                     end=last,
                 )
             )
-    return found
+    return headings
 
 
 def find_code_lines(text: str) -> frozenset[int]:
@@ -202,15 +204,15 @@ def find_code_lines(text: str) -> frozenset[int]:
 
 @frozen
 class Block:
-    """A block at the top level of a text; an item of a bullet list is a block of its own."""
+    """A block at the top level of a text; each item of a bullet list is a separate block."""
 
     kind: str
-    """``heading``, ``paragraph``, ``item``, ``list`` (numbered), ``code``, or another of
-    markdown-it's."""
+    """``heading``, ``paragraph``, ``item``, ``list`` (numbered), ``code``, or another name of
+    markdown-it."""
     first: int
     """Line, from 0."""
     end: int
-    """The line after it; blank lines at its end are not its own."""
+    """The line after it; blank lines at its end do not belong to it."""
     level: int = 0
     """Of a heading."""
 
@@ -221,7 +223,7 @@ _BLOCKS = {"ordered_list": "list", "fence": "code", "code_block": "code", "list_
 def read_blocks(text: str) -> list[Block]:
     r"""Return the blocks of a text, in order. Lines end at ``\n``."""
     lines = text.split("\n")
-    found = []
+    blocks = []
     for token in _parser(_ALL).parse(text):
         kind = token.type.removesuffix("_open")
         inside = 1 if kind == "list_item" and token.markup in "-*+" else 0
@@ -231,8 +233,8 @@ def read_blocks(text: str) -> list[Block]:
         while end > first + 1 and not lines[end - 1].strip():
             end -= 1
         level = int(token.tag[1]) if kind == "heading" else 0
-        found.append(Block(kind=_BLOCKS.get(kind, kind), first=first, end=end, level=level))
-    return found
+        blocks.append(Block(kind=_BLOCKS.get(kind, kind), first=first, end=end, level=level))
+    return blocks
 
 
 HEADING, ITEM, ROW, PARAGRAPH = "heading", "item", "row", "paragraph"
@@ -240,7 +242,7 @@ HEADING, ITEM, ROW, PARAGRAPH = "heading", "item", "row", "paragraph"
 
 @frozen
 class Fragment:
-    """A heading, a list item, a row of a table or a paragraph, wherever it stands."""
+    """A heading, a list item, a row of a table or a paragraph, at any depth."""
 
     kind: str
     line: int
@@ -248,58 +250,60 @@ class Fragment:
     text: str = ""
     """An item's paragraphs and code, but not its smaller items."""
     level: int = 0
-    """Of a heading 1 to 6, of what stands in lists how deep."""
+    """Of a heading 1 to 6, of an item or a paragraph its depth in lists."""
     cells: tuple[tuple[str, str], ...] = ()
     """A row's (column, cell); columns in lower case without markup."""
 
 
 def read_fragments(text: str) -> list[Fragment]:
     r"""Return the fragments of a text, in order. Lines end at ``\n``."""
-    found: list[Fragment] = []
-    heads: list[str] = []
+    fragments: list[Fragment] = []
+    columns: list[str] = []
     cells: list[str] = []
     row = 0
     for above, token in pairwise(_parser((*_ALL, "table")).parse(text)):
         line, content = token.map[0] + 1 if token.map else 0, token.content.strip()
         if token.type == "list_item_open":
-            found.append(Fragment(kind=ITEM, line=line, level=token.level))
+            fragments.append(Fragment(kind=ITEM, line=line, level=token.level))
         elif token.type == "table_open":
-            heads = []
+            columns = []
         elif token.type == "thead_close":
-            heads, cells = [re.sub(r"[*_`]", "", one).casefold() for one in cells], []
-        elif token.type == "tr_close" and heads:
-            pairs = tuple(zip(heads, cells, strict=False))
-            found.append(Fragment(kind=ROW, line=row, cells=pairs))
+            columns, cells = [re.sub(r"[*_`]", "", cell).casefold() for cell in cells], []
+        elif token.type == "tr_close" and columns:
+            pairs = tuple(zip(columns, cells, strict=False))
+            fragments.append(Fragment(kind=ROW, line=row, cells=pairs))
             cells = []
         elif above.type in ("th_open", "td_open"):
             row = line
             cells.append(content)
         elif above.type == "heading_open":
             level = int(above.tag[1])
-            found.append(Fragment(kind=HEADING, line=line, text=content, level=level))
+            fragments.append(Fragment(kind=HEADING, line=line, text=content, level=level))
         elif token.type in ("inline", "fence", "code_block"):
-            last = found[-1] if found else None
+            last = fragments[-1] if fragments else None
             if last and last.kind == ITEM and token.level > last.level:
                 text = f"{last.text}\n\n{content}" if last.text else _CHECKBOX.sub("", content)
-                found[-1] = replace(last, text=text)
+                fragments[-1] = replace(last, text=text)
             elif token.type == "inline":
-                found.append(Fragment(kind=PARAGRAPH, line=line, text=content, level=token.level))
-    return [one for one in found if one.text or one.cells]
+                fragments.append(
+                    Fragment(kind=PARAGRAPH, line=line, text=content, level=token.level)
+                )
+    return [fragment for fragment in fragments if fragment.text or fragment.cells]
 
 
 def find_items(part: str) -> list[Item]:
     """Return the list items of a part of a body, nested ones included, in order."""
     blocks = read_plain_blocks(part)
     if blocks is not None:
-        items = [_read_item(one.text, one.line) for one in blocks if one.is_item]
+        items = [_read_item(block.text, block.line) for block in blocks if block.is_item]
         return [item for item in items if item.text]
     tokens = _parser(_ALL).parse(part)
     items = []
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.type == "list_item_open" and token.map:
-            # Its own first paragraph or heading, if it begins with one.
-            inline = [one for one in tokens[place + 2 : place + 3] if one.type == "inline"]
-            content = inline[0].content if inline else ""
+            # The paragraph or heading with which the item begins, if it does.
+            is_inline = tokens[index + 2 : index + 3] and tokens[index + 2].type == "inline"
+            content = tokens[index + 2].content if is_inline else ""
             items.append(_read_item(content, token.map[0]))
     return [item for item in items if item.text]
 
@@ -327,10 +331,10 @@ _CHECKBOX = re.compile(r"\A\[[ xX]\](?:\s+|\Z)")
 
 
 def _read_heading(line: str, number: int) -> Heading:
-    """Return the heading that a line at the left margin is, as markdown-it reads it."""
+    """Return a line at the left margin as a heading, as markdown-it reads it."""
     level = len(line) - len(line.lstrip("#"))
     rest = line[level:].rstrip(" \t")
-    open_end = rest.rstrip("#")  # a row of # behind a space closes it
+    open_end = rest.rstrip("#")  # a row of # after a space closes it
     text = open_end if open_end.endswith((" ", "\t")) else rest
     return Heading(level=level, text=plain_text(text.strip()), line=number, end=number + 1)
 
@@ -340,7 +344,7 @@ _ALL = ("code", "fence", "blockquote", "hr", "list", "html_block", "heading", "l
 
 @cache
 def _parser(rules: tuple[str, ...]) -> MarkdownIt:
-    """Return a CommonMark parser of these blocks and of paragraphs; inline text is left alone."""
+    """Return a CommonMark parser of these blocks and of paragraphs, without inline text."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("zero", {"html": True}).enable(list(rules))
@@ -358,8 +362,7 @@ PROSE = "prose"
 """The text of a body without headings and labels: its first sentence is the cause, and its list
 items are the checklist."""
 LEAD = "lead"
-"""The first text of a body in which no heading and no label has a meaning: its first sentence is
-the cause."""
+"""The first text of a body without known headings and labels: its first sentence is the cause."""
 
 _MEANINGS = (SITUATION, MISTAKE, CAUSE, FIX, PREVENTION, APPLIES)
 _TABLE = {
@@ -367,8 +370,8 @@ _TABLE = {
     for section, lines in read_patterns("headings.toml").items()
 }
 HEADINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {role: _TABLE[role] for role in _MEANINGS}
-"""Meaning → headings in tiers. A lower tier speaks only where the tiers above it say nothing:
-"When to Apply" is no check while a "Prevention" section holds some."""
+"""Meaning → headings in tiers. A lower tier counts only if the tiers above it are empty: "When to
+Apply" gives no checks if a "Prevention" section has some."""
 
 CONDITIONS = (PREVENTION, len(HEADINGS[PREVENTION]) - 1)
 """The tier of "When to Apply"."""
@@ -383,16 +386,16 @@ _ASIDES = frozenset(heading for line in _TABLE["aside"] for heading in line)
 LABELS = {label: role for role in _MEANINGS for line in _TABLE[f"label: {role}"] for label in line}
 """Bold label → meaning."""
 _LABEL_TIER = 1
-"""Headings of the first tier speak before labels."""
+"""Headings of the first tier have precedence over labels."""
 MAX_TOPIC_WORDS = 5
 _LONGEST_TEMPLATE = 20_000
-"""Characters; comments beyond them are no guidance for an author."""
+"""Characters; a longer body is never a template."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
 @frozen
 class Section:
-    """A part of a body under a heading, or behind a label, that means something."""
+    """A part of a body under a heading or after a label with a known meaning."""
 
     role: str
     tier: int
@@ -402,7 +405,7 @@ class Section:
     """First line of its text."""
     text: str
     is_lead_in: bool = False
-    """A label announces it."""
+    """Whether it follows a label."""
 
 
 @frozen
@@ -417,20 +420,20 @@ class Sections:
 
 @frozen
 class Checklist:
-    """What has to be verified, and where that comes from."""
+    """The items to verify, and their origin."""
 
     items: tuple[Item, ...]
     """Lines count from 0 in the body."""
     origin: str
-    """``prevention``, ``fix``, ``text``, ``sentence``, or ``""`` where nothing was found."""
+    """``prevention``, ``fix``, ``text``, ``sentence``, or ``""`` without items."""
     conditional: bool = False
-    """The items say when the card applies, not what to verify."""
+    """Whether the items say when the card applies instead of what to verify."""
 
 
 def read_sections(body: str) -> Sections:
     r"""Return the title and the meaningful sections of a body whose lines end at ``\n``.
 
-    What lies beyond MAX_STRUCTURE characters is text without structure.
+    Text beyond MAX_STRUCTURE characters is ignored.
     """
     body = body[:MAX_STRUCTURE]
     headings = find_headings(body, deepest=_DEEPEST_SECTION)
@@ -440,21 +443,23 @@ def read_sections(body: str) -> Sections:
         if part.role:
             parts.append(part)
         parts += _read_lead_ins(part)
-    titles = ((one.text, one.line) for one in headings if one.level == 1 and one.text)
-    title, title_line = next(titles, ("", 0))
+    titles = (heading for heading in headings if heading.level == 1 and heading.text)
+    first_title = next(titles, None)
     if not parts:
         parts.append(_find_lead(headings, lines))
-    return Sections(title=title, title_line=title_line, parts=tuple(parts))
+    if first_title is None:
+        return Sections(parts=tuple(parts))
+    return Sections(title=first_title.text, title_line=first_title.line, parts=tuple(parts))
 
 
 _DEEPEST_SECTION = 3
 
 
 def _find_lead(headings: Sequence[Heading], lines: Sequence[str]) -> Section:
-    """Return the text that speaks for a body in which no heading and no label has a meaning.
+    """Return the main text of a body in which no heading and no label is known.
 
-    It is the whole body if there are no headings below the title. Else it is what stands before
-    the first of them, or the text of that heading where nothing stands before it.
+    It is the whole body if there are no headings below the title. Else it is the text before the
+    first of them, or under it if there is none before.
     """
     first = 0
     for heading in headings:
@@ -466,12 +471,12 @@ def _find_lead(headings: Sequence[Heading], lines: Sequence[str]) -> Section:
 
 
 def _cut_at_headings(headings: Sequence[Heading], lines: Sequence[str]) -> Iterator[Section]:
-    """Yield the parts of a body between headings that mean something; "" is the role of others.
+    """Yield the parts of a body between known headings; other parts have the role "".
 
-    A heading of level 3 that means nothing is text of the section around it.
+    An unknown heading of level 3 is text of the section around it.
     """
     outer = role = ("", 0)
-    """What the last heading of level 2, and the last one of all, means."""
+    """Role and tier of the last heading of level 2, and of the last one of any level."""
     head = start = 0
     for heading in headings:
         if heading.level == _DEEPEST_SECTION:
@@ -491,7 +496,7 @@ def _make_part(role: tuple[str, int], head: int, lines: Sequence[str], first: in
 
 
 def _find_meaning(heading: str) -> tuple[str, int] | None:
-    """Return the meaning and the tier of a heading, None where it is not known."""
+    """Return the role and the tier of a heading, None if it is unknown."""
     for name in _names_of(heading):
         if name in _ASIDES:
             return "", 0
@@ -505,19 +510,19 @@ _REST = re.compile(r"\s*[(\[{&:\u2013\u2014]|\s+--?\s")
 
 
 def _names_of(text: str) -> tuple[str, ...]:
-    """Return what a heading or a label may be known by, the likeliest first.
+    """Return the names to look up for a heading or a label, the likeliest first.
 
-    Signs around it, and what follows a bracket, an ampersand, a colon or a dash, may be left out.
+    They omit signs around it and the text after a bracket, an ampersand, a colon or a dash.
     """
     name = " ".join(text.casefold().replace("\u2019", "'").split())
     name = re.sub(r"\s*/\s*", "/", _SHORT_CODES.sub("", name))
     names = [name, _DECORATION.sub("", name)]
-    names += [_DECORATION.sub("", _REST.split(one, maxsplit=1)[0]) for one in names]
+    names += [_DECORATION.sub("", _REST.split(long, maxsplit=1)[0]) for long in names]
     return tuple(dict.fromkeys(filter(None, names)))
 
 
 def _read_lead_ins(part: Section) -> list[Section]:
-    """Return what labels announce in a part of a body."""
+    """Return the sections that labels begin in a part of a body."""
     lead_ins = find_lead_ins(
         part.text, LABELS, _names_of, _parser(_ALL).parse, in_section=bool(part.role)
     )
@@ -537,7 +542,7 @@ def _read_lead_ins(part: Section) -> list[Section]:
 def read_checklist(sections: Sections) -> Checklist:
     """Return the items of Prevention, else of Fix, else the first sentence of either.
 
-    Of a body without headings they are its list items.
+    A body without headings gives its list items.
     """
     for role, origin in ((PREVENTION, "prevention"), (FIX, "fix"), (PROSE, "text")):
         for tier, own in groupby(_in_order(sections, role), key=lambda section: section.tier):
@@ -571,11 +576,11 @@ def read_why(sections: Sections) -> str:
 
 
 def read_topics(sections: Sections) -> tuple[str, ...]:
-    """Return the short list items under Applies To; prose there names no topics."""
-    own = [section for section in _in_order(sections, APPLIES) if not section.is_lead_in]
+    """Return the short list items under Applies To; prose there does not name topics."""
     return tuple(
         item.text
-        for section in own
+        for section in _in_order(sections, APPLIES)
+        if not section.is_lead_in
         for item in _items(section)
         if len(item.text.split()) <= MAX_TOPIC_WORDS
     )
@@ -586,31 +591,31 @@ _IN_PATHS = re.compile(r"[\w.*?{}\[\],()@+~/-]+")
 
 
 def read_paths(sections: Sections) -> tuple[str, ...]:
-    """Return the files and folders that stand in backticks behind an Applies-to label, as globs.
+    """Return the files and folders in backticks after an Applies-to label, as globs.
 
-    The name of a folder such as ``[id]`` is no class of characters there.
+    Brackets are escaped, because a folder named ``[id]`` is not a class of characters.
     """
     texts = [part.text for part in sections.parts if part.role == APPLIES and part.is_lead_in]
     names = [name for text in texts for name in _CODE_SPAN.findall(text)]
-    paths = [re.sub(r"([\[\]])", r"\\\1", name) for name in names if _is_place(name)]
+    paths = [re.sub(r"([\[\]])", r"\\\1", name) for name in names if _is_path(name)]
     return tuple(dict.fromkeys(paths))
 
 
-def _is_place(name: str) -> bool:
-    """Return whether a name in backticks is one of a file, a folder or a glob."""
+def _is_path(name: str) -> bool:
+    """Return whether a name in backticks is a file, a folder or a glob."""
     if not _IN_PATHS.fullmatch(name) or name.startswith(("/", "@", "~", "-")):
         return False
     return "/" in name or name.startswith("*.") or name in find_paths(name)
 
 
 def text_of(sections: Sections, roles: Iterable[str]) -> str:
-    """Return the Markdown under all headings of these meanings."""
+    """Return the Markdown of all sections with these roles."""
     wanted = tuple(roles)
     return "\n\n".join(part.text.strip() for part in sections.parts if part.role in wanted)
 
 
 def is_unfilled(body: str) -> bool:
-    """Return whether a body holds only headings and comments, at least one of these: a template."""
+    """Return whether a body is a template: only headings and comments, and at least one comment."""
     if "<!--" not in body or len(body) > _LONGEST_TEMPLATE:
         return False
     lines = _COMMENT.sub("", body).split("\n")
@@ -625,7 +630,7 @@ def _items(section: Section) -> list[Item]:
 
 
 def _find_first_item(text: str, *, has_items: bool) -> list[Item]:
-    """Return the paragraph with which a text begins as an item, unless it announces the others."""
+    """Return the first paragraph of a text as an item, unless it introduces the other items."""
     tokens = _parser(_ALL).parse(text)
     if not tokens or tokens[0].type != "paragraph_open":
         return []
@@ -637,9 +642,9 @@ def _find_first_item(text: str, *, has_items: bool) -> list[Item]:
 
 
 def _in_order(sections: Sections, role: str) -> list[Section]:
-    """Return the sections of a meaning, those of higher tiers first."""
-    own = (section for section in sections.parts if section.role == role)
-    return sorted(own, key=lambda section: section.tier)
+    """Return the sections with a role, those of higher tiers first."""
+    with_role = (section for section in sections.parts if section.role == role)
+    return sorted(with_role, key=lambda section: section.tier)
 
 
 _DECORATION = re.compile(r"^[\W\d_]+|[\W_]+$")
@@ -654,11 +659,11 @@ _DEEPEST = 6
 def render_html(
     body: str, *, title: str = "", top: int = 2, link: Callable[[str], str] = lambda _path: ""
 ) -> str:
-    """Return a Markdown body as HTML, headings from level ``top`` on and without gaps.
+    """Return a Markdown body as HTML, with headings from level ``top`` on and without gaps.
 
-    A first heading that repeats ``title`` is left out. ``link`` gives the address for a relative
-    link, "" for none. Characters that cannot be seen are written out. A body that is too long to
-    be parsed is given as it stands.
+    A first heading that repeats ``title`` is omitted. ``link`` returns the address for a relative
+    link, "" for none. Invisible characters are shown as their codes. A body that is too long to be
+    parsed is returned as one block of code.
     """
     from markdown_it.token import Token as Made
 
@@ -674,24 +679,25 @@ def render_html(
         tokens = tokens[3:]
     opened = (int(token.tag[1]) for token in tokens if token.type == "heading_open")
     level, least = top - 1, min(opened, default=1)
-    for place, token in enumerate(tokens):
+    for index, token in enumerate(tokens):
         if token.type in ("heading_open", "heading_close"):
             if token.nesting > 0:
                 level = min(int(token.tag[1]) - least + top, level + 1, _DEEPEST)
             token.tag = f"h{level}"
         elif token.type in ("table_open", "table_close"):
-            # A frame in which a wide one scrolls, also by keys.
+            # A frame in which a wide table scrolls, also with the keyboard.
             attrs: dict[str, str | int | float] = {**_FRAME} if token.nesting > 0 else {}
             frame = Made("frame", "div", token.nesting, attrs=attrs, block=True)
             shown += (frame, token) if token.nesting > 0 else (token, frame)
             continue
         elif token.type == "html_block":
-            left = _HTML_COMMENT.sub("", token.content).strip()
-            shown += [code(left)] if left else []
+            visible_html = _HTML_COMMENT.sub("", token.content).strip()
+            if visible_html:
+                shown.append(code(visible_html))
             continue
         elif token.children:
-            _tame(token.children, link)
-            if place > 1 and tokens[place - 2].type == "list_item_open":
+            _make_safe(token.children, link)
+            if index > 1 and tokens[index - 2].type == "list_item_open":
                 first = token.children[0]
                 first.content = _HTML_CHECKBOX.sub(
                     lambda mark: "☐" if mark[1] == " " else "☑", first.content
@@ -711,9 +717,9 @@ def _html_parser() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
 
 
-def _tame(tokens: Sequence[Token], link: Callable[[str], str]) -> None:
-    """Take from inline tokens what the page does not want to be: HTML, images, odd links."""
-    leads = True
+def _make_safe(tokens: Sequence[Token], link: Callable[[str], str]) -> None:
+    """Replace HTML and images among inline tokens by text, and remove unsafe links."""
+    has_target = True
     for token in tokens:
         if token.type == "html_inline":
             token.type, token.content = "text", _HTML_COMMENT.sub("", token.content)
@@ -722,13 +728,13 @@ def _tame(tokens: Sequence[Token], link: Callable[[str], str]) -> None:
         elif token.type == "link_open":
             target = str(token.attrGet("href") or "")
             if not _WEB.match(target):
-                odd = not target or _SCHEME.match(target) or target[0] in "/#?\\"
-                target = "" if odd else link(target)
-            leads = target != ""
+                is_unsafe = not target or _SCHEME.match(target) or target[0] in "/#?\\"
+                target = "" if is_unsafe else link(target)
+            has_target = target != ""
             rel = {"rel": "noopener noreferrer nofollow"} if _WEB.match(target) else {}
-            token.attrs = {"href": target, **rel} if leads else {}
+            token.attrs = {"href": target, **rel} if has_target else {}
         if token.type in ("link_open", "link_close"):
-            token.tag = "a" if leads else "span"
+            token.tag = "a" if has_target else "span"
 
 
 MISSED, FOUND_GOOD, FOUND_OFTEN = "misses-bad-example", "finds-good-example", "finds-often"
@@ -738,23 +744,27 @@ _PROMPTS = ("$ ", "> ", "# ")
 
 
 def check_examples(card: Card, document: Document) -> list[Finding]:
-    """Return which patterns of a card miss their bad examples, or find their good ones."""
-    found: list[Finding] = []
+    """Return findings about patterns that miss their bad examples or find their good ones."""
+    findings: list[Finding] = []
     for pattern in card.detect:
         if pattern.kind == "ast" and not is_available():
             continue
         for name, text in find_failing_examples(pattern):
-            rule, what = (MISSED, "does not find") if name == "bad" else (FOUND_GOOD, "finds")
+            rule, verb = (MISSED, "does not find") if name == "bad" else (FOUND_GOOD, "finds")
             shown = shorten(" ".join(text.split()), _MAX_SHOWN)
-            message = f"{what} its own {name} example {shown}"
-            found.append(advise(card, document, pattern, rule, message))
-    return found
+            message = f"{verb} its own {name} example {shown}"
+            findings.append(advise(card, document, pattern, rule, message))
+    return findings
 
 
 def find_failing_examples(pattern: Pattern) -> Iterator[tuple[str, str]]:
-    """Yield ("bad", text) for each such example that a pattern misses, ("good", text) it finds."""
-    for name, texts, is_found in (("bad", pattern.bad, True), ("good", pattern.good, False)):
-        yield from ((name, text) for text in texts if _finds(pattern, f"{text}\n") != is_found)
+    """Yield ("bad", text) for each bad example that a pattern misses, ("good", text) it finds."""
+    for text in pattern.bad:
+        if not _finds(pattern, f"{text}\n"):
+            yield "bad", text
+    for text in pattern.good:
+        if _finds(pattern, f"{text}\n"):
+            yield "good", text
 
 
 _FIXES = read_mapping("lint_advice.toml")["examples"]
@@ -773,7 +783,7 @@ def advise(card: Card, document: Document, pattern: Pattern, rule: str, message:
 
 
 def _finds(pattern: Pattern, text: str) -> bool:
-    """Tell whether a pattern finds something in an example, whatever its files."""
+    """Return whether a pattern finds something in an example; its files are ignored."""
     matcher = Matcher([Rule(card="", pattern=replace(pattern, files=()))])
     if pattern.kind == "error":
         return bool(matcher.find_in_failure(text))

@@ -1,4 +1,4 @@
-"""Knowledge kept as data: TOML tables, JSON, and plain lists of words, all beside this file."""
+"""Reads the data files beside this module: TOML tables, JSON and plain lists of words."""
 
 from __future__ import annotations
 

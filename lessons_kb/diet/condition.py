@@ -12,6 +12,8 @@ MAX_SHARE = 0.5
 """Share of a project's files from which on a condition says "any task"."""
 _MOST_GLOBS = 12
 _BETWEEN = r"\s+(?:-\S+\s+)*(?:run\s+)?"
+COMMAND_START = r"^(?:\w+=\S*\s+)*"
+"""Where a command begins, behind the variables that are set for it."""
 _NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
 GONE = "no file of the project fits it"
 BROAD = "its files are much of the project"
@@ -75,8 +77,9 @@ def make_command_condition(said: str, commands: Sequence[str]) -> Condition:
         patterns.append(_BETWEEN.join(re.escape(word) for word in words))
         samples.append(" ".join(words))
     joined = "|".join(dict.fromkeys(patterns))
-    lines = (samples[0], f"cd . && {samples[0]}", *samples[1:])
-    return Condition(said=said, pattern=rf"^(?:{joined})(?:\s|$)", commands=lines, is_final=True)
+    lines = (samples[0], f"cd . && {samples[0]}", f"CI=1 {samples[0]}", *samples[1:])
+    pattern = rf"{COMMAND_START}(?:{joined})(?:\s|$)"
+    return Condition(said=said, pattern=pattern, commands=lines, is_final=True)
 
 
 def join_conditions(conditions: Sequence[Condition]) -> Condition:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from lessons_kb.diet.condition import (
     BROAD,
+    COMMAND_START,
     GONE,
     Condition,
     is_broad,
@@ -515,7 +516,7 @@ def _read_situation(said: str, situation: Situation, project: Project) -> _Readi
     condition = Condition(
         said=said,
         globs=tuple(globs),
-        pattern=situation.pattern,
+        pattern=situation.pattern.replace("^", COMMAND_START),
         files=sample_files(globs, project),
         commands=situation.samples,
         is_final=situation.is_final,

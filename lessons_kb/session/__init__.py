@@ -1,1 +1,5 @@
-"""What happens in a session of a coding agent: a file for each event, and what they share."""
+"""The handlers of hook events, one module per kind of event, and the modules that they share.
+
+It imports nothing from ``service`` or ``cli``. Start reading with ``dispatch.py``, which calls the
+handler of an event, and ``state.py``, which defines the types. ``prompt.py`` handles a prompt.
+"""

@@ -1,4 +1,4 @@
-"""After a tool call: the guards see it; a mistake that went in, or an error, brings its lesson."""
+"""Handle the end of a tool call: run the guards, and give lessons for a mistake or an error."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ from lessons_kb.session.turn_lessons import (
     tell_after,
 )
 
-_TOLD_LINE = "Repeated errors persisted — asked the agent to stop and report."
+_STOP_LINE = "Repeated errors persisted — asked the agent to stop and report."
 
 
 def answer(hook: Hook) -> Answer:
-    """Journal a call; return what the guards say of it and the lessons that it brings.
+    """Journal a call; return the signals of the guards and the lessons for the call.
 
-    The turn is not ended here, or the model would never read the guidance: the call that it makes
-    in spite of it ends it.
+    If the guards stop the turn, the next call ends it. An end here would keep the model from
+    reading their guidance.
     """
     brains, event = hook.open_brains(), hook.event
     if hook.state.is_refused(event.id):
-        return NOTHING  # it was never made
+        return NOTHING  # the call was refused, so it was never made
     missed = read_missed(hook)
     ended = _read_ended(hook, missed)
     is_done = ended.outcome in DONE
@@ -42,24 +42,26 @@ def answer(hook: Hook) -> Answer:
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
     calls = parse_call(ended, arguments, cwd=event.cwd)
     wrote = _find_written(hook, calls)
-    events = [*missed.events, *as_seen((_with_lines(c, wrote) for c in calls), event.part)]
+    calls_with_lines = [_with_lines(call, wrote) for call in calls]
+    events = [*missed.events, *as_seen(calls_with_lines, event.part)]
     late = _find_late(hook, ended)
-    opened = find_opened(hook, [*(one for one, *_ in missed.events), *calls])
-    limits = read_limits(brains) if late else None  # bad settings cost no event
+    missed_calls = [missed_event for missed_event, *_ in missed.events]
+    opened = find_opened(hook, [*missed_calls, *calls])
+    limits = read_limits(brains) if late else None  # invalid settings must not lose the event
     block = None
     with hook.transaction() as state:
         missed.note(state)
         signals = journal_events(hook, state, events)
-        loud = [signal for signal in signals if signal.level == "escalate"]
+        escalations = [signal for signal in signals if signal.level == "escalate"]
         if is_done:
             state.stopping = None
-        elif loud:  # failures went on: the next call ends the turn
-            state.stopping = StopOrder(ended.step, loud[-1].user_line)
+        elif escalations:  # the failures continue: the next call ends the turn
+            state.stopping = StopOrder(ended.step, escalations[-1].user_line)
         note_opened(state, event.context_id, opened, at=hook.now)
-        made = _take_made(hook, state, wrote, done=is_done)
         texts = [(GUARD, signal.message) for signal in signals]
-        texts += [(MATCH, text) for text in made]
-        if limits and (new := state.note_late(event.id, late)):
+        texts += [(MATCH, text) for text in _describe_mistakes(hook, state, wrote, done=is_done)]
+        new = state.note_late(event.id, late) if limits else []
+        if limits and new:
             block, given = give(hook, limits, new)
             state.note_given(given)
             state.late += len(given)
@@ -67,18 +69,17 @@ def answer(hook: Hook) -> Answer:
         context = state.deliver(texts, hook.can)
         named = tuple(state.named) if hook.can.lines else ()
         state.named = [] if named else state.named
-    lines = tuple(
-        _TOLD_LINE if signal in loud else signal.user_line for signal in signals if signal.user_line
-    )
-    return Answer(context=context, lines=lines, block=block, named=named)
+    shown = [signal for signal in signals if signal.user_line]
+    lines = [_STOP_LINE if signal in escalations else signal.user_line for signal in shown]
+    return Answer(context=context, lines=tuple(lines), block=block, named=named)
 
 
 def _read_ended(hook: Hook, missed: Missed) -> Event:
-    """Return the call as an event; how it ended may stand in the agent's record alone."""
-    event, mine = hook.event, missed.mine
+    """Return the call as an event, with its outcome from the hook or from the agent's record."""
+    event, entry = hook.event, missed.mine
     outcome, output = event.outcome, event.output
-    if mine is not None and outcome == "unknown":
-        outcome, output = outcome_of(mine), output or mine.output
+    if entry is not None and outcome == "unknown":
+        outcome, output = outcome_of(entry), output or entry.output
     return hook.as_event(
         "tool",
         tool=event.tool,
@@ -90,18 +91,22 @@ def _read_ended(hook: Hook, missed: Missed) -> Event:
 
 
 def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
-    """Return the mistakes that stand in the files of a command, and did not before it ran."""
-    written = [path for one in calls if one.kind == "edit" and not one.tool for path in one.targets]
-    before = {one.mark for one in hook.state.stood_before if one.call == hook.event.call}
+    """Return the mistakes in the files of a command that were not there before it ran."""
+    edits = [call for call in calls if call.kind == "edit" and not call.tool]
+    written = [path for edit in edits for path in edit.targets]
+    before = {
+        mistake.mark for mistake in hook.state.stood_before if mistake.call == hook.event.call
+    }
     if not (written and before):
         return []
-    found = find_in_files(hook.brains, written, hook.scope, without=before)
-    return [one for one in found if not is_kept_back(hook, one.brain, one.card)]
+    mistakes = find_in_files(hook.brains, written, hook.scope, without=before)
+    return [mistake for mistake in mistakes if not is_kept_back(hook, mistake.brain, mistake.card)]
 
 
 def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
-    """Return an edit by a command with the lines that were found in its files."""
-    lines = [m.text for one in wrote for m in one.matches if m.path in event.targets]
+    """Return the edit of a command with the lines of the mistakes in its files as output."""
+    matches = [match for mistake in wrote for match in mistake.matches]
+    lines = [match.text for match in matches if match.path in event.targets]
     return replace(event, output="\n".join(lines)) if lines and not event.tool else event
 
 
@@ -109,23 +114,24 @@ def _find_late(hook: Hook, ended: Event) -> list[Found]:
     if ended.outcome != "exec_error" or not ended.output:
         return []
     detected = find_detected(hook.brains, (), failures=[ended.output])
-    found = [(one.brain, one.card) for one in detected[:1]]
-    if not (found and hook.brains.members[0].settings.hooks.during_turn):
-        found = find_for_error(hook, error_excerpt(ended.output))
-    return [one for one in found if not is_kept_back(hook, *one)]
+    lessons = [(mistake.brain, mistake.card) for mistake in detected[:1]]
+    if not (lessons and hook.brains.members[0].settings.hooks.during_turn):
+        lessons = find_for_error(hook, error_excerpt(ended.output))
+    return [(brain, card) for brain, card in lessons if not is_kept_back(hook, brain, card)]
 
 
-def _take_made(
+def _describe_mistakes(
     hook: Hook, state: SessionMemory, wrote: Sequence[Detected], *, done: bool
 ) -> list[str]:
-    """Return what is told of mistakes found before the call or in the files that it wrote."""
+    """Return the texts about mistakes found before the call, or in the files that it wrote."""
     call = hook.event.call
-    state.stood_before = [one for one in state.stood_before if one.call != call]
-    known = {expected.card for expected in state.matched if expected.call == call}
-    for one in wrote:
-        if one.card.id not in known:
-            text = tell_after(one, hook.event.directory)
-            state.expect(call, one.brain.alias, one.card.id, text)
-            due = {"session": hook.event.context_id, "card": one.card.id, "at": hook.now}
-            one.brain.hook_journal.ledger.note(**due, occasion=hook.occasion, told=ACT_TOLD)
+    state.stood_before = [mistake for mistake in state.stood_before if mistake.call != call]
+    expected_cards = {expected.card for expected in state.matched if expected.call == call}
+    for mistake in wrote:
+        brain, card = mistake.brain, mistake.card
+        if card.id not in expected_cards:
+            text = tell_after(mistake, hook.event.directory)
+            state.expect(call, brain.alias, card.id, text)
+            due = {"session": hook.event.context_id, "card": card.id, "at": hook.now}
+            brain.hook_journal.ledger.note(**due, occasion=hook.occasion, told=ACT_TOLD)
     return state.take_matched(call, made=done)

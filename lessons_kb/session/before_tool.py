@@ -1,7 +1,7 @@
-"""Before an edit or a command: the cards that protect its files, and those whose mistake it makes.
+"""Handle a call before it is made: cards that guard its files, and cards whose mistake it makes.
 
-What only reads is never held. For each card and file of a session (all commands are one file; a
-mistake that is asked about goes by its line):
+A call that only reads is never held. The table applies to each card and file of a session. All
+commands count as one file, and a mistake about which the user is asked counts by its line.
 
 ====  =============================  =========================  ============================
 gate  the first call                 a later call               a call that heeds the card
@@ -13,14 +13,14 @@ ask   the user is asked (1)          passes                     passes; the next
                                                                 does not is asked about
 ====  =============================  =========================  ============================
 
-(1) If the card is of high severity, else as "none". Where the dialog does not show the reason, the
-call is refused and the user is asked about the next one. Where nobody can answer, the model is
-told so and the call passes. A user who declined is asked again.
+(1) If the card has high severity; otherwise as "none". If the agent's dialog does not show the
+reason, the call is refused, and the user is asked about the next one. If nobody can answer, the
+model is told so and the call passes. A user who declined is asked again.
 
-A call heeds a card if it shows each item (``shown_by``); one that makes the card's mistake never
-does. Whatever becomes of the call, the model is given the card if the session lacks it, else a
-reminder, two at most; a card without a gate that only a broad glob connects with the call is left
-out. At a later call nothing, until some prompts have passed.
+A call heeds a card if it shows each item (``shown_by``). A call that makes the card's mistake never
+heeds it. In any case the model gets the card if the session lacks it, or else a reminder, at most
+two of them. A card without a gate is left out if only a broad glob matches the call. Later calls
+get nothing until some prompts have passed.
 """
 
 from __future__ import annotations
@@ -103,53 +103,54 @@ from lessons_kb.values import frozen
 _CHANGES = ("edit", "create", "remove")
 _MAX_FILES = 50
 _MAX_CHANGED = 1_000
-"""Files that one command may change: those below a folder that it removes are looked at, too."""
+"""Maximum files that one command may change, including files below a folder that it removes."""
 _DEEP = 3
-"""Folders with wildcards in a pattern from which on it may stand for the whole disk."""
+"""A pattern with wildcards in this number of folders is not expanded: it may match the whole
+disk."""
 _FEW_FILES, _LOOKED_THROUGH = 5, 200
-"""Files for which a narrow glob may stand, and among how many they are looked for."""
+"""A narrow glob matches at most the first number of files, of the second number that are tested."""
 _MAX_ASKED = 4_000
-"""Characters kept of what a subagent is asked."""
+"""Maximum characters that are stored of the prompt for a subagent."""
 _MAX_NAMED = 3
 _AGAIN_AFTER = 4
-"""Prompts after which what was said at a change has worn off, and is said there once more."""
+"""Prompts after which a text about a change may be repeated."""
 _PROCEED = "Approve to go on, or decline to leave {} as {}."
 _NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"
 
 
 @frozen
 class _Concern:
-    """A card that is about a call: it guards files of it, or describes a mistake that it makes."""
+    """A card about a call: it guards files of the call, or describes a mistake that it makes."""
 
     brain: Brain
     card: Card
     files: Mapping[str, str]
-    """Files of the call, with what each is noted as."""
+    """File of the call → key under which the session's memory stores it."""
     mistake: Detected | None = None
 
     @property
     def asks(self) -> bool:
-        """Whether a human is asked before the call."""
+        """Whether the user is asked before the call."""
         return self.card.gate == ASK_GATE and self.card.severity == "high"
 
     @property
     def marks(self) -> list[str]:
-        """What the lines of the mistake are noted as."""
+        """Keys under which the session's memory stores the lines of the mistake."""
         return mark_matches([self.mistake] if self.mistake else [])
 
 
 def answer(hook: Hook) -> Answer:
-    """Refuse a call, have the user asked, or give the cards about it: see the table above.
+    """Refuse a call, let the user decide, or give the cards about it; see the table above.
 
-    Those are the best of the cards whose ``paths`` match (see ``_choose_guards``), those whose
-    mistake the call is about to make, with its lines, and those that its text is surely about; in
-    short where the session has them. A call that the model makes after it was told to stop ends
-    the turn.
+    These cards are the best of those whose ``paths`` match (see ``_choose_guards``), those whose
+    mistake the call is about to make, with its lines, and those that the text of the call is surely
+    about. A card that the session has is given as a reminder. A call that the model makes after it
+    was told to stop ends the turn.
     """
     brains, event = hook.open_brains(), hook.event
     if line := _take_stop(hook):
         return Answer(stop_line=line)
-    if event.spawns is not None:  # the event with which a subagent begins does not tell its prompt
+    if event.spawns is not None:  # the event at the start of a subagent does not have its prompt
         kind, asked = event.spawns
         inherits = "yes" if event.spawn_inherits else None
         spawned = SpawnedAgent(kind, excerpt(asked, _MAX_ASKED), inherits)
@@ -164,53 +165,60 @@ def answer(hook: Hook) -> Answer:
     hook.occasion = f"change {changed}" if changed else "command"
     brains, concerns = _find_concerns(hook, call)
     late = find_for_change(hook, brains, call.changes)
-    before = None  # the mistakes that stand in its files, to know those that it adds
+    before = None  # the mistakes in its files now, to determine later which ones it adds
     if call.written and has_detectors(hook.brains):
         before = find_in_files(hook.brains, call.written, hook.scope)
     if not (concerns or late or before is not None):
         return NOTHING
     can = replace(hook.can, ask=hook.can.ask and not hook.state.unattended)
-    # Of a server's cards a client is told the ids, not where they lie.
-    told_from = brains.members[0].root if event.posted else event.directory
+    # A client of a server gets the ids of cards, not their paths on the server.
+    directory = brains.members[0].root if event.posted else event.directory
     limits = read_limits(brains)
     known = find_known(limits.reinject_after, event.context_id)
     concerns, others = _choose_guards(concerns, known, hook.scope if call.place else "")
-    concerns = [one for one in concerns if not is_kept_back(hook, one.brain, one.card)]
-    others = [one for one in others if not is_kept_back(hook, one.brain, one.card)]
-    more = [one for one in late if not is_in_context(known, *one)][MOST - hook.state.late :]
-    late = [one for one in late if one not in more and not is_kept_back(hook, *one)]
-    gates = [one for one in concerns if one.mistake or not _is_heeded(one.card, call)]
-    mistakes = [one.mistake for one in concerns if one.mistake and call.changes]
-    afters = [(one, tell_after(one, told_from)) for one in mistakes]
-    done = _find_done(hook, known, [*((one.brain, one.card) for one in concerns), *late])
-    # A claim is a file: it is made before the journal is locked.
+    concerns = [
+        concern for concern in concerns if not is_kept_back(hook, concern.brain, concern.card)
+    ]
+    others = [concern for concern in others if not is_kept_back(hook, concern.brain, concern.card)]
+    new_lessons = [lesson for lesson in late if not is_in_context(known, *lesson)]
+    too_many = new_lessons[MOST - hook.state.late :]
+    late = [lesson for lesson in late if lesson not in too_many and not is_kept_back(hook, *lesson)]
+    gates = [
+        concern for concern in concerns if concern.mistake or not _is_heeded(concern.card, call)
+    ]
+    mistakes = [concern.mistake for concern in concerns if concern.mistake and call.changes]
+    texts_after = [(mistake, tell_after(mistake, directory)) for mistake in mistakes]
+    cards = [(concern.brain, concern.card) for concern in concerns]
+    done = _find_done(hook, known, [*cards, *late])
+    # A claim is a file, so it is written before the journal is locked.
     claimed = _claim_refusals(hook, can, gates)
     with hook.transaction() as state:
         if state.is_refused(event.id) and not event.again:
             return NOTHING  # another process has refused this very call
-        if event.again and event.id and (unsaid := state.take_back(event.id)):
-            for brain in brains.members:  # what another process noted and did not get to say is new
-                brain.hook_journal.forget_context(event.context_id, unsaid)
-        ruling = _decide(hook, state, can, gates, claimed, told_from)
-        if ruling.refusal:  # the call is not made: nothing is expected of it
-            afters, can = [], replace(can, inject=True)
+        if event.again and event.id and (undelivered := state.take_back(event.id)):
+            for brain in brains.members:  # another process recorded these cards, but was too late
+                brain.hook_journal.forget_context(event.context_id, undelivered)
+        ruling = _decide(hook, state, can, gates, claimed, directory)
+        if ruling.refusal:  # the call is not made, so no text follows it
+            texts_after, can = [], replace(can, inject=True)
         elif before is not None:
             marks = ("", *mark_matches(before))
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
-        block, texts = _tell(hook, state, limits, concerns, late, told_from, done)
-        named = _name_others(hook, state, others, told_from)
+        block, texts = _give_cards(hook, state, limits, concerns, late, directory, done)
+        named = _name_others(hook, state, others, directory)
         texts = [*texts, (GUARD, named), (GUARD, ruling.context)]
         waiting = list(state.waiting)
-        # The reason of a refusal, or context.
+        # The reason for a refusal, or context.
         message = state.deliver([(GUARD, ruling.refusal), *texts], can)
         hook.beside = [text for about, text in texts if about != BLOCK and text]
         hook.carried = [text for text in waiting if text not in state.waiting]
         if message and ruling.question and event.id:
             state.question_texts.append(QuestionText(event.id, message))
-        # What a human decides, or is told with the result anyway, is not told once more.
-        told = ruling.question or any(text.about == MATCH for text in state.waiting)
-        for one, text in afters:
-            state.expect(event.call, one.brain.alias, one.card.id, "" if told else text)
+        # If the user decides, or the text waits for the result anyway, it is not repeated.
+        is_covered = ruling.question or any(text.about == MATCH for text in state.waiting)
+        for mistake, text in texts_after:
+            expected = "" if is_covered else text
+            state.expect(event.call, mistake.brain.alias, mistake.card.id, expected)
     if ruling.refusal:
         return Answer(refusal=message, block=block, lines=ruling.lines)
     return Answer(context=message, question=ruling.question, block=block)
@@ -224,7 +232,7 @@ def _decide(
     claimed: Sequence[_Concern],
     directory: str,
 ) -> Answer:
-    """Note and return what becomes of a call: it is refused, or the user is asked, or it passes.
+    """Decide about a call and record it: the call is refused, the user is asked, or it passes.
 
     The call is refused for the cards in ``claimed``. No card and file is refused, or asked about,
     twice in a session. Where nobody can be asked, that is ``context``.
@@ -235,21 +243,24 @@ def _decide(
         keys = [key for key in concern.files.values() if key not in refused]
         state.refused += [AboutCall(call, key) for key in keys]
     reason = _name_reason(held, directory)
-    if any(one.asks for one in held):
+    if any(concern.asks for concern in held):
         line = f"{PERMISSION} {reason}"
         return Answer(refusal=f"{line} {ASKED_NEXT}", lines=(line,))
     if reason:
         return Answer(refusal=f"{REFUSED} {reason} {PASSES}")
     asked = {question.key for question in state.asked}
-    for one in gates:
-        new_files = {file: key for file, key in one.files.items() if key not in asked}
-        if one.asks and (not asked.issuperset(one.marks) if one.mistake else new_files):
-            held.append(one if one.mistake else replace(one, files=new_files))
-    # A file that the question has no room for, so that a human has not read of it, is asked about
-    # again.
+    for concern in gates:
+        if not concern.asks:
+            continue
+        new_files = {file: key for file, key in concern.files.items() if key not in asked}
+        if concern.mistake and not asked.issuperset(concern.marks):
+            held.append(concern)
+        elif not concern.mistake and new_files:
+            held.append(replace(concern, files=new_files))
+    # If the question has no room for a file, the user has not read about it and is asked again.
     named = _files(held)[:_MAX_NAMED]
-    for one in held:
-        keys = one.marks or [key for file, key in one.files.items() if file in named]
+    for concern in held:
+        keys = concern.marks or [key for file, key in concern.files.items() if file in named]
         state.asked += [AboutCall(call if can.ask else "", key) for key in keys]
     reason = _name_reason(held, directory)
     if not reason:
@@ -280,8 +291,8 @@ def _claim_refusals(hook: Hook, can: Capabilities, gates: Sequence[_Concern]) ->
 def _claim(hook: Hook, concern: _Concern) -> bool:
     """Record that a card refuses this call for its files; return False where it did so before.
 
-    The record is a file that the hook's second stage reads and makes, too. Where none can be made
-    the card does not refuse, and comes as context: it would refuse the call each time.
+    The record is a file that the hook's second stage also reads and writes. If it cannot be
+    written, the card is given as context, because it would otherwise refuse the call every time.
     """
     refusals = Refusals(context=hook.event.context_id, token=hook.event.token)
     root, card = concern.brain.root, concern.card.id
@@ -293,44 +304,44 @@ def _claim(hook: Hook, concern: _Concern) -> bool:
 def _choose_guards(
     concerns: Sequence[_Concern], known: Known, scope: str
 ) -> tuple[list[_Concern], list[_Concern]]:
-    """Return the cards that a call brings, and those of which the title is enough.
+    """Return the cards to give with a call, and the cards to name by title.
 
-    Of the cards whose globs name a few files the best MOST are brought, and the others named: the
-    file with most lessons must not be the one that is guarded least. A glob that stands for many
-    files is no reason by itself; a rule is brought all the same, for it holds for all its files.
-    Without ``scope`` the files that a wildcard stands for are not looked at: many.
+    Of the cards whose globs match a few files, the best MOST are given and the others are named, so
+    that a file with many lessons is not guarded less than others. A glob that matches many files is
+    not enough for a card, but it is for a rule, which applies to all its files. Without ``scope``,
+    a wildcard counts as matching many files.
     """
-    lessons = [one for one in concerns if one.card.source != RULE]
-    narrow = [one for one in lessons if not one.card.is_title_only and _is_narrow(one, scope)]
+    lessons = [concern for concern in concerns if concern.card.source != RULE]
+    with_advice = [concern for concern in lessons if not concern.card.is_title_only]
+    narrow = [concern for concern in with_advice if _is_narrow(concern, scope)]
     narrow.sort(key=_rank_guard)
     best = narrow[:MOST]
-    brought = [
-        one
-        for one in concerns
-        if one.mistake
-        or one.card.gate != NO_GATE
-        or one.card.source == RULE
-        or is_in_context(known, one.brain, one.card)
-        or one in best
-    ]
-    return brought, [one for one in narrow if one not in brought]
+
+    def is_given(concern: _Concern) -> bool:
+        card = concern.card
+        if concern.mistake or card.gate != NO_GATE or card.source == RULE:
+            return True
+        return concern in best or is_in_context(known, concern.brain, card)
+
+    given = [concern for concern in concerns if is_given(concern)]
+    return given, [concern for concern in narrow if concern not in given]
 
 
 def _is_narrow(concern: _Concern, scope: str) -> bool:
-    """Return whether a glob of a card names a file of the call, or stands for a few."""
-    return any(_names_few(pattern, scope) for pattern in concern.card.paths)
+    """Return whether any glob of a card is narrow."""
+    return any(_is_narrow_glob(pattern, scope) for pattern in concern.card.paths)
 
 
 def _rank_guard(concern: _Concern) -> tuple[object, ...]:
-    """Return what puts the cards of one file in order, the best first."""
+    """Return the sort key of the cards for one file, best first."""
     card = concern.card
     plain = {pattern.removeprefix("./").lstrip("/") for pattern in card.paths}
-    names_it = any(file in plain for file in concern.files)
-    return -SEVERITIES.index(card.severity), -card.occurrences, not names_it, card.id
+    names_file = any(file in plain for file in concern.files)
+    return -SEVERITIES.index(card.severity), -card.occurrences, not names_file, card.id
 
 
-def _names_few(pattern: str, scope: str) -> bool:
-    """Tell whether a glob names a file, or stands for a few."""
+def _is_narrow_glob(pattern: str, scope: str) -> bool:
+    """Return whether a glob names a single file, or matches only a few."""
     parts = pattern.removeprefix("./").strip("/").split("/")
     plain = list(itertools.takewhile(lambda part: not has_magic(part), parts))
     place = os.path.join(scope, *plain)
@@ -339,15 +350,15 @@ def _names_few(pattern: str, scope: str) -> bool:
     if not scope or not plain:
         return False
     globs = compile_globs([pattern])
-    below = itertools.islice(_below(place), _LOOKED_THROUGH)
-    found = (path for path in below if match_globs(globs, relative_path(path, scope)))
-    return not any(itertools.islice(found, _FEW_FILES, None)) and not any(below)
+    paths = itertools.islice(_below(place), _LOOKED_THROUGH)
+    matches = (path for path in paths if match_globs(globs, relative_path(path, scope)))
+    return not any(itertools.islice(matches, _FEW_FILES, None))
 
 
 def _take_stop(hook: Hook) -> str:
-    """Return the line with which the turn ends, "" where nothing ends it.
+    """Return the line with which the turn ends, or "" if it continues.
 
-    A call made together with the one that failed last was made before the model was told.
+    A parallel call to the one that failed last was made before the model was told to stop.
     """
     event = hook.event
     if not hook.can.stop or event.part or not hook.state.stopping:
@@ -362,9 +373,10 @@ def _take_stop(hook: Hook) -> str:
 
 
 def _name_reason(held: Sequence[_Concern], directory: str) -> str:
-    """Return before what a call is held, by which lessons, and where they lie; "" for none."""
-    mistakes = [one.mistake for one in held if one.mistake]
-    places = [f"{name_place(one.matches[0])} is added or run" for one in mistakes[:_MAX_NAMED]]
+    """Return why a call is held: the mistakes or files, and the lessons with their paths; or ""."""
+    mistakes = [concern.mistake for concern in held if concern.mistake]
+    firsts = [mistake.matches[0] for mistake in mistakes[:_MAX_NAMED]]
+    places = [f"{name_place(match)} is added or run" for match in firsts]
     files = _files(held)
     if COMMAND in files:
         files.remove(COMMAND)
@@ -373,17 +385,18 @@ def _name_reason(held: Sequence[_Concern], directory: str) -> str:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
         places.append(f"{names}{more} is changed or run")
-    cards = list(dict.fromkeys((one.brain, one.card) for one in held))[:_MAX_NAMED]
-    lessons = [name_card(brain, card, directory) for brain, card in cards]
+    cards = list(dict.fromkeys((concern.brain, concern.card) for concern in held))
+    lessons = [name_card(brain, card, directory) for brain, card in cards[:_MAX_NAMED]]
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
 
 
 def _files(held: Iterable[_Concern]) -> list[str]:
     """Return the guarded files, each once."""
-    return list(dict.fromkeys(file for one in held if not one.mistake for file in one.files))
+    guards = [concern for concern in held if not concern.mistake]
+    return list(dict.fromkeys(file for concern in guards for file in concern.files))
 
 
-def _tell(
+def _give_cards(
     hook: Hook,
     state: SessionMemory,
     limits: LessonLimits,
@@ -392,10 +405,10 @@ def _tell(
     directory: str,
     done: Container[str],
 ) -> tuple[Preflight, list[tuple[str, str]]]:
-    """Return the block of the cards that the session lacks, and all that is said of a call.
+    """Return the block of the cards that the session lacks, and all texts about a call.
 
-    That is what was not shown in this session, or long ago; of the cards that the session has, the
-    first few that are worth it are said again.
+    A text is left out if the session was shown it some prompts ago or less. Of the cards that the
+    session has, the first MOST are repeated as reminders.
     """
     event = hook.event
     prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
@@ -404,31 +417,32 @@ def _tell(
         if remark.prompt is None or remark.prompt > prompt - _AGAIN_AFTER:
             shown.add(remark.key)
     keys: dict[str, None] = {}
-    cards: dict[Found, bool] = {}  # whether it is worth saying again
+    cards: dict[Found, bool] = {}  # card → whether a reminder is useful
     mistakes: list[Detected] = []
-    for one in concerns:
-        if one.mistake and not shown.issuperset(one.marks):
-            mistakes.append(one.mistake)
-            keys |= dict.fromkeys(one.marks)
-        if not shown.issuperset(one.files.values()):
-            # Of the many files of a broad pattern the first one is worth saying it again.
-            broad = not one.mistake and all("**" in p or p[:1] == "*" for p in one.card.paths)
-            prefix = _key(one.brain, one.card, "")
-            was_shown = broad and any(key.startswith(prefix) for key in shown)
-            found = one.brain, one.card
-            cards[found] = cards.get(found, False) or not was_shown
-            keys |= dict.fromkeys(one.files.values())
+    for concern in concerns:
+        if concern.mistake and not shown.issuperset(concern.marks):
+            mistakes.append(concern.mistake)
+            keys |= dict.fromkeys(concern.marks)
+        if not shown.issuperset(concern.files.values()):
+            # A card with only broad globs is repeated for the first of its many files.
+            is_broad = not concern.mistake and all(map(_is_broad_glob, concern.card.paths))
+            prefix = _key(concern.brain, concern.card, "")
+            was_shown = is_broad and any(key.startswith(prefix) for key in shown)
+            lesson = concern.brain, concern.card
+            cards[lesson] = cards.get(lesson, False) or not was_shown
+            keys |= dict.fromkeys(concern.files.values())
     state.shown += [Remark(event.id, key, prompt) for key in keys if key not in shown]
     known = find_known(limits.reinject_after, event.context_id)
     late = state.note_late(event.id, late)
-    state.late += sum(not is_in_context(known, *one) for one in late)
+    state.late += sum(not is_in_context(known, *lesson) for lesson in late)
     cards |= dict.fromkeys(late, True)
-    again = [one for one in cards if cards[one] and is_in_context(known, *one)][:MOST]
-    told = {card.id: remind(brain, card, directory, done=done) for brain, card in again}
-    reminders = {card: text for card, text in told.items() if text}
+    repeatable = [lesson for lesson, is_useful in cards.items() if is_useful]
+    repeated = [lesson for lesson in repeatable if is_in_context(known, *lesson)][:MOST]
+    texts_of = {card.id: remind(brain, card, directory, done=done) for brain, card in repeated}
+    reminders = {card: text for card, text in texts_of.items() if text}
     block, given = give(hook, limits, cards)
-    state.note_given([*given, *(GivenCard(brain.root, card.id) for brain, card in again)])
-    state.brought += [BroughtCard(event.id, one.card) for one in given]
+    state.note_given([*given, *(GivenCard(brain.root, card.id) for brain, card in repeated)])
+    state.brought += [BroughtCard(event.id, given_card.card) for given_card in given]
     if not hook.can.lines:
         state.named += [hit.card.title for hit in block.lessons]
     named = {hit.card.id for hit in block.lessons} | set(reminders)
@@ -440,17 +454,21 @@ def _name_others(
     hook: Hook, state: SessionMemory, others: Sequence[_Concern], directory: str
 ) -> str:
     """Return the titles of further cards that guard the files, once per file and session."""
-    said = {remark.key for remark in state.shown}
-    new = [one for one in others if any(f"{TITLES} {file}" not in said for file in one.files)]
+    shown = {remark.key for remark in state.shown}
+
+    def has_new_file(concern: _Concern) -> bool:
+        return any(f"{TITLES} {file}" not in shown for file in concern.files)
+
+    new = list(filter(has_new_file, others))
     if not new:
         return ""
     event = hook.event
     prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
-    files = dict.fromkeys(file for one in new for file in one.files)
+    files = dict.fromkeys(file for concern in new for file in concern.files)
     keys = [f"{TITLES} {file}" for file in files]
-    keys += [f"{TITLE} {key}" for one in new for key in one.files.values()]
+    keys += [f"{TITLE} {key}" for concern in new for key in concern.files.values()]
     state.shown += [Remark(event.id, key, prompt) for key in keys]
-    cards = [name_card(one.brain, one.card, directory) for one in new[:_MAX_NAMED]]
+    cards = [name_card(concern.brain, concern.card, directory) for concern in new[:_MAX_NAMED]]
     more = f"; and {len(new) - _MAX_NAMED} more" if len(new) > _MAX_NAMED else ""
     names = ", ".join(map(show_path, [*files][:_MAX_NAMED]))
     return (
@@ -459,56 +477,57 @@ def _name_others(
 
 
 def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[str]:
-    """Return the items that this turn shows as done, of the cards that the session has."""
-    had = [one[1] for one in cards if is_in_context(known, *one)]
-    if not had:
+    """Return the items of cards in the session's context that this turn shows as done."""
+    in_context = [card for brain, card in cards if is_in_context(known, brain, card)]
+    if not in_context:
         return frozenset()
     event, after = hook.event, hook.state.after
     evidence = find_session_evidence(hook.journal, event.session, hook.brains.members, after=after)
-    items = check_items(had, "", evidence).items
+    items = check_items(in_context, "", evidence).items
     return frozenset(item.item for item in items if item.state == SHOWN)
 
 
 @frozen
 class _Call:
-    """What a call is about to do."""
+    """The effects that a call is about to have."""
 
     changed: tuple[str, ...] = ()
-    """Files that it changes or runs, relative to the project root: of an edit the one file."""
+    """Files that it changes or runs, relative to the project root; for an edit, its one file."""
     changes: tuple[Change, ...] = ()
-    """What it writes, as its arguments tell: no file was looked at."""
+    """The changes in its arguments; no file was read for them."""
     commands: tuple[str, ...] = ()
-    """What a command line runs, one text for each program, without what ran it."""
+    """The commands of a command line, one per program, without wrappers such as ``sudo``."""
     written: tuple[str, ...] = ()
-    """Files that a command writes to: what it writes is seen in them once it has ended."""
+    """Files that a command writes to. Their new content is known only after it has ended."""
     place: Callable[[Change], Change] | None = None
-    """Looks at the file that a change is made to, and gives the change its lines."""
+    """Reads the file of a change and adds the line numbers to the change; None if it must not."""
 
     def placed(self) -> Iterable[Change]:
-        """Return the changes with their lines, as far as we may look."""
+        """Return the changes, with their line numbers if their files may be read."""
         return map(self.place, self.changes) if self.place else self.changes
 
 
 def _read_call(hook: Hook) -> _Call:
     event, scope = hook.event, hook.scope
-    # Parsed, not journalled: it belongs to no session, and has not ended.
+    # The call is only parsed, not journalled: without a session, and with an unknown outcome.
     call = replace(hook.as_event("tool", tool=event.tool, outcome="unknown"), session="", id="")
     arguments = event.arguments if isinstance(event.arguments, (dict, str)) else {}
     events = parse_call(call, arguments, cwd=event.cwd, secrets=True)
-    does, command = events[0].kind, events[0].text
-    targets = [path for one in events if one.kind in _CHANGES for path in one.targets]
+    kind, command = events[0].kind, events[0].text
+    changing = [parsed for parsed in events if parsed.kind in _CHANGES]
+    targets = [path for parsed in changing for path in parsed.targets]
     place = place_creation
     commands: list[str] = []
     written: list[str] = []
-    if does in _CHANGES:
+    if kind in _CHANGES:
         patch = command if is_patch_command(command) else arguments
-        changes = find_changes(patch, scope=scope, cwd=event.cwd) if does != "remove" else []
-        place = place_creation if does == "create" else place_change
-    elif does in ("command", "test"):
-        begin = (isinstance(arguments, dict) and find_folder(arguments, event.cwd)) or event.cwd
-        changes, commands = find_documents(command, scope=scope, cwd=begin), find_run(command)
+        changes = find_changes(patch, scope=scope, cwd=event.cwd) if kind != "remove" else []
+        place = place_creation if kind == "create" else place_change
+    elif kind in ("command", "test"):
+        folder = (isinstance(arguments, dict) and find_folder(arguments, event.cwd)) or event.cwd
+        changes, commands = find_documents(command, scope=scope, cwd=folder), find_run(command)
         written = [] if event.posted else list(dict.fromkeys(targets))[:_MAX_FILES]
-        targets += _named_in(command, scope, begin, look=not event.posted)
+        targets += _find_named_files(command, scope, folder, look=not event.posted)
     else:
         return _Call()
     return _Call(
@@ -521,54 +540,56 @@ def _read_call(hook: Hook) -> _Call:
 
 
 def _find_concerns(hook: Hook, call: _Call) -> tuple[Brains, list[_Concern]]:
-    """Return the cards about a call, and the brain that they were found in.
+    """Return the cards about a call, and the brains in which they were found.
 
-    Mistakes come first, then the worst; a server's lessons are last, and about calls only where
-    the user allows it: the nearest brain stands for theirs.
+    Mistakes come first, then cards by severity. Lessons of a server come last, and only if the user
+    allows them for calls; the nearest brain stands in for their own.
     """
     brains = hook.brains
     concerns = _find_local(brains, call)
-    if any(_is_stale(one.brain, one.card) for one in concerns):
+    if any(_is_stale(concern.brain, concern.card) for concern in concerns):
         brains = refresh_in_hook(brains)[0]
         concerns = _find_local(brains, call)
-    served = (one for one in hook.state.served if one.get("gate") != NO_GATE or one.get("detect"))
-    if cards := [read_card(one) for one in served]:
+    served = [
+        card for card in hook.state.served if card.get("gate") != NO_GATE or card.get("detect")
+    ]
+    if served:
+        cards = list(map(read_card, served))
         guarded, matches = find_in_call(cards, call.changed, call.placed(), call.commands)
         brain = brains.members[0]
-        mistakes = [Detected(brain=brain, card=card, matches=found) for card, found in matches]
+        mistakes = [Detected(brain=brain, card=card, matches=lines) for card, lines in matches]
         concerns += map(_concern_of, mistakes)
-        concerns += (_make_concern(brain, card, files) for card, files in guarded)
-        concerns.sort(key=lambda one: not one.mistake)
+        concerns += [_make_concern(brain, card, files) for card, files in guarded]
+        concerns.sort(key=lambda concern: not concern.mistake)
     return brains, concerns
 
 
 def _find_local(brains: Brains, call: _Call) -> list[_Concern]:
-    """Look into the last commit as it is: a hook before every call has no time for a scan."""
+    """Search the last commit of the index: a hook before every call has no time for a scan."""
 
-    def search(one: Brain) -> list[_Concern]:
-        matching = one.guarding(call.changed)
-        cards = find_usable(one, matching, brains.project)
-        return [_make_concern(one, card, matching[n]) for n, card in cards.items()]
+    def search(brain: Brain) -> list[_Concern]:
+        matching = brain.guarding(call.changed)
+        cards = find_usable(brain, matching, brains.project)
+        return [_make_concern(brain, card, matching[number]) for number, card in cards.items()]
 
-    concerns = [
-        *map(_concern_of, find_detected(brains, call.placed(), call.commands, proposed=True))
-    ]
-    for brain in brains.members if call.changed else ():
-        if brain.ensure_indexed():
-            concerns += brain.read(search)
-    return sorted(
-        concerns,
-        key=lambda one: (
-            not one.mistake,
-            -SEVERITIES.index(one.card.severity),
-            -one.card.occurrences,
-            one.card.id,
-        ),
-    )
+    mistakes = find_detected(brains, call.placed(), call.commands, proposed=True)
+    concerns = list(map(_concern_of, mistakes))
+    if call.changed:
+        for brain in brains.members:
+            if brain.ensure_indexed():
+                concerns += brain.read(search)
+    return sorted(concerns, key=_rank_concern)
+
+
+def _rank_concern(concern: _Concern) -> tuple[object, ...]:
+    """Return the sort key of the cards about a call: mistakes first, then by severity."""
+    card = concern.card
+    severity = -SEVERITIES.index(card.severity)
+    return not concern.mistake, severity, -card.occurrences, card.id
 
 
 def _concern_of(mistake: Detected) -> _Concern:
-    if mistake.card.source == RULE:  # its pattern says when the rule holds: there is no mistake
+    if mistake.card.source == RULE:  # its pattern says when the rule applies: it is no mistake
         return _make_concern(mistake.brain, mistake.card, [COMMAND])
     files = [match.path for match in mistake.matches]
     return replace(_make_concern(mistake.brain, mistake.card, files), mistake=mistake)
@@ -584,7 +605,7 @@ def _key(brain: Brain, card: Card, file: str) -> str:
 
 
 def _is_stale(brain: Brain, card: Card) -> bool:
-    """Tell whether a card's file is not what was read: it may have been put away meanwhile."""
+    """Return whether a card's file has changed since it was indexed, or was removed."""
     try:
         stamp = signature(os.stat(os.path.join(brain.root, *card.id.split("/"))))
     except OSError:
@@ -593,39 +614,52 @@ def _is_stale(brain: Brain, card: Card) -> bool:
 
 
 def _is_heeded(card: Card, call: _Call) -> bool:
-    """Tell whether a call does all that a card advises, as the pattern of each item shows."""
-    lines = [line for one in call.changes for line in (one.path, *one.after.split("\n"))]
+    """Return whether the changes show every item of a card, by the items' patterns."""
+    lines: list[str] = []
+    for change in call.changes:
+        lines += (change.path, *change.after.split("\n"))
     shown = [pattern and find_line(pattern, lines) is not None for pattern in card.shown_by]
     return bool(shown) and all(shown)
 
 
-def _named_in(command: str, scope: str, cwd: str, *, look: bool) -> list[str]:
+def _is_broad_glob(pattern: str) -> bool:
+    return "**" in pattern or pattern[:1] == "*"
+
+
+def _find_named_files(command: str, scope: str, cwd: str, *, look: bool) -> list[str]:
     """Return the files that a command may change or run, relative to ``scope``.
 
-    Unless we may ``look``, those are the ones that it names.
+    Without ``look`` no file is read, and these are the paths that the command names.
     """
+    paths = itertools.islice(_expand_named(command, cwd or scope, look=look), _MAX_CHANGED)
+    relative = [relative_path(path, scope, cwd="" if look else cwd) for path in paths]
+    return [path for path in relative if path]
 
-    def find() -> Iterator[str]:
-        named = ((kind, path) for kind, paths in find_changed(command) for path in paths)
-        for kind, path in (one for one in named if is_known(one[1])):
+
+def _expand_named(command: str, folder: str, *, look: bool) -> Iterator[str]:
+    """Yield the files that a command names, with wildcards and changed folders expanded."""
+    for kind, paths in find_changed(command):
+        for path in filter(is_known, paths):
             if not look:
                 yield path
                 continue
-            wildcards = sum(map(has_magic, path.split("/")))
-            place = os.path.join(cwd or scope, os.path.expanduser(path))
-            for one in () if wildcards >= _DEEP else iglob(place) if wildcards else (place,):
-                if kind == "change" and os.path.isdir(one):
-                    yield from _below(one)
-                elif os.path.isfile(one) or _is_absent_file(one):
-                    yield one
+            for place in _expand_wildcards(os.path.join(folder, os.path.expanduser(path)), path):
+                if kind == "change" and os.path.isdir(place):
+                    yield from _below(place)
+                elif os.path.isfile(place) or _is_absent_file(place):
+                    yield place
 
-    found = itertools.islice(find(), _MAX_CHANGED)
-    placed = (relative_path(path, scope, cwd="" if look else cwd) for path in found)
-    return [path for path in placed if path]
+
+def _expand_wildcards(place: str, path: str) -> Iterable[str]:
+    """Return the files that match a path, which is ``path`` as the command has it."""
+    wildcards = sum(map(has_magic, path.split("/")))
+    if wildcards >= _DEEP:
+        return ()
+    return iglob(place) if wildcards else (place,)
 
 
 def _is_absent_file(place: str) -> bool:
-    """Tell a file that is yet to come from any other word: it has an ending, and a folder."""
+    """Return whether a path may be a file to create: it has an extension, and its folder exists."""
     folder, name = os.path.split(place)
     ending = os.path.splitext(name)[1][1:]
     return ending.isalnum() and not os.path.lexists(place) and os.path.isdir(folder)

@@ -1,4 +1,4 @@
-"""One call from an agent's event to the response: dispatch, and what every response may add."""
+"""Answer an agent's event: call its handler, and add what any answer may contain."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ HANDLERS: Mapping[str, str] = {
     "compact": "compact",
     "end": "stop",
 }
-"""Kind of event → the file of this room whose ``answer`` answers it. A process that answers one
-event, because there is no daemon, loads one of them."""
+"""Kind of event → the module of this package whose ``answer`` handles it. Without a daemon, a
+process answers one event and imports one of them."""
 MAX_TEXT_CHARS = 1_000_000
-"""Of a longer prompt or answer the two ends are looked at: all of it would take seconds."""
+"""Only the two ends of a longer prompt or answer are used, because all of it would take seconds."""
 
 
 def respond(
@@ -44,13 +44,13 @@ def respond(
     leave_open: bool = False,
     deliver: Callable[[Answer], Unheard | None] | None = None,
 ) -> Answer:
-    """Return the answer to an event, an empty one where no trusted brain holds.
+    """Return the answer to an event; it is empty if no trusted brain applies.
 
-    ``look`` finds the brains around a directory, ``find`` is for a process that keeps them open;
-    ``leave_open`` for one that ends at once, for closing a journal costs time. ``deliver`` hands
-    the answer over and returns how it went unheard, if it did: then it is kept for the session's
-    next event. Raises LessonsError, or anything that a damaged file may cause: the caller decides
-    what to do then.
+    ``look`` discovers the brains around a directory. ``find`` is for a process that keeps brains
+    open, and ``leave_open`` for a process that ends at once, because closing a journal takes time.
+    ``deliver`` sends the answer and returns an Unheard if the answer did not arrive; it is then
+    stored for the session's next event. Raises LessonsError, or any error that a damaged file may
+    cause; the caller must handle it.
     """
     hook = Hook(event=hook_event, can=capabilities, look=look, find=find)
     if len(hook_event.text) > MAX_TEXT_CHARS:
@@ -61,12 +61,12 @@ def respond(
         try:
             answer = add_late(hook, _add_troubles(_answer(hook), hook))
             if not answer.language and (answer.block or answer.named or answer.check):
-                with contextlib.suppress(ConfigError):  # a server's lessons come without settings
+                with contextlib.suppress(ConfigError):  # lessons of a server need no settings
                     settings = hook.brains.members[0].settings
                     language, footer = settings.language, settings.hooks.footer
                     answer = replace(answer, language=language, footer=footer)
         except (BrainNotFound, Untrusted):
-            answer = Answer(trouble=hook.found.missing)  # unless the user has named one, no trouble
+            answer = Answer(trouble=hook.found.missing)  # set only if the user has named a brain
         if capabilities.lines and (line := _name_silent(hook)):
             answer = replace(answer, lines=(line, *answer.lines))
         if deliver is not None and (unheard := deliver(answer)) is not None:
@@ -78,17 +78,17 @@ def respond(
 
 
 def _answer(hook: Hook) -> Answer:
-    """Answer the event, behind what an agent that fires no hook for it lost by a compaction."""
+    """Answer the event, after what the agent lost by a compaction for which it calls no hook."""
     what, first = hook.event.what, NOTHING
     if hook.can.rewritten and what in ("prompt", "after"):
         try:
             first = catch_up(hook)
         except LessonsError as error:  # the event itself is answered anyway
             first = Answer(trouble=f"{type(error).__name__}: {error}")
-        if first.context:  # both share one output; what has too little room waits
-            left = hook.can.max_bytes - count_bytes(f"{first.context}\n\n")
-            room = left > hook.can.max_bytes // 2
-            hook.can = replace(hook.can, max_bytes=left, inject=room)
+        if first.context:  # both share one output; with too little room, the answer waits
+            bytes_left = hook.can.max_bytes - count_bytes(f"{first.context}\n\n")
+            has_room = bytes_left > hook.can.max_bytes // 2
+            hook.can = replace(hook.can, max_bytes=bytes_left, inject=has_room)
     try:
         answer: Answer = import_module(f"lessons_kb.session.{HANDLERS[what]}").answer(hook)
     except ConfigError as error:
@@ -105,10 +105,10 @@ def _answer(hook: Hook) -> Answer:
 
 
 def _add_troubles(answer: Answer, hook: Hook) -> Answer:
-    """Add for log and user, each once a session, why nothing is recorded and what silences a brain.
+    """Add why nothing is recorded and why a brain is not used, each once per session.
 
-    The user is told only by the event's own machine: troubles name files, which are no business of
-    a client's.
+    The log and the user get it. The user of a client of a server does not, because troubles name
+    files of the server.
     """
     brains, session = hook.brains.members, hook.event.session
     shows = hook.can.lines and not hook.event.posted
@@ -117,11 +117,11 @@ def _add_troubles(answer: Answer, hook: Hook) -> Answer:
         trouble, cache = broken.journal_trouble, broken.cache
         if note_first(cache, f"logged {session}", unknown=not answer.trouble):
             answer = replace(answer, trouble=trouble)
-        # Where no mark can be kept it is told at each prompt and stop, and logged at each event.
+        # If no mark can be stored, it is shown at each prompt and stop, and logged at each event.
         at_edge = hook.event.what in ("prompt", "stop")
         if shows and note_first(cache, f"told {session}", unknown=at_edge):
             lines.append(f"lessons: lessons still arrive, but nothing is recorded: {trouble}")
-    with contextlib.suppress(StorageError):  # what the index said of it is in the answer already
+    with contextlib.suppress(StorageError):  # the answer already contains the error of the index
         faults = [brain.find_fault() for brain in brains if shows]
         told = [f"{fault}; until then this brain is silent" for fault in faults if fault]
         told += [brain.describe_unindexed() for brain in brains if shows]
@@ -130,9 +130,10 @@ def _add_troubles(answer: Answer, hook: Hook) -> Answer:
 
 
 def _is_new(hook: Hook, kind: str, what: str) -> bool:
-    """Note that something is said in this session; False where it was said before.
+    """Record that a message is shown in this session; return False if it was shown before.
 
-    Where the state cannot be written it is said at every prompt, which is better than never.
+    If the state cannot be written, the message is shown at every prompt, which is better than
+    never.
     """
     often = hook.event.what in ("start", "prompt")
     session = f"{hook.event.agent} {hook.event.session}"
@@ -140,7 +141,7 @@ def _is_new(hook: Hook, kind: str, what: str) -> bool:
 
 
 def _name_silent(hook: Hook) -> str:
-    """Return a line on brains that were found and are silent, "" when it was said already."""
+    """Return a line about brains that were found but are not used, or "" if it was shown before."""
     found = hook.found
     if found.missing and _is_new(hook, "silent", found.missing):
         return f"Lessons: {found.missing}"

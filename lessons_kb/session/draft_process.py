@@ -1,12 +1,12 @@
-"""From a turn's end to drafts of what it taught, and to the line that tells of them.
+"""Draft lessons from a session at the end of a turn, in a process of its own.
 
-The hook of the end has no time for git: ``start_drafting`` sets a mark, a file in the brain's cache
-that holds further runs of the session back for a minute at most, and starts a process of its own,
-by the code that stands in ``process.programs``. That process enters at ``draft_session``: it
-removes the mark, ``Drafts.collect`` makes drafts of what the session's events call for, and the
-session's state takes down how many. The session's next prompt or end of a turn tells of them, the
-start of a session of all that wait: ``SessionMemory.tell_drafted``. ``lessons review`` collects
-again, which makes up for a run that was killed.
+The hook at the end of a turn has no time for git. ``start_drafting`` writes a mark, a file in the
+brain's cache that delays further runs for this session by at most a minute, and starts a detached
+process (see ``process.programs``). The process begins with ``draft_session``: it removes the mark,
+``Drafts.collect`` writes the drafts that the session's events call for, and the session's state
+stores their number. The session's next prompt, or the end of its next turn, names them to the user;
+the start of a session names all drafts that wait (``SessionMemory.tell_drafted``). ``lessons
+review`` also collects drafts, in case a run was killed.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from lessons_kb.store.locations import FIRST_LESSON
 
 
 def start_drafting(hook: Hook) -> None:
-    """Start a detached run of ``draft_session``: git and thousands of events take their time."""
+    """Start ``draft_session`` in a detached process: git and thousands of events take time."""
     if hook.event.posted or hook.journal.trouble:
-        return  # its repository is elsewhere, or what this session did was not written
+        return  # the repository is on another machine, or the events were not journalled
     brains = hook.brains.members
     roots = [brain.root for brain in brains]
     event = hook.event
@@ -38,23 +38,24 @@ def start_drafting(hook: Hook) -> None:
 
 
 def draft_session(mark: str, agent: str, session: str, directory: str, *roots: str) -> None:
-    """Turn what a session's events call for into drafts; what goes wrong is logged.
+    """Write the drafts that a session's events call for; errors are logged.
 
-    The entry of the detached process. ``mark`` holds other runs back until this one begins to read,
-    a minute at most.
+    This is the entry of the detached process. ``mark`` delays other runs until this one begins to
+    read, for at most a minute.
     """
     try:
         with Brains.open(*roots, directory=directory) as brains:
             drafts, brain = Drafts(brains), brains.members[0]
-            known = set(drafts.ids())
-            with contextlib.suppress(FileNotFoundError):  # another run that was late has taken it
+            ids_before = set(drafts.ids())
+            with contextlib.suppress(FileNotFoundError):  # another, late run has removed it
                 os.unlink(mark)
-            made = drafts.collect(session)
+            collected = [draft.id for draft in drafts.collect(session)]
             if any(card.id == FIRST_LESSON for card in find_given(brains.members, session)):
                 retire_first_lesson()
-            if fresh := [draft.id for draft in made if draft.id not in known]:
+            new_ids = [draft_id for draft_id in collected if draft_id not in ids_before]
+            if new_ids:
                 with lend_memory(brain.hook_journal, session) as state:
-                    state.drafted += len(fresh)
-                    state.drafts += fresh
-    except Exception as error:  # nobody watches this process
+                    state.drafted += len(new_ids)
+                    state.drafts += new_ids
+    except Exception as error:  # no other process sees this error
         log_trouble(agent, "drafts", f"{type(error).__name__}: {error}")

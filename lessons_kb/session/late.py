@@ -1,4 +1,4 @@
-"""An answer that came too late for its own event, and how the next event brings it."""
+"""Store an answer that was too late for its own event, and add it to the next answer."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from lessons_kb.values import frozen
 
 @frozen
 class Unheard:
-    """How an answer went unheard."""
+    """A report that an answer did not arrive."""
 
     how: str
-    """What the client did in its place: one of ``hook_client``'s words."""
+    """How the client ended the event instead: one of ``hook_client``'s words."""
     lines: tuple[str, ...]
-    """What the answer had for the user."""
+    """The lines of the answer for the user."""
 
 
 def keep_late(hook: Hook, answer: Answer, unheard: Unheard) -> None:
-    """Keep an answer that nobody heard for the next event of its session.
+    """Store an answer that did not arrive for the next event of its session.
 
-    A call that was to be held has been made meanwhile, unless the second stage refused it: then
-    the user is told that the gate was not checked, and the card may refuse the next call. Texts of
-    earlier events that the answer took along wait again.
+    If the answer was to hold the call, the call has been made meanwhile, unless the second stage
+    refused it. The user is then told that the gate was not checked, and the card may refuse the
+    next call. Texts of earlier events in the answer wait again.
     """
     if not hook.brains.members:
         return
@@ -57,28 +57,28 @@ def keep_late(hook: Hook, answer: Answer, unheard: Unheard) -> None:
 
 
 def add_late(hook: Hook, answer: Answer) -> Answer:
-    """Return an answer with what came too late for an earlier event, once.
+    """Add the late answers of earlier events to an answer, each once.
 
-    Text goes to the model only with an event that can carry it, and never with a refusal.
+    The model gets a text only with an event that can carry it, and never with a refusal.
     """
     if not hook.brains.members or hook.event.what == "end":
         return answer
-    texts = [one.text for one in hook.state.waiting if one.about == LATE]
+    texts = [waiting.text for waiting in hook.state.waiting if waiting.about == LATE]
     if not hook.can.inject or answer.refusal or answer.stop_line:
         texts = []
     if not texts and not (hook.state.late_lines and hook.can.lines):
         return answer
     context = answer.context
     with hook.transaction() as state:
-        left: list[WaitingText] = []
+        still_waiting: list[WaitingText] = []
         for waiting in state.waiting:
             joined = "\n\n".join(filter(None, (context, waiting.text)))
             fits = hook.can.count_tokens(joined) <= hook.can.tokens
             if waiting.about == LATE and waiting.text in texts and fits:
                 context = joined
             else:
-                left.append(waiting)
-        state.waiting = left
+                still_waiting.append(waiting)
+        state.waiting = still_waiting
         lines = tuple(state.late_lines) if hook.can.lines else ()
         if lines:
             state.late_lines = []
@@ -86,14 +86,14 @@ def add_late(hook: Hook, answer: Answer) -> Answer:
 
 
 def _release(hook: Hook, state: SessionMemory) -> None:
-    """Forget that a call was refused or asked about: nobody heard of it."""
+    """Forget that a call was refused or that the user was asked, because the answer was lost."""
     call = hook.event.id
     refusals = Refusals(context=hook.event.context_id, token=hook.event.token)
     for held in hook.refused:
         refusals.release(held.root, held.card, held.file)
-    state.refused = [one for one in state.refused if one.call != call]
-    state.asked = [one for one in state.asked if one.call != call]
-    state.question_texts = [one for one in state.question_texts if one.call != call]
+    state.refused = [refusal for refusal in state.refused if refusal.call != call]
+    state.asked = [question for question in state.asked if question.call != call]
+    state.question_texts = [text for text in state.question_texts if text.call != call]
 
 
 def _tell_unchecked(answer: Answer) -> str:
@@ -104,12 +104,12 @@ def _tell_unchecked(answer: Answer) -> str:
 
 
 def _text_of(answer: Answer) -> str:
-    """Return the lessons of an answer that was to hold a call."""
+    """Return the text of the lessons in an answer that was to hold a call."""
     return answer.block.text if answer.block is not None else ""
 
 
 def _without_gates(hook: Hook, answer: Answer) -> str:
-    """Return the lessons of a refusal that the second stage did not give with its own."""
+    """Return the text of the lessons in a refusal that the second stage did not include."""
     hits = answer.block.lessons if answer.block is not None else ()
     others = [hit for hit in hits if hit.card.gate == NO_GATE]
     if not others:

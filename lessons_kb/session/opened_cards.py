@@ -1,4 +1,4 @@
-"""Cards that a session opened: they count as given."""
+"""Record the cards that a session opened; they count as given."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Found = tuple[Brain, Card]
 
 
 def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, at: float) -> None:
-    """Note that a session has read cards: they count as given in this turn.
+    """Record that a session has read cards; they count as given in this turn.
 
-    Those that may not be given are passed over.
+    Cards that may not be injected are skipped.
     """
     for brain, card in found:
         if not card.is_injectable:
@@ -27,9 +27,14 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
         journal, row = brain.hook_journal, (card.id, card_digest(card))
         turn = journal.injections.turn(session)
         if row not in journal.in_context(session, since_turn=turn):
-            how = {"source": OPENED, "told": OPENED}
             journal.record_injections(
-                session, turn=turn, at=at, cards=[(*row, 0)], ranks=[0], **how
+                session,
+                turn=turn,
+                at=at,
+                cards=[(*row, 0)],
+                ranks=[0],
+                source=OPENED,
+                told=OPENED,
             )
         journal.outcomes.note(session, card.id, OPENED, at=at)
         note_taken(brain, session, card.id, at=at)
@@ -37,9 +42,9 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
 
 
 def open_for(session: str, brains: Brains, found: Found, *, asked_by: str) -> None:
-    """Note that a command or tool of ours shows a session a card; "" is nobody's.
+    """Record that a command or tool of ours shows a card to ``session``; "" = no session.
 
-    Raises InputError for a card that is withheld from the session that asks.
+    Raises InputError if the card is withheld from the session ``asked_by``.
     """
     if is_withheld(*found, asked_by, occasion=OPENED):
         raise InputError("this card is not available in this session")

@@ -1,4 +1,4 @@
-"""Journal what happened in a session and let the guards see it, what no hook told included."""
+"""Journal the events of a session and run the guards, also for events without a hook."""
 
 from __future__ import annotations
 
@@ -30,38 +30,38 @@ from lessons_kb.values import frozen
 
 MAX_TAIL_BYTES = 1_000_000
 LOOK_BACK_BYTES = 65_536
-"""Read before the offset where a result's call was not found behind it."""
+"""Bytes read before the offset if the call of a result was not found after it."""
 _WAIT_SECONDS = 0.08
 _POLL_SECONDS = 0.008
 _ANSWER_SECONDS = 0.4
-"""Copilot CLI 1.0.102 writes its record up to 0.1 s behind, while the hook runs."""
+"""Copilot CLI 1.0.102 writes its record up to 0.1 s late, while the hook runs."""
 _ANSWER_POLL_SECONDS = 0.02
 INTERRUPTION = "interrupt"
 
 
 Seen = tuple[Event, Event, str]
-"""An event, the same as it is written, and the part of the session that it happened in."""
+"""An event, the event as the journal stores it, and its part of the session (a subagent)."""
 
 
 @frozen
 class Missed:
-    """What an agent's record has gained since the last hook."""
+    """The new entries of an agent's record since the last hook."""
 
     mine: Entry | None = None
-    """What it tells of the call that ended just now."""
+    """The entry of the call that has just ended."""
     events: Sequence[Seen] = ()
     """Other calls that ended, and interrupts by the user."""
     transcript: str = ""
     offset: int = 0
-    """Where the next reading begins."""
+    """Position at which the next read begins."""
     steps: Mapping[str, str] = field(default_factory=dict)
-    """Call → what the calls of one message have in common, the latest last."""
+    """Call → id of the message that made it, latest last; see ``Event.step``."""
 
     def note(self, state: SessionMemory) -> None:
-        """Let the next hook begin where this reading ended.
+        """Let the next hook continue where this read ended.
 
-        A hook that read less at the same time may set it back: what is read twice is journalled
-        once.
+        A parallel hook that read less may set the offset back, because an entry that is read twice
+        is journalled once.
         """
         if self.transcript:
             state.transcript, state.offset = self.transcript, self.offset
@@ -69,9 +69,9 @@ class Missed:
 
 
 def read_missed(hook: Hook) -> Missed:
-    """Return what the agent's record has gained since the last hook.
+    """Return the new entries of the agent's record since the last hook.
 
-    Where this call's outcome stands only in the record, wait a moment for it to be written.
+    If only the record has the outcome of this call, wait a moment for its entry.
     """
     event = hook.event
     if not hook.can.hooked_tools or not event.transcript:
@@ -82,20 +82,19 @@ def read_missed(hook: Hook) -> Missed:
         offset = end if event.what in ("start", "prompt") else max(end - LOOK_BACK_BYTES, 0)
     results, offset, steps = _read_results(event, offset)
     until = time.monotonic() + _WAIT_SECONDS
-    while (
-        event.what == "after"
-        and event.outcome == "unknown"
-        and event.id not in {one.id for one in results}
-        and time.monotonic() < until
-    ):
+    needs_outcome = event.what == "after" and event.outcome == "unknown"
+    while needs_outcome and event.id not in {result.id for result in results}:
+        if time.monotonic() >= until:
+            break
         time.sleep(_POLL_SECONDS)
         more, offset, later = _read_results(event, offset)
         results += more
         steps |= later
-    mine = next((one for one in results if one.id and one.id == event.id), None)
+    own = [result for result in results if result.id and result.id == event.id]
+    mine = own[0] if own else None
     return Missed(
         mine=mine,
-        events=_events_of(hook, [one for one in results if one is not mine]),
+        events=_events_of(hook, [result for result in results if result is not mine]),
         transcript=event.transcript,
         offset=offset,
         steps={**hook.state.steps, **steps},
@@ -103,15 +102,15 @@ def read_missed(hook: Hook) -> Missed:
 
 
 def skip_record(event: HookEvent) -> Missed:
-    """Return nothing of what the agent's record holds by now."""
+    """Return no entries, and the present end of the agent's record as offset."""
     end = read_tail(event.transcript, None, limit=0)[1] if event.transcript else 0
     return Missed(transcript=event.transcript, offset=end)
 
 
 def find_answer(hook: Hook) -> str:
-    """Return the answer that ended the turn, from the one record that tells it.
+    """Return the answer that ended the turn, for an agent that has it only in its record.
 
-    Wait for it: the record is written a moment behind.
+    The record is written a moment late, so wait for it. Return "" without an answer.
     """
     event = hook.event
     if not event.answer_recorded or not event.transcript:
@@ -122,7 +121,7 @@ def find_answer(hook: Hook) -> str:
     while True:
         data, _start = read_tail(event.transcript, 0, limit=MAX_TAIL_BYTES)
         answer = read_answer(event.agent, data, event.session)
-        if answer is not None and answer.at >= since:  # else that of the turn before
+        if answer is not None and answer.at >= since:  # an older one belongs to the turn before
             return answer.text
         if time.monotonic() > until:
             return ""
@@ -130,71 +129,79 @@ def find_answer(hook: Hook) -> str:
 
 
 def _read_results(event: HookEvent, offset: int) -> tuple[list[Entry], int, dict[str, str]]:
-    """Return the results behind an offset, the next one, and the steps of calls."""
+    """Return the results after an offset, the offset of the next read, and the steps of calls."""
     data, start = read_tail(event.transcript, offset, limit=MAX_TAIL_BYTES)
-    found, used, steps = _ended(event, data)
-    if any(result.kind == CALL and not result.tool for result in found):
+    results, used, steps = _find_ended(event, data)
+    if any(result.kind == CALL and not result.tool for result in results):
         before = max(start - LOOK_BACK_BYTES, 0)
-        more, begun = read_tail(event.transcript, before, limit=start - before + len(data))
-        wanted = {result.id for result in found}
-        if more and begun == before:
-            found = [result for result in _ended(event, more)[0] if result.id in wanted]
-    # A line longer than what is read at once would never end: pass over it.
-    return found, start + (used or (len(data) if len(data) >= MAX_TAIL_BYTES else 0)), steps
+        more, first = read_tail(event.transcript, before, limit=start - before + len(data))
+        wanted = {result.id for result in results}
+        if more and first == before:
+            results = [result for result in _find_ended(event, more)[0] if result.id in wanted]
+    # A line that is longer than one read would never be complete, so it is skipped.
+    if not used and len(data) >= MAX_TAIL_BYTES:
+        used = len(data)
+    return results, start + used, steps
 
 
-def _ended(event: HookEvent, data: bytes) -> tuple[list[Entry], int, dict[str, str]]:
-    """Return calls that are known to have ended, and interrupts, with the bytes of whole lines."""
+def _find_ended(event: HookEvent, data: bytes) -> tuple[list[Entry], int, dict[str, str]]:
+    """Return the ended calls and interrupts, the bytes of complete lines, and the steps."""
     if not data:
         return [], 0, {}
     entries, used, steps = read_entries(event.agent, data)
-    known = [one for one in entries if one.kind in (CALL, INTERRUPT) and one.ended != UNKNOWN]
-    return [one for one in known if one.kind == CALL or one.ended == OK], used, dict(steps)
+    return list(filter(_has_ended, entries)), used, dict(steps)
+
+
+def _has_ended(entry: Entry) -> bool:
+    """Return whether an entry is an ended call or a completed interrupt."""
+    if entry.kind == CALL:
+        return entry.ended != UNKNOWN
+    return entry.kind == INTERRUPT and entry.ended == OK
 
 
 def as_seen(events: Iterable[Event], part: str) -> list[Seen]:
-    """Return each event with what will be written of it: this takes its time.
+    """Return each event with its stored form. This takes time, so call it outside a transaction.
 
-    The guards keep paths: they see them as the journal does.
+    The guards store paths, so they get them as the journal stores them.
     """
     rows = [(event, redact_event(event)) for event in events]
     return [(replace(event, targets=row.targets), row, part) for event, row in rows]
 
 
 def journal_events(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> list[Signal]:
-    """Journal events in order and return what the guards say about those that are new.
+    """Journal events in order and return the guards' signals about new ones.
 
-    Called within a transaction: no other hook sees or changes the guards meanwhile.
+    Call this within a transaction, so that no other hook reads or changes the guards meanwhile.
     """
     session, journal = hook.event.session, hook.journal
     watches: dict[str, Watch] = {}
     signals: list[Signal] = []
     changed: set[str] = set()
-    doubled = False
+    is_duplicate = False
     for event, row, part in events:
-        # A call that was journalled already was seen with all that it touched.
-        if not event.tool and doubled and event.kind != INTERRUPTION:
+        # The guards have seen a journalled call together with the files that it touched.
+        if not event.tool and is_duplicate and event.kind != INTERRUPTION:
             continue
         if part not in watches:
-            kept: object = None
+            stored: object = None
             with contextlib.suppress(ValueError):
-                kept = json.loads(journal.guard_state(session, part) or "null")
-            watches[part] = Watch.from_state(kept, scope=hook.scope)
+                stored = json.loads(journal.guard_state(session, part) or "null")
+            watches[part] = Watch.from_state(stored, scope=hook.scope)
             if state.prompt_unseen and part == hook.event.part:
                 watches[part].see(Event(kind="prompt"))
                 changed.add(part)
                 state.prompt_unseen = False
         before = watches[part].to_state()
-        said = watches[part].see(event)
+        new_signals = watches[part].see(event)
         written = state.settle_question(row)
-        if said:
-            signalled = redact_record({"signals": [signal.record for signal in said]})
-            written = replace(written, record={**written.record, **signalled})
-        doubled = not journal.events.write(written, within=hook.event.within)
-        if doubled:
+        if new_signals:
+            record = redact_record({"signals": [signal.record for signal in new_signals]})
+            written = replace(written, record={**written.record, **record})
+        is_duplicate = not journal.events.write(written, within=hook.event.within)
+        if is_duplicate:
             watches[part] = Watch.from_state(before, scope=hook.scope)
             continue
-        signals += said
+        signals += new_signals
         changed.add(part)
     for part in changed:
         journal.keep_guard_state(session, json.dumps(watches[part].to_state()), part)
@@ -202,32 +209,33 @@ def journal_events(hook: Hook, state: SessionMemory, events: Sequence[Seen]) -> 
 
 
 def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
-    """Return the events of results: failures, and successes of tools that no hook is for."""
+    """Return the events of results: failures, and successes of tools without a hook."""
     event = hook.event
     cwd = event.cwd if hook.can.keeps_directory else event.directory
     events: list[Event] = []
     for result in results:
         if hook.state.is_refused(result.id):
-            continue  # by us: it says nothing of the agent or the user
-        failed = result.ended in (FAILED, CANCELLED)
-        told = {"id": result.id, "at": result.at or hook.now}
+            continue  # we refused it, so it is not a failure of the agent or the user
+        has_failed = result.ended in (FAILED, CANCELLED)
+        has_no_hook = result.tool and result.tool not in hook.can.hooked_tools
+        identity = {"id": result.id, "at": result.at or hook.now}
         if result.id and result.kind == INTERRUPT:
-            events.append(hook.as_event(INTERRUPTION, outcome="cancelled", **told))
-        if result.id and (failed or (result.tool and result.tool not in hook.can.hooked_tools)):
+            events.append(hook.as_event(INTERRUPTION, outcome="cancelled", **identity))
+        if result.id and (has_failed or has_no_hook):
             call = hook.as_event(
                 "tool",
-                **told,
+                **identity,
                 tool=result.tool or "?",
                 step=result.step,
                 outcome=outcome_of(result),
-                output=result.output if failed else "",
+                output=result.output if has_failed else "",
             )
             events += parse_call(call, result.arguments, cwd=cwd)
     return as_seen(events, event.part)
 
 
 def outcome_of(result: Entry) -> str:
-    """Return the outcome that an agent's record tells."""
+    """Return the outcome of a call according to the agent's record."""
     if result.ended == CANCELLED:
         return "cancelled"
     return kind_of_failure(result.output) if result.ended == FAILED else "ok"

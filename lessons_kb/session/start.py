@@ -1,4 +1,4 @@
-"""When a session starts: take it in, and tell of drafts that wait."""
+"""Handle the start of a session: record it, give the titles, and mention drafts that wait."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _WEEK = 7 * 86_400
 
 
 def answer(hook: Hook) -> Answer:
-    """Take the session in and give the titles of the cards, unless the chat has them.
+    """Record the session and give the titles of the cards, unless the chat has them.
 
-    With a first prompt known already, that is answered as well.
+    If the event has the first prompt, answer that prompt instead.
     """
     brain, event = hook.open_brains().members[0], hook.event
     if event.text:
         return prompt.answer(hook)
     record = Missed() if hook.state.transcript == event.transcript else skip_record(event)
-    # Those of a posted session are the server's.
+    # The drafts of a posted session belong to the server.
     count = 0 if event.posted else len(DraftFolder(brain.root).ids())
     titles = find_titles(hook) if event.takes_context else ""
     withheld = _tell_withheld(hook)
@@ -40,7 +40,7 @@ def answer(hook: Hook) -> Answer:
         record.note(state)
         state.unattended = event.unattended
         context = state.deliver(state.take_titles(titles, whole=is_whole(titles)), hook.can)
-        if not event.takes_context:  # the chat has them
+        if not event.takes_context:  # the chat already has the titles
             state.titles_from = state.titles_from or START
         if count and not state.offered:
             state.drafted, state.offered = count, True
@@ -66,7 +66,7 @@ def _is_first_report(hook: Hook, state: SessionMemory) -> bool:
 
 
 def _tell_withheld(hook: Hook) -> tuple[str, ...]:
-    """Return the line for the user that names, once, what an earlier session was not told."""
+    """Return a line for the user, once, with the lessons withheld from an earlier session."""
     with contextlib.suppress(ConfigError, StorageError):
         if hook.can.lines and read_withholding().withhold:
             session, cards = find_withheld_before(hook.brains.members, hook.now - _WEEK)

@@ -1,4 +1,4 @@
-"""The room's types: an event, what its answer may do, the answer, and a session's memory."""
+"""The types of this package: an event, the agent's capabilities, the answer, and the hook."""
 
 from __future__ import annotations
 
@@ -38,31 +38,31 @@ class FailedCall(NamedTuple):
 
 @dataclass(kw_only=True, slots=True)
 class HookEvent:
-    """Something that happened in an agent, whichever it is."""
+    """An event in an agent, in the form that all agents share."""
 
     what: str
     """A key of ``dispatch.HANDLERS``."""
     agent: str
     session: str = ""
     part: str = ""
-    """The subagent it happened in, "" for the session itself."""
+    """The subagent of the event, "" for the session itself."""
     directory: str = ""
-    """Absolute: where the session's project is."""
+    """Absolute path of the session's project."""
     cwd: str = ""
-    """Where the agent is now; "" = in ``directory``."""
+    """The agent's present working directory; "" = ``directory``."""
     id: str = ""
-    """The agent's own id of the call or prompt: the same one twice is one event, unless the prompts
-    differ."""
+    """The agent's id of the call or prompt. Two reports with the same id are one event, unless
+    their prompts differ."""
     at: float = 0.0
     """Seconds since the epoch; 0 = now."""
     unattended: bool = False
-    """Of a session that begins: it was given its prompt with the command, so nobody may be there
-    to answer a question."""
+    """Whether a session that begins got its prompt on the command line, so that perhaps nobody can
+    answer a question."""
     text: str = ""
-    """The prompt, the answer, or the summary of what was compacted."""
+    """The prompt, the answer, or the summary after a compaction."""
     tool: str = ""
     arguments: object = None
-    """Of the call: a JSON object, or its text."""
+    """Arguments of the call: a JSON object, or its text."""
     source: str = ""
     """What began the session, as the agent calls it: ``startup`` or ``clear``, for example."""
     spawns: tuple[str, str] | None = None
@@ -74,87 +74,95 @@ class HookEvent:
     outcome: str = "ok"
     """One of model.OUTCOMES."""
     output: str = ""
-    """The error, the end of what was printed, or the text that an edit writes."""
+    """The error, the end of the output, or the text that an edit writes."""
     before: str = ""
-    """What an edit replaced."""
+    """The text that an edit replaced."""
     step: str = ""
-    """Names the message of the model that made the call, "" where the payload does not say."""
+    """Identifies the model's message that made the call; "" if the payload does not."""
     takes_context: bool = True
-    """The answer to this very event can put text in front of the model."""
+    """Whether the answer to this event can give text to the model."""
     transcript: str = ""
-    """The agent's own record, "" if there is none that we read."""
+    """Path of the agent's own record, "" if there is none that we can read."""
     again: bool = False
-    """Another process may have noted it, and did not get to say anything."""
+    """Whether another process may have recorded the event, but was too late with its answer."""
     token: str = ""
-    """Names this event for every process that answers it."""
+    """Identifies this event for every process that answers it."""
     repeats: bool = False
-    """The agent forgets the answer with the model's next call, and asks for it again."""
+    """Whether the agent forgets the answer with the model's next call, and asks for it again."""
     patience: float = 0.5
-    """Seconds for which a server may be waited for."""
+    """Seconds that the answer may wait for a server."""
     posted: bool = False
-    """It happened on another machine: its paths are names, and nothing here looks for them."""
+    """Whether the event is from another machine. Its paths are then only names, and never
+    opened."""
     within: float = 0.0
-    """Seconds within which the same without an id is taken for the same event."""
+    """Seconds within which an equal event without an id is the same event."""
     answer_recorded: bool = False
-    """What was answered stands in the record alone."""
+    """Whether only the agent's record has the answer."""
 
     @property
     def context_id(self) -> str:
-        """Names the context of the model: that of a subagent is its own, all else is shared."""
+        """Identifies the model's context: the subagent's own or the one of the session."""
         return f"{self.session}/{self.part}" if self.part else self.session
 
     @property
     def call(self) -> str:
-        """Tells this call from others before and after it, whether it has an id or not."""
+        """Identifies this call, even if it has no id."""
         return self.id or digest_arguments(self.arguments)
 
 
 @frozen
 class AgentTraits:
-    """What holds of an agent at each of its events."""
+    """Properties of an agent that are the same for all its events."""
 
     lasting: bool = True
-    """Lessons given with a prompt stay before the model; else they are gone with the turn."""
+    """Whether lessons given with a prompt stay in the context; otherwise they last for the turn."""
     max_bytes: int = 9_900
-    """Most of one text, a little below the least of the agents' own limits: Codex cuts out the
-    middle of more than 10,000 bytes, Claude Code puts more than 10,000 characters into a file."""
+    """Maximum size of one text, a little below the least limit of any agent: Codex removes the
+    middle of a text of more than 10,000 bytes, Claude Code moves more than 10,000 characters to a
+    file."""
     tokens: int = 3_200
     reads_outside: bool = False
-    """Files outside the session's folder are read without asking the user."""
+    """Whether it reads files outside the session's folder without asking the user."""
     reads_ignored: bool = True
-    """Files that git ignores are read as others are."""
+    """Whether it reads files that git ignores like other files."""
     keeps_directory: bool = False
-    """A command begins where the last one ended; else each one where the session began."""
+    """Whether a command starts in the last directory of the command before; otherwise in the
+    directory of the session."""
     hooked_tools: tuple[str, ...] = ()
-    """Tools whose successes come through a hook with more than the record tells, of an agent
-    whose record tells of all calls, also of those that fire no hook."""
+    """Tools whose successes are reported by a hook in more detail than in the record. Only for an
+    agent whose record has all calls, even those without a hook."""
     rewritten: bytes = b""
-    """How the line begins with which it replaces all messages of its record, where it compacts a
-    session without telling any hook."""
+    """Start of the line by which it replaces all messages of its record in a compaction without a
+    hook."""
 
 
 @frozen
 class Capabilities(AgentTraits):
-    """What the agent lets an answer to this event do."""
+    """What an answer to this event can do in this agent."""
 
     inject: bool = True
-    """Text can be put in front of the model; else it waits for the next event that can."""
+    """Whether it can give text to the model; otherwise the text waits for the next event that
+    can."""
     lines: bool = True
-    """Lines can be shown to the user; what must be seen waits for the next event that can."""
+    """Whether it can show lines to the user; otherwise important lines wait for an event that
+    can."""
     ask: bool = False
+    """Whether it can let the user decide about a call."""
     refuse: bool = False
+    """Whether it can refuse a call."""
     explains: bool = True
-    """The question about a call shows the user its reason."""
+    """Whether the question about a call shows the user the reason."""
     stop: bool = False
+    """Whether it can end the turn."""
     review: str = ""
-    """What the user types in the chat to go through drafts."""
+    """Command in the chat with which the user reviews drafts."""
 
     def count_tokens(self, text: str) -> int:
-        """Return the tokens of a text; one of too many bytes is endless."""
+        """Return the tokens of a text; a text of too many bytes has more than any budget."""
         return estimate_tokens(text) if count_bytes(text) <= self.max_bytes else _ENDLESS
 
     def pack_known(self, hits: Sequence[Hit], settings: PreflightSettings) -> Preflight:
-        """Pack lessons that no prompt asks for, in their order, into what a hook may say."""
+        """Pack lessons without a prompt into a block for this event, in the given order."""
         return pack(
             hits,
             [],
@@ -169,29 +177,30 @@ class Capabilities(AgentTraits):
 
 @frozen
 class Answer:
-    """What to say; nothing at all by default."""
+    """The answer to an event; empty by default."""
 
     context: str = ""
-    """For the model."""
+    """Text for the model."""
     block: Preflight | None = None
-    """The lessons that are given with this event, in ``context`` or waiting."""
+    """The lessons that this event gives, whether they are in ``context`` or wait."""
     check: Check | None = None
     lines: tuple[str, ...] = ()
-    """For the user, not for the model."""
+    """Lines for the user, not for the model."""
     question: str = ""
-    """Let the user decide about the call, for this reason."""
+    """Reason for which the user decides about the call; "" = no question."""
     refusal: str = ""
-    """Refuse the call, for this reason, which the model is given in the place of ``context``."""
+    """Reason for which the call is refused, which the model gets in place of ``context``."""
     stop_line: str = ""
-    """End the turn, resumable, with this line for the user."""
+    """Line for the user with which the turn ends, resumable; "" = the turn continues."""
     language: str = ""
-    """"" = that of the nearest brain."""
+    """Language of the texts; "" = that of the nearest brain."""
     footer: bool = True
-    """Tell the user which lessons ``block`` has."""
+    """Whether the user sees the names of the lessons in ``block``."""
     named: tuple[str, ...] = ()
-    """Lessons of an earlier event, which showed the user nothing: told with those of ``block``."""
+    """Lessons of an earlier event that could show the user nothing; named with those of
+    ``block``."""
     trouble: str = ""
-    """What went wrong and cost no more than a part of the answer; for the log."""
+    """An error that affected only a part of the answer; for the log."""
 
 
 NOTHING = Answer()
@@ -202,7 +211,7 @@ _NO_BRAINS = Brains((), directory="", project=None)
 
 
 class Held(NamedTuple):
-    """A card that refuses a call, and the file that it is about."""
+    """A card that refuses a call, and the file for which it does."""
 
     root: str
     card: str
@@ -211,31 +220,31 @@ class Held(NamedTuple):
 
 @dataclass(eq=False, kw_only=True)
 class Hook:
-    """One event while it is answered."""
+    """An event that is being answered, with its brains and session."""
 
     event: HookEvent
     can: Capabilities
     look: Callable[[str], Discovery]
-    """Finds the brains around a directory."""
+    """Discovers the brains around a directory."""
     find: Callable[[str], Brains] | None = None
-    """Opens the brains of a directory, or finds them open; they stay so: see ``open_brains``."""
+    """Returns the open brains of a directory, which stay open; see ``open_brains``."""
     occasion: str = "prompt"
-    """What lessons are due for, as the ledger calls it."""
+    """The occasion for which lessons are due; see ``Occasion.occasion``."""
     brains: Brains = _NO_BRAINS
-    """The trusted brains, none before ``open_brains``."""
+    """The trusted brains; empty before ``open_brains``."""
     refused: list[Held] = field(default_factory=list)
-    """What this event was refused for."""
+    """The cards and files for which this call was refused."""
     beside: list[str] = field(default_factory=list)
-    """What the reason of a refusal or a question says besides the lessons of its block."""
+    """Texts in a refusal or a question in addition to the lessons of its block."""
     carried: list[WaitingText] = field(default_factory=list)
-    """Texts of earlier events that the answer to a call has taken along."""
+    """Texts of earlier events that the answer to a call includes."""
 
     def open_brains(self) -> Brains:
-        """Open the trusted brains, once; each handler does this first.
+        """Open the trusted brains, once; each handler calls this first.
 
-        Raises Untrusted or BrainNotFound when there are none. In the daemon ``find`` also tells the
-        client that the answer has begun, or declines, by an exception that no handler catches, and
-        the client answers itself: so nothing may be noted before.
+        Raises Untrusted or BrainNotFound if there are none. In the daemon, ``find`` also tells the
+        client that the answer has begun. It may decline by an exception that no handler catches,
+        and the client then answers by itself, so nothing may be recorded before this call.
         """
         if not self.brains.members and self.find is not None:
             self.brains = self.find(self.event.directory)
@@ -251,12 +260,12 @@ class Hook:
 
     @cached_property
     def found(self) -> Discovery:
-        """The brains around the session, trusted and silent."""
+        """The brains around the session, whether trusted or not."""
         return self.look(self.event.directory)
 
     @cached_property
     def scope(self) -> str:
-        """The project root, spelled as the agent spells its directory: what paths start from."""
+        """The project root, to which paths are relative, as the agent spells its directory."""
         directory = self.event.directory
         real = directory if self.event.posted else os.path.realpath(directory)
         top = (not self.event.posted and git_top(real)) or real
@@ -267,33 +276,33 @@ class Hook:
 
     @cached_property
     def access(self) -> Access:
-        """Which files the agent reads without asking."""
+        """The files that the agent reads without asking the user."""
         directory, can = os.path.realpath(self.event.directory), self.can
         return Access(directory=directory, outside=can.reads_outside, ignored=can.reads_ignored)
 
     @property
     def now(self) -> float:
-        """When the event happened."""
+        """Time of the event, in seconds since the epoch."""
         return self.event.at or time.time()
 
     def as_event(self, kind: str, **more: Any) -> Event:
-        """Return what the hook event says by itself as an event of this kind."""
+        """Return an Event of this kind with the session, id and time of the hook event."""
         event = self.event
-        said = {"at": self.now, "session": event.session, "id": event.id, "agent": event.agent}
-        return Event(**{"kind": kind, "scope": self.scope, **said, **more})
+        common = {"at": self.now, "session": event.session, "id": event.id, "agent": event.agent}
+        return Event(**{"kind": kind, "scope": self.scope, **common, **more})
 
     @cached_property
     def state(self) -> SessionMemory:
-        """The session's memory as it was last read: to look at, not to change."""
+        """The session's memory as it was last read; do not change it."""
         return read_memory(self.journal, self.event.context_id)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[SessionMemory]:
-        """Lend the session's memory as it is now, to change it; see ``lend_memory``."""
+        """Yield the session's present memory and store its changes; see ``lend_memory``."""
         with lend_memory(self.journal, self.event.context_id) as self.state:
             yield self.state
 
     def close(self) -> None:
-        """Close what was opened here."""
+        """Close the brains, unless ``find`` keeps them open."""
         if self.find is None:
             self.brains.close()

@@ -1,4 +1,4 @@
-"""When a turn or a session ends: the post-check for the user, drafts for the reviewer."""
+"""Handle the end of a turn or session: run the post-check, and start the drafting of lessons."""
 
 from __future__ import annotations
 
@@ -26,25 +26,25 @@ from lessons_kb.session.state import NOTHING, Answer, Hook
 from lessons_kb.store.journal import redact_event
 
 _JUDGE_SECONDS = 1.2
-"""For the user's program; the hook itself has to answer within two."""
+"""Time limit of the user's program for checks; the hook has to answer within two seconds."""
 
 
 def answer(hook: Hook) -> Answer:
-    """Check the turn against its lessons, and have what it taught become drafts.
+    """Check the turn against its lessons, and start the drafting of new lessons.
 
-    Not every agent tells that a session ends.
+    Drafting starts at each end of a turn, because not every agent reports the end of a session.
     """
     hook.open_brains()
-    said = NOTHING
+    result = NOTHING
     if hook.event.what == "stop":
         hook.event.text = hook.event.text or find_answer(hook)
-        said = _end_turn(hook)
+        result = _end_turn(hook)
     start_drafting(hook)
-    return said
+    return result
 
 
 def _end_turn(hook: Hook) -> Answer:
-    """Journal the answer, tell of drafts made since, and check the turn against its lessons."""
+    """Journal the answer, mention new drafts, and check the turn against its lessons."""
     event, journal, brains = hook.event, hook.journal, hook.brains
     missed = read_missed(hook)
     row = redact_event(hook.as_event("answer", text=event.text))
@@ -54,55 +54,68 @@ def _end_turn(hook: Hook) -> Answer:
         if not journal.events.write(row, within=event.within):
             return NOTHING
         lines = state.tell_drafted(hook.can)
-        # Lessons that still wait for an event were never before the model.
+        # The model has not seen lessons that still wait for an event.
         waits = any(text.about == BLOCK for text in state.waiting)
         cards = [] if waits else state.cards
     look = "" if event.posted else hook.scope
     settle(brains, journal, event.session, folder=look)
-    said = Answer(lines=lines)
+    result = Answer(lines=lines)
     if not cards or not event.text:
-        return said
-    served = [one for one in state.served if one.get("id") in {card_id for _root, card_id in cards}]
+        return result
+    card_ids = {card_id for _root, card_id in cards}
+    served = [data for data in state.served if data.get("id") in card_ids]
     given: list[tuple[Brain, Card]] = []
     for brain in brains.members:
         ids = {card_id for root, card_id in cards if root == brain.root}
         given += ((brain, card) for card in find_cards(brain, ids))
-    given += [(brains.members[0], read_card(one)) for one in served]  # whose journal remembers them
-    settings = brains.members[0].settings
-    ranked = find_ranked(brains.members, event.context_id) if settings.hooks.close else {}
-    numbered = {
-        rank: card.id
-        for rank, found in ranked.items()
-        for brain, card in given
-        if found == [(brain, card.id)]
-    }
+    # The journal of the nearest brain has the lessons of a server.
+    given += [(brains.members[0], read_card(data)) for data in served]
+    numbered = _find_numbered(hook, given)
     evidence = find_session_evidence(journal, event.session, brains.members, after=state.after)
-    told = [card for _brain, card in given]
-    check = check_answer(brains, event.text, told, evidence, numbered, look=not event.posted)
+    given_cards = [card for _brain, card in given]
+    check = check_answer(brains, event.text, given_cards, evidence, numbered, look=not event.posted)
     is_changed = is_change(evidence)
-    # What a client names as its directory is not looked up on a server.
+    # On a server, the client's directory is not read.
     if is_changed and (event.posted or not is_settings_moved(brains.directory)):
         check = judge(check, event.text, evidence, within=_JUDGE_SECONDS)
     count_items(given, check, at=hook.now)
     note_checked(journal, row, cards, numbered, served)
-    said = replace(said, trouble=check.trouble)
+    result = replace(result, trouble=check.trouble)
     if not is_changed:
-        return said
+        return result
     if event.text.rstrip().endswith("?"):
-        # The turn goes on, and the user is asked: only what is wrong by now is worth a line.
+        # The agent asks the user, so the work continues; only contradictions are worth a line.
         wrong = tuple(item for item in check.items if item.state == CONTRADICTED)
         check = replace(check, items=wrong)
-    # Where nothing is known there is nothing to say.
-    known = any(item.state in (CONTRADICTED, DENIED) for item in check.items)
-    return replace(said, check=check) if known else said
+    is_reported = any(item.state in (CONTRADICTED, DENIED) for item in check.items)
+    return replace(result, check=check) if is_reported else result
+
+
+def _find_numbered(hook: Hook, given: Iterable[tuple[Brain, Card]]) -> dict[int, str]:
+    """Return number in the block → card id, for the numbers that stand for one of these cards.
+
+    Return {} unless the block asks for a closing line, which uses these numbers.
+    """
+    brains = hook.brains.members
+    if not brains[0].settings.hooks.close:
+        return {}
+    ranked = find_ranked(brains, hook.event.context_id)
+    ids = [(brain, card.id) for brain, card in given]
+    numbered = {}
+    for rank, lessons in ranked.items():
+        if len(lessons) == 1 and lessons[0] in ids:
+            numbered[rank] = lessons[0][1]
+    return numbered
 
 
 def find_ranked(brains: Iterable[Brain], session: str) -> dict[int, list[tuple[Brain, str]]]:
-    """Return the lessons by their number in the blocks of the latest turn that had any.
+    """Return number → (brain, card id) of the lessons in the latest blocks of a session.
 
-    Each brain counts turns from when it was first asked: how many came since is comparable.
+    Each brain counts turns from its own first one, so the numbers of turns since then are compared.
     """
-    rows = [(x, *row) for x in brains for row in x.hook_journal.injections.ranked(session)]
+    rows = []
+    for brain in brains:
+        rows += [(brain, *row) for row in brain.hook_journal.injections.ranked(session)]
     latest = min((since for _brain, since, _rank, _card in rows), default=0)
     ranked: dict[int, list[tuple[Brain, str]]] = {}
     for brain, since, rank, card in rows:

@@ -1,4 +1,4 @@
-"""When a subagent begins: titles and lessons for what it was asked, before its own model."""
+"""Handle the start of a subagent: give the titles of cards, and the lessons for its prompt."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lessons_kb.session.turn_lessons import find_titles
 
 
 def answer(hook: Hook) -> Answer:
-    """Return the titles of the cards, and the lessons for the prompt that is the first asked of a
-    subagent of this kind.
+    """Return the titles of the cards, and the lessons for the prompt of the subagent.
 
-    Its own event names only the kind (``tool``). Subagents of a kind begin in the order of their
-    calls. One that inherits the chat has the titles already.
+    The event has only the kind of the subagent (``tool``). Subagents of a kind start in the order
+    of their calls, so the first recorded prompt for the kind is taken. A subagent that inherits
+    the chat has the titles already.
     """
     hook.open_brains()
     event = hook.event
@@ -24,19 +24,21 @@ def answer(hook: Hook) -> Answer:
         return NOTHING
     with lend_memory(hook.journal, event.session) as state:
         of_kind = [spawned for spawned in state.spawned if spawned.kind == event.tool]
-        begun = of_kind[0] if of_kind else SpawnedAgent(event.tool, "")
+        spawned_agent = of_kind[0] if of_kind else SpawnedAgent(event.tool, "")
         name = f"subagent {event.part}"
-        first = state.answer_once(name, event.token, number=0, at=hook.now, text=begun.prompt)
+        first = state.answer_once(
+            name, event.token, number=0, at=hook.now, text=spawned_agent.prompt
+        )
         if first is None:
             return NOTHING  # another process has answered this event
-        if begun in state.spawned and begun.prompt == first.text:
-            state.spawned.remove(begun)
-        asked, has_all_titles = first.text, state.all_titles
-    if begun.inherits:
+        if spawned_agent in state.spawned and spawned_agent.prompt == first.text:
+            state.spawned.remove(spawned_agent)
+        prompt_text, has_all_titles = first.text, state.all_titles
+    if spawned_agent.inherits:
         with hook.transaction() as state:
             state.titles_from, state.all_titles = START, has_all_titles
-    if asked:
-        hook.event = replace(event, what="prompt", tool="", text=asked, id=event.part)
+    if prompt_text:
+        hook.event = replace(event, what="prompt", tool="", text=prompt_text, id=event.part)
         return prompt.answer(hook)
     titles = "" if hook.state.titles_from else find_titles(hook)
     if not titles:

@@ -1,4 +1,4 @@
-"""Lessons that no prompt brings: a change or an error of its turn does, or the agent opens them."""
+"""Lessons that are given during a turn: for a change or an error, or opened by the agent."""
 
 from __future__ import annotations
 
@@ -39,60 +39,65 @@ from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.values import frozen
 
 MOST = 2
-"""Lessons given so in one turn."""
+"""Maximum number of such lessons in one turn."""
 _MAX_TEXT = 6_000
-"""Characters of a change that are searched for: a few hundred words say what it is about."""
+"""Characters of a change that form the query; a few hundred words are enough."""
 _LOOKED_AT = 3
-"""Of those that the turn was not given."""
+"""Number of lessons to consider, in addition to those that the turn was given."""
 _FEW = 3
-"""Cards of a brain that may have a name which tells one of them from the others."""
+"""A name is distinctive if at most this number of cards contain it."""
 
 _LEAST_CARDS = 16
-"""A smaller brain is taken for one of so many: few cards cannot tell how rare a name is."""
+"""A smaller brain counts as one of this size, because few cards do not show how rare a name is."""
 
 Found = tuple[Brain, Card]
 
 
 def is_kept_back(hook: Hook, brain: Brain, card: Card) -> bool:
-    """Tell whether a lesson is withheld from the session; if so, the ledger notes the occasion."""
+    """Return whether a lesson is withheld from the session; if so, the ledger records it."""
     return is_withheld(brain, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
 
 
 def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> list[Found]:
-    """Return the lessons that some changes bring, best first, those with something to do.
+    """Return the lessons with advice for some changes, best first.
 
-    A change shares words with many a lesson of its repository: what tells is that it has names of
-    the code that one lesson has, and few others; and that it says what the title says, or takes
-    out such a name, unless the prompt spoke of the lesson.
+    A change shares words with many lessons of its repository, so words are not enough. It must
+    contain names of code that the lesson has and few others have. Unless the prompt was near the
+    lesson, the change must also contain the words of its title, or remove such a name.
     """
-    changed = (one for one in changes if not is_card_file(brains, one.path))
-    text = "\n".join(f"{one.path}\n{one.before}\n{one.after}" for one in changed)[:_MAX_TEXT]
+    changed = [change for change in changes if not is_card_file(brains, change.path)]
+    parts = [f"{change.path}\n{change.before}\n{change.after}" for change in changed]
+    text = "\n".join(parts)[:_MAX_TEXT]
     names = find_names(text)
-    found: list[Found] = []
-    for place, (brain, hit, at_prompt) in enumerate(_search(brains, text, hook.state)):
-        card, first = hit.card, place == 0
-        if not card.is_title_only:
-            own = names & find_names(_read(brain, card))
-            nats = _weigh_names(brain, own)
-            # The text is looked at once more only for what is about to be given.
-            if is_due(hit.confidence, nats, first=first, at_prompt=at_prompt) and (
-                at_prompt >= NEAR
-                or is_named(card, frozenset(analyze(text)))
-                or own & _find_gone(changes)
-            ):
-                found.append((brain, card))
-    return found
+    lessons: list[Found] = []
+    for rank, (brain, hit, at_prompt) in enumerate(_search(brains, text, hook.state)):
+        card = hit.card
+        if card.is_title_only:
+            continue
+        shared = names & find_names(_read(brain, card))
+        nats = _weigh_names(brain, shared)
+        if not is_due(hit.confidence, nats, first=rank == 0, at_prompt=at_prompt):
+            continue
+        # The text is analysed only for a lesson that is due.
+        if (
+            at_prompt >= NEAR
+            or is_named(card, frozenset(analyze(text)))
+            or shared & _find_removed(changes)
+        ):
+            lessons.append((brain, card))
+    return lessons
 
 
-def _find_gone(changes: Sequence[Change]) -> set[str]:
-    """Return the names of the code that some changes take out."""
-    before = find_names("\n".join(one.before for one in changes)[:_MAX_TEXT])
-    # A file that is written whole may be large, and takes out nothing.
-    return before - find_names("\n".join(one.after for one in changes)) if before else before
+def _find_removed(changes: Sequence[Change]) -> set[str]:
+    """Return the names of code that some changes remove."""
+    before = find_names("\n".join(change.before for change in changes)[:_MAX_TEXT])
+    if not before:  # such as for a whole new file, which may be large
+        return set()
+    return before - find_names("\n".join(change.after for change in changes))
 
 
 def find_for_error(hook: Hook, text: str) -> list[Found]:
-    """Return the lesson that an error brings, if any."""
+    """Return the lesson for an error, if there is one; [] or one lesson."""
     for brain, hit, at_prompt in _search(hook.brains, text, hook.state):
         if is_sure(hit.confidence, at_prompt=at_prompt):
             return [(brain, hit.card)]
@@ -100,11 +105,14 @@ def find_for_error(hook: Hook, text: str) -> list[Found]:
 
 
 def _search(brains: Brains, text: str, state: SessionMemory) -> Iterator[tuple[Brain, Hit, float]]:
-    """Yield what passes the gate, with its confidence at the prompt, where few were given so."""
+    """Yield (brain, hit, confidence for the prompt) of the lessons that pass the gate.
+
+    Yield nothing if the turn has got MOST lessons already.
+    """
     if state.late >= MOST or not text.strip() or not brains.members[0].settings.hooks.during_turn:
         return
     if not all(brain.ensure_indexed() for brain in brains.members):
-        return  # a hook does not wait for a whole index
+        return  # a hook does not wait for a complete index
     near = {hit.name: float(hit.confidence) for hit in state.near}
     for brain, hit in find_lessons(brains, Query(text=text, limit=_LOOKED_AT + len(state.cards))):
         if hit.passed:
@@ -116,45 +124,50 @@ def _read(brain: Brain, card: Card) -> str:
         return read_inside(brain.root, card.id, limit=brain.settings.index.max_file_bytes).decode(
             "utf-8", "replace"
         )
-    except (LessonsError, OSError):  # it was moved just now
+    except (LessonsError, OSError):  # the card was moved just now
         return ""
 
 
 def _weigh_names(brain: Brain, names: Iterable[str]) -> float:
-    """Return the nats of the names that no common text holds, nor more than a few cards."""
-    found = {terms[-1] for name in names if (terms := analyze(name))}
-    rare = [term for term in found if get_share(term) is None]
-    held = brain.read(lambda one: one.reader.document_frequencies(rare) if one.reader else {})
+    """Return the information of distinctive names in nats.
+
+    These are names that neither common text nor more than _FEW cards contain.
+    """
+    terms = {terms[-1] for terms in map(analyze, names) if terms}
+    rare = [term for term in terms if get_share(term) is None]
+    frequencies = brain.read(
+        lambda index: index.reader.document_frequencies(rare) if index.reader else {}
+    )
     cards = max(brain.state.cards if brain.state else 0, _LEAST_CARDS)
-    counts = (max(held.get(term, 0), 1) for term in rare)
+    counts = [max(frequencies.get(term, 0), 1) for term in rare]
     return sum(log((cards + 1) / count) for count in counts if count <= _FEW)
 
 
 @frozen
 class LessonLimits:
-    """What giving lessons takes from settings: read before a transaction, which touches no file."""
+    """Settings for giving lessons, read before a transaction, which must not read files."""
 
     packing: PreflightSettings
     reinject_after: Mapping[Brain, int]
-    """Prompts after which a lesson is no longer in the context."""
+    """Brain → prompts after which a lesson is no longer in the context."""
 
 
 def read_limits(brains: Brains) -> LessonLimits:
-    """Return the limits of the brains, and open their journals."""
+    """Return the limits in the settings of the brains, and open their journals."""
+    after = {}
     for brain in brains.members:
-        _ = brain.hook_journal
-    settings = {brain: brain.settings.preflight for brain in brains.members}
-    after = {brain: one.reinject_after for brain, one in settings.items()}
-    return LessonLimits(packing=settings[brains.members[0]], reinject_after=after)
+        _ = brain.hook_journal  # opens it
+        after[brain] = brain.settings.preflight.reinject_after
+    return LessonLimits(packing=brains.members[0].settings.preflight, reinject_after=after)
 
 
 def give(
     hook: Hook, limits: LessonLimits, found: Collection[Found], *, counted: bool = True
 ) -> tuple[Preflight, list[GivenCard]]:
-    """Return the block of some cards, and [root, card id] of each; the journal notes them.
+    """Return a block of cards, and the cards in it; the journal records them as given.
 
-    Those that the session has in its context are left out. Unless it is ``counted``, the block
-    costs nothing.
+    Cards in the session's context are left out. Without ``counted``, the tokens of the block are
+    not counted.
     """
     ids = [card.id for _brain, card in found]
     session = hook.event.context_id
@@ -167,7 +180,7 @@ def give(
         if not is_in_context(known, brain, card):
             missing.append(hit)
             homes[alias, card.id] = brain
-    # Rules are short, and each of them holds for the call: they are no choice of the best.
+    # Rules are short, and each of them applies to the call, so all are given.
     rules = [hit for hit in missing if hit.card.source == RULE]
     others = [hit for hit in missing if hit.card.source != RULE]
     packing = limits.packing
@@ -181,38 +194,38 @@ def give(
 _MAX_LINES = 5
 _MAX_TITLE = 160
 _MAX_TOKENS, _MAX_HEAD = 60, 36
-"""Of what is said again, and of its title and place."""
+"""Maximum tokens of a reminder, and of the title and path in it."""
 _LEAST = 20
-"""Characters that are left of a text that is cut."""
+"""Minimum characters of a text that is cut."""
 
 
 def tell_before(detected: Iterable[Detected], directory: str, *, given: Container[str] = ()) -> str:
-    """Return the lines that a call is about to add or run, each with its lesson.
+    """Return a text with the mistakes that a call is about to make, each with its lesson.
 
-    The titles of the cards that are ``given`` stand in the block that comes with it.
+    For cards in ``given`` only the path is named, because the block has their titles.
     """
-    lines = [
-        f"- {name_place(match)} — {name_card(one.brain, one.card, directory, given=given)}"
-        for one in detected
-        for match in one.matches
-    ]
+    lines = []
+    for mistake in detected:
+        lesson = name_card(mistake.brain, mistake.card, directory, given=given)
+        lines += [f"- {name_place(match)} — {lesson}" for match in mistake.matches]
     more = [f"- … {len(lines) - _MAX_LINES} more"] if len(lines) > _MAX_LINES else []
     return "\n".join(["This is a mistake that a lesson describes:", *lines[:_MAX_LINES], *more])
 
 
-def tell_after(one: Detected, directory: str) -> str:
-    """Return what is said when the change was made all the same."""
-    places = ", ".join(map(name_place, one.matches[:_MAX_LINES]))
+def tell_after(mistake: Detected, directory: str) -> str:
+    """Return the text after a change that made the mistake in spite of its lesson."""
+    places = ", ".join(map(name_place, mistake.matches[:_MAX_LINES]))
+    lesson = name_card(mistake.brain, mistake.card, directory)
     return (
         f"The change went in with {places}, a mistake that a lesson describes: "
-        f"{name_card(one.brain, one.card, directory)}. Fix it, or say why it is right here."
+        f"{lesson}. Fix it, or say why it is right here."
     )
 
 
 def remind(brain: Brain, card: Card, directory: str, *, done: Container[str] = ()) -> str:
     """Return a card's title and its first items that are not ``done``, in at most 60 tokens.
 
-    "" where nothing is left to do: a title alone is no lesson.
+    Return "" if every item is done, because a title alone is not a lesson.
     """
     place = name_card(brain, card, directory, given={card.id})
     title = defang_line(card.title)[:_MAX_TITLE]
@@ -232,14 +245,14 @@ def remind(brain: Brain, card: Card, directory: str, *, done: Container[str] = (
 
 
 def name_place(match: Match) -> str:
-    """Return ``src/run.py:12: `shell=True` ``, a command without a file; secrets are hidden."""
+    """Return ``src/run.py:12: `shell=True` ``; a command has no file. Secrets are redacted."""
     line = f":{match.line}" if match.line else ""
     place = f"{show_path(match.path)}{line}: " if match.path else ""
     return f"{place}`{defang_line(redact(match.text))}`"
 
 
 def name_card(brain: Brain, card: Card, directory: str, *, given: Container[str] = ()) -> str:
-    """Return a card's title and where its file lies, that alone of a card that is ``given``."""
+    """Return a card's title and the path of its file; only the path for a card in ``given``."""
     place = card.id if SERVED in card.id else os.path.join(brain.root, card.id)
     place = show_path(relative_path(place, directory))
     title = defang_line(card.title)[:_MAX_TITLE]
@@ -250,9 +263,9 @@ _SHOW = r"\blessons show ([^\s;&|-][^\s;&|]*)"
 
 
 def find_titles(hook: Hook, brains: Brains | None = None) -> str:
-    """Return the titles of the cards that the agent can open, "" where it can open none.
+    """Return the titles of the cards that the agent can open, or "" if there are none.
 
-    ``brain`` was looked at for changed files just now.
+    ``brains`` are up to date; without them, the brains of the hook are refreshed first.
     """
     if hook.event.posted:
         return ""
@@ -265,12 +278,12 @@ def find_titles(hook: Hook, brains: Brains | None = None) -> str:
             most=can.tokens,
             counter=can.count_tokens,
         )
-    except (ConfigError, StorageError):  # told where a prompt is answered
+    except (ConfigError, StorageError):  # the answer to a prompt reports it
         return ""
 
 
 def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
-    """Return the cards whose files some calls have read, or that ``lessons show`` has printed."""
+    """Return the cards whose files the calls have read, or that ``lessons show`` has printed."""
     files: list[str] = []
     names: set[str] = set()
     for call in calls:
@@ -279,16 +292,18 @@ def find_opened(hook: Hook, calls: Iterable[Event]) -> list[Found]:
             files += (os.path.realpath(os.path.join(hook.scope, path)) for path in paths)
         elif call.outcome in DONE and "lessons show" in call.text:
             names |= {name.strip("\"'") for name in re.findall(_SHOW, call.text)}
-    found: list[Found] = []
-    for brain in hook.brains.members if (files or names) and not hook.event.posted else ():
+    if hook.event.posted or not (files or names):
+        return []
+    opened: list[Found] = []
+    for brain in hook.brains.members:
         ids = set(filter(None, (find_card(brain, path) for path in files)))
-        known = brain.read(lambda one: one.catalogue.numbers()) if names else ()
-        ids |= {path for path in known if not names.isdisjoint(_names(path))}
-        found += [(brain, card) for card in find_cards(brain, ids)]
-    return found
+        card_paths = brain.read(lambda index: index.catalogue.numbers()) if names else ()
+        ids |= {path for path in card_paths if not names.isdisjoint(_names_of(path))}
+        opened += [(brain, card) for card in find_cards(brain, ids)]
+    return opened
 
 
-def _names(path: str) -> tuple[str, ...]:
-    """Return what a card can be called: its path or its file, with or without their ending."""
+def _names_of(path: str) -> tuple[str, ...]:
+    """Return the names of a card: its path and its file name, with and without extension."""
     file = posixpath.basename(path)
     return path, posixpath.splitext(path)[0], file, posixpath.splitext(file)[0]

@@ -404,6 +404,12 @@ def test_a_tool_call_names_only_what_codex_sends(setup):
         assert set(hooks[event][0]["hooks"][0]["input"]["event"]) <= always | fields
 
 
+def test_codex_imports_none_of_our_hooks_of_claude_code(setup):
+    """Codex 0.171 drops handlers with ``args`` when it imports; else both would answer."""
+    hooks = hooks_of(setup.on("claude-code")[0])
+    assert all("args" in group["hooks"][0] for groups in hooks.values() for group in groups)
+
+
 # The commands that a user types in the chat
 
 FILES = {

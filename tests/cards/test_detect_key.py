@@ -90,8 +90,10 @@ def test_a_bad_pattern_is_ignored_with_a_finding(written, why, fix):
     assert document.card.detect == ()
     found = [f for f in document.findings if f.rule == "bad-pattern"]
     line = 3 if written[7:8] == " " else 4
-    told = f"detect: {why}, so this pattern is ignored"
-    assert [(f.line, f.level, f.message, f.fix) for f in found] == [(line, "warning", told, fix)]
+    expected = f"detect: {why}, so this pattern is ignored"
+    assert [(f.line, f.level, f.message, f.fix) for f in found] == [
+        (line, "warning", expected, fix)
+    ]
 
 
 def test_a_card_has_at_most_twenty_patterns():

@@ -143,10 +143,10 @@ def test_where_the_program_fails_the_built_in_verdict_holds(lessons, brain, tmp_
         'print(\'{"items": [{"id": "99", "state": "shown"}]}\')',
     ):  # fmt: skip
         own_settings(tmp_path, monkeypatch, judge(tmp_path, code), seconds=2)
-        told = json.loads(lessons(*answer, "--json").out)
-        trouble = told["trouble"]
+        output = json.loads(lessons(*answer, "--json").out)
+        trouble = output["trouble"]
         assert (trouble != "", trouble.count("\n")) == (True, 0), code
-        assert told == {**plain, "trouble": trouble}
+        assert output == {**plain, "trouble": trouble}
         assert "lessons: check.command had no say: " in lessons(*answer).out
 
 
@@ -203,8 +203,8 @@ def test_a_brain_is_neither_query_nor_evidence_of_a_diff(lessons, project, name,
     done = lessons("check", revision, "--card", "own", "--fail-on", "denied,contradicted,open")
     assert done.code == 1
     assert "Cover the rejection with a test" in done.out
-    told = lessons("check", revision, "--card", "own")
-    assert (told.code, "--fail-on open lists them" in told.err) == (0, True)
+    result = lessons("check", revision, "--card", "own")
+    assert (result.code, "--fail-on open lists them" in result.err) == (0, True)
     before = lessons("why").out
     lessons("check", revision)
     assert lessons("why").out == before

@@ -206,10 +206,10 @@ def test_index_doctor_and_lint_count_the_same(lessons, brain):
     assert "; 4 problems (see `lessons lint`); " in counted
     census = counted.partition(";")[0]
     assert census.endswith(", 2 unusable")
-    told = lessons("doctor").out.splitlines()
-    assert any(line.startswith(f"✓ index: {census}; ") for line in told)
+    output = lessons("doctor").out.splitlines()
+    assert any(line.startswith(f"✓ index: {census}; ") for line in output)
     assert lessons("doctor").code == lessons("doctor", "--fail-on", "error").code == 1
-    assert len([line for line in told if line.startswith("✗ file: ")]) == 2
+    assert len([line for line in output if line.startswith("✗ file: ")]) == 2
     found = json.loads(lessons("lint", "--json").out)
     assert sum(one["level"] == "error" for one in found) == 2
     glob = next(one for one in found if one["rule"] == "bad-glob")
@@ -353,9 +353,9 @@ def test_init_makes_only_what_a_project_with_cards_lacks(lessons, tmp_path, monk
     git(top, "init", "-q")
     (top / "src").mkdir()
     monkeypatch.chdir(top / "src")
-    told = lessons("list")
-    said = f"lessons: 3 Markdown files in docs/solutions; run `lessons init {top}`\n"
-    assert (told.code, told.err) == (2, said)
+    result = lessons("list")
+    expected = f"lessons: 3 Markdown files in docs/solutions; run `lessons init {top}`\n"
+    assert (result.code, result.err) == (2, expected)
     monkeypatch.chdir(top)
     assert lessons("list").err.endswith("run `lessons init`\n")
     assert "✗ brain: 3 Markdown files in docs/solutions → run" in lessons("doctor").out

@@ -225,8 +225,8 @@ def test_lint_warns_of_patterns_that_find_many_places_or_are_no_code(shop, lesso
     (shop / "src" / "many.py").write_text("".join(f"step{n}({LINE})\n" for n in range(5)))
     git(shop, "add", ".")
     where = "finds 6 places in the project, the first in src/many.py:1"
-    said = f"detect: regex shell\\s*=\\s*True {where}"
-    assert f"lessons/shell.md:6: warning finds-often: {said}" in lessons("lint").out
+    expected = f"detect: regex shell\\s*=\\s*True {where}"
+    assert f"lessons/shell.md:6: warning finds-often: {expected}" in lessons("lint").out
     (shop / "src" / "many.py").write_text("")
     assert "finds-often" not in lessons("lint").out
     text = SHELL.replace("os.system($$$)", "foo bar\n    language: python")
@@ -258,8 +258,8 @@ def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, les
     made = lessons(*arguments)
     assert made.code == 0, made.err
     text = (shop / made.out.strip().split(":")[0]).read_text()
-    said = "hits 1 place before the fix, 0 after; 0 other places today; 2 do as the fix does"
-    assert f"# {said}\ndetect:\n  - ast: 'os.system'\n    language: python\n    bad: " in text
+    expected = "hits 1 place before the fix, 0 after; 0 other places today; 2 do as the fix does"
+    assert f"# {expected}\ndetect:\n  - ast: 'os.system'\n    language: python\n    bad: " in text
     (shop / "src" / "many.py").write_text("os.system(x)\n" * 6)
     git(shop, "add", ".")
     made = lessons(*arguments, "--on-duplicate", "new")

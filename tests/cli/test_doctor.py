@@ -40,10 +40,10 @@ def test_a_hook_whose_program_is_gone_is_set_up_again_and_one_taken_out_is_not(
     lessons("install", "gemini-cli")
     path = home / ".gemini" / "settings.json"
     before = move_away(path)
-    told = lessons("doctor")
-    said = f"✗ agent: gemini-cli: {path} calls /gone/bin/lessons-hook, which no longer exists"
-    assert said in told.out
-    assert "or `lessons doctor --fix`" in told.out
+    result = lessons("doctor")
+    expected = f"✗ agent: gemini-cli: {path} calls /gone/bin/lessons-hook, which no longer exists"
+    assert expected in result.out
+    assert "or `lessons doctor --fix`" in result.out
     fixed = lessons("doctor", "--fix")
     assert "✓ agent: fixed: gemini-cli: " in fixed.out
     assert "✗" not in fixed.out
@@ -134,8 +134,8 @@ def test_what_is_off_is_not_ticked(lessons, brain):
 
 def test_lines_that_are_the_same_for_two_brains_are_printed_once(lessons, brain, tmp_path):
     lessons("init", str(tmp_path / "other"))
-    told = lessons("--brain", str(brain), "--brain", str(tmp_path / "other"), "doctor")
-    lines = told.out.splitlines()
+    result = lessons("--brain", str(brain), "--brain", str(tmp_path / "other"), "doctor")
+    lines = result.out.splitlines()
     assert sorted(lines) == sorted(set(lines))
     start = lines.index(f"✓ brain: {brain} ({brain.name})")
     assert "✓ files: all files are readable" in lines[:start]
@@ -144,15 +144,15 @@ def test_lines_that_are_the_same_for_two_brains_are_printed_once(lessons, brain,
 
 def test_where_no_brain_is_trusted_it_names_the_fix_alone(lessons, brain, tmp_path, monkeypatch):
     lessons("trust", "--revoke")
-    told = lessons("doctor")
-    assert f"run `lessons trust {brain}`" in told.out
-    assert "✗ brain: none that you trust\n" in told.out
-    assert "init" not in told.out + told.err
+    result = lessons("doctor")
+    assert f"run `lessons trust {brain}`" in result.out
+    assert "✗ brain: none that you trust\n" in result.out
+    assert "init" not in result.out + result.err
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
-    told = lessons("doctor")
-    assert (told.code, told.err, told.out.count("none here")) == (1, "", 1)
-    assert "✗ brain: none here → run `lessons init`" in told.out
+    result = lessons("doctor")
+    assert (result.code, result.err, result.out.count("none here")) == (1, "", 1)
+    assert "✗ brain: none here → run `lessons init`" in result.out
     assert lessons("doctor", "--fail-on", "never").code == 0
 
 
@@ -161,9 +161,9 @@ def test_an_error_of_the_settings_is_told_once(lessons, brain):
         file.write("colour = 1\n")
     assert "preflight.colour" in lessons("trust").err
     trust(str(brain))  # as it was where another version could use them
-    told = [line for line in lessons("doctor").out.splitlines() if "preflight.colour" in line]
-    assert len(told) == 1
-    assert told[0].startswith("✗ settings: lessons.toml:")
+    output = [line for line in lessons("doctor").out.splitlines() if "preflight.colour" in line]
+    assert len(output) == 1
+    assert output[0].startswith("✗ settings: lessons.toml:")
 
 
 @pytest.mark.slow
@@ -205,10 +205,10 @@ BREAKAGES = {
 def test_a_launcher_that_cannot_run_is_named_and_repaired(lessons, launcher, problem, repair):
     before = launcher.read_bytes()
     BREAKAGES[problem](launcher)
-    said = lessons("doctor")
-    assert f"calls {launcher}, {problem}" in said.out
-    assert "✓ agent" not in said.out
-    assert said.code == 1
+    result = lessons("doctor")
+    assert f"calls {launcher}, {problem}" in result.out
+    assert "✓ agent" not in result.out
+    assert result.code == 1
     lessons(*repair)
     assert (launcher.read_bytes(), os.access(launcher, os.X_OK)) == (before, True)
     assert "✓ agent: gemini-cli: hooks by command" in lessons("doctor").out
@@ -219,9 +219,9 @@ def test_a_misspelt_event_is_named_and_repaired(lessons, launcher, home, repair)
     path = home / ".gemini" / "settings.json"
     before = json.loads(path.read_text())
     path.write_text(path.read_text().replace('"BeforeAgent"', '"BeforeAgentX"'))
-    said = lessons("doctor").out
-    assert "⚠ agent: gemini-cli: hooks by command" in said
-    assert "not as `lessons install` writes them: BeforeAgent, BeforeAgentX" in said
+    output = lessons("doctor").out
+    assert "⚠ agent: gemini-cli: hooks by command" in output
+    assert "not as `lessons install` writes them: BeforeAgent, BeforeAgentX" in output
     lessons(*repair)
     assert json.loads(path.read_text()) == before
     assert "✓ agent: gemini-cli: hooks by command" in lessons("doctor").out

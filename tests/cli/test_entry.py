@@ -89,11 +89,13 @@ def test_a_closed_stream_is_silence_and_changes_no_exit_code(brain, words):
 @pytest.mark.parametrize("words", COMMANDS)
 def test_a_full_device_is_one_line_and_an_error(brain, words):
     usual = at_streams(brain, "", *words)
-    told = "lessons: the answer could not be written: No space left on device; send it elsewhere"
+    expected = (
+        "lessons: the answer could not be written: No space left on device; send it elsewhere"
+    )
     for unbuffered in ("", "1"):
         lost = at_streams(brain, ">/dev/full", *words, PYTHONUNBUFFERED=unbuffered)
         assert lost.returncode == (2 if usual.stdout else usual.returncode)
-        assert (told in lost.stderr.splitlines()) == bool(usual.stdout)
+        assert (expected in lost.stderr.splitlines()) == bool(usual.stdout)
         assert "internal error" not in lost.stderr
     unsaid = at_streams(brain, "2>/dev/full", *words)
     assert unsaid.returncode == usual.returncode

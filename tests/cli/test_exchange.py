@@ -162,10 +162,10 @@ def test_what_is_exported_is_imported_card_by_card(lessons, project, form, tmp_p
 
 
 def test_the_users_own_brain_is_not_handed_on_with_a_project(lessons, project, tmp_path):
-    told = f"lessons: your own brain is left out; `--brain {user_brain()}` names it\n"
+    expected = f"lessons: your own brain is left out; `--brain {user_brain()}` names it\n"
     digest, page = lessons("export", "markdown"), lessons("report", "-o", "-")
     for said in (digest, page):
-        assert told in said.err
+        assert expected in said.err
         assert "Gotcha one" in said.out or said is page
         assert "habit" not in said.out
     both = ("--brain", project, "--brain", user_brain())

@@ -114,13 +114,13 @@ def test_the_nearest_brain_comes_first_and_nothing_is_found_twice(repo, run):
 def test_a_cloned_brain_below_is_named_until_the_advice_is_typed(repo, tmp_path, command, run):
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "-q", str(repo), str(clone))
-    said = run(clone / "src", *command)
-    assert f"lessons trust {clone}/docs/brain" in said
+    result = run(clone / "src", *command)
+    assert f"lessons trust {clone}/docs/brain" in result
     told = prompted(clone)
     assert SAID not in told
     assert f"lessons trust {clone}/docs/brain" in told
     assert prompted(clone).strip() == ""  # one line a session
-    type_advice(run, said, tmp_path)
+    type_advice(run, result, tmp_path)
     assert SAID in prompted(clone)
     assert SAID in run(clone / "src", "list")
     run(clone / "src", "trust", "--revoke")
@@ -174,10 +174,10 @@ def test_an_entry_at_the_top_names_the_brain(repo, tmp_path, run, *, outer):
 def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(repo, tmp_path, value, run):
     write_card(tmp_path / "elsewhere")
     (repo / "lessons.toml").write_text(f'# top\nbrain = "{value}"\n')
-    said = f"lessons.toml:2: brain must be a folder below the one with this file, not '{value}'"
-    assert said in run(repo, "trust")
+    expected = f"lessons.toml:2: brain must be a folder below the one with this file, not '{value}'"
+    assert expected in run(repo, "trust")
     trust(str(repo))  # what cannot be used now may have been usable by another version
-    assert said in run(repo, "list")
+    assert expected in run(repo, "list")
     told = prompted(repo)
     assert "lessons.toml:2: brain must be a folder below" in told
 
@@ -257,7 +257,7 @@ def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(tmp_path, run)
         card = f"---\ncreated: 2020-01-0{n + 1}\n---\n# Old {n}\n"
         (tmp_path / f"lessons/old{n}.md").write_text(card)
     write_card(tmp_path)
-    told = f"{tmp_path}: 1 file skipped: more than max_files = 3; raise index.max_files"
+    expected = f"{tmp_path}: 1 file skipped: more than max_files = 3; raise index.max_files"
     assert "skipped" not in run(tmp_path, "list")
     title = "Zebra crossings were painted twice"
     (tmp_path / "notes.txt").write_text(f"## Lessons\n\n- {title}: compare their ids first\n")
@@ -268,18 +268,18 @@ def test_cards_beyond_the_limit_are_told_and_the_new_one_is_found(tmp_path, run)
         ("create", title, "--no-edit"),
         ("add", title, *more, *do, "--symptom", "paint a crossing"),
     ):
-        assert told in run(tmp_path, *command), command
+        assert expected in run(tmp_path, *command), command
         listed = run(tmp_path, "list")
         assert title in listed
         assert SAID in listed  # seen 5 times
         if command[0] != "add":
             run(tmp_path, "delete", "zebra", "--yes")
     for words in (("list",), ("preflight", PROMPT), ("show", "old0")):
-        assert told in run(tmp_path, *words), words
+        assert expected in run(tmp_path, *words), words
     answer = prompted(tmp_path)
     assert SAID in answer
-    assert told in answer
-    assert told not in prompted(tmp_path)
+    assert expected in answer
+    assert expected not in prompted(tmp_path)
     (tmp_path / "lessons.toml").write_text("[index]\nmax_files = 4\n")
     assert "skipped" not in run(tmp_path, "list")
 
@@ -294,9 +294,9 @@ def test_a_brain_whose_settings_cannot_be_used_is_not_trusted(tmp_path, run):
         (".lessonsignore", "[a\n"),
     ):
         (folder / name).write_text(text)
-        said = run(folder, "trust")
-        assert f"lessons: {name}" in said
-        assert "now trusted" not in said
+        result = run(folder, "trust")
+        assert f"lessons: {name}" in result
+        assert "now trusted" not in result
         assert "not trusted" in run(folder, "list")
         (folder / name).write_text("")
         assert "now trusted" in run(folder, "trust")
@@ -313,8 +313,8 @@ def test_a_brain_whose_project_records_the_trust_is_not_trusted(tmp_path, run, v
     commit(project)
     inside = {variable: str(project / "state")}
     for _ in range(2):
-        said = run(project, "trust", place, **inside)
-        assert "now trusted" not in said
-        assert "set LESSONS_STATE_HOME to a folder outside" in said
+        result = run(project, "trust", place, **inside)
+        assert "now trusted" not in result
+        assert "set LESSONS_STATE_HOME to a folder outside" in result
     run(project, "trust", place)
     assert SAID in prompted(brain, "after")

@@ -59,9 +59,9 @@ def test_it_is_noted_in_the_users_own_settings_alone(lessons, install, server, t
     path.parent.mkdir(parents=True)
     mine = "# mine\n[check]\nseconds = 3  # patient\n"
     path.write_text(mine)
-    said = install("claude-code")
-    assert f"prompts of all projects are sent to {server.url}" in said
-    assert "✓ server: shop at " in said
+    result = install("claude-code")
+    assert f"prompts of all projects are sent to {server.url}" in result
+    assert "✓ server: shop at " in result
     known = {"url": server.url, "token_file": str(token)}
     assert settings() == {"check": {"seconds": 3}, "server": known}
     assert path.read_text().startswith(mine)
@@ -176,7 +176,7 @@ def test_a_command_that_names_a_servers_card_is_shown_its_page(lessons, install,
     page = f"{server.url.replace('/v1/', '/')}/cards/lessons/send-a-key.md"
     for command, *rest in (["show"], ["bump"], ["mark", "harmful"], ["archive"]):
         done = lessons(command, card, *rest)
-        told = f"lessons: {card} is a card of a server; read it at {page}\n"
-        assert (done.code, done.err) == (2, told)
+        expected = f"lessons: {card} is a card of a server; read it at {page}\n"
+        assert (done.code, done.err) == (2, expected)
     lessons("uninstall", "--server")
     assert "is a card of a server; none is set" in lessons("show", card).err

@@ -92,8 +92,8 @@ def test_output_and_exit_code_stay_as_they_are(shop, start, journalled):
     assert err == "lessons: No output for 1 s — the run counts as stalled.\n".encode()
     assert journalled()[-1]["record"]["run"]["state"] == "stalled"
     process = start("run", "no-such-command-here", "test")
-    said = b"lessons: no-such-command-here: command not found\n"
-    assert (process.communicate(timeout=20), process.returncode) == ((b"", said), 127)
+    expected = b"lessons: no-such-command-here: command not found\n"
+    assert (process.communicate(timeout=20), process.returncode) == ((b"", expected), 127)
     assert (journalled()[-1]["kind"], journalled()[-1]["outcome"]) == ("command", "tool_not_found")
 
 

@@ -113,9 +113,9 @@ def write_sessions(root):
     """Three sessions in which the same error is met, and users complain about it."""
     for day in (3, 5, 7):
         first, second = (("python import.py", ERROR.format(day * n)) for n in (111, 7))
-        told = f"still broken, token is {KEY}"
+        expected = f"still broken, token is {KEY}"
         asked = "Let two workers import the orders"
-        write_session(root, f"s{day}", asked, first, told, second, "thanks", day=day)
+        write_session(root, f"s{day}", asked, first, expected, second, "thanks", day=day)
 
 
 def test_an_error_of_three_sessions_is_one_candidate_without_its_secret(lessons, project, tmp_path):
@@ -216,13 +216,13 @@ def test_other_projects_sessions_need_the_option(lessons, project, tmp_path):
 
 
 def test_approvals_features_and_a_package_to_install_are_no_mistakes(lessons, project):
-    said = [
+    expected = [
         "Add comprehensive error handling to the importer",
         "The linting errors are minor, they can be addressed later",
         "continue",
         "great, next: an ErrorHandler class",
     ]
-    path = write_session(project, "s1", *said)
+    path = write_session(project, "s1", *expected)
     right = [{"type": "text", "text": "You're absolutely right - these are cosmetic."}]
     with path.open("a") as file:
         file.write(turn("assistant", right, project, "s1", 9) + "\n")
@@ -404,11 +404,11 @@ def test_review_comments_count_and_show_the_change_they_led_to(lessons, project,
     pulls = "https://api.example.org/repos/o/r/pulls/"
     path = tmp_path / "comments.json"
     path.write_text(json.dumps([{**said, "pull_request_url": f"{pulls}{n}"} for n in (7, 8)]))
-    told = lessons("mine", "--reviews", path)
-    assert "A retry must not run without a key" in told.out
-    assert "in 2 reviews; gives a cause; review comment" in told.out
-    assert "2 review comments" in told.out
-    assert "ghp_" not in told.out
+    result = lessons("mine", "--reviews", path)
+    assert "A retry must not run without a key" in result.out
+    assert "in 2 reviews; gives a cause; review comment" in result.out
+    assert "2 review comments" in result.out
+    assert "ghp_" not in result.out
     made = json.loads(lessons("mine", "--reviews", path, "--draft", "1", "--json").out)
     draft = pathlib.Path(made["drafts"][0]["path"]).read_text()
     assert "-    charge()\n+    charge(KEY)\n" in draft
@@ -496,8 +496,8 @@ def test_exports_with_tags_tell_commands_and_what_they_printed(lessons, project)
     assert one["title"] == "OperationalError: database is locked"
     assert "error came back" in one["reasons"]
     assert one["symptoms"] == ["import the orders of the warehouse"]  # typed, and no reply
-    said = "Nope. Wrong. The import of the warehouse is broken now."
-    write_export(project, "a.md", TAGGED.replace("Nope.", said))
+    expected = "Nope. Wrong. The import of the warehouse is broken now."
+    write_export(project, "a.md", TAGGED.replace("Nope.", expected))
     told = find(lessons)["candidates"][0]["examples"][0]["quote"]
     assert told.endswith("broken now.")  # a short complaint, and what follows it
     command = "`cd /home/ada/src/shop && python /home/ada/src/shop/import.py`"

@@ -23,9 +23,9 @@ def test_why_offers_on_a_terminal(answer, lessons, brain):
 
 
 def test_why_names_the_command_without_a_terminal(lessons, brain):
-    told = lessons("why", PROMPT).err
-    assert f"{CARD} was nearly injected" in told
-    assert f"`lessons why --add-symptom {CARD} '{PROMPT}'`" in told
+    output = lessons("why", PROMPT).err
+    assert f"{CARD} was nearly injected" in output
+    assert f"`lessons why --add-symptom {CARD} '{PROMPT}'`" in output
     assert lessons("why", "--add-symptom", CARD, PROMPT).code == 0
     assert PROMPT in symptoms(lessons)
     assert lessons("why", "--json", PROMPT).err == ""
@@ -53,8 +53,8 @@ def test_a_card_about_something_else_or_not_for_it_is_not_offered(lessons, brain
         assert lessons("why", prompt).err == "", prompt
     prompt = "rename a column of the customer table without downtime"
     lessons("mark", CARD, "irrelevant", "--prompt", prompt, "--yes")
-    told = lessons("why", prompt)
-    assert ("one of its `not-for`" in told.out, told.err) == (True, "")
+    result = lessons("why", prompt)
+    assert ("one of its `not-for`" in result.out, result.err) == (True, "")
 
 
 def test_a_task_of_a_bump_is_found_like_a_symptom(lessons, brain):

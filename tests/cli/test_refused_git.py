@@ -64,16 +64,16 @@ def test_what_git_refuses_is_said_in_its_words(project, lessons, damage, command
     commit(project, "one", **{"lessons/a.md": text})
     damage(project / ".git")
     done = lessons(*command.split())
-    said = done.out + done.err
-    assert BREAKS[damage][0] in said
-    assert not [lie for lie in LIES if lie in said]
+    expected = done.out + done.err
+    assert BREAKS[damage][0] in expected
+    assert not [lie for lie in LIES if lie in expected]
 
 
 def test_the_advice_on_another_users_repository_works(project, lessons):
     commit(project, "one", **{"lessons/a.md": "# A\n"})
     give_away(project / ".git")
-    told = lessons("install", "git").err
-    subprocess.run(told.rpartition("run `")[2].partition("`")[0], shell=True, check=True)
+    output = lessons("install", "git").err
+    subprocess.run(output.rpartition("run `")[2].partition("`")[0], shell=True, check=True)
     assert lessons("install", "git").code == 0
 
 

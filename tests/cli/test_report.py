@@ -80,8 +80,8 @@ def test_cards_of_two_brains_lead_to_their_own_files(lessons, brain, tmp_path):
     assert (str(brain.resolve()) in where["Here"], str(other.resolve()) in where["There"]) == (
         True, True
     )  # fmt: skip
-    told = r'href="([^"]*alike\.md)">Alike</a>.*?([\w-]+):lessons/alike\.md'
-    alike = dict(re.findall(told, page, re.DOTALL))
+    expected = r'href="([^"]*alike\.md)">Alike</a>.*?([\w-]+):lessons/alike\.md'
+    alike = dict(re.findall(expected, page, re.DOTALL))
     assert {(str(other.resolve()) in link, name) for link, name in alike.items()} == {
         (False, brain.name), (True, "other"),
     }  # fmt: skip

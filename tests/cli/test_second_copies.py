@@ -34,9 +34,9 @@ def test_install_and_doctor_see_a_second_copy(agent, shared, effect, first, here
     second = "project" if first == "user" else "user"
     assert "stands twice" not in lessons("install", agent, *scopes[first]).out
     assert find_line(health) == []
-    said = " ".join(lessons("install", agent, *scopes[second]).out.split())
-    assert "stands twice" in said
-    assert effect in said
+    output = " ".join(lessons("install", agent, *scopes[second]).out.split())
+    assert "stands twice" in output
+    assert effect in output
     (line,) = find_line(health)
     assert effect in line.detail
     command = line.fix.split("`")[1].split()

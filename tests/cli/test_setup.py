@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+from lessons_kb.agents.install.settings_files import expand
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.make_brain import retire_first_lesson
 from lessons_kb.service.daemon_client import STATUS, ask_daemon
 from tests.kit import wait_until
@@ -36,6 +38,21 @@ def test_setup_connects_what_is_here_and_undo_restores_every_byte(lessons, machi
     assert lessons("setup", "--undo", "--yes").code == 0
     assert kept(machine) == before
     assert "Nothing to change." in lessons("setup", "--undo").out
+
+
+def test_every_agent_is_connected_at_once_and_undo_restores_every_byte(lessons, home):
+    for row in AGENTS.values():
+        os.makedirs(expand(row.folder), exist_ok=True)
+    (home / ".kimi-code" / "config.toml").write_bytes(
+        b'model = "k" # mine\n\n[[hooks]]\nevent = "Stop"'
+    )
+    (home / ".factory" / "settings.json").write_bytes(b'{ "model": "x" }')
+    before = kept(home)
+    done = json.loads(lessons("--json", "setup", "--yes").out)
+    assert {one["agent"] for one in done} == set(AGENTS)
+    assert len(kept(home)) > len(before) + 40
+    assert lessons("setup", "--undo", "--yes").code == 0
+    assert kept(home) == before
 
 
 def test_undo_takes_the_first_lesson_of_agents_that_were_uninstalled(lessons, machine):
@@ -86,8 +103,8 @@ def test_purge_removes_the_state_folder_and_nothing_else(lessons, machine, daemo
     mine = kept(brain)
     lessons("setup", "--yes")
     assert (machine / ".local" / "state" / "lessons-kb").is_dir()
-    told = lessons("setup", "--undo", "--purge")
-    assert (told.code, "~/.local/state/lessons-kb" in told.out) == (2, True)
+    result = lessons("setup", "--undo", "--purge")
+    assert (result.code, "~/.local/state/lessons-kb" in result.out) == (2, True)
     assert (machine / ".local" / "state" / "lessons-kb").is_dir()
     done = lessons("setup", "--undo", "--purge", "--yes")
     assert (done.code, daemon.wait(30)) == (0, 0)

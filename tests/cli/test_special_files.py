@@ -87,12 +87,12 @@ def test_no_command_waits_for_a_fifo(project, where, command):
         timeout=HANGS_AFTER,
         check=False,
     )
-    said = done.stderr.decode()
-    assert done.returncode in (0, 1, 2), said
-    assert "internal error" not in said
-    assert "Traceback" not in said
+    output = done.stderr.decode()
+    assert done.returncode in (0, 1, 2), output
+    assert "internal error" not in output
+    assert "Traceback" not in output
     if where in GIT_PLACES and command != "bump a":
-        assert "is a FIFO" in said + done.stdout.decode()
+        assert "is a FIFO" in output + done.stdout.decode()
 
 
 @pytest.mark.slow

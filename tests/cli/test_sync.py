@@ -116,10 +116,10 @@ def test_a_server_gets_the_same_as_a_folder(sync, brain, monkeypatch):
 
 def test_a_wrong_key_or_a_server_that_does_not_answer_is_one_line(sync, brain):
     with QdrantServer(key="secret") as server:
-        told = [(sync(server.url), "LESSONS_SYNC_KEY")]
+        expected = [(sync(server.url), "LESSONS_SYNC_KEY")]
         url = server.url
-    told.append((sync(url), "does not answer"))
-    for refused, said in told:
+    expected.append((sync(url), "does not answer"))
+    for refused, said in expected:
         assert (refused.code, refused.out, refused.err.count("\n")) == (1, "", 1)
         assert said in refused.err
 

@@ -15,12 +15,12 @@ PROMPT = "Add a Telegram command that runs a shell script"
 @pytest.mark.slow
 def test_the_whole_text(lessons, brain, request):
     given = lessons("preflight", PROMPT)
-    told = lessons("why")
+    result = lessons("why")
     dry = lessons("why", PROMPT)
-    first, _, text = told.out.partition("\n")
+    first, _, text = result.out.partition("\n")
     assert first.startswith("Outside any session, ")
     assert first.endswith(", now")
-    assert told.err == ""
+    assert result.err == ""
     assert given.err.strip() in text  # the footer
     assert dry.out == text
     text = re.sub(r"confidence \d\.\d\d", "confidence #", text)  # another test's business
@@ -31,13 +31,13 @@ def test_the_whole_text(lessons, brain, request):
 
 
 def test_nothing_known_is_one_line(lessons, brain):
-    told = lessons("why")
-    said = "no prompts recorded yet; `lessons why PROMPT` explains a prompt\n"
-    assert (told.code, told.out, told.err) == (0, said, "")
+    result = lessons("why")
+    expected = "no prompts recorded yet; `lessons why PROMPT` explains a prompt\n"
+    assert (result.code, result.out, result.err) == (0, expected, "")
     assert "for session 'x'" in lessons("why", "--session", "x").out
     assert json.loads(lessons("why", "--json").out) is None
-    told = lessons("why", "zzzyx")
-    assert told.out == "Prompt: zzzyx\n\nInjected:\n  nothing\nSuppressed:\n  nothing\n"
+    result = lessons("why", "zzzyx")
+    assert result.out == "Prompt: zzzyx\n\nInjected:\n  nothing\nSuppressed:\n  nothing\n"
     (brain / "lessons.toml").write_text('language = "ko"\n')
     lessons("trust")
     assert "\n교훈 1개 (lessons/telegram-allowlist.md)" in lessons("why", PROMPT).out
@@ -45,8 +45,8 @@ def test_nothing_known_is_one_line(lessons, brain):
 
 def test_a_session_and_a_file_at_hand(lessons, brain):
     lessons("preflight", "--session", "s1", PROMPT)
-    told = lessons("why", "--session", "s1", PROMPT)
-    assert "already in this session [preflight.reinject_after]" in told.out
+    result = lessons("why", "--session", "s1", PROMPT)
+    assert "already in this session [preflight.reinject_after]" in result.out
     data = json.loads(lessons("why", "--json").out)
     assert (data["session"], data["source"]) == ("s1", "noted")
     guarded = lessons("why", "zzzyx", "--path", "migrations/0007_users.sql")
@@ -68,8 +68,8 @@ def test_long_lines_are_folded_with_their_indent(width):
 def test_a_card_that_is_put_away_is_named(lessons, brain):
     for command, state in (("archive", "archived"), ("ignore", "ignored")):
         lessons(command, "telegram-allowlist")
-        told = lessons("why", PROMPT).out.partition("Suppressed:\n")[2].splitlines()
-        assert told[0].startswith("  ✗ lessons/telegram-allowlist.md, confidence ")
+        output = lessons("why", PROMPT).out.partition("Suppressed:\n")[2].splitlines()
+        assert output[0].startswith("  ✗ lessons/telegram-allowlist.md, confidence ")
         back = "`lessons restore lessons/telegram-allowlist.md` makes it active"
-        assert told[1] == f"    {state}; {back}"
+        assert output[1] == f"    {state}; {back}"
         assert state not in lessons("why", "Write a poem about bears").out

@@ -59,9 +59,9 @@ class Machine:
         event["cwd"] = str(self.home / "work")
         done = self.run(hook["command"], *hook["args"], stdin=json.dumps(event), **more)
         assert done.returncode == 0, done.stderr
-        said = json.loads(done.stdout or "{}")
-        context = said.get("hookSpecificOutput", {}).get("additionalContext", "")
-        return context, said.get("systemMessage", "")
+        output = json.loads(done.stdout or "{}")
+        context = output.get("hookSpecificOutput", {}).get("additionalContext", "")
+        return context, output.get("systemMessage", "")
 
 
 @pytest.fixture

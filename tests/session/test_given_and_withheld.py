@@ -244,8 +244,8 @@ def harmful(card):
 def test_harm_is_named_everywhere_and_nothing_is_archived_unasked(harmful, lessons, monkeypatch):
     monkeypatch.chdir(harmful)
     why = "the mistake was left in 14 of 20 sessions with it, in 1 of 10 when it was withheld"
-    said = lessons("doctor").out
-    assert "lessons/shell.md: the mistake was left in 14 of 20" in " ".join(said.split())
+    output = lessons("doctor").out
+    assert "lessons/shell.md: the mistake was left in 14 of 20" in " ".join(output.split())
     assert why in lessons("archive", "--stale", "--dry-run", "--json").out
     assert f"Archive {CARD}" not in lessons("archive", "--stale", "--dry-run").out
     rows = json.loads(lessons("manage", "--json").out)["cards"]

@@ -99,17 +99,17 @@ def test_what_nobody_opens_takes_more_and_why_says_so(project, lessons, counts, 
         said = claude.prompt(PROMPT)
     assert said == {}
     assert counts("offer") == 13
-    told = lessons("why", PROMPT).out
+    output = lessons("why", PROMPT).out
     assert "offered in 13 sessions, taken in 0: an offer takes 0.34 by now" in " ".join(
-        told.split()
+        output.split()
     )
 
 
 def test_why_and_preflight_name_offers(project, lessons, monkeypatch):
     monkeypatch.chdir(project)
     Claude(project).prompt(PROMPT)
-    told = lessons("why").out
-    assert "Offered by title:\n  ? lessons/drop-column.md, confidence 0.34\n" in told
+    output = lessons("why").out
+    assert "Offered by title:\n  ? lessons/drop-column.md, confidence 0.34\n" in output
     assert LINE in lessons("preflight", PROMPT).out
 
 

@@ -1,4 +1,4 @@
-"""`lessons export`: print every card."""
+"""`lessons export`: print every card, or write rules for agents without hooks."""
 
 from __future__ import annotations
 
@@ -11,22 +11,47 @@ from lessons_kb.cli.output import say
 from lessons_kb.cli.shared_brains import open_shared_brains
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.exchange import FORMATS, Exchange
+from lessons_kb.errors import InputError
+from lessons_kb.on_demand import EXPORT_RULES, load
 from lessons_kb.store.files import write_export
+
+RULES = "rules"
 
 
 def export(
-    form: Annotated[str, Argument(metavar="FORMAT", help="json, jsonl or markdown.")],
+    form: Annotated[str, Argument(metavar="FORMAT", help="json, jsonl, markdown, or rules.")],
     output: Annotated[
         str | None, Option("--output", "-o", metavar="FILE", help="File to write; default: stdout.")
     ] = None,
+    agent: Annotated[
+        str,
+        Option(
+            "--for",
+            metavar="AGENT",
+            help="With rules: claude-code, copilot-cli, cursor, windsurf, agents-md or skill.",
+        ),
+    ] = "",
+    budget: Annotated[
+        int, Option("--budget", metavar="TOKENS", min=1, help="With rules: their most tokens.")
+    ] = 4_000,
+    check: Annotated[
+        bool,
+        Option("--check", help="With rules: write nothing, and fail if a file is not up to date."),
+    ] = False,
 ) -> None:
-    """Print every card; `import` reads json and jsonl.
+    """Print every card; `import` reads json and jsonl. With `rules`, write rules for an agent.
 
-    If there are other brains, your own brain is left out, unless --brain names it.
+    If there are other brains, your own brain is left out, unless --brain names it. Rules are for
+    agents that run no hook; each names the files of its card. Text around our blocks stays.
 
     Example: lessons export jsonl -o lessons.jsonl
     """
-    check_choice("FORMAT", form, FORMATS)
+    check_choice("FORMAT", form, (*FORMATS, RULES))
+    if form == RULES:
+        load(EXPORT_RULES).export_rules(agent, budget, check=check)
+        return
+    if agent or check:
+        raise InputError(f"--for and --check belong to rules; run `lessons export {RULES}`")
     brains = open_shared_brains()
     lines = Exchange(brains).export(form)
     if output is None:

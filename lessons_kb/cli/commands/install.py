@@ -11,6 +11,7 @@ from lessons_kb.cli.connect_agents import change_connections
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.server_settings import set_server
 from lessons_kb.errors import InputError
+from lessons_kb.on_demand import EXPORT_RULES, load
 
 
 def install(
@@ -54,6 +55,13 @@ def install(
             help="File with the token of the server; only you may be able to read it.",
         ),
     ] = "",
+    skill: Annotated[
+        bool,
+        Option(
+            "--skill",
+            help="For agents without hooks: a skill in .agents/skills that lists the cards.",
+        ),
+    ] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
     all_: Annotated[
         bool, Option("--all", help="Connect every agent that is found on this machine.")
@@ -68,6 +76,10 @@ def install(
 
     Example: lessons install claude-code --dry-run
     """
+    if skill:
+        rules = load(EXPORT_RULES)
+        rules.export_rules("skill", rules.BUDGET, check=dry_run)
+        return
     if token_file and not server:
         raise InputError("--token-file belongs to a server; add --server URL")
     if server:

@@ -1,0 +1,260 @@
+"""Cards as rules in the formats of agents that run no hook of ours.
+
+Each rule stands in a marked block. What somebody else wrote around the block stays.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import field
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains
+from lessons_kb.ledger.effect import find_harmful, weigh_cards
+from lessons_kb.model import SEVERITIES, Card
+from lessons_kb.store.files import read_regular, shown
+from lessons_kb.text.sanitize import defang_line
+from lessons_kb.text.token_estimate import estimate_tokens
+from lessons_kb.values import frozen
+
+BEGINS, ENDS = "<!-- lessons: begin -->", "<!-- lessons: end -->"
+_NOTE = "<!-- Written by `lessons export rules`; change the cards instead. -->"
+_BLOCK = re.compile(rf"{re.escape(BEGINS)}.*?{re.escape(ENDS)}\n?", re.DOTALL)
+_MAX_BYTES = 1_000_000
+_NAME = "lessons-{}"
+_HELPS = "helps"
+"""The verdict of a card that prevents its mistake."""
+
+
+@frozen
+class RuleForm:
+    """The rules of one agent: where they are, and how a header names their files."""
+
+    folder: str
+    """Folder of the files, relative to the project; "" = all rules stand in one file."""
+    file: str
+    """Name of a file with a placeholder, or the one file."""
+    scoped: Callable[[Sequence[str]], Mapping[str, object]] | None = None
+    """Returns the header of a rule for some globs."""
+    general: Mapping[str, object] = field(default_factory=dict)
+    """The header of a rule for every file."""
+
+
+def _scope_claude(globs: Sequence[str]) -> Mapping[str, object]:
+    return {"paths": list(globs)}
+
+
+def _scope_copilot(globs: Sequence[str]) -> Mapping[str, object]:
+    return {"applyTo": ",".join(globs)}
+
+
+def _scope_cursor(globs: Sequence[str]) -> Mapping[str, object]:
+    return {"globs": ",".join(globs), "alwaysApply": False}
+
+
+def _scope_windsurf(globs: Sequence[str]) -> Mapping[str, object]:
+    return {"trigger": "glob", "globs": ",".join(globs)}
+
+
+FORMS: Mapping[str, RuleForm] = {
+    "claude-code": RuleForm(folder=".claude/rules", file="{}.md", scoped=_scope_claude),
+    "copilot-cli": RuleForm(
+        folder=".github/instructions",
+        file="{}.instructions.md",
+        scoped=_scope_copilot,
+        general={"applyTo": "**"},
+    ),
+    "cursor": RuleForm(
+        folder=".cursor/rules",
+        file="{}.mdc",
+        scoped=_scope_cursor,
+        general={"alwaysApply": True},
+    ),
+    "windsurf": RuleForm(
+        folder=".windsurf/rules",
+        file="{}.md",
+        scoped=_scope_windsurf,
+        general={"trigger": "always_on"},
+    ),
+    "agents-md": RuleForm(folder="", file="AGENTS.md"),
+    "skill": RuleForm(
+        folder="",
+        file=".agents/skills/lessons/SKILL.md",
+        general={
+            "name": "lessons",
+            "description": (
+                "Lessons of mistakes made before in this project. Use before changing code: read"
+                " the list, then the file of each lesson that concerns the task."
+            ),
+        },
+    ),
+}
+
+
+@frozen
+class RuleChange:
+    """A file of an export, and whether it is up to date."""
+
+    path: str
+    """Relative to the project."""
+    before: bytes | None
+    after: bytes | None
+    """None = the file is not needed any more."""
+
+    @property
+    def is_current(self) -> bool:
+        """Return whether the file is as the export would write it."""
+        return self.before == self.after
+
+
+@frozen
+class RuleExport:
+    """What an export would write."""
+
+    changes: tuple[RuleChange, ...]
+    cards: int
+    left_out: tuple[str, ...]
+    """Ids of the cards for which the budget has no room, the best first."""
+
+
+def plan_rules(brains: Brains, form_name: str, project: str, *, budget: int) -> RuleExport:
+    """Plan the rules of the cards with the best record, up to ``budget`` tokens."""
+    form = FORMS[form_name]
+    ranked = _rank_cards(brains)
+    write_rule = _write_index_line if form_name == "skill" else _write_rule
+    chosen: list[tuple[Card, str]] = []
+    left_out: list[str] = []
+    used = 0
+    for brain, card in ranked:
+        place = os.path.relpath(os.path.join(brain.root, card.id), project)
+        text = write_rule(card, place)
+        tokens = estimate_tokens(text)
+        if used + tokens <= budget:
+            used += tokens
+            chosen.append((card, text))
+        else:
+            left_out.append(card.id)
+    files = _build_files(form, chosen)
+    stale = {path for path in _list_written(form, project) if path not in files}
+    changes = [_plan_file(project, path, files[path]) for path in sorted(files)]
+    changes += [_plan_file(project, path, ("", "")) for path in sorted(stale)]
+    return RuleExport(changes=tuple(changes), cards=len(chosen), left_out=tuple(left_out))
+
+
+def _rank_cards(brains: Brains) -> list[tuple[Brain, Card]]:
+    """Return the active cards, those with the best record first; harmful cards are left out."""
+    rows = []
+    for brain in brains.members:
+        cards = brain.read(lambda one: one.catalogue.all_cards())
+        active = [card for card in cards if card.is_injectable]
+        effects, harmful = weigh_cards(brain, active), find_harmful(brain, active)
+        for card in active:
+            if card.id in harmful:
+                continue
+            has_helped = card.id in effects and effects[card.id].verdict == _HELPS
+            rank = (not has_helped, -SEVERITIES.index(card.severity), -card.occurrences, card.id)
+            rows.append((rank, brain, card))
+    rows.sort(key=lambda row: row[0])
+    return [(brain, card) for _rank, brain, card in rows]
+
+
+def _write_rule(card: Card, place: str) -> str:
+    """Return a card as a rule: its title, cause and checklist."""
+    lines = [f"## {defang_line(card.title)}", ""]
+    if card.why:
+        lines += [f"Why: {defang_line(card.why)}", ""]
+    lines += [f"- {defang_line(item)}" for item in card.checklist]
+    return "\n".join([*lines, "", f"More: {place}", ""])
+
+
+def _write_index_line(card: Card, place: str) -> str:
+    """Return a card as a line of an index."""
+    globs = ", ".join(f"`{glob}`" for glob in _plain_globs(card))
+    files = f" ({globs})" if globs else ""
+    return f"- {place}: {defang_line(card.title)}{files}\n"
+
+
+def _plain_globs(card: Card) -> list[str]:
+    """Return the globs of a card. Claude Code never loads a rule whose glob begins with ``./``."""
+    return [glob.removeprefix("./").lstrip("/") for glob in card.paths]
+
+
+def _build_files(form: RuleForm, chosen: Sequence[tuple[Card, str]]) -> dict[str, tuple[str, str]]:
+    """Return path → header and text of the block, for each file of an export."""
+    if not form.folder:
+        texts = [_name_paths(card, text, form) for card, text in chosen]
+        return {form.file: (_write_header(form.general), "\n".join(texts))} if texts else {}
+    files: dict[str, tuple[str, str]] = {}
+    for card, text in chosen:
+        slug = os.path.basename(card.id).rpartition(".")[0]
+        path = f"{form.folder}/{form.file.format(_NAME.format(slug))}"
+        number = 2
+        while path in files:  # cards of two folders may have one file name
+            path = f"{form.folder}/{form.file.format(_NAME.format(f'{slug}-{number}'))}"
+            number += 1
+        globs = _plain_globs(card)
+        values = form.scoped(globs) if globs and form.scoped is not None else form.general
+        files[path] = (_write_header(values), text)
+    return files
+
+
+def _name_paths(card: Card, text: str, form: RuleForm) -> str:
+    """Return a rule with the files that it is for, where no header can name them."""
+    globs = _plain_globs(card)
+    if not globs or form.general:
+        return text
+    names = ", ".join(f"`{glob}`" for glob in globs)
+    return f"{text}\nWhen you change {names}.\n"
+
+
+def _write_header(values: Mapping[str, object]) -> str:
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    return "\n".join(["---", *lines, "---", "", ""]) if lines else ""
+
+
+def _list_written(form: RuleForm, project: str) -> Iterator[str]:
+    """Yield the files that an earlier export wrote."""
+    if not form.folder:
+        if BEGINS.encode() in (_read(os.path.join(project, form.file)) or b""):
+            yield form.file
+        return
+    prefix, _, ending = form.file.partition("{}")
+    folder = os.path.join(project, form.folder)
+    for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else ():
+        is_named = name.startswith(prefix + _NAME.format("")) and name.endswith(ending)
+        if is_named and BEGINS.encode() in (_read(os.path.join(folder, name)) or b""):
+            yield f"{form.folder}/{name}"
+
+
+def _plan_file(project: str, path: str, content: tuple[str, str]) -> RuleChange:
+    """Plan one file: its block is replaced, appended, or taken out if the content is empty."""
+    before = _read(os.path.join(project, path))
+    header, text = content
+    old = (before or b"").decode("utf-8", "replace")
+    block = f"{BEGINS}\n{_NOTE}\n\n{text.rstrip()}\n{ENDS}\n" if text else ""
+    match = _BLOCK.search(old)
+    if match is not None:
+        above, below = old[: match.start()], old[match.end() :]
+        has_our_header = header and not _without_header(above).strip()
+        new = f"{header if has_our_header else above}{block}{below}"
+    elif old.strip():
+        new = f"{old.rstrip()}\n\n{block}" if block else old
+    else:
+        new = header + block
+    is_left = _without_header(new).strip() if not block else new
+    return RuleChange(path=path, before=before, after=new.encode() if is_left else None)
+
+
+def _without_header(text: str) -> str:
+    """Return a text without the header that an export wrote."""
+    return re.sub(r"\A---\n.*?^---\n", "", text, count=1, flags=re.DOTALL | re.MULTILINE)
+
+
+def _read(path: str) -> bytes | None:
+    try:
+        return read_regular(path, limit=_MAX_BYTES, name=shown(path))
+    except FileNotFoundError:
+        return None
