@@ -127,7 +127,9 @@ def _measure(source: Source, program: Sequence[str]) -> Figures:
             (root / "lessons").mkdir()
             Path(place, "lessons.md").write_bytes(notes)
             notes_file = str(Path(place, "lessons.md"))
-            _call(program, root, "import", "memory", notes_file, "--yes", "--near", "new")
+            project = _make_project(Path(place, "project"), files)
+            arguments = ("import", "memory", notes_file, "--yes", "--near", "new")
+            _call(program, root, *arguments, cwd=project)
         else:
             folder = source.path or "lessons"
             settings = f'[folders]\n"{folder}" = "lesson"\n'
@@ -146,6 +148,17 @@ def _measure(source: Source, program: Sequence[str]) -> Figures:
     figures.placeholders = sum(finding["rule"] == "placeholder" for finding in findings)
     figures.lint_lines = lines
     return figures
+
+
+def _make_project(folder: Path, files: Sequence[str]) -> Path:
+    """Make a repository with empty files of these names: an import asks which names it has."""
+    folder.mkdir()
+    subprocess.run(["git", "init", "-q", str(folder)], check=True, timeout=_DEADLINE)
+    for name in files:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.touch()
+    return folder
 
 
 def _count(cards: Sequence[dict[str, Any]], files: Sequence[str]) -> Figures:
@@ -194,8 +207,8 @@ def _git(clone: str, *arguments: str) -> bytes:
     return done.stdout
 
 
-def _call(program: Sequence[str], root: Path, *arguments: str) -> str:
-    """Return the output of a command about a brain, with any exit code."""
+def _call(program: Sequence[str], root: Path, *arguments: str, cwd: Path | None = None) -> str:
+    """Return what a command prints about a brain, whatever it finds there."""
     done = subprocess.run(
         [*program, "--brain", str(root), *arguments],
         capture_output=True,
@@ -203,6 +216,7 @@ def _call(program: Sequence[str], root: Path, *arguments: str) -> str:
         check=False,
         timeout=_DEADLINE,
         stdin=subprocess.DEVNULL,
+        cwd=cwd,
         env={**os.environ, "NO_COLOR": "1"},
     )
     if done.returncode not in (0, 1):

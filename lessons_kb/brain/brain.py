@@ -608,13 +608,15 @@ class _Watcher:
 
 @frozen
 class Census:
-    """The files of a brain by kind: ``files`` = ``cards`` + ``notes`` + ``unusable``."""
+    """The files of a brain by kind: ``files`` is the sum of the other kinds."""
 
     files: int
     cards: int
     notes: int
     unusable: int
     """Files that cannot be used until they are fixed."""
+    copies: int
+    """Files that hold the card of another file, which counts in their place."""
     problems: int
     """Findings, including those about usable files."""
 
@@ -622,7 +624,8 @@ class Census:
 def format_census(census: Census) -> str:
     """Return the number of files of each kind, on one line."""
     kinds = f"{counted(census.cards, 'card')}, {counted(census.notes, 'note')}"
-    return f"{counted(census.files, 'file')}: {kinds}, {census.unusable} unusable"
+    copies = f", {counted(census.copies, 'copy', 'copies')}" if census.copies else ""
+    return f"{counted(census.files, 'file')}: {kinds}, {census.unusable} unusable{copies}"
 
 
 def count_kinds(brain: Brain) -> Census:
@@ -634,10 +637,12 @@ def count_kinds(brain: Brain) -> Census:
     unread = sum(finding.path != "." for finding in skipped)
     usable = brain.catalogue.all_cards()
     notes = sum(card.kind == NOTE for card in usable)
+    copies = len(brain.catalogue.copies())
     return Census(
         files=len(numbers) + unread,
         cards=len(usable) - notes,
         notes=notes,
-        unusable=len(numbers) - len(usable) + unread,
+        unusable=len(numbers) - len(usable) - copies + unread,
+        copies=copies,
         problems=len(brain.catalogue.findings()) + len(skipped),
     )

@@ -194,7 +194,10 @@ class SearchIndex:
         They replace those of an earlier call. Files that the commit does not have are ignored.
         """
         edited: dict[int, CatalogueEntry] = {}
+        copies = self.catalogue.copies()
         for entry in entries:
+            if entry.path in copies:
+                continue
             number, digest = self.catalogue.numbers(entry.path).get(entry.path, (0, ""))
             same_kind = entry.card is not None and (number < 0) == (entry.card.kind == NOTE)
             if number and same_kind and digest != entry.digest:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Unpack
 
+from lessons_kb.brain.copied_cards import find_freed_copies, find_new_copies
 from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.brain.open_index import GENERATION, Look, Refresh, Refreshing, SearchIndex, versions
 from lessons_kb.cards.anchors import format_claims
@@ -269,12 +270,18 @@ class _Run:
             if not most:
                 return Refresh(files=len(signatures), stale=stale, left=left)
             todo = todo[:most]
+        removed_paths = [path for path in numbers if path not in scan.files]
+        changed = {*todo, *removed_paths}
+        freed = find_freed_copies(catalogue, changed) if changed else []
+        freed = [path for path in freed if path in scan.files]
+        todo += [path for path in freed if path not in changed]
         if todo or gone or before != (scan.manifest, scan.silent, scan.beyond):
             reading = _Reading(
                 scan,
                 todo,
                 self._digest(todo, settings),
                 numbers=numbers,
+                freed=freed,
                 done=done,
                 started=started,
                 progress=self.progress,
@@ -328,17 +335,35 @@ class _Run:
         if first is not None or gone:
             with contextlib.closing(self._engine(state)) as engine:
                 engine.update(add(first) if first else (), gone)
-                replaced = reading.find_replaced(entries)
-                if replaced:
-                    engine.update((), replaced)
                 state = replace(state, engine=engine.stamp())
-        state = replace(state, manifest=reading.format_manifest())
+        copies = self._find_copies(entries, reading, gone)
+        replaced = [*reading.find_replaced(entries), *copies]
+        if replaced:
+            with contextlib.closing(self._engine(state)) as engine:
+                engine.update((), replaced)
+                state = replace(state, engine=engine.stamp())
+        entries = [(number, copies.get(number, entry)) for number, entry in entries]
         stored = {number for number, _entry in entries}
-        replaced = reading.find_replaced(entries)
+        entries += [(number, copy) for number, copy in copies.items() if number not in stored]
+        stored.update(copies)
+        state = replace(state, manifest=reading.format_manifest())
         removed = [number for number in (*gone, *replaced) if number not in stored]
         state = self.index.catalogue.commit(state, entries=entries, removed=removed)
         self.index.accept(state)
         return state
+
+    def _find_copies(
+        self, entries: Entries, reading: _Reading, gone: Collection[int]
+    ) -> dict[int, CatalogueEntry]:
+        """Return number → entry of each file that is a copy once these entries are stored."""
+        catalogue = self.index.catalogue
+        absent = {*reading.unread, *reading.find_paths(gone)}
+        copies = find_new_copies(catalogue, [entry for _number, entry in entries], absent)
+        if not copies:
+            return {}
+        numbers = {path: number for path, (number, _digest) in catalogue.numbers().items()}
+        numbers |= {entry.path: number for number, entry in entries}
+        return {numbers[copy.path]: copy for copy in copies}
 
     def _engine(self, state: State, *, create: bool = False) -> Engine:
         name = local_engine(state.settings["index"]["engine"])
@@ -355,17 +380,22 @@ class _Reading:
         batches: Iterator[list[CatalogueEntry]],
         *,
         numbers: Mapping[str, tuple[int, str]],
+        freed: Collection[str],
         done: dict[str, str],
         started: int,
         progress: Callable[[int, int], None],
     ) -> None:
         self.left = len(todo)
-        """Files that are still to be read."""
+        """Number of files that are still to be read."""
+        self.unread = set(todo)
+        """Their paths."""
         self._scan = scan
         self._batches = batches
         self._numbers = numbers
         """Number and digest of each file at the last commit."""
         self._taken = {abs(number) for number, _digest in numbers.values()}
+        self._freed = frozenset(freed)
+        """Copies whose originals changed: the index has to take them in as they are."""
         self._done = done
         """Path → signature, of the files that are committed or belong to this batch."""
         self._started = started
@@ -379,8 +409,9 @@ class _Reading:
             for entry in batch:
                 signature = self._scan.files[entry.path]
                 self._done[entry.path] = mark_racy(signature, started_ns=self._started)
+                self.unread.discard(entry.path)
                 number, digest = self._numbers.get(entry.path, (0, ""))
-                if digest == entry.digest:
+                if digest == entry.digest and entry.path not in self._freed:
                     continue
                 if number == 0 or (number < 0) != is_note(entry):
                     self._taken.discard(abs(number))
@@ -390,6 +421,10 @@ class _Reading:
                 yield number, entry
             self.left -= len(batch)
             self._progress(len(self._done), len(self._scan.files))
+
+    def find_paths(self, numbers: Collection[int]) -> list[str]:
+        """Return the paths that files with these numbers had at the last commit."""
+        return [path for path, (number, _digest) in self._numbers.items() if number in numbers]
 
     def find_replaced(self, entries: Entries) -> list[int]:
         """Return the old numbers of these files that the engine must remove.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 _SYNC_NAMES = (
@@ -19,13 +19,16 @@ _COPY_NAMES = (
 """Names that people give as well."""
 _SYNC = re.compile("|".join(_SYNC_NAMES))
 _COPY = re.compile("|".join(_COPY_NAMES))
+_IN_EACH_NAME = ("conflict", "opy", ")")
+"""Every name above has one of these in it."""
 
 
 class CardFile(NamedTuple):
-    """What is compared to find out whether a file is a copy of another."""
+    """What decides whether a file is a copy of another one."""
 
     path: str
-    data: bytes
+    content: bytes | str
+    """Its bytes, or a digest of them."""
     title: str
 
 
@@ -38,24 +41,31 @@ class Copy(NamedTuple):
     """Whether both have the same bytes."""
 
 
-def find_copies(files: Sequence[CardFile]) -> list[Copy]:
-    """Return the copies among some files, sorted by path.
+def find_copies(files: Iterable[CardFile]) -> list[Copy]:
+    """Return which files are copies of which, by path.
 
-    A file with the name of a copy is one if the original is beside it. If people also use such
-    names, both files must have the same title.
+    Files with the same bytes are copies if they have the same title, too: a card without a title
+    is titled by the name of its file. A file with the name of a copy is a copy if the original is
+    beside it. Where people may have given that name, both must have the same title.
     """
     by_path = {file.path: file for file in files}
-    originals: dict[bytes, str] = {}
+    originals: dict[tuple[bytes | str, str], str] = {}
     copies = []
-    for file in sorted(files, key=_rank):
-        same = originals.setdefault(file.data, file.path)
+    for file in sorted(by_path.values(), key=_rank):
+        same = originals.setdefault((file.content, file.title), file.path)
         if same != file.path:
             copies.append(Copy(path=file.path, original=same, is_same=True))
             continue
         original = _find_original(file, by_path)
         if original:
-            copies.append(Copy(path=file.path, original=original, is_same=False))
+            is_same = by_path[original].content == file.content
+            copies.append(Copy(path=file.path, original=original, is_same=is_same))
     return sorted(copies)
+
+
+def name_original(path: str) -> str:
+    """Return the path that the file at ``path`` is named after as its copy, "" for none."""
+    return _split_name(path)[0]
 
 
 def _rank(file: CardFile) -> tuple[bool, int, str]:
@@ -63,18 +73,21 @@ def _rank(file: CardFile) -> tuple[bool, int, str]:
     return bool(_split_name(file.path)[0]), len(file.path), file.path
 
 
-def _find_original(file: CardFile, by_path: dict[str, CardFile]) -> str:
-    """Return the path of the file of which this one is a copy, "" for none."""
+def _find_original(file: CardFile, by_path: Mapping[str, CardFile]) -> str:
+    """Return the path of the file that this one is named after, "" if it is no copy."""
     original, is_sure = _split_name(file.path)
     other = by_path.get(original)
-    if other is None or not (is_sure or other.title == file.title):
+    if other is None:
         return ""
-    return original
+    is_same = other.title == file.title or other.content == file.content
+    return original if is_sure or is_same else ""
 
 
 def _split_name(path: str) -> tuple[str, bool]:
     """Return the path of a copy's original, "" for none, and whether a sync tool named the copy."""
     folder, slash, name = path.rpartition("/")
+    if not any(part in name for part in _IN_EACH_NAME):
+        return "", False
     stem, dot, suffix = name.rpartition(".")
     for pattern, is_sure in ((_SYNC, True), (_COPY, False)):
         match = pattern.fullmatch(stem)

@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import sys
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from typing import Any, TextIO
@@ -244,12 +245,20 @@ def print_cards(cards: Sequence[Card], line: Callable[[Card], str]) -> None:
     print_answer([as_data(card) for card in cards], *map(line, cards))
 
 
+_QUIET_SECONDS = 1.0
+"""A shorter run shows no progress."""
+
+
 @contextlib.contextmanager
 def draw_progress(what: str) -> Iterator[Callable[..., None]]:
-    """Draw a progress bar on stderr, if that is a terminal; yield the function that updates it.
+    """Draw a progress bar on stderr from one second on, if that is a terminal.
 
-    The function takes the number of items done, their total, and optionally a label.
+    Yields the function that updates it, which takes the number of items done, their total, and
+    optionally a label. Until it is called the bar shows that the work goes on.
     """
+    if not sys.stderr.isatty():
+        yield lambda _done, _total, _label="": None
+        return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -259,9 +268,15 @@ def draw_progress(what: str) -> Iterator[Callable[..., None]]:
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
         task = bar.add_task(what, total=None, visible=False)
+        timer = threading.Timer(_QUIET_SECONDS, bar.update, [task], {"visible": True})
+        timer.daemon = True
+        timer.start()
 
         def show(done: int, total: int, label: str = "") -> None:
             description = f"{what} {label}".rstrip()
-            bar.update(task, description=description, completed=done, total=total, visible=True)
+            bar.update(task, description=description, completed=done, total=total)
 
-        yield show
+        try:
+            yield show
+        finally:
+            timer.cancel()

@@ -14,6 +14,7 @@ from fnmatch import fnmatch
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.file_kinds import is_note_name
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.cards.links import is_reserved, slug
@@ -25,12 +26,23 @@ from lessons_kb.collection.card_edits import today
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import compose, redact_card
 from lessons_kb.collection.near_duplicates import NEAR, SAME, Duplicates, NearDuplicate, compare
+from lessons_kb.collection.project_files import ProjectFiles
+from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.importers import galangal
-from lessons_kb.importers.incoming import Imported, Incoming, PassedOver, make_origin, origin_key
+from lessons_kb.importers.copilot_memory import is_copilot_memory, read_copilot_memory
+from lessons_kb.importers.incoming import (
+    Imported,
+    Incoming,
+    PassedOver,
+    add_to_situation,
+    make_origin,
+    origin_key,
+)
 from lessons_kb.importers.jsonl import FORMAT, read_lines
+from lessons_kb.importers.memory import is_memory, read_memory
 from lessons_kb.importers.review_findings import read_review
-from lessons_kb.importers.rules_file import holds_lessons, read_notes
+from lessons_kb.importers.whole_documents import is_one_lesson, read_document
 from lessons_kb.mining.draft_text import Sketch
 from lessons_kb.model import NOTE, Card, Pattern, as_data
 from lessons_kb.store import card_files
@@ -42,8 +54,8 @@ from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, visible_json
 from lessons_kb.values import frozen
 
-GALANGAL, REVIEW, MEMORY, JSONL, RULES = SOURCES = (
-    *("galangal", "review", "memory", "jsonl", "rules"),
+GALANGAL, REVIEW, MEMORY, JSONL, RULES, DOCUMENT, COPILOT = SOURCES = (
+    *("galangal", "review", "memory", "jsonl", "rules", "document", "copilot"),
 )
 PROSE = "prose"
 NAMES = {
@@ -52,9 +64,13 @@ NAMES = {
     MEMORY: "notes for agents",
     JSONL: "lessons, one a line",
     RULES: "rules of ast-grep or Semgrep",
+    DOCUMENT: "one lesson",
+    COPILOT: "memories of Copilot",
 }
 """Source → what it is called in a message."""
 
+_NAMING = (MEMORY, COPILOT)
+"""Sources of which the text names files: it may name others than those of this project."""
 _RULES = (
     *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
     *(".cursorrules", ".clinerules/**/*.md", ".kilo/rules/*.md", ".kilocode/rules/*.md"),
@@ -87,12 +103,27 @@ def find_files(path: str) -> list[str]:
     """
     if not os.path.isdir(path):
         return [path]
-    names = (name for name in list_folder(path) if name.endswith((*_TEXTS, *_RULE_FILES)))
-    texts = (os.path.join(path, name) for name in names)
-    found = find_rules_files(path) or list(filter(os.path.isfile, texts))
+    found = find_rules_files(path) or _find_texts(path)
     if not found:
         raise InputError(f"{path} holds no notes (*.md, *.mdc, *.txt) and no rules; give a file")
     return [os.path.normpath(one) for one in found]
+
+
+def _find_texts(folder: str) -> list[str]:
+    """Return the texts of a folder; of one that is no project, those of its folders as well.
+
+    Files about a folder of documents, such as its README, are left out.
+    """
+    is_project = os.path.exists(os.path.join(folder, ".git"))
+    pattern = "*" if is_project else "**/*"
+    names = glob.glob(pattern, root_dir=folder, recursive=True)
+    texts = []
+    for name in sorted(names):
+        path = os.path.join(folder, name)
+        is_about = name.endswith(".md") and is_note_name(os.path.basename(name))
+        if name.endswith((*_TEXTS, *_RULE_FILES)) and os.path.isfile(path) and not is_about:
+            texts.append(path)
+    return texts
 
 
 def guess_source(path: str) -> str:
@@ -104,6 +135,9 @@ def guess_source(path: str) -> str:
     if head.startswith(_SQLITE):
         return GALANGAL
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    is_json = first.startswith((b"{", b"["))
+    if is_json and is_copilot_memory(head.decode("utf-8", "replace")):
+        return COPILOT
     if first.startswith(b"{") or path.endswith((".json", ".jsonl", ".ndjson")):
         return JSONL
     if path.endswith(_RULE_FILES):
@@ -111,11 +145,13 @@ def guess_source(path: str) -> str:
     text = head.decode("utf-8", "replace").replace("\r\n", "\n")
     if re.match(r"# Lessons\n\n\d+ cards?\.\n", text):
         raise InputError(f"{path} is a digest for people; import what `lessons export jsonl` wrote")
+    if is_one_lesson(text, name=path, folders=KNOWN_FOLDERS):
+        return DOCUMENT
     found = read_review(text, name=path)
     if found.lessons or found.passed_over:
         return REVIEW
     is_told = any(fnmatch(f"/{path}", f"*/{name}") for name in _RULES)
-    return MEMORY if is_told or holds_lessons(text, name=path) else PROSE
+    return MEMORY if is_told or is_memory(text, name=path) else PROSE
 
 
 CREATE, BUMP, SKIP = "create", "bump", "skip"
@@ -174,25 +210,51 @@ class Exchange:
         title of a card bumps that card. ``near`` (one of ON_NEAR) is the action for a lesson that
         is a near-duplicate of a card. Raises InputError with file and line, and StorageError.
         """
+        return self.plan_files([(source, path)], near=near, project=project, topics=topics)
+
+    def plan_files(
+        self,
+        files: Iterable[tuple[str, str]],
+        *,
+        near: str = "skip",
+        project: str | None = None,
+        topics: Sequence[str] = (),
+        own_project: bool = False,
+    ) -> Plan:
+        """Return what importing files would do, each with its source; see ``plan``.
+
+        With ``own_project``, memories about other projects are passed over.
+        """
         if near not in ON_NEAR:
             raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
-        reading = read_lessons(source, path)
-        if source == REVIEW and not (reading.lessons or reading.passed_over):
-            raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
-        lessons = [*reading.lessons]
-        for place, one in enumerate(lessons):
-            if not one.text:
-                every = tuple(dict.fromkeys((*one.topics, *topics)))
-                lessons[place] = replace(one, project=project or one.project, topics=every)
+        directory = self._brains.directory
+        project_files = ProjectFiles(directory)
+        lessons: list[Incoming] = []
+        passed: list[PassedOver] = []
+        notes: list[str] = []
+        for source, path in files:
+            reading = read_lessons(source, path, directory=directory if own_project else "")
+            if source == REVIEW and not (reading.lessons or reading.passed_over):
+                raise InputError(f"{'; '.join(reading.notes)}; give a review that contains claims")
+            for read in reading.lessons:
+                lesson = read
+                if not lesson.text:
+                    every = tuple(dict.fromkeys((*lesson.topics, *topics)))
+                    lesson = replace(lesson, project=project or lesson.project, topics=every)
+                if source in _NAMING and not lesson.text:
+                    lesson = _keep_real_paths(lesson, project_files)
+                lessons.append(lesson)
+            passed += reading.passed_over
+            notes += reading.notes
         shelf = _Shelf(self._brains, near, lessons)
         steps = [shelf.judge(lesson) for lesson in lessons]
-        passed = [
+        steps += [
             ImportStep(action=SKIP, title=one.title, where=one.where, reason=one.reason)
-            for one in reading.passed_over
+            for one in passed
         ]
         return Plan(
-            steps=(*steps, *passed),
-            notes=reading.notes,
+            steps=tuple(steps),
+            notes=tuple(notes),
             lessons=(*lessons, *(None for _ in passed)),
             near=near,
         )
@@ -326,6 +388,10 @@ class _Shelf:
             card = self._parse(lesson)
         except LessonsError as error:
             return replace(step, action=SKIP, reason=str(error))
+        for former in lesson.former:
+            earlier = self._origins.get(origin_key(former), "")
+            if not known and earlier in self._ids:
+                known = earlier
         own = self._ids.get(known) or self._ids.get(lesson.id)
         if own is not None and not known:
             alike = compare(card.title, own)
@@ -381,8 +447,26 @@ class _Shelf:
         return document.card
 
 
-def read_lessons(source: str, path: str) -> Imported:
-    """Return the lessons of a file of one of SOURCES; InputError names file and line."""
+def _keep_real_paths(lesson: Incoming, files: ProjectFiles) -> Incoming:
+    """Return a lesson whose paths are names that the project has.
+
+    Declared globs that match nothing here are kept as words of the lesson.
+    """
+    paths = files.choose_paths(lesson.paths)
+    lost = [path for path in lesson.paths if path not in paths]
+    if not (lesson.declared_paths and lost):
+        return replace(lesson, paths=paths)
+    line = f"For {', '.join(f'`{path}`' for path in lost)}."
+    if lesson.body:
+        return replace(lesson, paths=paths, body=f"{line}\n\n{lesson.body}")
+    return replace(lesson, paths=paths, sections=add_to_situation(lesson.sections, line))
+
+
+def read_lessons(source: str, path: str, *, directory: str = "") -> Imported:
+    """Return the lessons of a file of one of SOURCES; InputError names file and line.
+
+    With ``directory``, memories about other projects are passed over.
+    """
     if source == GALANGAL:
         columns, rows = import_files.read_table(path, galangal.TABLE, galangal.COLUMNS)
         return galangal.read_mistakes(rows, name=os.path.basename(path), columns=columns)
@@ -390,9 +474,16 @@ def read_lessons(source: str, path: str) -> Imported:
         return read_lines(import_files.read_source_lines(path), name=path)
     if source == RULES:
         return _read_rules(import_files.read_source(path), os.path.basename(path))
-    if source in (REVIEW, MEMORY):
-        read = read_review if source == REVIEW else read_notes
-        return read(import_files.read_source(path), name=path)
+    if source == REVIEW:
+        return read_review(import_files.read_source(path), name=path)
+    if source == DOCUMENT:
+        return read_document(import_files.read_source(path), name=path)
+    if source == COPILOT:
+        return read_copilot_memory(import_files.read_source(path), name=path)
+    if source == MEMORY:
+        siblings = list_folder(os.path.dirname(path) or ".")
+        text = import_files.read_source(path)
+        return read_memory(text, name=path, siblings=siblings, directory=directory)
     raise InputError(f"import supports {', '.join(SOURCES)}, not {source!r}")
 
 
@@ -477,8 +568,9 @@ def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> 
             header[name] = tuple(map(redact, value)) or None
     header[ORIGIN_KEY] = lesson.origin or None
     given = {name: value for name, value in header.items() if value is not None}
-    parts = (f"## {heading}\n\n{text}\n" for heading, text in lesson.sections)
-    return edit_header("\n" + redact("\n".join(parts)), given)
+    parts = [f"## {heading}\n\n{text}\n" for heading, text in lesson.sections]
+    body = f"{lesson.body.strip()}\n" if lesson.body else "\n".join(parts)
+    return edit_header("\n" + redact(body), given)
 
 
 def is_safe_id(card_id: str) -> bool:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.copied_cards import report_copy
 from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.conflicts import choose, find_conflicts
-from lessons_kb.cards.copies import CardFile, Copy, find_copies
+from lessons_kb.cards.copies import CardFile, find_copies
 from lessons_kb.cards.edit import replace_paths
 from lessons_kb.cards.keys import find_line_of
+from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.sections import FOUND_OFTEN, advise
 from lessons_kb.cards.standings import check_standing
 from lessons_kb.detect.matcher import EXTRA as AST_EXTRA
@@ -44,11 +46,16 @@ from lessons_kb.text.sanitize import shell_word, shorten
 _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 
 
-def lint(brain: Brain, directory: str = "") -> list[Finding]:
+def lint(
+    brain: Brain,
+    directory: str = "",
+    *,
+    progress: Callable[[int, int], object] = lambda _done, _total: None,
+) -> list[Finding]:
     """Read every file of a brain again and return the findings, by path and line.
 
     With ``directory``, the root of a project in git, patterns that match too many places in its
-    files are reported, too.
+    files are reported, too. ``progress`` receives the number of files read, and of all files.
     """
     try:
         settings, _origins = read_settings(brain.root)
@@ -65,7 +72,8 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
     detecting: list[tuple[Card, Document]] = []
     documents: list[Document] = []
     card_files: list[CardFile] = []
-    for path in seen.files:
+    for done, path in enumerate(seen.files, 1):
+        progress(done, len(seen.files))
         try:
             data, document = read_document(brain.root, path, settings.folders, limit)
         except StorageError as error:
@@ -74,10 +82,11 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
         findings += check_document(document)
         documents.append(document)
         if document.card is not None and document.card.kind != NOTE:
-            card_files.append(CardFile(path=path, data=data, title=document.card.title))
+            title = normal_title(document.card.title)
+            card_files.append(CardFile(path=path, content=data, title=title))
         if document.card is not None and document.card.detect:
             detecting.append((document.card, document))
-    findings += map(_report_copy, find_copies(card_files))
+    findings += map(report_copy, find_copies(card_files))
     findings += check_syntax_of(detecting)
     findings += check_places(detecting, brain.root, directory) if directory else []
     findings += check_paths(documents, directory) if directory else []
@@ -85,16 +94,6 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
     findings += check_conflicts(document.card for document in documents)
     findings += check_successions(documents)
     return sorted(findings, key=by_place)
-
-
-def _report_copy(copy: Copy) -> Finding:
-    """Return the finding for a file that is a copy of another card."""
-    if copy.is_same:
-        message, fix = f"the same as {copy.original}, byte for byte", "remove one of the two"
-    else:
-        message = f"a copy of {copy.original}, by its name"
-        fix = "move what it says beyond that into the original, and remove it"
-    return _finding(copy.path, 0, "copied-card", message, fix)
 
 
 def by_place(finding: Finding) -> tuple[str, int, str]:

@@ -103,8 +103,13 @@ class CardLookup:
             every = brain.read(lambda brain: brain.catalogue.all_cards())
             cards = {card.id: card for card in every}
             files = brain.read(lambda brain: brain.catalogue.numbers())
+            copies = brain.read(lambda brain: brain.catalogue.copies())
+            files = {path: number for path, number in files.items() if path not in copies}
             everything += cards
             wanted = wanted.replace("\\", "/").removeprefix("./")
+            if wanted in copies:
+                use = f"name that, or remove {disk.shown(wanted)}"
+                raise CardNotFound(f"{wanted} is a copy of {copies[wanted]}; {use}")
             lessons = [path for path in files if path not in cards or cards[path].kind != NOTE]
             fitting = find_fitting(wanted, files if notes else lessons)
             if len(fitting) == 1:

@@ -25,6 +25,8 @@ class Incoming:
     """File and line, or row, for messages."""
     origin: str = ""
     """``system:source#digest``: always equal for the same lesson of the same system."""
+    former: tuple[str, ...] = ()
+    """Origins that earlier releases wrote for it, or for the card that it was a part of."""
     kind: str = "lesson"
     sections: tuple[tuple[str, str], ...] = ()
     """(heading of SECTIONS, Markdown), in that order."""
@@ -49,7 +51,11 @@ class Incoming:
     id: str = ""
     """The card's id in the brain that exported it, "" for other systems."""
     text: str = ""
-    """The whole exported file, which is then written unchanged; "" for other systems."""
+    """The whole file, which is then written unchanged; "" for a card made of its parts."""
+    body: str = ""
+    """The Markdown below the header, instead of ``sections``."""
+    declared_paths: bool = False
+    """Whether ``paths`` stand in the source as such, rather than being named in its text."""
 
 
 @frozen
@@ -81,6 +87,15 @@ def make_origin(system: str, source: str, *parts: str) -> str:
 def origin_key(origin: str) -> tuple[str, str]:
     """Return the part that two origins of the same lesson share, even if the source is renamed."""
     return origin.partition(":")[0], origin.rpartition("#")[2]
+
+
+def add_to_situation(
+    sections: tuple[tuple[str, str], ...], text: str
+) -> tuple[tuple[str, str], ...]:
+    """Return sections with a paragraph more under Situation."""
+    texts = dict(sections)
+    texts[SITUATION] = "\n\n".join(filter(None, (texts.get(SITUATION, ""), text)))
+    return tuple((name, texts[name]) for name in SECTIONS if name in texts)
 
 
 MAX_TITLE = 110

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 from lessons_kb.cards import sections as parts
 from lessons_kb.cards.keys import split_header
+from lessons_kb.importers.entry_dates import split_date
 from lessons_kb.importers.incoming import (
     CAUSE,
     FIX,
@@ -18,13 +20,16 @@ from lessons_kb.importers.incoming import (
     shorten,
 )
 
-_HEADINGS = {
+SECTION_OF_ROLE = {
     parts.SITUATION: SITUATION,
     parts.MISTAKE: MISTAKE,
     parts.CAUSE: CAUSE,
     parts.FIX: FIX,
     parts.PREVENTION: PREVENTION,
 }
+"""Role of a part → heading of the card's section."""
+LONGEST_HEADING = 160
+"""Characters of a heading that is a title as it stands."""
 _LEAST_LABELS = 2
 """Different labels below a heading from which on it is a lesson: one may be a remark."""
 
@@ -54,7 +59,9 @@ def read_labelled_lessons(text: str, *, name: str) -> list[LabelledLesson]:
             continue
         first = split.body_line + heading.line
         above = f"{title} > {heading.text}" if title else heading.text
+        dated = split_date(heading.text)
         lesson = _make_lesson(said, below, heading.text, above=above, where=(name, first))
+        lesson = replace(lesson, title=dated.text or lesson.title, created=dated.date)
         found.append(LabelledLesson(lesson, first, split.body_line + end))
     return found
 
@@ -77,10 +84,10 @@ def _make_lesson(
         if part.role == parts.APPLIES:
             texts[SITUATION].append(f"Applies to {told}")
         elif told:
-            whole = _as_item(told) if part.role == parts.PREVENTION else told
-            texts.setdefault(_HEADINGS[part.role], []).append(whole)
+            whole = as_item(told) if part.role == parts.PREVENTION else told
+            texts.setdefault(SECTION_OF_ROLE[part.role], []).append(whole)
     return Incoming(
-        title=shorten(title),
+        title=title if len(title) <= LONGEST_HEADING else shorten(title, LONGEST_HEADING),
         where=f"{name}:{line}",
         origin=make_origin("rules", base, title, below),
         sections=tuple((name, "\n\n".join(texts[name])) for name in SECTIONS if name in texts),
@@ -88,7 +95,7 @@ def _make_lesson(
     )
 
 
-def _as_item(text: str) -> str:
+def as_item(text: str) -> str:
     """Return a rule as a list item, its words unchanged; a list stays a list."""
     if text.startswith(("- ", "* ", "+ ", "1. ")):
         return text

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from lessons_kb.cards.keys import Split, canonical, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import Block, normal_newlines, read_blocks, split_lines
 from lessons_kb.data import compile_patterns, read_mapping, read_patterns, read_toml
+from lessons_kb.importers.entry_dates import split_date
 from lessons_kb.importers.incoming import (
     PREVENTION,
     SECTIONS,
@@ -29,7 +30,11 @@ from lessons_kb.importers.incoming import (
     split_lead,
     unmarked,
 )
-from lessons_kb.importers.labelled_lessons import LabelledLesson, read_labelled_lessons
+from lessons_kb.importers.labelled_lessons import (
+    LONGEST_HEADING,
+    LabelledLesson,
+    read_labelled_lessons,
+)
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
 from lessons_kb.values import frozen
@@ -57,14 +62,14 @@ _IMPORT = re.compile(r"(?<![\w`@(])@(~?[\w.-]*/?[\w./-]*\w)(?=[\s,;:!?]|\Z)")
 _NOT_IMPORTED = (".mdc", ".mdx")
 _LEAD = re.compile(r".*[:\uff1a][*_]{0,2}", re.DOTALL)
 _CLAUSE = re.compile(r"(?:[^,:.;(\u2014]|\.(?=\w))+")
-_GLOB_KEYS = ("globs", "applyto", "apply-to", "paths")
+GLOB_KEYS = ("globs", "applyto", "apply-to", "paths")
 _EVERYWHERE = ("*", "**", "**/*")
 HEADING, PARAGRAPH, ITEM, LIST, CODE = "heading", "paragraph", "item", "list", "code"
 _STRUCTURE = ("hr", "html_block")
 _BOLD = re.compile(r"(?:\*\*|__)[^*_.!?]{1,60}(?:\*\*|__):?")
 _LEADS, _TITLED = 8, 7
-_MEMORY_TYPE = re.compile(r"\s*type:\s*[\"']?(user|feedback|project|reference)[\"']?\s*")
-_DESCRIPTION = re.compile(r"description:\s*[\"']?(.+?)[\"'.]?\s*")
+_INDEX_LINE = re.compile(r"\s*[-*]\s+\[([^\]\n]+)\]\(([^()\s]+\.md)\)")
+"""A line of an index: a link to another file, and what it is about."""
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _OVERVIEW = re.compile(r"\s*\||[^├]*├──")
 _NO_PROSE = re.compile(rf"{_OVERVIEW.pattern}|\W*```")
@@ -72,6 +77,8 @@ _BULLET = re.compile(r"\s*[-*+]\s")
 _MARK = re.compile(r"\A[-*+\d.)\s]*(?:\[[ xX]\] )?(?:[A-Z][\w /&-]{0,30}: )?")
 _THRESHOLD = 0.5
 _MAX_TITLE = 80
+_FILE_FILLERS = frozenset("the our my a dev team project common known and".split())  # noqa: SIM905
+_INTRODUCES = "introduces the file"
 _FEWEST_WORDS = 3
 _MAX_SYMPTOMS = 8
 _MAX_REASON = 50
@@ -100,6 +107,10 @@ class AgentRule:
     """The line that introduces its list."""
     names: tuple[str, ...] = ()
     """Files, folders, globs and code that it names."""
+    topics: tuple[str, ...] = ()
+    """The headings above it that are topics: short, below level 1, without a date."""
+    is_introduction: bool = False
+    """Whether it is a paragraph between the title and what the file lists."""
 
     @property
     def words(self) -> str:
@@ -208,9 +219,15 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     common = _find_common(names)
     levels = [node.block.level for node in nodes if node.block.level]
     is_titled = levels[:1] == [1] and levels.count(1) == 1
-    is_lessons_file = _LESSONS.fullmatch(re.split(r"[\\/]", name)[-1].partition(".")[0])
+    is_lessons_file = is_name_of_lessons(name)
     rules = []
+    starts_with_title = levels[:1] == [1]
+    headings_before = 0
+    is_listing = False
+    has_list = any(node.block.kind in (ITEM, LIST) for node in nodes)
     for node in nodes:
+        headings_before += bool(node.block.level)
+        is_listing = is_listing or node.block.kind in (ITEM, LIST) or headings_before > 1
         if not node.text:
             continue
         headings = tuple(label for level, label in node.above if level < _TITLED)
@@ -223,6 +240,12 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
             headings=headings[1:] if is_below_title else headings,
             lead=leads[-1] if leads else "",
             names=tuple(names[node.line]),
+            topics=tuple(_find_topics(node.above)),
+            is_introduction=starts_with_title
+            and headings_before == 1
+            and not is_listing
+            and node.block.kind == PARAGRAPH
+            and (has_list or len(levels) > 1),
         )
         specific = [name for name in rule.names if name not in common]
         kind, reason = _classify(rule, specific, globs)
@@ -243,10 +266,25 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     )
 
 
+def is_name_of_lessons(name: str) -> bool:
+    """Return whether a file is named after lessons: lessons.md, LESSONS_LEARNED.md, gotchas.md."""
+    stem = re.split(r"[\\/]", name)[-1].partition(".")[0]
+    words = [word for word in re.split(r"[\W_]+", stem.casefold()) if word not in _FILE_FILLERS]
+    return bool(words) and all(_LESSONS.fullmatch(word) for word in words)
+
+
+def _find_topics(above: Sequence[tuple[int, str]]) -> Iterator[str]:
+    """Yield the short headings above a rule that name what it is about."""
+    for level, label in above:
+        is_short = 1 < level < _TITLED and len(label.split()) <= _TOPIC_WORDS
+        if is_short and not _LESSONS.fullmatch(label) and not split_date(label).date:
+            yield label.casefold()
+
+
 def _read_globs(split: Split) -> tuple[str, ...]:
     """Return the globs in a header, except those that match everything."""
     for entry in read_header(split).entries:
-        if canonical(entry.key) in _GLOB_KEYS:
+        if canonical(entry.key) in GLOB_KEYS:
             globs: list[str] = []
             for text in filter(None, entry.texts):
                 globs += split_commas(text)
@@ -389,10 +427,10 @@ def holds_lessons(text: str, *, name: str) -> bool:
 
     An item of a list is a rule if it forbids or demands something, or names its situation. Every
     part is a rule below a heading for lessons, in a file of lessons, and in a file whose header
-    names its files or the type of a memory.
+    names its files.
     """
-    file, header = read_rules(text, name=name), split_header(text).header
-    if file.globs or any(map(_MEMORY_TYPE.fullmatch, header.lines if header else ())):
+    file = read_rules(text, name=name)
+    if file.globs:
         return True
     for rule in file.rules:
         near = rule.headings[-1] if rule.headings else rule.title
@@ -404,49 +442,61 @@ def holds_lessons(text: str, *, name: str) -> bool:
     return False
 
 
-def read_notes(text: str, *, name: str) -> Imported:
+def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Imported:
     """Return the cards of a file of notes, and the parts that do not become cards.
 
-    Rules for every task do not become cards, nor do Claude Code's memories about the user or the
-    project. ``name`` is the path, for messages. The file itself stays as it is.
+    Rules for every task do not become cards, nor do lines of an index that only name a file among
+    ``siblings``. ``name`` is the path, for messages. The file itself stays as it is.
     """
     file = read_rules(text, name=name)
-    header = split_header(text).header
-    header_lines = header.lines if header else ()
-    memory_type = _match_first(_MEMORY_TYPE, header_lines)
-    if memory_type:
-        title = _match_first(_DESCRIPTION, header_lines) or file.name
-        if memory_type != "feedback":
-            reason = f"a memory about the {memory_type}, not a lesson"
-            passed = PassedOver(title=title, where=f"{name}:1", reason=reason)
-            return Imported(lessons=(), passed_over=(passed,))
-        cards = build_cards(file, {rule.line for rule in file.rules}, set())
-        return Imported(lessons=tuple(replace(card, title=shorten(title)) for card, _ in cards))
+    former = find_former_origins(file)
     labelled = read_labelled_lessons(text, name=name)
     labelled_lines: set[int] = set()
     for lesson in labelled:
         labelled_lines.update(range(lesson.first, lesson.end))
     others = [rule for rule in file.rules if rule.line not in labelled_lines]
-    lines = {rule.line for rule in others if rule.kind == WHEN}
-    always = [
-        PassedOver(
-            title=title_of(rule), where=f"{name}:{rule.line}", reason=f"always: {rule.reason}"
-        )
-        for rule in others
-        if rule.kind == ALWAYS
-    ]
-    lessons = [_add_situations(lesson, file.rules) for lesson in labelled]
-    lessons += [card for card, _rules in build_cards(file, lines, set())]
-    return Imported(lessons=tuple(lessons), passed_over=tuple(always))
+    passed_over = []
+    for rule in others:
+        entry = _INDEX_LINE.match(rule.text)
+        if entry and entry[2] in siblings:
+            where = f"{name}:{rule.line}"
+            passed_over.append(
+                PassedOver(title=entry[1], where=where, reason=f"kept in {entry[2]}")
+            )
+            labelled_lines.add(rule.line)
+    others = [rule for rule in others if rule.line not in labelled_lines]
+    lines = {rule.line for rule in others if rule.kind == WHEN and not rule.is_introduction}
+    for rule in others:
+        if rule.line not in lines:
+            reason = _INTRODUCES if rule.is_introduction else f"always: {rule.reason}"
+            where = f"{name}:{rule.line}"
+            passed_over.append(PassedOver(title=title_of(rule), where=where, reason=reason))
+    lessons = []
+    for lesson in labelled:
+        own = [rule.line for rule in file.rules if lesson.first <= rule.line < lesson.end]
+        whole = _add_situations(lesson, file.rules)
+        lessons.append(replace(whole, former=collect_former(former, own)))
+    for card, rules in build_cards(file, lines, set()):
+        own = [rule.line for rule in rules]
+        lessons.append(replace(card, former=collect_former(former, own)))
+    return Imported(lessons=tuple(lessons), passed_over=tuple(passed_over))
 
 
-def _match_first(pattern: re.Pattern[str], lines: Sequence[str]) -> str | None:
-    """Return the first group of the first line that a pattern matches."""
-    for line in lines:
-        match = pattern.fullmatch(line)
-        if match:
-            return match[1]
-    return None
+def find_former_origins(file: RulesFile) -> dict[int, str]:
+    """Return line → origin of the card that release 0.1.0 made of the rule there."""
+    base = file.name.replace("\\", "/").rpartition("/")[2]
+    origins: dict[int, str] = {}
+    chosen = [rule for rule in file.rules if rule.kind == WHEN]
+    for _key, group in groupby(chosen, _former_card_key):
+        rules = list(group)
+        origin = make_origin("rules", base, *(rule.text for rule in rules))
+        origins.update(dict.fromkeys((rule.line for rule in rules), origin))
+    return origins
+
+
+def collect_former(origins: Mapping[int, str], lines: Iterable[int]) -> tuple[str, ...]:
+    """Return the origins at these lines, each once."""
+    return tuple(dict.fromkeys(origins[line] for line in lines if line in origins))
 
 
 def _add_situations(labelled: LabelledLesson, rules: Sequence[AgentRule]) -> Incoming:
@@ -461,8 +511,10 @@ def build_cards(
 ) -> Iterator[tuple[Incoming, list[AgentRule]]]:
     """Yield a card for each section with rules at these lines, and the rules in the card.
 
-    Below a heading such as Lessons or Gotchas each rule gets its own card. Cards contain the rules
-    word for word. Rules in ``seen``, by their words, are left out; the others are added to it.
+    Below a heading such as Lessons or Gotchas each rule gets its own card, and so does an entry
+    with a date, and in a file of lessons each rule below a mere topic. Cards contain the rules word
+    for word, without the dates that lead them. Rules in ``seen``, by their words, are left out; the
+    others are added to it.
     """
     chosen = [rule for rule in file.rules if rule.line in lines]
     for _key, group in groupby(chosen, _card_key):
@@ -484,7 +536,8 @@ def _build_card(file: RulesFile, rules: Sequence[AgentRule]) -> Incoming:
     under = f" under “{path}”" if path else ""
     sections.setdefault(SITUATION, []).insert(0, f"From {base}{under}.")
     ordered = [name for name in SECTIONS if name in sections]
-    topics = [label.casefold() for label in first.headings if len(label.split()) <= _TOPIC_WORDS]
+    dates = [split_date(_ITEM.sub("", first.text, count=1)).date]
+    dates += [split_date(label).date for label in reversed(first.headings)]
     names: list[str] = []
     for rule in rules:
         names += [*find_names(rule.lead), *rule.names]
@@ -493,8 +546,10 @@ def _build_card(file: RulesFile, rules: Sequence[AgentRule]) -> Incoming:
         where=f"{file.name}:{first.line}",
         origin=make_origin("rules", base, *(rule.text for rule in rules)),
         sections=tuple((name, "\n\n".join(sections[name])) for name in ordered),
-        topics=tuple(topics),
+        topics=first.topics,
+        created=next(filter(None, dates), None),
         paths=file.globs or tuple(dict.fromkeys(filter(is_place, names))),
+        declared_paths=bool(file.globs),
         symptoms=tuple(_find_situations(rules))[:_MAX_SYMPTOMS],
     )
 
@@ -502,11 +557,14 @@ def _build_card(file: RulesFile, rules: Sequence[AgentRule]) -> Incoming:
 def _title_for(rules: Sequence[AgentRule]) -> str:
     """Return the title of a card with some rules: the heading above them, or the first rule."""
     first = rules[0]
-    near = first.headings[-1] if first.headings else first.lead.strip(" :")
+    headings = _undated_headings(first)
+    near = headings[-1] if headings else first.lead.strip(" :")
+    if len(near.split()) >= _FEWEST_WORDS and headings and not _is_own_card(first):
+        return shorten(near, LONGEST_HEADING) if len(near) > LONGEST_HEADING else near
     if not near or (len(rules) == 1 and _BULLET.match(first.text)):
         return title_of(first)
-    above = first.headings[-2] if len(first.headings) > 1 else ""
-    is_vague = len(near.split()) == 1 or _NEUTRAL.search(near)
+    above = headings[-2] if len(headings) > 1 else ""
+    is_vague = len(near.split()) == 1
     title = shorten(f"{above}: {near}" if above and is_vague else near, _MAX_TITLE)
     if len(title.split()) >= _FEWEST_WORDS:
         return title
@@ -517,6 +575,12 @@ def _title_for(rules: Sequence[AgentRule]) -> str:
     return shorten(": ".join([near, *map(title_of, completing)]), _MAX_TITLE)
 
 
+def _undated_headings(rule: AgentRule) -> list[str]:
+    """Return the headings above a rule without their dates, and without those that are dates."""
+    texts = [split_date(label).text for label in rule.headings]
+    return [text for text in texts if text]
+
+
 def _sort_into_sections(rules: Sequence[AgentRule]) -> dict[str, list[str]]:
     """Return the rules as Markdown by section; a label such as "Why:" selects the section."""
     sections: dict[str, list[str]] = {}
@@ -525,22 +589,51 @@ def _sort_into_sections(rules: Sequence[AgentRule]) -> dict[str, list[str]]:
         if rule.lead != lead and rule.lead and not _CODE.fullmatch(rule.lead):
             sections.setdefault(PREVENTION, []).append(rule.lead)
         lead = rule.lead
-        match = _LABEL.match(rule.text)
+        text = _undated(rule.text)
+        match = _LABEL.match(text)
         label = " ".join(match[1].casefold().split()) if match else ""
-        sections.setdefault(_LABELS.get(label, PREVENTION), []).append(as_item(rule.text))
+        sections.setdefault(_LABELS.get(label, PREVENTION), []).append(as_item(text))
     return sections
 
 
 def _card_key(rule: AgentRule) -> tuple[object, ...]:
     """Return the key that the rules of one card share."""
+    return (rule.headings, rule.line if _is_own_card(rule) else 0)
+
+
+def _is_own_card(rule: AgentRule) -> bool:
+    """Return whether a rule is an entry of a list of lessons, and thus a card of its own."""
+    marker = _ITEM.match(rule.text)
+    if not marker:
+        return False
+    headings = _undated_headings(rule)
+    near = headings[-1] if headings else rule.title
+    is_below_topic = rule.reason == _OF_LESSONS and len(near.split()) < _FEWEST_WORDS
+    has_date = split_date(rule.text[marker.end() :]).date
+    return bool(_LESSONS.search(near) or is_below_topic or has_date)
+
+
+def _former_card_key(rule: AgentRule) -> tuple[object, ...]:
+    """Return the key by which release 0.1.0 put rules into cards."""
     near = rule.headings[-1] if rule.headings else rule.title
     is_lesson = _LESSONS.search(near) and _ITEM.match(rule.text)
     return (rule.headings, rule.line if is_lesson else 0)
 
 
+def _undated(text: str) -> str:
+    """Return a rule without the date that leads it."""
+    marker = _ITEM.match(text)
+    start = marker.end() if marker else 0
+    dated = split_date(text[start:].partition("\n")[0])
+    if not dated.date:
+        return text
+    rest = text[start:].partition("\n")
+    return text[:start] + dated.text + rest[1] + rest[2]
+
+
 def title_of(rule: AgentRule) -> str:
     """Return the title of a single rule."""
-    title = split_lead(_ITEM.sub("", rule.text, count=1))[0]
+    title = split_lead(_ITEM.sub("", _undated(rule.text), count=1))[0]
     return shorten(title, _MAX_TITLE) or " ".join(rule.headings[-1:]) or "Rule"
 
 

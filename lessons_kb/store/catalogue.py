@@ -25,7 +25,7 @@ from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
 from lessons_kb.values import frozen
 
-FORMAT = 20
+FORMAT = 21
 """Version of the tables below and of the JSON in them; a file of another version is rebuilt."""
 PROJECT_MARK = "project"
 """Names the mark that holds the signature of the project at the last look at it."""
@@ -37,6 +37,8 @@ CREATE TABLE docs (
   title_key TEXT NOT NULL, card TEXT, findings TEXT NOT NULL, background REAL
 );
 CREATE INDEX docs_by_title ON docs (title_key);
+CREATE INDEX docs_by_digest ON docs (digest, path, title_key);
+CREATE TABLE copies (number INTEGER PRIMARY KEY, original TEXT NOT NULL);
 CREATE TABLE card_globs (
   number INTEGER NOT NULL, hint TEXT NOT NULL, globs TEXT NOT NULL,
   PRIMARY KEY (number, hint)
@@ -91,6 +93,9 @@ class CatalogueEntry:
     digest: str = ""
     """Digest of the content. A file with new times but the same bytes is not indexed again."""
     card: Card | None = None
+    """None of a file that cannot be used, and of a copy."""
+    original: str = ""
+    """Path of the file that holds the same card and counts in its place, "" for no copy."""
     title_key: str = ""
     globs: Globs = ()
     """``card.paths`` compiled."""
@@ -376,6 +381,34 @@ class Catalogue:
         rows = self._db.execute(sql, {"paths": json.dumps(paths)})
         return {path: (number, digest) for path, number, digest in rows}
 
+    def copies(self) -> dict[str, str]:
+        """Return path → path of the original, for each copy that is left out."""
+        rows = self._db.execute("SELECT path, original FROM copies JOIN docs USING (number)")
+        return dict(rows.fetchall())
+
+    def find_copied(self, digests: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Return path, digest and title key of the cards that may have copies, or be copies.
+
+        Those share a digest with others or have one of ``digests``, or are named like copies.
+        """
+        rows = self._db.execute(
+            "SELECT path, digest, title_key FROM docs WHERE title_key != '' AND ("
+            " digest IN (SELECT digest FROM docs GROUP BY digest HAVING count(*) > 1)"
+            " OR digest IN (SELECT value FROM json_each(?)) OR path LIKE '%conflict%'"
+            " OR path LIKE '%copy%' OR path LIKE '%).%')",
+            (json.dumps([*digests]),),
+        )
+        return list(rows)
+
+    def find_titled(self, paths: Iterable[str]) -> list[tuple[str, str, str]]:
+        """Return path, digest and title key of the cards at these paths, copies included."""
+        rows = self._db.execute(
+            "SELECT path, digest, title_key FROM docs WHERE title_key != ''"
+            " AND path IN (SELECT value FROM json_each(?))",
+            (json.dumps([*paths]),),
+        )
+        return list(rows)
+
     def usable(self) -> list[tuple[int, str, str]]:
         """Return number, path and digest of every usable file, notes included."""
         rows = self._db.execute("SELECT number, path, digest FROM docs WHERE card IS NOT NULL")
@@ -481,7 +514,8 @@ class Catalogue:
     def numbers_titled(self, title_key: str) -> list[int]:
         """Return the numbers of cards with this normalised title, in the order of paths."""
         rows = self._db.execute(
-            "SELECT number FROM docs WHERE title_key = ? AND title_key != '' ORDER BY path",
+            "SELECT number FROM docs WHERE title_key = ? AND title_key != '' AND card IS NOT NULL"
+            " ORDER BY path",
             (title_key,),
         )
         return [number for (number,) in rows]
@@ -489,7 +523,8 @@ class Catalogue:
     def paths_titled(self, title_key: str) -> list[str]:
         """Return the paths of cards with this normalised title, sorted."""
         rows = self._db.execute(
-            "SELECT path FROM docs WHERE title_key = ? AND title_key != '' ORDER BY path",
+            "SELECT path FROM docs WHERE title_key = ? AND title_key != '' AND card IS NOT NULL"
+            " ORDER BY path",
             (title_key,),
         )
         return [path for (path,) in rows]
@@ -498,7 +533,7 @@ class Catalogue:
 _NOT_STALE = "(stale_after = '' OR stale_after > :today)"
 _WAYS = ("titles", "card_globs", "gates")
 """The tables that depend on the standing of a card."""
-_TABLES_OF_FILES = ("docs", *_WAYS, "detectors", "claims", "successions")
+_TABLES_OF_FILES = ("docs", "copies", *_WAYS, "detectors", "claims", "successions")
 _PATIENCE = 5.0
 """Seconds to wait for another process."""
 
@@ -573,6 +608,8 @@ def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tu
         findings = json.dumps(as_data(entry.findings), ensure_ascii=False)
         place = number, entry.path, entry.digest, entry.title_key
         rows["docs"].append((*place, text, findings, entry.background))
+        if entry.original:
+            rows["copies"].append((number, entry.original))
         if card is None:
             continue
         if number > 0:

@@ -117,7 +117,7 @@ def test_templated_lessons_are_all_written(brain):
 @pytest.mark.slow
 def test_one_lesson_created_by_many_at_once_is_one_card(root, brain, monkeypatch):
     cards = type(brain.cards)
-    look = cards._find_near_duplicate
+    look = cards._find_duplicate
 
     def look_slowly(brain_cards, title, *, near):
         duplicate = look(brain_cards, title, near=near)
@@ -128,7 +128,7 @@ def test_one_lesson_created_by_many_at_once_is_one_card(root, brain, monkeypatch
         with Brain.open(root) as own:
             return own.create("The same mistake, seen by all", on_duplicate="bump").occurrences
 
-    monkeypatch.setattr(cards, "_find_near_duplicate", look_slowly)
+    monkeypatch.setattr(cards, "_find_duplicate", look_slowly)
     with ThreadPoolExecutor(4) as pool:
         assert sorted(pool.map(create, range(4))) == [1, 2, 3, 4]
 

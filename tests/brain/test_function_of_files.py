@@ -57,12 +57,19 @@ class Editor:
         path = self.rng.choice(self.files())
         path.with_name(f"copy-{self.rng.randrange(10**6)}.md").write_text(path.read_text())
 
+    def conflict(self):
+        path = self.rng.choice(self.files())
+        name = f"{path.stem}.sync-conflict-20260102-101112-ABCDEF{self.rng.randrange(10)}.md"
+        path.with_name(name).write_text(self.text())
+
     def bump(self, brain):
         cards = brain.cards.all()
         brain.bump(self.rng.choice([card.id for card in cards if card.kind != "note"]))
 
     def work(self, brain):
-        change = self.rng.choice(("bump", "edit", "edit", "delete", "add", "add", "rename", "copy"))
+        change = self.rng.choice(
+            ("bump", "edit", "edit", "delete", "add", "add", "rename", "copy", "copy", "conflict")
+        )
         if change == "bump":
             self.bump(brain)
         else:
@@ -108,7 +115,7 @@ def test_random_edits_of_two_brains_answer_as_a_rebuild(engine, seed, tmp_path):
 def test_equal_cards_are_ordered_alike_whichever_came_first(engine, tmp_path):
     """Thirty-five cards tie, more than a search looks at: which of them is given is no accident."""
     names = [f"lessons/{number:03}.md" for number in range(35)]
-    text = "# Rotate the token\n\n## Prevention Checklist\n\n- Rotate it\n"
+    text = "# Rotate the token\n\n## Prevention Checklist\n\n- Rotate it\n\n<!-- {} -->\n"
     answers = []
     for order in (names, names[::-1]):
         root = tmp_path / order[0].replace("/", "-")
@@ -116,7 +123,8 @@ def test_equal_cards_are_ordered_alike_whichever_came_first(engine, tmp_path):
         (root / "lessons.toml").write_text(f'[index]\nengine = "{engine}"\n')
         with Brain.open(root, directory=root) as brain:
             for name in order:
-                (root / name).write_text(text)
+                (root / name).write_text(text.format(name))
                 brain.refresh()
             answers.append([hit.card.id for hit in brain.search("rotate token")])
+    assert len(answers[0]) > 1
     assert answers[0] == answers[1]

@@ -147,7 +147,7 @@ def test_while_another_process_writes_the_last_commit_is_searched(root, write, s
     settle()
     layer = Brain.open(root).members[0]
     layer.refresh()
-    write("lessons/b.md", card("zebra"))
+    write("lessons/b.md", card("zebra herd"))
     with FileLock(os.path.join(layer.cache, "writer.lock")):
         done = layer.refresh(patience=0.05)
     assert done.stale == layer.stale == "another process is writing the index"

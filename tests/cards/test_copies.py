@@ -83,3 +83,60 @@ def brain_folder(tmp_path, monkeypatch, lessons):
     monkeypatch.chdir(tmp_path)
     assert lessons("init").code == 0
     return tmp_path
+
+
+SYNCED = "retry.sync-conflict-20260102-101112-ABCDEF7.md"
+
+
+def list_ids(lessons):
+    return sorted(each["id"] for each in json.loads(lessons("list", "--json").out))
+
+
+def search_ids(lessons):
+    found = lessons("search", "the call is retried without a key", "--json")
+    return sorted(each["id"] for each in json.loads(found.out))
+
+
+def test_copies_of_a_card_count_once_everywhere(brain_folder, lessons):
+    folder = brain_folder / "lessons"
+    for name in ("retry.md", "retry-again.md", SYNCED):
+        (folder / name).write_text(CARD)
+    assert list_ids(lessons) == search_ids(lessons) == ["lessons/retry.md"]
+    census = json.loads(lessons("index", "--json").out)[0]
+    assert {key: census[key] for key in ("files", "cards", "copies", "unusable")} == {
+        "files": 3, "cards": 1, "copies": 2, "unusable": 0
+    }  # fmt: skip
+    assert "1 card, 0 notes, 0 unusable, 2 copies" in lessons("index").out
+
+
+def test_naming_a_copy_names_its_original(brain_folder, lessons):
+    for name in ("retry.md", "payments-retry.md"):
+        (brain_folder / "lessons" / name).write_text(CARD)
+    refused = lessons("show", "lessons/payments-retry.md")
+    assert refused.code == 2
+    assert "a copy of lessons/retry.md" in refused.err
+    assert lessons("show", "retry").code == 0
+
+
+def test_a_copy_becomes_the_card_when_its_original_goes_or_changes(brain_folder, lessons):
+    folder = brain_folder / "lessons"
+    (folder / "retry.md").write_text(CARD)
+    (folder / "retry-again.md").write_text(CARD)
+    assert list_ids(lessons) == ["lessons/retry.md"]
+    (folder / "retry.md").write_text(CARD.replace("without a key", "with no key"))
+    both = ["lessons/retry-again.md", "lessons/retry.md"]
+    assert list_ids(lessons) == search_ids(lessons) == both
+    (folder / "retry.md").write_text(CARD)
+    assert list_ids(lessons) == search_ids(lessons) == ["lessons/retry.md"]
+    (folder / "retry.md").unlink()
+    assert list_ids(lessons) == search_ids(lessons) == ["lessons/retry-again.md"]
+    (folder / "r.md").write_text(CARD)
+    assert list_ids(lessons) == search_ids(lessons) == ["lessons/r.md"]
+
+
+def test_files_of_the_same_text_that_are_titled_by_their_names_are_cards_of_their_own(
+    brain_folder, lessons
+):
+    for name in ("retry.md", "rotate.md"):
+        (brain_folder / "lessons" / name).write_text("## Root Cause\n\nNo key was sent.\n")
+    assert list_ids(lessons) == ["lessons/retry.md", "lessons/rotate.md"]

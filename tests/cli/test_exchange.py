@@ -3,7 +3,9 @@
 import contextlib
 import json
 import pathlib
+import re
 import sqlite3
+import subprocess
 
 import pytest
 
@@ -195,3 +197,77 @@ def test_prose_without_a_lesson_is_refused(lessons, brain, tmp_path):
         "is a digest for people; import what `lessons export jsonl` wrote"
         in lessons("import", digest).err
     )
+
+
+ALL = {
+    "project/tasks/lessons.md": "# Lessons\n\n- 2026-03-16: Flush before the sync runs\n",
+    "project/docs/solutions/rows.md": "# Rows vanish\n\n## Prevention\n\n- Open a transaction\n",
+    "project/.cursor/rules/db.mdc": "---\nglobs: db/*.sql\n---\n\n# Migrations\n\n- Set a timeout\n",
+    "project/db/1.sql": "",
+    "codex/memories/MEMORY.md": (
+        "# Task Group: cart\n\napplies_to: cwd={root}; reuse_rule=safe\n\n## Failures\n\n"
+        "- cents were lost -> use decimals\n\n# Task Group: other\n\napplies_to: cwd=/elsewhere\n\n"
+        "## Failures\n\n- it broke -> mend it\n"
+    ),
+    "claude/projects/{encoded}/memory/feedback_uv.md": (
+        "---\ndescription: Use uv here\ntype: feedback\n---\n\nNo pip.\n"
+    ),
+    "claude/projects/-elsewhere/memory/feedback_no.md": (
+        "---\ndescription: Not of this project\ntype: feedback\n---\n\nNo.\n"
+    ),
+}
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch, lessons):
+    """Make a project with a brain of its own, and what agents keep of it and of another one."""
+    root = tmp_path / "project"
+    root.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=root, check=True)
+    encoded = re.sub(r"[^A-Za-z0-9]", "-", str(root))
+    for name, text in ALL.items():
+        write(tmp_path, name.format(encoded=encoded), text.replace("{root}", str(root)))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "codex"))
+    monkeypatch.chdir(root)
+    assert lessons("init", "kb").code == 0
+    return root
+
+
+def test_import_all_finds_what_is_kept_of_this_project(lessons, kept):
+    data = json.loads(lessons("import", "--all", "--dry-run", "--json").out)
+    assert data["written"] is False
+    titles = [step["title"] for step in data["steps"] if step["action"] == "create"]
+    assert sorted(titles) == [
+        "Flush before the sync runs", "Migrations", "Rows vanish", "Use uv here", "cents were lost"
+    ]  # fmt: skip
+    (other,) = [step for step in data["steps"] if step["action"] == "skip"]
+    assert (other["title"], other["reason"]) == ("other", "about /elsewhere")
+
+
+def test_import_all_writes_after_one_yes_and_once(lessons, kept):
+    done = lessons("import", "--all", "--yes")
+    assert "5 created, 0 bumped, 1 skipped" in done.err
+    assert "0 created, 0 bumped, 6 skipped" in lessons("import", "--all", "--yes").err
+
+
+def test_a_dry_run_writes_nothing_and_all_takes_no_file(lessons, kept):
+    dry = lessons("import", "tasks/lessons.md", "--dry-run", "--yes")
+    assert dry.code == 2
+    assert "1 to create" in lessons("import", "tasks/lessons.md", "--dry-run").err
+    assert not list(kept.glob("kb/lessons/*.md"))
+    assert lessons("import", "--all", "tasks/lessons.md").code == 2
+    assert lessons("import").code == 2
+
+
+def test_documents_that_are_cards_here_already_are_not_imported(lessons, tmp_path, monkeypatch):
+    root = tmp_path / "repository"
+    root.mkdir()
+    monkeypatch.chdir(root)
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "none"))
+    monkeypatch.setenv("CODEX_HOME", str(tmp_path / "none"))
+    assert lessons("init").code == 0
+    write(root, "docs/solutions/rows.md", ALL["project/docs/solutions/rows.md"])
+    done = lessons("import", "--all")
+    assert (done.code, done.out) == (0, "")
+    assert "nothing to import" in done.err

@@ -42,7 +42,8 @@ def export(tmp_path):
         folder = tmp_path / "exported"
         write(folder, "lessons.toml", "")
         for name in ("lessons/a.md", *more):
-            write(folder, name, "").write_bytes(text.encode())
+            comment = f"<!-- {name} -->" if name in more else ""
+            write(folder, name, "").write_bytes((text + comment).encode())
         with Brain.open(folder) as brain:
             return list(brain.exchange.export(form))
 

@@ -139,7 +139,9 @@ def test_a_labelled_rule_is_in_the_section_of_its_label(plan):
     }
 
 
-def test_a_lesson_told_with_labels_loses_no_word(plan):
+def test_a_lesson_told_with_labels_loses_no_word(plan, tmp_path):
+    (tmp_path / "src/sync").mkdir(parents=True)
+    (tmp_path / "src/sync/rows.py").touch()
     text = (
         "# Lessons\n\nIntro.\n\n## Flush before a sync\n\nSeen twice.\n\n**Context**: The sync reads.\n\n"
         "**Problem**: It read old rows.\n\n```\nsync()\n```\n\n**Rule**: When a command syncs:\n\n- flush it\n\n"

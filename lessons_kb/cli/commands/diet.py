@@ -115,7 +115,8 @@ def diet(
     if undo:
         _undo()
         return
-    found = read_diet(os.getcwd(), paths or ())
+    with draw_progress("reading"):
+        found = read_diet(os.getcwd(), paths or ())
     for note in found.notes:
         say(note)
     if check is not None:
@@ -159,10 +160,15 @@ def diet(
         _apply(found, plan, brain, readers, yes=yes)
         return
     if options().json:
-        _sessions, uses = count_uses(found)
+        _sessions, uses = _count_uses(found)
         _print_data(found, plan, readers, uses)
         return
     _print_plan(found, plan, readers, verbose=verbose)
+
+
+def _count_uses(found: Diet) -> tuple[int, dict[str, Use]]:
+    with draw_progress("reading sessions"):
+        return count_uses(found)
 
 
 def _undo() -> None:
@@ -262,7 +268,7 @@ def _improve(found: Diet, moves: list[Move], agent: str | None, *, yes: bool) ->
 
 
 def _print_plan(found: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: bool) -> None:
-    sessions, uses = count_uses(found)
+    sessions, uses = _count_uses(found)
     _print_moves(plan, uses if sessions else {})
     _print_stays(plan, verbose=verbose)
     _print_remarks(found)

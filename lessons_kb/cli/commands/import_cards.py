@@ -9,9 +9,10 @@ from typing import Annotated
 
 from typer import Argument, Option
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
-from lessons_kb.cli.output import options, print_json, print_table, say
+from lessons_kb.cli.output import confirm, options, print_json, print_table, say
 from lessons_kb.collection.exchange import (
     NAMES,
     ON_NEAR,
@@ -21,21 +22,29 @@ from lessons_kb.collection.exchange import (
     find_files,
     guess_source,
 )
+from lessons_kb.collection.kept_lessons import find_kept_lessons
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
-from lessons_kb.text.sanitize import clean_line, shell_word
+from lessons_kb.text.sanitize import clean_line, counted, shell_word
+
+_MOST_NAMED = 5
+"""Files of a source that are named one by one."""
 
 
 def import_cards(
     paths: Annotated[
-        list[str],
+        list[str] | None,
         Argument(
-            metavar="[SOURCE] FILE…",
-            help="Files or folders to read. The format is detected, unless SOURCE names it: "
-            "galangal, review, memory, jsonl or rules.",
+            metavar="FILE…",
+            help="Files or folders to read. Their format is detected; a first word may name it: "
+            "galangal, review, memory, jsonl, rules, document or copilot.",
         ),
-    ],
+    ] = None,
+    all_: Annotated[
+        bool, Option("--all", help="Find what agents and people keep of this project.")
+    ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Write the cards.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="Show the cards, write nothing.")] = False,
     near: Annotated[
         str,
         choose(
@@ -50,36 +59,74 @@ def import_cards(
 ) -> None:
     """Import lessons from other files; --yes writes the cards.
 
-    Rules files keep their rules; `diet` moves them. Example: lessons import tasks/lessons.md
+    Rules files keep their rules; `diet` moves them. --all reads Claude Code's and Codex' memories,
+    files of lessons, docs/solutions, and rules for some files. It asks once.
+
+    Example: lessons import tasks/lessons.md
     """
-    files = _find_files(paths)
-    exchange = Exchange(open_brain())
-    plans = [  # all before the first is written: the last file may be none that can be read
-        exchange.plan(source, path, near=near, project=project, topics=split_list(tags))
-        for source, path in files
-    ]
-    steps: list[ImportStep] = []
-    notes: list[str] = []
-    for plan in plans:
-        steps += exchange.carry_out(plan) if yes else plan.steps
-        notes += plan.notes
+    if bool(paths) == all_:
+        raise InputError("name files to import, or write `lessons import --all`")
+    if yes and dry_run:
+        raise InputError("--yes and --dry-run exclude each other; leave one out")
+    brains = open_brain()
+    words = list(paths or ())
+    files = _find_kept(brains) if all_ else _find_files(words)
+    exchange = Exchange(brains)
+    # All are read before the first is written: the last file may be one that cannot be read.
+    plan = exchange.plan_files(
+        files, near=near, project=project, topics=split_list(tags), own_project=all_
+    )
+    steps = exchange.carry_out(plan) if yes else plan.steps
     if options().json:
-        print_json({"written": yes, "steps": [as_data(step) for step in steps], "notes": notes})
+        data = [as_data(step) for step in steps]
+        print_json({"written": yes, "steps": data, "notes": plan.notes})
         return
-    for note in notes:
+    for note in plan.notes:
         say(clean_line(note))
-    if steps:
-        columns = {"action": "action", "id": "card", "title": "title"}
-        columns |= {"where": "where", "reason": "reason"}
-        if sys.stdout.isatty():  # the reason names a card that is there, the title a new one
-            del columns["id"]
-        rows = [[getattr(step, field) for field in columns.values()] for step in steps]
-        print_table(tuple(columns), rows)
+    if not files:
+        say("nothing to import: no memory, file of lessons or rule of this project was found")
+        return
+    _print_steps(steps)
+    is_planned = any(step.action != "skip" for step in steps)
+    is_asking = all_ and is_planned and not (yes or dry_run)
+    if is_asking and confirm(f"Import {counted(_count(steps, 'create'), 'card')}?"):
+        yes, steps = True, exchange.carry_out(plan)
+    _print_counts(steps, written=yes, is_planned=is_planned)
+
+
+def _print_steps(steps: Sequence[ImportStep]) -> None:
+    if not steps:
+        return
+    columns = {"action": "action", "id": "card", "title": "title"}
+    columns |= {"where": "where", "reason": "reason"}
+    if sys.stdout.isatty():  # the reason names a card that is there, the title a new one
+        del columns["id"]
+    rows = [[getattr(step, field) for field in columns.values()] for step in steps]
+    print_table(tuple(columns), rows)
+
+
+def _print_counts(steps: Sequence[ImportStep], *, written: bool, is_planned: bool) -> None:
     words = {"create": "created", "bump": "bumped", "skip": "skipped"}
-    counts = {action: sum(step.action == action for step in steps) for action in words}
-    told = ", ".join(f"{n} {words[name] if yes else f'to {name}'}" for name, n in counts.items())
-    again = "" if yes or not (counts["create"] or counts["bump"]) else "; --yes writes them"
-    say(f"{told}{again}")
+    counts = []
+    for action, done in words.items():
+        counts.append(f"{_count(steps, action)} {done if written else f'to {action}'}")
+    again = "; --yes writes them" if is_planned and not written else ""
+    say(f"{', '.join(counts)}{again}")
+
+
+def _count(steps: Sequence[ImportStep], action: str) -> int:
+    return sum(step.action == action for step in steps)
+
+
+def _find_kept(brains: Brains) -> list[tuple[str, str]]:
+    """Return (source, path) of what agents and people keep of this project; report it."""
+    claude = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
+    codex = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    paths = find_kept_lessons(brains, claude=claude, codex=codex)
+    found = [(guess_source(path), path) for path in paths]
+    found = [(source, path) for source, path in found if source != PROSE]
+    _report_sources(found)
+    return found
 
 
 def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
@@ -97,6 +144,16 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
             raise InputError(f"{told}; {how}")
         say(told)
     found = [(source, path) for source, path in found if source != PROSE]
-    for source, path in found:
-        say(f"{clean_line(path)}: {NAMES[source]} ({source})")
+    _report_sources(found)
     return found
+
+
+def _report_sources(found: Sequence[tuple[str, str]]) -> None:
+    """Report what each file is taken for; many files of a source share a line."""
+    for name in NAMES:
+        paths = [path for source, path in found if source == name]
+        if len(paths) > _MOST_NAMED:
+            say(f"{counted(len(paths), 'file')}: {NAMES[name]} ({name})")
+            continue
+        for path in paths:
+            say(f"{clean_line(path)}: {NAMES[name]} ({name})")

@@ -34,7 +34,7 @@ from lessons_kb.cli.options import (
     open_brain,
     relative_path,
 )
-from lessons_kb.cli.output import options, print_bold, print_wrapped, say
+from lessons_kb.cli.output import draw_progress, options, print_bold, print_wrapped, say
 from lessons_kb.collection.lint import fix_moved_paths
 from lessons_kb.collection.lint import lint as lint_brain
 from lessons_kb.model import Finding, as_data
@@ -74,10 +74,12 @@ def lint(
         check_folder("lint", folder)
     brains = Brains.open(folder) if folder else open_brain()
     findings: list[Finding] = []
-    for brain in brains.members:
-        for name in fix_moved_paths(brain) if fix else ():
+    for brain in brains.members if fix else ():
+        for name in fix_moved_paths(brain):
             say(f"{clean_line(name)}: paths rewritten")
-        findings += lint_brain(brain, brains.directory)
+    with draw_progress("checking") as show:
+        for brain in brains.members:
+            findings += lint_brain(brain, brains.directory, progress=show)
     if rule:
         findings = [finding for finding in findings if finding.rule in rule]
     faults, advice = split_findings(findings)

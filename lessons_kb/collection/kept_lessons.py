@@ -1,0 +1,63 @@
+"""What agents and people already keep of a project, in files that `import` reads."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+
+from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.file_kinds import is_note_name
+from lessons_kb.model import NOTE
+from lessons_kb.store.repositories import git_top
+
+_IN_PROJECT = (
+    *("tasks/lessons.md", ".ai/lessons.md", "lessons.md", "LESSONS.md", "LESSONS_LEARNED.md"),
+    *("lessons-learned.md", "docs/lessons-learned.md", "docs/LESSONS_LEARNED.md"),
+    *("docs/solutions/**/*.md", ".cursor/rules/**/*.mdc"),
+    ".github/instructions/**/*.instructions.md",
+)
+"""Globs relative to a project's root."""
+_LONGEST_NAME = 200
+"""Characters after which Claude Code cuts the name of a project's folder."""
+
+
+def find_kept_lessons(brains: Brains, *, claude: str, codex: str) -> list[str]:
+    """Return the files in which agents and people keep lessons of the project that is open.
+
+    These are Claude Code's and Codex' memories of it, and files in the project that are not cards
+    already. ``claude`` and ``codex`` are the folders of the two agents.
+    """
+    root = git_top(brains.directory) or brains.directory
+    paths = [*_find_memories(root, claude, codex), *_find_in_project(root)]
+    cards = _list_cards(brains)
+    return [path for path in dict.fromkeys(paths) if os.path.realpath(path) not in cards]
+
+
+def _find_memories(root: str, claude: str, codex: str) -> list[str]:
+    project = re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))[:_LONGEST_NAME]
+    folder = os.path.join(glob.escape(claude), "projects", glob.escape(project), "memory")
+    handbook = os.path.join(codex, "memories", "MEMORY.md")
+    memories = sorted(glob.glob(os.path.join(folder, "**", "*.md"), recursive=True))
+    return [*memories, *([handbook] if os.path.isfile(handbook) else [])]
+
+
+def _find_in_project(root: str) -> list[str]:
+    found: list[str] = []
+    for pattern in _IN_PROJECT:
+        path = os.path.join(glob.escape(root), *pattern.split("/"))
+        found += sorted(glob.glob(path, recursive=True, include_hidden=True))
+    return [path for path in found if not is_note_name(os.path.basename(path))]
+
+
+def _list_cards(brains: Brains) -> frozenset[str]:
+    """Return the files on disk that are cards of a brain already, or copies of cards."""
+    brains.refresh()
+    files: set[str] = set()
+    for brain in brains.members:
+        for card in brain.read(lambda opened: opened.catalogue.all_cards()):
+            if card.kind != NOTE:
+                files.add(os.path.realpath(os.path.join(brain.root, card.id)))
+        copies = brain.read(lambda opened: opened.catalogue.copies())
+        files.update(os.path.realpath(os.path.join(brain.root, path)) for path in copies)
+    return frozenset(files)

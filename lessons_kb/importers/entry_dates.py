@@ -1,0 +1,61 @@
+"""The date that people write before or behind an entry of a log."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from typing import NamedTuple
+
+_DATE = r"(?P<year>(?:19|20)\d\d)[-/.](?P<month>\d\d)[-/.](?P<day>\d\d)"
+_TIME = r"(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:?\d\d)?)?"
+_LEADING = re.compile(
+    rf"""
+    (?P<bold>\*\*|__)? (?P<open>[\[(`]?) {_DATE} {_TIME} [\])`]? (?P<close>\*\*|__)?
+    (?: [ \t]*[:\u2014\u2013|,] | [ \t]+-(?=[ \t]) | (?=[ \t]) | \Z )
+    (?P<late_close>\*\*|__)? [ \t]*
+    """,
+    re.VERBOSE,
+)
+_TRAILING = re.compile(
+    rf"[ \t]*(?:[\[(]{_DATE}[\])]|[\u2014\u2013|-][ \t]*{_DATE.replace('?P<', '?P<_')})\Z"
+)
+
+
+_BRACKETED = re.compile(r"\(([^()]+)\)")
+
+
+class DatedText(NamedTuple):
+    """A text and the date that was taken off it."""
+
+    date: str | None
+    """ISO date, None for none."""
+    text: str
+
+
+def split_date(text: str) -> DatedText:
+    """Return the date at the beginning or the end of a text, and the text without it."""
+    leading = _LEADING.match(text)
+    if leading:
+        date = _read_date(leading["year"], leading["month"], leading["day"])
+        if date:
+            is_closed = leading["close"] or leading["late_close"]
+            bold = leading["bold"] or ""
+            rest = ("" if is_closed else bold) + text[leading.end() :].lstrip()
+            bracketed = _BRACKETED.fullmatch(rest)
+            return DatedText(date, bracketed[1] if bracketed else rest)
+    trailing = _TRAILING.search(text)
+    if trailing:
+        year, month, day = (
+            trailing[name] or trailing[f"_{name}"] for name in ("year", "month", "day")
+        )
+        date = _read_date(year, month, day)
+        if date:
+            return DatedText(date, text[: trailing.start()])
+    return DatedText(None, text)
+
+
+def _read_date(year: str, month: str, day: str) -> str | None:
+    try:
+        return dt.date(int(year), int(month), int(day)).isoformat()
+    except ValueError:
+        return None

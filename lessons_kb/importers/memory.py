@@ -1,0 +1,33 @@
+"""Notes for agents in whatever form they are kept: rules, lessons, memories."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from lessons_kb.importers.claude_memory import find_memory_type, read_claude_memory
+from lessons_kb.importers.codex_memory import is_codex_memory, read_codex_memory
+from lessons_kb.importers.incoming import Imported
+from lessons_kb.importers.rules_file import holds_lessons, read_notes
+from lessons_kb.importers.whole_documents import is_rule_document, read_rule_document
+
+
+def is_memory(text: str, *, name: str) -> bool:
+    """Return whether notes contain a lesson or a rule, rather than prose only."""
+    return is_codex_memory(text) or bool(find_memory_type(text)) or holds_lessons(text, name=name)
+
+
+def read_memory(
+    text: str, *, name: str, siblings: Collection[str] = (), directory: str = ""
+) -> Imported:
+    """Return the lessons of notes for agents, and the parts that are none.
+
+    ``siblings`` are the names of the files beside it: the lines of an index that only name them are
+    passed over. With ``directory``, memories about other projects are passed over, too.
+    """
+    if is_codex_memory(text):
+        return read_codex_memory(text, name=name, directory=directory)
+    if find_memory_type(text):
+        return read_claude_memory(text, name=name)
+    if is_rule_document(text, name=name):
+        return read_rule_document(text, name=name)
+    return read_notes(text, name=name, siblings=siblings)

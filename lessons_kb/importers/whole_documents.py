@@ -1,0 +1,120 @@
+"""Documents that are one lesson each: solutions, lessons of gptme, rules for some files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from lessons_kb.cards.file_kinds import in_mapped_folder
+from lessons_kb.cards.keys import Split, canonical, split_header
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.read_header import read_header
+from lessons_kb.cards.sections import normal_newlines, read_sections
+from lessons_kb.importers.incoming import (
+    Imported,
+    Incoming,
+    PassedOver,
+    make_origin,
+    shorten,
+    unmarked,
+)
+from lessons_kb.importers.labelled_lessons import read_labelled_lessons
+from lessons_kb.importers.rules_file import (
+    GLOB_KEYS,
+    RulesFile,
+    find_former_origins,
+    read_rules,
+    title_of,
+)
+from lessons_kb.model import KINDS, NOTE
+
+_KEYS_OF_ONE_LESSON = frozenset(("match", "problem-type", "root-cause", "symptoms"))
+_FOLDER = {"lessons": "lesson"}
+_RULE_SUFFIXES = (".mdc", ".instructions.md")
+_MANY = 2
+
+
+def is_one_lesson(text: str, *, name: str, folders: Mapping[str, str]) -> bool:
+    """Return whether a file is one lesson, by its header or by its folder and its sections."""
+    if name.endswith(_RULE_SUFFIXES):
+        return False
+    keys = read_texts(split_header(text))
+    if _KEYS_OF_ONE_LESSON & keys.keys() or keys.get("type") in KINDS:
+        return True
+    if "docs/solutions/" in name.replace("\\", "/"):
+        return True
+    if not in_mapped_folder(name, folders):
+        return False
+    said = read_sections(normal_newlines(split_header(text).body))
+    has_sections = any(part.role not in ("lead", "prose") for part in said.parts)
+    return has_sections and len(read_labelled_lessons(text, name=name)) < _MANY
+
+
+def read_document(text: str, *, name: str) -> Imported:
+    """Return the lesson of a document, whose text it keeps word for word."""
+    base = name.replace("\\", "/").rpartition("/")[2]
+    document = parse_card(text, path=f"lessons/{base}", folders=_FOLDER)
+    card = document.card
+    if card is None or card.kind == NOTE:
+        reason = document.findings[0].message if document.findings else "not a lesson"
+        return Imported(
+            lessons=(), passed_over=(PassedOver(title=base, where=f"{name}:1", reason=reason),)
+        )
+    lesson = Incoming(
+        title=card.title,
+        where=f"{name}:1",
+        origin=make_origin("document", base, base, card.title),
+        former=find_all_former_origins(read_rules(text, name=name)),
+        kind=card.kind,
+        text=text,
+    )
+    return Imported(lessons=(lesson,))
+
+
+def is_rule_document(text: str, *, name: str) -> bool:
+    """Return whether a file is one rule of Cursor or Copilot that applies to some tasks only."""
+    if not name.endswith(_RULE_SUFFIXES):
+        return False
+    keys = read_texts(split_header(text))
+    if keys.get("alwaysapply", "").casefold() == "true":
+        return False
+    has_globs = any(keys.get(key) for key in GLOB_KEYS)
+    is_everywhere = has_globs and not read_rules(text, name=name).globs
+    return bool(keys.get("description")) or not is_everywhere
+
+
+def read_rule_document(text: str, *, name: str) -> Imported:
+    """Return a rule for some files as one lesson, with its text word for word."""
+    base = name.replace("\\", "/").rpartition("/")[2]
+    split = split_header(text)
+    file = read_rules(text, name=name)
+    description = shorten(unmarked(read_texts(split).get("description", "")), 200)
+    heading = read_sections(normal_newlines(split.body)).title
+    stem = re.sub(r"[-_.]+", " ", base.partition(".")[0])
+    only_rule = title_of(file.rules[0]) if len(file.rules) == 1 else ""
+    title = heading or description or only_rule or stem
+    lesson = Incoming(
+        title=title,
+        where=f"{name}:1",
+        origin=make_origin("rules", base, base, title),
+        former=find_all_former_origins(file),
+        body=split.body,
+        paths=file.globs,
+        declared_paths=True,
+        symptoms=(description,) if description and description != title else (),
+    )
+    return Imported(lessons=(lesson,))
+
+
+def read_texts(split: Split) -> dict[str, str]:
+    """Return canonical key → first text of each entry of a header."""
+    texts: dict[str, str] = {}
+    for entry in read_header(split).entries if split.header else ():
+        values = [text for text in entry.texts if text]
+        texts[canonical(entry.key)] = values[0] if values else ""
+    return texts
+
+
+def find_all_former_origins(file: RulesFile) -> tuple[str, ...]:
+    """Return the origins of all cards that release 0.1.0 made of a file."""
+    return tuple(dict.fromkeys(find_former_origins(file).values()))
