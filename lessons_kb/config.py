@@ -6,12 +6,11 @@ import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import field, fields, is_dataclass
 from typing import Any
 
 from lessons_kb.errors import ConfigError
 from lessons_kb.model import KINDS, as_data
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, is_value, list_defaults
 
 KNOWN_FOLDERS: Mapping[str, str] = {
     "docs/solutions": "lesson",
@@ -196,7 +195,7 @@ class Settings:
 
 DEFAULTS = Settings()
 SECTIONS: Mapping[str, type[Any]] = {
-    one.name: type(one.default) for one in fields(Settings) if is_dataclass(one.default)
+    name: type(default) for name, default in list_defaults(Settings).items() if is_value(default)
 }
 USERS_OWN = (
     *("check.command", "check.seconds", "writer.command", "writer.seconds"),

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field
 from importlib import import_module
 from typing import Any
 
@@ -24,7 +23,7 @@ from lessons_kb.hook_gates import EVENT_KEYS, NOBODY_ANSWERS, name_event
 from lessons_kb.preflight.block import footer
 from lessons_kb.session.state import AgentTraits, Answer, HookEvent
 from lessons_kb.text.sanitize import defang_line, visible
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen
 
 
 @frozen

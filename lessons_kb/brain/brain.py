@@ -13,7 +13,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -32,7 +31,7 @@ from lessons_kb.store.scan import count_files, find_signature, scan_brain, tell_
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.text.sanitize import counted
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 if TYPE_CHECKING:
     from lessons_kb.brain.semantic_similarity import Meaning

@@ -14,7 +14,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +29,7 @@ from lessons_kb.store.identity import identify
 from lessons_kb.store.secrets import read_key
 from lessons_kb.store.user_settings import ClusterSettings, read_user_settings
 from lessons_kb.text.addresses import parse_address
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen
 
 if TYPE_CHECKING:
     from lessons_kb.search.qdrant_engine import QdrantEngine

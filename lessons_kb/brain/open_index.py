@@ -11,7 +11,6 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
@@ -29,7 +28,7 @@ from lessons_kb.store.gate_seal import is_gate_file_current
 from lessons_kb.store.scan import Scan, scan_brain, settings_signature
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 from lessons_kb.text.patterns import match_globs
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 from lessons_kb.version import __version__
 
 if TYPE_CHECKING:

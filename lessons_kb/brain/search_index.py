@@ -12,7 +12,6 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Unpack
 
@@ -49,6 +48,7 @@ from lessons_kb.store.scan import (
 )
 from lessons_kb.text.analyzer import analyze_joined
 from lessons_kb.text.patterns import compile_globs
+from lessons_kb.values import frozen, replace
 
 _WORTH_NUMPY = 100
 """Cards whose backgrounds take longer to measure one by one than to import numpy."""
@@ -153,7 +153,9 @@ def write_index(index: SearchIndex, look: Look | None, **how: Unpack[Refreshing]
         if refused:
             return Refresh(files=0, stale=refused, fault="" if refused == BUSY else refused)
         show = progress or (lambda _done, _all: None)
-        run = _Run(index, how.get("limit"), how.get("workers", 1), show)
+        run = _Run(
+            index=index, limit=how.get("limit"), workers=how.get("workers", 1), progress=show
+        )
         return run.run(look, rebuild=rebuild)
 
 
@@ -167,11 +169,11 @@ def compact(index: SearchIndex) -> bool:
         state = index.state
         if refused or state is None or not index.current:
             return False
-        run = _Run(index, limit=None, workers=1, progress=lambda _done, _all: None)
+        run = _Run(index=index, limit=None, workers=1, progress=lambda _done, _all: None)
         return run.compact(state)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Run:
     """One run of the writer. Whoever makes one holds the writer lock."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from lessons_kb.cards.check_header import check_header
@@ -26,6 +25,7 @@ from lessons_kb.cards.sections import (
 )
 from lessons_kb.model import KINDS, NOTE, Card, Document, Finding
 from lessons_kb.text.sanitize import without
+from lessons_kb.values import replace
 
 _HEAD = 4_000
 """Characters in which the title of a note is looked for first."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from html import unescape
 from itertools import groupby, pairwise
@@ -25,7 +24,7 @@ from lessons_kb.model import Card, Document, Finding, Pattern
 from lessons_kb.text.paths import find_paths
 from lessons_kb.text.sanitize import clean_line, shorten, visible
 from lessons_kb.text.sentences import first_sentence
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt

@@ -8,7 +8,6 @@ import os
 import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
 
@@ -64,7 +63,7 @@ from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import counted
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 _SLACK_SECONDS = 2.0
 """File systems and clocks round."""

@@ -7,7 +7,6 @@ import os
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from lessons_kb.brain.brain import Brain
@@ -18,6 +17,7 @@ from lessons_kb.store import files as disk
 from lessons_kb.store import trash
 from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 from lessons_kb.text.sanitize import shell_word
+from lessons_kb.values import replace
 
 _SHORTEST = 12
 """Characters of a shortened id that still read as a name."""

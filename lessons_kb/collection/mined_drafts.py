@@ -6,7 +6,6 @@ import contextlib
 import datetime as dt
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from lessons_kb.brain.brains import Brains
@@ -27,6 +26,7 @@ from lessons_kb.model import DONE
 from lessons_kb.process.git import find_change, read_commit
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
+from lessons_kb.values import replace
 
 _TELLING = 5
 """Words by which a cause is found again in a diff."""

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
@@ -22,7 +21,7 @@ from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.error_signature import find_errors, is_same_error, normalise_error
 from lessons_kb.text.patterns import FindPatterns, Globs, compile_regex, compile_set, match_globs
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 MAX_PATTERNS = 20
 """Patterns per card."""

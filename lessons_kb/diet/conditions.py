@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -19,6 +18,7 @@ from lessons_kb.importers.incoming import unmarked
 from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
 from lessons_kb.text.paths import find_paths
 from lessons_kb.text.patterns import compile_globs, match_globs
+from lessons_kb.values import field, frozen, mutable
 
 PATH, COMMAND = "path", "command"
 MAX_SHARE = 0.3
@@ -167,7 +167,7 @@ GONE = "no file of the project fits it"
 BROAD = "its files are much of the project"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Condition:
     """When a rule holds, as events of a session can show it."""
 
@@ -181,7 +181,7 @@ class Condition:
     """Files, or command lines, that meet it."""
 
 
-@dataclass(kw_only=True)
+@mutable
 class Project:
     """The files of a project, looked up by folder and by glob."""
 

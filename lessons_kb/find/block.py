@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -26,7 +25,7 @@ from lessons_kb.postcheck.closing_line import REQUEST
 from lessons_kb.preflight.block import pack
 from lessons_kb.preflight.offers import NO_OFFERS, Offers, shown_name
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 
 @frozen

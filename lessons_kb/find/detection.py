@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Sequence
-from dataclasses import replace
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
@@ -21,7 +20,7 @@ from lessons_kb.find.retrieve import find_usable
 from lessons_kb.model import COMMAND, NO_GATE, NOTE, RULE, Card, DetectedLine, Evidence
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 
 @frozen

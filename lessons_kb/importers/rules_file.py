@@ -9,7 +9,6 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -32,7 +31,7 @@ from lessons_kb.importers.incoming import (
 from lessons_kb.importers.labelled_lessons import LabelledLesson, read_labelled_lessons
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, mutable, replace
 
 ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
@@ -107,7 +106,7 @@ class AgentRule:
         return " ".join(self.text.split())
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class _Node:
     """A block of a file, and the headings above it."""
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from lessons_kb.brain.brain import Brain
@@ -66,7 +65,7 @@ from lessons_kb.store.user_settings import JudgeSettings, read_user_settings
 from lessons_kb.text.error_signature import error_signature, is_same_error
 from lessons_kb.text.paths import relative_path
 from lessons_kb.text.patterns import compile_globs, match_globs
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 
 def count_items(given: Sequence[tuple[Brain, Card]], check: Check, *, at: float) -> None:

@@ -7,7 +7,6 @@ import datetime as dt
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import cached_property
 
 from lessons_kb.brain.brain import Brain
@@ -40,6 +39,7 @@ from lessons_kb.outcome.post_check import read_facts
 from lessons_kb.store.error_log import find_late
 from lessons_kb.store.journal import ALL, BUMPED, Outcomes, day_of
 from lessons_kb.text.times import read_date
+from lessons_kb.values import replace
 
 ANY = "any"
 """What stands for a stage or project in a card that names none."""

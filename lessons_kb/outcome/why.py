@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -26,7 +25,7 @@ from lessons_kb.preflight.block import NEVER_ALONE
 from lessons_kb.preflight.offers import IN_CONTEXT, OFFERED, shown_name
 from lessons_kb.store.journal import ASKED, TITLE, Injection
 from lessons_kb.text.sanitize import shell_word
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 GATE = "gate.min_confidence"
 """The setting that holds back a card that is not sure enough."""

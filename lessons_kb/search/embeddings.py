@@ -18,7 +18,6 @@ import json
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from importlib.util import find_spec
 from math import exp, log, sqrt
@@ -30,6 +29,7 @@ from lessons_kb.config import Gate
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import Hit
 from lessons_kb.search.engine_protocol import K1, idf
+from lessons_kb.values import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

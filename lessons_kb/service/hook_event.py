@@ -10,7 +10,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from functools import partial
 
 from lessons_kb.agents.payloads import Payload, replaced_by, text_of
@@ -40,6 +39,7 @@ from lessons_kb.session.state import NOTHING, AgentTraits, Answer, Capabilities,
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.session_notes import is_silenced, pin_directory
+from lessons_kb.values import list_fields
 
 _LATE_SECONDS = 3.0
 """An event without an id that comes again within this, after a late process, is the same one."""
@@ -94,7 +94,7 @@ def answer_event(
         if find is not None:
             event.patience = min(event.patience, LONGER_SECONDS / 2)
         can = Capabilities(
-            **{one.name: getattr(row, one.name) for one in fields(AgentTraits)},
+            **{name: getattr(row, name) for name in list_fields(AgentTraits)},
             inject=event.takes_context and name in row.context_at,
             lines=name in row.lines_at and not (posted_by and row.progress),
             # Whoever runs a server may not hold up the agents of others.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from lessons_kb.calls.failure_signs import error_excerpt
 from lessons_kb.calls.parse_call import parse_call
@@ -22,6 +21,7 @@ from lessons_kb.session.turn_lessons import (
     read_limits,
     tell_after,
 )
+from lessons_kb.values import replace
 
 _TOLD_LINE = "Repeated errors persisted — asked the agent to stop and report."
 

@@ -28,7 +28,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from glob import has_magic, iglob
 
@@ -98,7 +97,7 @@ from lessons_kb.store.scan import signature
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.patterns import compile_globs, find_line, match_globs
 from lessons_kb.text.redact import excerpt, redact_short
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 _CHANGES = ("edit", "create", "remove")
 _MAX_FILES = 50

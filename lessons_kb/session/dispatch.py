@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from importlib import import_module
 
 from lessons_kb.brain.brains import Brains
@@ -17,6 +16,7 @@ from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook, HookEv
 from lessons_kb.store.locations import state_home, user_brain
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.token_estimate import count_bytes
+from lessons_kb.values import replace
 
 HANDLERS: Mapping[str, str] = {
     "start": "start",
@@ -51,7 +51,7 @@ def respond(
     next event. Raises LessonsError, or anything that a damaged file may cause: the caller decides
     what to do then.
     """
-    hook = Hook(event=hook_event, can=capabilities, look=look, find=find)
+    hook = Hook(hook_event, capabilities, look=look, find=find)
     if len(hook_event.text) > MAX_TEXT_CHARS:
         half = MAX_TEXT_CHARS // 2
         text = f"{hook_event.text[:half]}\n{hook_event.text[-half:]}"

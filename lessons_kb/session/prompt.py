@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import refresh_in_hook
@@ -35,6 +34,7 @@ from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.locations import state_home, user_settings_path
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.paths import show_path
+from lessons_kb.values import replace
 
 _DRAFT_LINE = (
     "A mistake of this session is drafted as a lesson; `lessons review --show {name} --json` "

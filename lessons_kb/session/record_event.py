@@ -6,7 +6,6 @@ import contextlib
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
 
 from lessons_kb.calls.parse_call import kind_of_failure, parse_call
 from lessons_kb.guards.session_guards import Watch
@@ -26,7 +25,7 @@ from lessons_kb.transcripts.session_records import (
     read_answer,
 )
 from lessons_kb.transcripts.session_records import read_tail as read_entries
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, replace
 
 MAX_TAIL_BYTES = 1_000_000
 LOOK_BACK_BYTES = 65_536

@@ -6,7 +6,6 @@ import contextlib
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -21,10 +20,10 @@ from lessons_kb.preflight.block import pack
 from lessons_kb.store.journal import Journal
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, mutable, replace
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class HookEvent:
     """Something that happened in an agent, whichever it is."""
 
@@ -191,26 +190,30 @@ class Held(NamedTuple):
     file: str
 
 
-@dataclass(eq=False, kw_only=True)
 class Hook:
     """One event while it is answered."""
 
-    event: HookEvent
-    can: Capabilities
-    look: Callable[[str], Discovery]
-    """Finds the brains around a directory."""
-    find: Callable[[str], Brains] | None = None
-    """Opens the brains of a directory, or finds them open; they stay so: see ``open_brains``."""
-    occasion: str = "prompt"
-    """What lessons are due for, as the ledger calls it."""
-    brains: Brains = _NO_BRAINS
-    """The trusted brains, none before ``open_brains``."""
-    refused: list[Held] = field(default_factory=list)
-    """What this event was refused for."""
-    beside: list[str] = field(default_factory=list)
-    """What the reason of a refusal or a question says besides the lessons of its block."""
-    carried: list[WaitingText] = field(default_factory=list)
-    """Texts of earlier events that the answer to a call has taken along."""
+    def __init__(
+        self,
+        event: HookEvent,
+        can: Capabilities,
+        *,
+        look: Callable[[str], Discovery],
+        find: Callable[[str], Brains] | None = None,
+    ) -> None:
+        """``look`` finds the brains around a directory; for ``find`` see `open_brains`."""
+        self.event, self.can = event, can
+        self.look, self.find = look, find
+        self.occasion = "prompt"
+        """What lessons are due for, as the ledger calls it."""
+        self.brains = _NO_BRAINS
+        """The trusted brains, none before ``open_brains``."""
+        self.refused: list[Held] = []
+        """What this event was refused for."""
+        self.beside: list[str] = []
+        """What the reason of a refusal or a question says besides the lessons of its block."""
+        self.carried: list[WaitingText] = []
+        """Texts of earlier events that the answer to a call has taken along."""
 
     def open_brains(self) -> Brains:
         """Open the trusted brains, once; each handler does this first.

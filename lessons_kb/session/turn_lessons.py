@@ -6,7 +6,6 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import log
 
 from lessons_kb.brain.brain import Brain
@@ -36,7 +35,7 @@ from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import estimate_tokens
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 MOST = 2
 """Lessons given so in one turn."""

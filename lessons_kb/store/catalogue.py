@@ -12,7 +12,6 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import field, fields, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -21,7 +20,7 @@ from lessons_kb.model import NO_GATE, RULE, Card, Finding, Pattern, as_data
 from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, get_hints, match_globs
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, list_fields, replace
 
 FORMAT = 19
 """Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
@@ -211,8 +210,8 @@ class Catalogue:
                 " FROM docs WHERE card IS NOT NULL"
             ).fetchone()
             state = replace(state, cards=cards, notes=notes, detectors=detectors, gates=gates)
-            names = [one.name for one in fields(State) if one.name != "manifest"]
-            head = {name: getattr(state, name) for name in names}
+            head = {name: getattr(state, name) for name in list_fields(State)}
+            del head["manifest"]
             text = f"{json.dumps(head)}\n{_text(state.manifest)}"
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('state', ?)", (text,))
         return state

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lessons_kb.errors import LessonsError, StorageError
 from lessons_kb.hook_client import LATE_MARK
@@ -23,8 +23,7 @@ MAX_LOG_BYTES = 128_000
 _MAX_LINE_CHARS = 600
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(NamedTuple):
     """One line of the log."""
 
     at: str

@@ -11,7 +11,6 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from lessons_kb.errors import BrainNotFound
@@ -44,7 +43,6 @@ def is_watched(path: str) -> bool:
     return name in (CONFIG_NAME, IGNORE_NAME) or name.endswith(SUFFIXES)
 
 
-@dataclass
 class FolderWatch:
     """Call ``on_change`` with the changed files of a brain, from ``run`` until ``stop``.
 
@@ -59,18 +57,21 @@ class FolderWatch:
     that another folder has taken the brain's place is noticed at the next one.
     """
 
-    root: str
-    on_change: Callable[[set[str]], None]
-    _: KW_ONLY
-    debounce: float = 0.2
-    poll: float = 1.0
-    tick: float = 1.0
-    on_sign: Callable[[set[str]], None] = lambda _paths: None
-    on_idle: Callable[[], None] = lambda: None
-    stopped: bool = False
-
-    def __post_init__(self) -> None:
-        self.root = os.path.realpath(self.root)
+    def __init__(
+        self,
+        root: str,
+        on_change: Callable[[set[str]], None],
+        *,
+        debounce: float = 0.2,
+        poll: float = 1.0,
+        tick: float = 1.0,
+        on_sign: Callable[[set[str]], None] = lambda _paths: None,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.root = os.path.realpath(root)
+        self.on_change, self.on_sign, self.on_idle = on_change, on_sign, on_idle
+        self.debounce, self.poll, self.tick = debounce, poll, tick
+        self.stopped = False
         self._exhausted = False
         self._events: queue.SimpleQueue[FileSystemEvent | None] = queue.SimpleQueue()
         """None says that the watch is to stop."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.locations import user_settings_path
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, list_defaults
 
 DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
 
@@ -127,7 +126,7 @@ def read_user_settings(kind: type[Section]) -> Section:
             hint = _suggest(key, known_tables, "[{}]")
             raise ConfigError(f"{path}: {written} is no table of these settings; {hint}")
     table = tables.get(name, {})
-    defaults: dict[str, Any] = {one.name: one.default for one in fields(kind)}
+    defaults = list_defaults(kind)
     for key in table:
         if key not in defaults:
             hint = _suggest(key, list(defaults), "{}")

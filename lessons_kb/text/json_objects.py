@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from lessons_kb.values import field, mutable
 
 _MAX_HEIGHT = 100
 """Objects within objects; no answer is nested so deeply. It bounds how often a text is decoded."""
@@ -18,7 +19,7 @@ _BEGIN = re.compile(r'\{\s*+(?=["}])')
 _TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\[^\n])*+(?P<closed>"?)')
 
 
-@dataclass(slots=True)
+@mutable
 class _Span:
     """Where an object begins and ends, as far as braces and strings show."""
 

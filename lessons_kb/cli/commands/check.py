@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -33,6 +32,7 @@ from lessons_kb.model import CONTRADICTED, DENIED, OPEN, CheckedItem, DetectedLi
 from lessons_kb.outcome.post_check import check_last, judge, read_change, read_diff_evidence
 from lessons_kb.postcheck.item_states import check_items, read_texts
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import replace
 
 FAILING = (DENIED, CONTRADICTED, OPEN)
 

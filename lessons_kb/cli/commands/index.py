@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Annotated
 
 from typer import Option
@@ -13,6 +12,7 @@ from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import replace
 
 
 def index(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import Annotated
@@ -38,6 +37,7 @@ from lessons_kb.cli.output import options, print_bold, print_wrapped, say
 from lessons_kb.collection.lint import lint as lint_brain
 from lessons_kb.model import Finding, as_data
 from lessons_kb.text.sanitize import clean_line, counted
+from lessons_kb.values import replace
 
 
 def lint(

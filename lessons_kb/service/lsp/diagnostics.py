@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
 
@@ -39,6 +38,7 @@ from lessons_kb.store.files import relative
 from lessons_kb.store.scan import tell_too_large
 from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.values import replace
 
 SOURCE = "lessons"
 NOTHING, LINES, PROJECT = "nothing", "lines", "project"
