@@ -82,7 +82,7 @@ class _Brain:
             atexit.register(shutil.rmtree, cls.folder, ignore_errors=True)
             os.environ["LESSONS_STATE_HOME"] = os.path.join(cls.folder, "state")
             from lessons_kb import Brain
-            from lessons_kb.brain.discovery import make_brain
+            from lessons_kb.brain.make_brain import make_brain
 
             root = os.path.join(cls.folder, "project")
             make_brain(root)

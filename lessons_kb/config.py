@@ -1,4 +1,4 @@
-"""``lessons.toml`` as one frozen value: every tunable, its default, and where it came from."""
+"""``lessons.toml`` as one frozen value: every setting, its default, and the line that sets it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KNOWN_FOLDERS: Mapping[str, str] = {
     "playbooks": "playbook",
     "qa-findings": "qa-finding",
 }
-"""Folders that hold cards in repositories untouched by us."""
+"""Folders in which repositories often have cards, without any settings → kind of these cards."""
 
 
 @frozen
@@ -34,7 +34,7 @@ class Ranking:
     situation: float = 0.2
     body: float = 1.0
     occurrence: float = 0.05
-    """Added to the factor 1 per doubling of ``occurrences``."""
+    """Added to the factor 1 for each doubling of ``occurrences``."""
     severity_low: float = 0.9
     severity_medium: float = 1.0
     severity_high: float = 1.1
@@ -47,17 +47,17 @@ class Ranking:
     same_stage: float = 1.1
     path_match: float = 1.5
     max_terms: int = 32
-    """A longer query is reduced to this many most distinctive terms."""
+    """A longer query is reduced to this number of its most distinctive terms."""
 
 
 @frozen
 class Gate:
-    """``[gate]``: how sure a card must be before it is put in front of an agent."""
+    """``[gate]``: the confidence that a card needs before an agent sees it."""
 
     min_confidence: float = 0.5
-    """0 lets everything through, 1 nothing."""
+    """Least confidence of a lesson in the block: 0 lets everything through, 1 nothing."""
     offer_confidence: float = 0.15
-    """From it on a title is offered: to less than a tenth of the prompts about other things."""
+    """Least confidence for an offer by title. Less than a tenth of unrelated prompts reach it."""
 
 
 @frozen
@@ -65,35 +65,35 @@ class PreflightSettings:
     """``[preflight]``: the size and shape of the block."""
 
     budget: int = 3200
-    """Tokens in all."""
+    """Tokens of the whole block."""
     lesson_share: float = 0.25
-    """Part of the budget that lessons may fill beside notes; without notes all of it is theirs."""
+    """Share of the budget for lessons if there are notes as well; without notes they get all."""
     max_lessons: int = 2
     weakest: float = 0.15
-    """A lesson whose odds are below this part of the first one's is left out."""
+    """A lesson is left out if its odds are below this fraction of the best lesson's odds."""
     context: bool = True
     max_notes: int = 2
     reinject_after: int = 12
-    """Turns after which a lesson already in the session may be given again."""
+    """Turns after which a lesson may be given again in the same session."""
     model_context: int = 0
-    """The model's window in tokens, 0 = large. Budgets never pass a twentieth of it."""
+    """The model's context window in tokens; 0 = large. A budget is at most a twentieth of it."""
 
 
 @frozen
 class Index:
-    """``[index]``: what is read and how it is searched."""
+    """``[index]``: which files are read, and which engine searches them."""
 
     engine: str = "tantivy"
     collection: str = ""
-    """Name in a cluster of what ``lessons sync`` writes."""
+    """Name of the collection that ``lessons sync`` writes in a cluster."""
     max_files: int = 50_000
-    """A hook without a daemon looks at so many files within half a second; see docs/figures.md."""
+    """A hook without a daemon scans this number of files in half a second; see docs/figures.md."""
     max_file_bytes: int = 1_000_000
 
 
 @frozen
 class Semantic:
-    """``[semantic]``: likeness in meaning beside likeness in words; needs the extra."""
+    """``[semantic]``: semantic similarity in addition to words; needs the extra."""
 
     enabled: bool = False
     model: str = ""
@@ -102,71 +102,73 @@ class Semantic:
 
 @frozen
 class HookSettings:
-    """``[hooks]``: what happens inside a coding agent."""
+    """``[hooks]``: what hooks do inside a coding agent."""
 
     context: bool = False
-    """Excerpts of notes beside the lessons."""
+    """Add excerpts of notes to the lessons."""
     footer: bool = True
-    """Tell the user in one line which lessons were given."""
+    """Show the user one line with the names of the lessons that were given."""
     catalogue_tokens: int = 1000
-    """Tokens that the cards' titles may take at the start of a session; 0 = none are given."""
+    """Maximum tokens of the card titles at the start of a session; 0 = no titles."""
     catalogue_file_tokens: int = 8000
-    """Tokens of the file that lists the titles of a brain that does not fit; 0 = there is none."""
+    """Maximum tokens of the file that lists the titles of a larger brain; 0 = no such file."""
     offers: bool = True
-    """Name lessons that may concern a prompt by title, for the agent to open."""
+    """Offer lessons that may concern a prompt by title; the agent can open them."""
     draft_line: bool = True
-    """Tell the agent once, in one line, where the evidence of a mistake that it made is drafted."""
+    """Show the agent once, in one line, the draft with the evidence of a mistake that it made."""
     during_turn: bool = True
-    """Give a lesson for what is about to be changed or has failed, too."""
+    """Also give lessons during a turn: for the next change, or for a failure."""
     close: bool = False
-    """The block asks for one line at the end that closes its items, such as ``Lessons: L1.1 done
-    src/a.py:41; L1.2 n/a; L1.3 left``, which is held against what happened."""
+    """Ask in the block for a closing line, such as ``Lessons: L1.1 done src/a.py:41; L1.2 n/a;
+    L1.3 left``, which is then compared with the evidence."""
     daemon: bool = True
-    """Let the resident process answer."""
+    """Let the daemon answer."""
 
 
 @frozen
 class JournalSettings:
-    """``[journal]``: what is remembered of sessions."""
+    """``[journal]``: the record of sessions."""
 
     retention_days: int = 90
-    """Events older than this are forgotten; daily counts per card are kept."""
+    """Older events are deleted; the daily counts of each card stay."""
 
 
 @frozen
 class TrashSettings:
-    """``[trash]``: how long what was deleted can be brought back."""
+    """``[trash]``: how long deleted cards can be restored."""
 
     retention_days: int = 180
-    """Deleted cards older than this are removed for good."""
+    """Cards that were deleted earlier than this are removed permanently."""
     max_bytes: int = 100_000_000
-    """The oldest are removed beyond this size; the latest stays, whatever its size."""
+    """Beyond this size the oldest cards are removed; the newest stays, whatever its size."""
 
 
 @frozen
 class Triggers:
-    """``[triggers]``: what a user may say to call for a lesson."""
+    """``[triggers]``: phrases of a user that call for a draft of a lesson."""
 
     patterns: tuple[str, ...] = ()
-    """Regular expressions of RE2 beyond our own: see ``lessons_kb.text.patterns``."""
+    """RE2 regular expressions in addition to the built-in ones; see
+    ``lessons_kb.text.patterns``."""
 
 
 @frozen
 class Learn:
-    """``[learn]``: how many lessons may come from triggers, and when cards are stale."""
+    """``[learn]``: the number of lessons from triggers, and the age at which cards are stale."""
 
     max_auto_cards: int = 50
-    """Active cards with ``source: auto``; more drafts wait until some are put away."""
+    """Maximum number of active cards with ``source: auto``; further drafts wait until some are
+    archived."""
     stale_days: int = 180
-    """A card seen once and not used for so long may be archived."""
+    """A card that was seen once and not used for this number of days may be archived."""
 
 
 @frozen
 class EffectSettings:
-    """``[effect]``: what follows from what a lesson was seen to do."""
+    """``[effect]``: the consequences of a lesson's measured effect."""
 
     withhold_harmful: bool = False
-    """Give no card whose verdict is ``harms``; `lessons stats` names them."""
+    """Do not give cards whose verdict is ``harms``; `lessons stats` names them."""
 
 
 @frozen
@@ -174,12 +176,12 @@ class Settings:
     """Effective settings of one brain."""
 
     project: str = ""
-    """"" = the name of the git top-level folder."""
+    """Name of the project; "" = the name of git's top-level folder."""
     brain: str = ""
-    """A folder below that is the brain in place of the one with this file."""
+    """A folder below the one with this file that is the brain in its place; "" = this folder."""
     language: str = "en"
     folders: dict[str, str] = field(default_factory=lambda: dict(KNOWN_FOLDERS))
-    """Folder → kind, the well-known ones included."""
+    """Folder → kind of its cards, including KNOWN_FOLDERS."""
     index: Index = Index()
     ranking: Ranking = Ranking()
     gate: Gate = Gate()
@@ -197,12 +199,16 @@ DEFAULTS = Settings()
 SECTIONS: Mapping[str, type[Any]] = {
     name: type(default) for name, default in list_defaults(Settings).items() if is_value(default)
 }
+"""Name of a table in ``lessons.toml`` → its class."""
 USERS_OWN = (
     *("check.command", "check.seconds", "writer.command", "writer.seconds"),
     *("effect.withhold", "effect.withhold_high"),
 )
-"""Keys of the user's own settings: a brain is others' data, and may not make us run a command, nor
-decide what is withheld."""
+"""Keys that only the user's own settings may have.
+
+A brain is other people's data: it must not make lessons_kb run a command or decide what is
+withheld.
+"""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "language": ("en", "ko"),
@@ -235,10 +241,11 @@ MAX_CONFIG_BYTES = 256_000
 
 
 def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, dict[str, str]]:
-    """Read the text of a ``lessons.toml``.
+    """Parse the text of a ``lessons.toml``.
 
-    Returns the settings and, for each key set in the text, its dotted name → ``name:line``.
-    Raises ConfigError naming the line and, for an unknown key, the nearest valid one.
+    Returns the settings, and a mapping from the dotted name of each key in the text to
+    ``name:line``. Raises ConfigError, which names the line and, for an unknown key, the nearest
+    valid key.
     """
     try:
         data = tomllib.loads(text)
@@ -252,13 +259,14 @@ def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, 
     top: dict[str, Any] = {}
     origins: dict[str, str] = {}
     for key, value in data.items():
-        if key not in ("folders", "check", *SECTIONS):  # of [check] all are the user's own
+        if key not in ("folders", "check", *SECTIONS):  # [check] has only keys of the user
             origins[key] = locate(key)
             top[key] = _check_value(key, value, origins[key])
             continue
         if not isinstance(value, dict):
-            what = f"{key} is a table; write [{key}] and its keys below it"
-            raise ConfigError(f"{locate(key)}: {what}")
+            raise ConfigError(
+                f"{locate(key)}: {key} is a table; write [{key}] and its keys below it"
+            )
         checked: dict[str, Any] = {}
         for inner, inner_value in value.items():
             dotted = f"{key}.{inner}"
@@ -275,17 +283,20 @@ def parse_settings(text: str, *, name: str = "lessons.toml") -> tuple[Settings, 
 
 
 def settings_from_dict(data: Mapping[str, Any]) -> Settings:
-    """Rebuild settings from ``model.as_data(settings)``: the catalogue keeps them ready."""
-    built = {
-        key: SECTIONS[key](**{k: tuple(v) if isinstance(v, list) else v for k, v in value.items()})
-        for key, value in data.items()
-        if key in SECTIONS
-    }
-    return Settings(**{**data, **built})
+    """Rebuild settings from ``model.as_data(settings)``, which the catalogue stores."""
+    settings = dict(data)
+    for name, section in SECTIONS.items():
+        if name in data:
+            settings[name] = section(**{key: _freeze(value) for key, value in data[name].items()})
+    return Settings(**settings)
+
+
+def _freeze(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
 
 
 def flat_settings(settings: Settings) -> dict[str, Any]:
-    """Return every setting by its dotted name, in the order of the classes above."""
+    """Return dotted name → value of every setting, in the order of the classes above."""
     flat: dict[str, Any] = {}
     for key, value in as_data(settings).items():
         if isinstance(value, dict):
@@ -314,10 +325,10 @@ def _check_value(dotted: str, value: Any, where: str) -> Any:
     valid = [key for key in defaults if not key.startswith("folders.")]
     if dotted not in valid:
         table, dot, _ = dotted.partition(".")
-        own = [key for key in valid if key.startswith(f"{table}.")]
-        known = own if dot and own else [*SECTIONS, "folders"]
-        near = difflib.get_close_matches(dotted, [*valid, *known], n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(known)}"
+        in_table = [key for key in valid if key.startswith(f"{table}.")]
+        candidates = in_table if dot and in_table else [*SECTIONS, "folders"]
+        near = difflib.get_close_matches(dotted, [*valid, *candidates], n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(candidates)}"
         raise ConfigError(f"{where}: unknown key {dotted}; {hint}")
     default = defaults[dotted]
     if isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool):
@@ -346,7 +357,7 @@ _TYPES: Mapping[type, str] = {
 
 
 def _find_lines(text: str) -> dict[str, int]:
-    """Return dotted key → 1-based line, for messages only (tomllib keeps no positions)."""
+    """Return dotted key → 1-based line, for messages only (tomllib gives no positions)."""
     lines: dict[str, int] = {}
     section = ""
     for number, line in enumerate(text.splitlines(), 1):

@@ -1,23 +1,23 @@
-"""Everything this package raises on purpose.
+"""The errors that this package raises on purpose.
 
 ::
 
     LessonsError
-    ├── ConfigError        lessons.toml: names the line and the nearest valid key
-    ├── BrainNotFound      no brain here, or not a directory
-    ├── Untrusted          a discovered brain that its user has not trusted yet
-    ├── CardNotFound       no such card; names the nearest
-    ├── AmbiguousCard      the name fits several cards
+    ├── ConfigError        a lessons.toml is invalid; names the line and the nearest valid key
+    ├── BrainNotFound      there is no brain here, or it is not a directory
+    ├── Untrusted          a discovered brain is not trusted by the user yet
+    ├── CardNotFound       there is no such card; names the nearest
+    ├── AmbiguousCard      the name matches several cards
     ├── DuplicateCard      a card with this title exists
-    ├── EditRefused        an edit would not keep the human's file
-    ├── InputError         a value given by the caller cannot be used
-    │   └── Incomplete     a card lacks what the quality bar asks for
-    ├── ModelMissing       the embedding model or its libraries; says what to install
-    ├── StorageError       the disk said no: full, read-only, locked
-    │   ├── EngineUnreachable  a server that holds an index does not answer, or refuses
+    ├── EditRefused        an edit would change more of the user's file than it should
+    ├── InputError         a value from the caller cannot be used
+    │   └── Incomplete     a card lacks parts that the quality bar requires
+    ├── ModelMissing       the embedding model or a library is missing; says what to install
+    ├── StorageError       the disk refused: full, read-only, locked
+    │   ├── EngineUnreachable  a server with an index does not answer, or refuses
     │   ├── IndexBusy      another process is writing the index
-    │   └── IndexBroken    the index cannot be read; whoever meets it rebuilds
-    └── GitError           git said no
+    │   └── IndexBroken    the index cannot be read; the code that notices it rebuilds the index
+    └── GitError           git failed
 
 A message is one line and says what to do next.
 """
@@ -26,7 +26,7 @@ from __future__ import annotations
 
 
 class LessonsError(Exception):
-    """Root of every error a caller may want to catch."""
+    """Base class of every error that a caller may want to catch."""
 
 
 class ConfigError(LessonsError):
@@ -34,19 +34,19 @@ class ConfigError(LessonsError):
 
 
 class BrainNotFound(LessonsError):
-    """No brain where one was looked for."""
+    """There is no brain at the place that was searched."""
 
 
 class Untrusted(LessonsError):
-    """A brain that was merely discovered and not trusted by this user."""
+    """A brain that was discovered, but that this user has not trusted."""
 
 
 class CardNotFound(LessonsError):
-    """No card answers to this name."""
+    """No card has this name."""
 
 
 class AmbiguousCard(LessonsError):
-    """A name that fits several cards."""
+    """A name that matches several cards."""
 
 
 class DuplicateCard(LessonsError):
@@ -61,7 +61,7 @@ class DuplicateCard(LessonsError):
 
 
 class EditRefused(LessonsError):
-    """An edit that would have changed more than it was asked to."""
+    """An edit that would have changed more than it should."""
 
 
 class InputError(LessonsError):
@@ -71,7 +71,7 @@ class InputError(LessonsError):
 class Incomplete(InputError):
     """A card that does not pass the quality bar.
 
-    ``missing`` holds one line for each thing that it lacks.
+    ``missing`` has one line for each missing part.
     """
 
     def __init__(self, message: str, *, missing: tuple[str, ...]) -> None:
@@ -80,7 +80,7 @@ class Incomplete(InputError):
 
 
 class ModelMissing(LessonsError):
-    """An embedding model, or a library it needs, that is not there or cannot be used."""
+    """An embedding model, or a library that it needs, is missing or cannot be used."""
 
 
 class StorageError(LessonsError):
@@ -88,11 +88,11 @@ class StorageError(LessonsError):
 
 
 class EngineUnreachable(StorageError):
-    """A server that holds an index does not answer, or refuses; what is local still works."""
+    """A server with an index does not answer, or refuses; the local index still works."""
 
 
 class IndexBusy(StorageError):
-    """Another process holds the writer's lock of the index; the last commit can be searched."""
+    """Another process has the writer lock of the index; the last commit can be searched."""
 
 
 class IndexBroken(StorageError):
@@ -100,4 +100,4 @@ class IndexBroken(StorageError):
 
 
 class GitError(LessonsError):
-    """Git is missing, or refused."""
+    """Git is missing, or it failed."""

@@ -14,8 +14,10 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-if sys.platform != "win32":
+try:
     import pwd
+except ImportError:  # Windows
+    pwd = None  # type: ignore[assignment]
 
 FORMAT = 2
 """Version of the gate files; a file of another version is not read."""
@@ -474,11 +476,11 @@ def _git_top(folder: str) -> str:
 
 def _account_home() -> str:
     """Return the home of this account, whatever variables say; "/" where nobody knows it."""
-    if sys.platform == "win32":
+    if pwd is None:
         return os.sep
     try:
         return pwd.getpwuid(os.getuid()).pw_dir
-    except KeyError:
+    except (KeyError, AttributeError):
         return os.sep
 
 

@@ -11,7 +11,8 @@ from typing import Unpack
 
 from lessons_kb.brain.brain import Brain as OneBrain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.collection.cards import Cards, NewCard
+from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.compose_card import NewCard
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.exchange import Exchange
 from lessons_kb.collection.lint import lint

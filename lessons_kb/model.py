@@ -1,4 +1,4 @@
-"""The domain on one page: frozen, keyword-only values without behaviour."""
+"""The domain model on one page: frozen, keyword-only values without behaviour."""
 
 from __future__ import annotations
 
@@ -9,50 +9,50 @@ from lessons_kb.values import field, frozen, is_value, list_fields
 KINDS = ("lesson", "playbook", "qa-finding")
 NOTE = "note"
 SERVED = "@server:"
-"""Stands in the ids of a server's cards, which are no files here: ``shop@server:lessons/…``."""
+"""Part of the ids of a server's cards, which are not files here: ``shop@server:lessons/…``."""
 SEVERITIES = ("low", "medium", "high")
 RULE = "rule"
-"""Source of a card that a rules file gave: it comes by its paths and commands alone."""
+"""Source of a card from a rules file: only its paths and commands inject it."""
 SOURCES = ("curated", "auto", RULE)
 STATUSES = ("active", "ignored", "archived", "draft")
 NO_GATE, ASK_GATE, ONCE_GATE = GATES = ("none", "ask", "once")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 
 FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
-"""Indexed fields. ``body`` holds the text of the whole file, the others repeat parts of it."""
+"""Indexed fields. ``body`` is the text of the whole file; the others repeat parts of it."""
 
 
 PATTERNS = ("regex", "ast", "command", "error")
-"""What a pattern of ``detect`` is: a regular expression over code, a syntax pattern, a regular
+"""Kinds of ``detect`` patterns: a regular expression over code, a syntax pattern, a regular
 expression over commands, or the signature of an error."""
 RELATIONS = ("inside", "has", "follows", "not-inside", "not-has", "not-follows")
-"""How a syntax pattern may stand to other code."""
+"""Relations that a syntax pattern may have to other code."""
 
 
 @frozen
 class Pattern:
-    """How a mistake looks in code or in a command."""
+    """A pattern that detects a mistake in code, in a command or in an error."""
 
     kind: str
     """One of PATTERNS."""
     text: str
     files: tuple[str, ...] = ()
-    """Gitignore-style globs of the files it is looked for in; empty = every file."""
+    """Gitignore-style globs of the files to search; empty = every file."""
     language: str = ""
-    """Of an ``ast`` pattern; "" = that of the file."""
+    """Language of an ``ast`` pattern; "" = the language of the file."""
     unless: str = ""
-    """A regular expression; a match on a line that holds it does not count."""
+    """A regular expression; a match does not count on a line that this one matches."""
     relations: tuple[tuple[str, str], ...] = ()
-    """One of RELATIONS, and a syntax pattern or a word, of which all must hold."""
+    """Pairs of one of RELATIONS and a syntax pattern or a word; all of them must hold."""
     bad: tuple[str, ...] = ()
-    """Code or commands that it must find."""
+    """Code or commands that the pattern must find."""
     good: tuple[str, ...] = ()
-    """Those that it must not find."""
+    """Code or commands that the pattern must not find."""
 
 
 @frozen
 class Card:
-    """What the catalogue knows of a file: a lesson, playbook, finding or note."""
+    """The content of a Markdown file that is used: a lesson, playbook, finding or note."""
 
     id: str
     """POSIX path relative to its brain."""
@@ -67,7 +67,7 @@ class Card:
     """Gitignore-style globs relative to the project root."""
     symptoms: tuple[str, ...] = ()
     not_for: tuple[str, ...] = ()
-    """Prompts that look alike and are not meant."""
+    """Prompts that look similar but that the card is not about."""
     severity: str = "medium"
     source: str = "curated"
     status: str = "active"
@@ -79,60 +79,61 @@ class Card:
     examples: tuple[str, ...] = ()
     """Tasks in which the mistake happened, oldest first, at most five."""
     gate: str = NO_GATE
-    """One of GATES. Before a call that the card is about: ASK_GATE, of high severity, has the user
-    asked; ONCE_GATE refuses it, and it passes when it is proposed again."""
+    """One of GATES, for a call that the card is about. ASK_GATE, for a card of high severity, lets
+    the agent ask its user first. ONCE_GATE refuses the call once; the repeated call passes."""
     evidence: str | None = None
     supported_by: tuple[str, ...] = ()
     reopen_when: str | None = None
     detect: tuple[Pattern, ...] = ()
-    """How the mistake looks, in the order of the header; unusable patterns are left out."""
+    """Patterns of the mistake, in the order of the header; unusable patterns are left out."""
     why: str = ""
     """First sentence of Root Cause, else of Mistake / Risk; one line, not yet cut."""
     checklist: tuple[str, ...] = ()
-    """Items to verify, plain text, one line each. Empty for notes, and where a card names none."""
+    """Items to verify, plain text, one line each. Empty for notes and for cards without items."""
     shown_by: tuple[str, ...] = ()
-    """Regular expression that finds each item's evidence, "" without one; empty = no item has."""
+    """For each item a regular expression that finds its evidence, or ""; empty if no item has
+    one."""
     conditional: bool = False
-    """The items say when the card applies: nothing to check."""
+    """Whether the items are conditions that say when the card applies; they are not checked."""
     template: bool = False
-    """Nobody has filled in the template yet, or its title cannot be read and nothing else says
-    what to do: found by a search, never injected."""
+    """Whether the card is still the unfilled template, or has neither a readable title nor advice.
+    A search finds such a card, but it is never injected."""
 
     @property
     def is_title_only(self) -> bool:
-        """Whether the card says nothing beyond its title, which is offered and never given."""
+        """Whether the card contains only its title. It is then offered, but never injected."""
         return not (self.checklist or self.why)
 
     @property
     def is_injectable(self) -> bool:
-        """Whether it may be put in front of an agent at all."""
+        """Whether an agent may see the card at all."""
         return self.status == "active" and not self.template and self.kind != NOTE
 
 
 @frozen
 class Finding:
-    """One thing wrong with one file, and how to fix it."""
+    """A problem of a file, and how to fix it."""
 
     path: str
     """POSIX path relative to the brain."""
     line: int
-    """1-based; 0 when the whole file is meant."""
+    """1-based; 0 for the whole file."""
     rule: str
     """Stable kebab-case name, such as ``not-utf-8``."""
     message: str
     fix: str
     level: str = "warning"
-    """``error`` (the file is out of use), ``warning`` or ``info``."""
+    """``error`` (the file is not used), ``warning`` or ``info``."""
 
 
 @frozen
 class Document:
-    """A Markdown file as parsed."""
+    """A parsed Markdown file."""
 
     card: Card | None
-    """None when the file cannot be used; the findings say why."""
+    """None if the file cannot be used; the findings say why."""
     fields: dict[str, str]
-    """Text to index, by the names in FIELDS."""
+    """Name in FIELDS → text to index."""
     findings: tuple[Finding, ...] = ()
     body: str = ""
     """The Markdown after the header."""
@@ -146,74 +147,77 @@ class Document:
 
 @frozen
 class Query:
-    """What is asked of a brain."""
+    """A query for the cards of a brain."""
 
     text: str
     project: str | None = None
-    """None = unknown: cards that name a project are left out."""
+    """None = unknown; cards that name a project are then left out."""
     stage: str | None = None
     paths: tuple[str, ...] = ()
-    """Files at hand, POSIX, relative to the project root."""
+    """Files being worked on, as POSIX paths relative to the project root."""
     tags: tuple[str, ...] = ()
     kinds: tuple[str, ...] = KINDS
     limit: int = 10
     inactive: bool = False
-    """Whether ignored and archived cards are found, too."""
+    """Whether ignored and archived cards are included."""
 
 
 @frozen
 class Hit:
-    """A card found for a query, with everything that explains its place."""
+    """A card that matches a query, with the values that explain its rank."""
 
     card: Card
     score: float
-    """``bm25``, and ``meaning`` with it, times every factor; where several brains are merged,
-    scaled so that the best of each has its confidence."""
+    """The sum of ``bm25`` and ``meaning`` times every factor. If several brains are merged, scores
+    are scaled so that the best hit of each brain has its confidence as score."""
     bm25: float
     meaning: float = 0.0
-    """Added to ``bm25`` for likeness in meaning, before the factors."""
+    """Semantic similarity, which is added to ``bm25`` before the factors."""
     factors: tuple[tuple[str, float], ...] = ()
     matched: tuple[str, ...] = ()
     """Query terms found in the card, most distinctive first."""
     confidence: float = 0.0
-    """The gate's 0 to 1 for "this card is about this query"; comparable between brains."""
+    """The gate's confidence, 0 to 1, that the card is about the query; comparable between
+    brains."""
     passed: bool = False
     reason: str = ""
-    """One line: why it passed or was held back."""
+    """Why the card passed the gate or was suppressed, in one line."""
     brain: str = ""
-    """Alias of the brain; set only where several hold a card of this id."""
+    """Alias of the brain; set only if several brains have a card with this id."""
 
 
 @frozen
 class Preflight:
-    """What is put in front of the agent."""
+    """The block for an agent, and the hits that it is made of."""
 
     text: str
-    """The block, or "" when nothing is worth saying."""
+    """The block, or "" if no lesson applies."""
     lessons: tuple[Hit, ...] = ()
     notes: tuple[Hit, ...] = ()
     offered: tuple[Hit, ...] = ()
-    """Named by title alone, for the agent to open."""
+    """Hits that are offered by title; the agent can open them."""
     withheld: tuple[Hit, ...] = ()
-    """Found but not given; each ``reason`` says why. Lessons that the experiment keeps from a
-    session are not among them."""
+    """Hits that are not in the block; each ``reason`` says why. Lessons that the experiment
+    withholds from the session are not among them."""
     tokens: int = 0
+    """Size of the block."""
 
 
 @frozen
 class Edit:
-    """A file that was written, with the text that this put into it."""
+    """A change of a file, with the text that it added and removed."""
 
     path: str
-    """POSIX, "" if not known."""
+    """POSIX path, "" if unknown."""
     text: str = ""
-    """The lines added; all lines of a creation."""
+    """The added lines; all lines of a new file."""
     before: str = ""
-    """The lines removed."""
+    """The removed lines."""
     numbers: tuple[int, ...] = ()
-    """1-based line in the file of each line of ``text``; empty = not known."""
+    """1-based line in the file of each line of ``text``; empty = unknown."""
     earlier: bool = False
-    """Written before the turn that is checked: it can bear out a claim, but shows nothing."""
+    """Whether the change was made before the turn that is checked. Such a change can support a
+    claim, but shows no item as done."""
 
 
 @frozen
@@ -225,40 +229,41 @@ class Command:
     tests: bool = False
     """Whether it runs tests."""
     earlier: bool = False
-    """As of ``Edit``."""
+    """See ``Edit.earlier``."""
 
 
 @frozen
 class Evidence:
-    """What an agent did: never what it read."""
+    """What an agent did; not what it read."""
 
     edits: tuple[Edit, ...] = ()
     commands: tuple[Command, ...] = ()
     complete: bool = False
-    """Nothing else was done, so that a claim of anything else is contradicted."""
+    """Whether the agent did nothing else. A claim of anything else is then contradicted."""
 
 
 @frozen
 class DetectedLine:
-    """A ``detect`` pattern of a card that was found in a change."""
+    """A line of a change, or a command, that a card's ``detect`` pattern matches."""
 
     card: str
-    """Its id."""
+    """Id of the card."""
     where: str
     """``path:line``, or ``command``."""
     quote: str
-    """The line."""
+    """Text of the line."""
 
 
 ANSWER, COMMAND = "answer", "command"
-"""Where a quote stands that is no line of a file."""
+"""Place of a quote that is not a line of a file."""
 
 SHOWN, DENIED, CONTRADICTED, CLAIMED, OPEN = STATES = (
     *("shown", "denied", "contradicted", "claimed", "open"),
 )
-"""What a post-check says of an item: done, with the evidence; not done, in the agent's own words;
-done, as the agent says, against what happened; closed by the agent, with nothing for or against it;
-nothing found."""
+"""States of an item after a post-check. *shown*: there is evidence that it was done. *denied*: the
+agent says that it was not done. *contradicted*: the agent says that it was done, but the evidence
+says otherwise. *claimed*: the agent says that it was done, and there is no evidence either way.
+*open*: neither evidence nor a statement."""
 
 
 DETECTED, NO_TEST_RUN, TESTS_FAILED, NOT_RUN, NOT_CHANGED, NO_TEST_WRITTEN, NO_CHANGE = REASONS = (
@@ -270,43 +275,45 @@ DETECTED, NO_TEST_RUN, TESTS_FAILED, NOT_RUN, NOT_CHANGED, NO_TEST_WRITTEN, NO_C
     "no test written",
     "no change",
 )
-"""Why an item is contradicted: its mistake is in the change; the answer says that tests pass, and
-none ran, or the last run failed; names a command that did not run, a file that was not changed, a
-test where none was written, a change where none was made."""
+"""Reasons why an item is contradicted. DETECTED: the change contains the mistake. NO_TEST_RUN,
+TESTS_FAILED: the answer says that tests pass, but none ran, or the last run failed. The others: the
+answer names a command that did not run, a file that was not changed, a test although none was
+written, or a change although none was made."""
 
 
 @frozen
 class CheckedItem:
-    """What became of one checklist item."""
+    """A checklist item with its state after a post-check."""
 
     card: Card
     item: str
     state: str
     """One of STATES."""
     quote: str = ""
-    """The line of an edit, the command or the sentence that decided; of an open item the nearest
-    sentence, if any."""
+    """The line of an edit, the command or the sentence that decided the state. For an open item,
+    the nearest sentence of the answer, if any."""
     where: str = ""
-    """Where ``quote`` stands: ``path:line``, ``path``, ANSWER or COMMAND."""
+    """Place of ``quote``: ``path:line``, ``path``, ANSWER or COMMAND."""
     reason: str = ""
-    """Of a contradicted item: one of REASONS."""
+    """One of REASONS for a contradicted item, else ""."""
     terms: tuple[str, ...] = ()
-    """Words of the item that were found nowhere."""
+    """Words of the item that appear neither in the answer nor in the evidence."""
 
     @property
     def denied(self) -> bool:
-        """Whether the answer says that it was not done."""
+        """Whether the answer says that the item was not done."""
         return self.state == DENIED
 
 
 @frozen
 class Check:
-    """The outcome of a post-check."""
+    """The result of a post-check."""
 
     items: tuple[CheckedItem, ...] = ()
     """In the order of cards and checklists; conditions and statements are left out."""
     trouble: str = ""
-    """One line: why the program that the user named had no say."""
+    """Why the user's program for checks (``check.command``) failed, in one line; "" if it did
+    not."""
 
     @property
     def unaddressed(self) -> tuple[CheckedItem, ...]:
@@ -315,43 +322,44 @@ class Check:
 
     @property
     def checked(self) -> int:
-        """How many items were looked for."""
+        """The number of checked items."""
         return len(self.items)
 
 
 CALLS = ("tool", "read", "edit", "create", "remove", "command", "test")
-"""Tool calls by what they do, ``tool`` where nothing else fits: ``create`` writes its target whole,
-``edit`` a part of it. An agent that runs tests makes a ``command``; a ``test`` is what ``lessons
-run`` has captured."""
+"""Kinds of tool calls. ``tool`` is any other call. ``create`` writes a whole file, ``edit`` a part
+of it. If an agent runs tests, that is a ``command``; a ``test`` is a run by ``lessons run``."""
 
 EVENTS = (
     *("prompt", "answer", "feedback", "interrupt", "compaction"),
     *CALLS,
     *("rollback", "rejection", "stage", "preflight"),
 )
-"""What can be observed. ``rejection``: a call was denied; ``stage``: a workflow stage ended;
-``preflight``: lessons were asked for outside of a hook, by a command, MCP or the library."""
+"""Kinds of events. ``rejection``: a call was denied. ``stage``: a workflow stage ended.
+``preflight``: a command, MCP or the library, not a hook, asked for lessons."""
 
 FAILURES = ("invalid_arguments", "tool_not_found", "exec_error", "api_error", "permission_denied")
 DONE = ("ok", "unknown")
-"""``unknown``: it ended, and nobody said how. Guards give it the benefit of the doubt."""
+"""``unknown``: the call ended with an unknown result. Guards treat it as a success."""
 
 OUTCOMES = (*DONE, "cancelled", *FAILURES)
 
 BLOCK_TOLD, ACT_TOLD, OFFER_TOLD, OPENED = "block", "act", "offer", "opened"
-"""How a session was told a lesson: with a prompt, with a change or an error, by its title, by
-reading its file."""
+"""How a session got a lesson: in the block for a prompt, with a change or an error, as an offer by
+title, or by reading its file."""
 WITHHELD = "withheld"
-"""How it was not."""
+"""Stands in place of these if the experiment withheld the lesson."""
 
 AVOIDED, CORRECTED, LEFT, CAME_BACK = KNOWN_OUTCOMES = ("avoided", "corrected", "left", "came back")
 UNKNOWN_OUTCOME = "unknown"
 FAILED = (LEFT, CAME_BACK)
-"""What became of a mistake in a session that its lesson is about: never made; made, and put right;
-made, and still there; the same in spite of what an earlier session was told; nobody knows."""
+"""Outcomes of a session for which a lesson was due. AVOIDED: the mistake was not made. CORRECTED:
+it was made and corrected. LEFT: it was made and left. CAME_BACK: it was left, or counted again by
+`bump`, although the session and an earlier one had the lesson. UNKNOWN_OUTCOME: there is no
+evidence. FAILED has the bad outcomes."""
 FACTS = PATTERN_FACT, ERROR_FACT, TEST_FACT = ("pattern", "error", "test")
-"""What shows it: a pattern of ``detect`` in a change or command, an error's signature, a failing
-test. The fourth fact, a bump, needs nothing of the card."""
+"""Evidence of an outcome: a ``detect`` pattern in a change or command, the signature of an error,
+or a failing test. A fourth kind, a bump, does not depend on the card."""
 
 
 @frozen
@@ -361,14 +369,15 @@ class Occasion:
     session: str
     card: str
     at: float
-    """When it was due, seconds since the epoch."""
+    """When the lesson was due, in seconds since the epoch."""
     occasion: str
     """``prompt``, ``error``, ``command``, or ``change`` with the file."""
     told: str
+    """BLOCK_TOLD, ACT_TOLD, OFFER_TOLD, OPENED or WITHHELD."""
     outcome: str = UNKNOWN_OUTCOME
     """One of KNOWN_OUTCOMES, or UNKNOWN_OUTCOME."""
     fact: str = ""
-    """What shows it: one of FACTS, or ``bump``."""
+    """Evidence of the outcome: one of FACTS, ``bump``, or ""."""
 
 
 LEVELS = ("note", "nudge", "escalate")
@@ -376,7 +385,7 @@ LEVELS = ("note", "nudge", "escalate")
 
 @frozen
 class Event:
-    """One observation of a session. A tool call is one event, made when its outcome is known."""
+    """One observation of a session. A tool call is one event, created when its outcome is known."""
 
     kind: str
     """One of EVENTS."""
@@ -384,44 +393,46 @@ class Event:
     """Seconds since the epoch."""
     session: str = ""
     id: str = ""
-    """Of the call or prompt: the same (session, id, kind) twice is one event, unless the
-    prompts differ: the id of the later one is continued behind a ``+``."""
+    """Id of the call or prompt. Two reports with the same session, id and kind are one event,
+    unless their prompts differ; the id of the later prompt is then extended after a ``+``."""
     agent: str = ""
     scope: str = ""
     """The workspace: its root as a POSIX path, or any name."""
     stage: str | None = None
     tool: str = ""
-    """The tool's name in its agent; "" where no call was made: a file touched on the way."""
+    """The agent's name of the tool; "" if there was no call of its own, as for a file that a
+    command changed."""
     targets: tuple[str, ...] = ()
-    """What it was done to: POSIX paths relative to the scope, absolute outside it."""
+    """The affected files: POSIX paths relative to the scope, or absolute outside of it."""
     arguments: str = ""
-    """Digest of the call's arguments, equal for equal calls; "" = not known."""
+    """Digest of the call's arguments, equal for equal calls; "" = unknown."""
     step: str = ""
-    """Names the message of the model that made the call; "" = not known. Calls made together have
-    the same: the model has seen the outcome of none when it makes the others. Not journalled."""
+    """Identifies the model's message that made the call; "" = unknown. Parallel calls have the same
+    step: the model made them before it saw the outcome of any. Not stored in the journal."""
     outcome: str = "ok"
     """One of OUTCOMES."""
     text: str = ""
-    """What was said or run: the prompt, the answer, the feedback, the summary, the command line."""
+    """The prompt, the answer, the feedback, the summary or the command line."""
     output: str = ""
-    """Excerpt of the error, of the end of what was printed, or of what an edit writes."""
+    """Excerpt of the error, of the end of the output, or of the text that an edit writes."""
     record: dict[str, object] = field(default_factory=dict)
-    """Plain JSON data beyond this: ``before`` (what an edit replaced), ``run`` (how a captured
-    command ended), ``signals`` (what the guards said, their records), ``lessons`` (what was given
-    for a prompt and what held back)."""
+    """Further plain JSON data: ``before`` (the text that an edit replaced), ``run`` (the end of a
+    captured command), ``signals`` (the records of the guards), ``lessons`` (the lessons given and
+    suppressed for a prompt)."""
 
 
 @frozen
 class Signal:
-    """What a guard has to say about an event."""
+    """A guard's response to an event."""
 
     guard: str
     level: str
-    """One of LEVELS: added to the result; guidance for the model; stop the turn, resumable."""
+    """One of LEVELS. ``note``: a remark in the result. ``nudge``: guidance for the model.
+    ``escalate``: stop the turn, which the user can resume."""
     message: str
-    """For the model."""
+    """Text for the model."""
     user_line: str = ""
-    """For the user; "" = nothing to show."""
+    """Text for the user; "" = nothing to show."""
     record: dict[str, object]
     """Plain JSON data for the journal; ``kind`` names it."""
 

@@ -1,7 +1,8 @@
-"""Modules that are loaded by name once their work is due, and why: all such imports but commands.
+"""Table of the modules that are imported by name only when they are needed, with the reasons.
 
-Each stands on the way of commands that rarely need it. What always runs is imported at the top of
-the module that uses it.
+Commands that rarely need such a module would otherwise import it every time. A module that is
+always needed is imported at the top of the file that uses it. Commands themselves are imported by
+``lessons_kb.cli.main``.
 """
 
 from __future__ import annotations
@@ -10,32 +11,35 @@ from importlib import import_module
 from typing import Any
 
 READ_CARDS = "lessons_kb.brain.search_index"
-"""Reads changed files: the parser of cards, the matcher, base rates. Most commands find none."""
+"""Reads changed files, with the parser of cards, the matcher and base rates. For most commands no
+file has changed."""
 CARD_KEYS = "lessons_kb.cards.keys"
-"""The keys of a card's header: `config --schema` prints them, `config` alone needs none."""
+"""The keys of a card's header. `config --schema` prints them; `config` alone does not need them."""
 GATE_FILE = "lessons_kb.brain.gate_file"
-"""Writes the file of gates anew where it is missing: few brains have gates."""
+"""Writes a missing gate file. Few brains have gates."""
 MATCH_PATTERNS = "lessons_kb.detect.matcher"
-"""Compiles the patterns of cards: for changes and commands, not for lists and searches."""
+"""Compiles the patterns of cards, for changes and commands. Lists and searches do not need it."""
 REGULAR_EXPRESSIONS = "re2"
-"""RE2, loaded with the first pattern or glob: a brain without either needs none (3 MB)."""
+"""RE2 (3 MB), imported with the first pattern or glob. A brain without either does not need it."""
 READ_ORIGINS = "lessons_kb.cards.read_header"
-"""Reads what a card was imported from: only a block with notes asks."""
+"""Reads the origin of an imported card. Only a block with notes needs it."""
 EDIT_CARDS = "lessons_kb.collection.card_edits"
-"""Edits the header of a card: `why` explains, and teaches a card only if it is told to."""
+"""Edits the header of a card. `why` needs it only to add a prompt to a card."""
 READ_DIFF = "lessons_kb.outcome.post_check"
-"""Reads a change by git: `preflight` does so with --diff alone."""
+"""Reads a change from git. `preflight` needs it only with --diff."""
 REVIEW_DRAFTS = "lessons_kb.cli.review_drafts"
-"""Shows, accepts and merges drafts: `review` without any draft says so and ends."""
+"""Shows, accepts and merges drafts. `review` does not need it if there are no drafts."""
 SERVE_HOOKS = "lessons_kb.service.daemon"
-"""The daemon itself: `daemon run` is it, `daemon status` asks it."""
+"""The daemon. `daemon run` needs it; `daemon status` only sends it a request."""
+READ_TOML = "tomllib"
+"""Reads tables that are kept as data: the pages of help need lists of words alone."""
 ENGINES = {
     "tantivy": ("lessons_kb.search.tantivy_engine", "TantivyEngine"),
     "rank-bm25": ("lessons_kb.search.rank_bm25_engine", "RankBM25Engine"),
 }
-"""Engine of an index → its module and class: a command that searches nothing opens none."""
+"""Name of an engine → its module and class. A command that does not search opens no engine."""
 
 
 def load(module: str) -> Any:
-    """Return a module of this table."""
+    """Import a module of this table and return it."""
     return import_module(module)

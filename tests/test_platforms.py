@@ -34,7 +34,7 @@ WALK = """
 import json, os, pathlib
 from lessons_kb import Brain
 from lessons_kb.collection.doctor import check_health
-from lessons_kb.brain.discovery import make_brain
+from lessons_kb.brain.make_brain import make_brain
 from lessons_kb.errors import DuplicateCard
 
 make_brain("shop")

@@ -1,5 +1,7 @@
 """The repository holds what the tables of docs/contributing.md list, and nothing else."""
 
+import ast
+import importlib
 import re
 
 import pytest
@@ -47,3 +49,28 @@ def test_no_file_is_binary_or_large_but_those_of_the_table(tracked):
         if len(data) > LARGEST or is_binary(data):
             odd.add(name)
     assert sorted(read_table("Large and binary files")) == sorted(odd)
+
+
+def find_missing_imports(source):
+    """Return what a program imports from lessons_kb that is not there."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("lessons_kb"):
+            continue
+        module = importlib.import_module(node.module)
+        for name in node.names:
+            if not hasattr(module, name.name):
+                try:
+                    importlib.import_module(f"{node.module}.{name.name}")
+                except ImportError:
+                    yield f"{node.module}.{name.name}"
+
+
+def test_programs_beside_the_package_import_what_it_has(tracked):
+    """Imports inside functions, too: no other check sees them before they run."""
+    programs = [name for name in tracked if name.endswith(".py")]
+    missing = {
+        name: absent
+        for name in programs
+        if (absent := list(find_missing_imports((ROOT / name).read_text("utf-8"))))
+    }
+    assert missing == {}

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import HERE, read_rows
-from lessons_kb.data import read_table
+from lessons_kb.data import read_words
 from lessons_kb.relevance.background_prompts import PASSAGE
 from lessons_kb.text.analyzer import analyze
 
@@ -44,9 +44,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     """Write the data files anew; shares that are already listed only rise."""
     shares = {
         term: float(share)
-        for share, lines in read_table("document_frequencies.txt").items()
-        for line, _ in lines
-        for term in line.split()
+        for share, terms in read_words("document_frequencies.txt").items()
+        for term in terms
     }
     counted = [count_passages(Path(folder)) for folder in options.folders]
     counted = [(passages, terms) for passages, terms in counted if passages >= _FEWEST_PASSAGES]

@@ -1,8 +1,9 @@
-"""A brain, that is one brain directory, opened: its index, kept fresh, and its journals.
+"""An open brain: one folder, its index and its journals.
 
-An index is kept fresh by four calls, which differ in what they wait for: ``Brain.refresh`` reads
-all that changed, ``Brains.refresh_for_search`` waits little for another writer, ``refresh_in_hook``
-reads a few files, ``ensure_indexed`` none where something is indexed.
+Four calls bring the index up to date. They differ in how long they may take: ``Brain.refresh``
+reads all changed files, ``Brains.refresh_for_search`` waits at most a second for another writer,
+``Brain.refresh_in_hook`` reads a few files, and ``Brain.ensure_indexed`` reads files only if
+nothing is indexed yet.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from lessons_kb.store.database import is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch
 from lessons_kb.store.files import identify_file, sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal
-from lessons_kb.store.scan import count_files, find_signature, scan_brain, tell_beyond
+from lessons_kb.store.scan import count_files, find_signature, report_beyond, scan_brain
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.text.sanitize import counted
@@ -38,25 +39,25 @@ if TYPE_CHECKING:
 
 
 REFRESHED_FILES = 64
-"""Changed files that a hook reads itself: some 30 ms. The rest is for `lessons index`."""
+"""The most changed files that a hook reads itself (about 30 ms); `lessons index` reads the rest."""
 FIRST_FILES = 1_000
-"""Files that a hook reads where nothing is indexed, so that it can answer: some 0.5 s."""
+"""The most files that a hook reads if nothing is indexed yet (about 0.5 s)."""
 PATIENCE_SECONDS = 0.05
 """How long a hook waits for another writer."""
 FIRST_PATIENCE_SECONDS = 1.0
-"""How long where nothing is indexed: without what the other writes there is no answer."""
+"""The same if nothing is indexed yet: without the other writer's commit there is no answer."""
 _HOOK_PATIENCE = 1.0
-"""Seconds that an answer to an agent waits for another writer: half of a hook's deadline."""
+"""Seconds that a hook waits for another writer of the journal: half of a hook's deadline."""
 ENCODED_AT_ONCE = 32
-"""Files a search encodes at most on its way (some 50 ms each); ``lessons index`` does them all."""
+"""The most files that a search encodes (about 50 ms each); ``lessons index`` encodes all."""
 ENCODED_ON_THE_WAY = 2
-"""Files a refresh that is itself bounded encodes at most: a hook waits for it."""
+"""The same for a refresh with a limit, since a hook waits for it."""
 
 
 class Brain(SearchIndex):
-    """One brain directory among those searched together; nothing is read before it is needed.
+    """One brain folder. It reads nothing before it is needed.
 
-    Raises BrainNotFound when there is no such folder.
+    Raises BrainNotFound if the folder does not exist.
     """
 
     def __init__(self, root: str, *, alias: str = "") -> None:
@@ -68,38 +69,38 @@ class Brain(SearchIndex):
         super().__init__(real, cache=cache_dir(real))
         self.alias = alias or os.path.basename(real)
         self.stale = ""
-        """Why the last commit was searched instead of a fresh index, "" when it was fresh."""
+        """Why searches use the last commit instead of a fresh index; "" if the index is fresh."""
         self.fault = ""
-        """Why the disk refuses to bring the index up to date, "" if it does not."""
+        """Why the disk refuses to bring the index up to date; "" if it does not refuse."""
         self._meaning: Meaning | None = None
         self._touched = 0
         """Files that this process has written since the last refresh."""
         self.watcher: _Watcher | None = None
-        """The thread of this process that keeps the index up to date."""
-        self.kept = False
-        """Another process keeps it so: its last commit is what there is."""
-        self._read_edits: dict[str, tuple[str, CatalogueEntry]] = {}
-        """Path → its signature and what was read of it, for the edits that ``show`` was given."""
+        """The watcher in this process that keeps the index up to date."""
+        self.watched_elsewhere = False
+        """Whether another process keeps the index up to date; this one then reads no files."""
+        self._read_edits: dict[str, _ReadEdit] = {}
+        """Path → the edited file as it was last read."""
 
     @cached_property
     def journal(self) -> Journal:
-        """The open journal; StorageError when it cannot be opened."""
+        """The open journal. Raises StorageError if it cannot be opened."""
         return Journal(os.path.join(state_dir(self.root), JOURNAL_NAME))
 
     @cached_property
     def hook_journal(self) -> Journal:
-        """The journal for whoever answers an agent: one that cannot be used raises nothing."""
+        """The journal for a hook's answer. If the journal cannot be used, it raises nothing."""
         path = os.path.join(state_dir(self.root, create=False), JOURNAL_NAME)
         return Journal(path, patience=_HOOK_PATIENCE, fallback=True)
 
     @property
     def journal_trouble(self) -> str:
-        """Why nothing is remembered of the session that is answered, "" while it is."""
+        """Why a hook's session is not remembered; "" while it is."""
         return self.hook_journal.trouble if "hook_journal" in vars(self) else ""
 
     @property
     def meaning(self) -> Meaning | None:
-        """Vectors of the files; None unless ``[semantic]`` is enabled."""
+        """The vectors of the files; None unless ``[semantic]`` is enabled."""
         state = self._state or self.state
         settings = {} if state is None else state.settings.get("semantic", {})
         if self._meaning is not None and as_data(self._meaning.settings) != settings:
@@ -111,57 +112,64 @@ class Brain(SearchIndex):
             self._meaning = Meaning(self, Semantic(**settings))
         return self._meaning
 
-    def refresh(self, *, leased: bool = True, **how: Unpack[Refreshing]) -> Refresh:
+    def refresh(self, *, leased: bool = True, **options: Unpack[Refreshing]) -> Refresh:
         """Bring the index up to date with the files; see `brain.open_index.refresh`.
 
-        ``leased`` takes a watcher's word that nothing changed. The last commit stays, and
-        ``stale`` says why, where the disk refuses what nobody asked for by ``rebuild`` or
-        ``progress``. Damage found on the way leads to a rebuild, never to an error; without a
-        limit it is looked for, once in a process, before the first search.
+        With ``leased``, no file is read if a watcher reports that nothing changed. If the disk
+        refuses, the last commit stays and ``stale`` has the reason; with ``rebuild`` or
+        ``progress`` the refusal is raised as StorageError. A damaged index is rebuilt. Without a
+        limit, each process verifies the catalogue once, before its first search.
         """
-        limit = how.get("limit")
-        leased = leased and not self._touched and not how.get("rebuild")
+        limit = options.get("limit")
+        leased = leased and not self._touched and not options.get("rebuild")
 
-        def work() -> Refresh:
+        def refresh_unless_leased() -> Refresh:
             state = self.state
             if state is not None and limit is None:
                 self.verify_catalogue()
-            vouched = leased and self.current and (self.kept or is_leased(self.cache))
-            if state is None or not vouched:
-                return refresh(self, **how)
+            is_watched = self.watched_elsewhere or is_leased(self.cache)
+            if state is None or not (leased and self.current and is_watched):
+                return refresh(self, **options)
             self.silent = state.silent
             return Refresh(files=count_files(state.manifest))
 
+        is_requested = bool(options.get("rebuild")) or options.get("progress") is not None
         with self.lock:
             self._limit = limit
             try:
-                done = self._rebuilding(work)
+                result = self._with_repair(refresh_unless_leased)
             except StorageError as error:
-                if self._state is None or how.get("rebuild") or how.get("progress") is not None:
+                if self._state is None or is_requested:
                     raise
                 files = count_files(self._state.manifest)
-                done = Refresh(files=files, stale=str(error), fault=str(error))
-            self._touched = self._touched if done.stale else 0
-            if (meaning := self.meaning) is not None:
-                most = ENCODED_AT_ONCE if limit is None else ENCODED_ON_THE_WAY
-                waiting, left = "", 0
-                try:
-                    left = meaning.encode(limit=most)
-                except StorageError as error:
-                    waiting = str(error)
-                if left:
-                    waiting = f"{left} files are not encoded yet; run `lessons index`"
-                done = replace(done, stale=done.stale or waiting, left=done.left + left)
-            self.stale, self.fault = done.stale, done.fault
-            return done
+                result = Refresh(files=files, stale=str(error), fault=str(error))
+            if not result.stale:
+                self._touched = 0
+            if self.meaning is not None:
+                result = self._encode_some(self.meaning, result, limit)
+            self.stale, self.fault = result.stale, result.fault
+            return result
+
+    @staticmethod
+    def _encode_some(meaning: Meaning, result: Refresh, limit: int | None) -> Refresh:
+        """Encode as many files as there is time for, and add what is left to the result."""
+        most = ENCODED_AT_ONCE if limit is None else ENCODED_ON_THE_WAY
+        reason, left = "", 0
+        try:
+            left = meaning.encode(limit=most)
+        except StorageError as error:
+            reason = str(error)
+        if left:
+            reason = f"{left} files are not encoded yet; run `lessons index`"
+        return replace(result, stale=result.stale or reason, left=result.left + left)
 
     def compact(self) -> None:
-        """Rewrite the index without what was deleted if that pays; see `search_index.compact`."""
+        """Remove deleted documents from the index if it pays; see `search_index.compact`."""
         with self.lock:
-            self._rebuilding(lambda: load(READ_CARDS).compact(self))
+            self._with_repair(lambda: load(READ_CARDS).compact(self))
 
     def ensure_indexed(self) -> bool:
-        """See to it, in a hook, that something is indexed, be it old; False where nothing is."""
+        """Index some files, in a hook, if nothing is indexed; return whether anything is now."""
         with self.lock:
             self._limit = REFRESHED_FILES
             if self.state is None:
@@ -171,13 +179,13 @@ class Brain(SearchIndex):
     def refresh_in_hook(self) -> Refresh:
         """Bring the index up to date as far as a hook has time for.
 
-        What a watcher saw edited a moment ago is read, and shown until the watcher commits it:
-        waiting for the disk would take as long as the rest of the answer.
+        Files that a watcher has just seen edited are read and overlaid on the index until the
+        watcher commits them. Waiting for that commit would take as long as the rest of the answer.
         """
         state = self.state
         indexed = state.manifest if state is not None else ""
         if (watcher := self.watcher) is not None and watcher.changes.is_replaced:
-            indexed = ""  # it may have been read while the folder was being deleted
+            indexed = ""  # the last scan may have run while the folder was being deleted
         elif indexed and watcher is not None and watcher.is_behind:
             self.stale = "what has just changed is being indexed"
             return Refresh(files=count_files(indexed), stale=self.stale)
@@ -187,38 +195,46 @@ class Brain(SearchIndex):
         )
 
     def show_edits(self) -> Refresh | None:
-        """Let searches see what was just edited; None where a scan has to tell what that is.
+        """Let searches see the files just edited; None if only a scan can list the changes.
 
-        A new card, and that one is gone, is seen when the watcher commits it, a moment later.
+        New and deleted cards appear a moment later, when the watcher commits them.
         """
         edited = self.watcher.changes.files if self.watcher is not None else None
+        if not edited:
+            return None
         with self.lock:
-            return self._rebuilding(partial(self._read_edited, edited)) if edited else None
+            return self._with_repair(partial(self._read_edited, edited))
 
     def _read_edited(self, edited: Collection[str]) -> Refresh | None:
         state = self.state
         if state is None or self._touched or not (self.current and self._knows_settings(state)):
             return None
-        read: dict[str, tuple[str, CatalogueEntry]] = {}
+        edits: dict[str, _ReadEdit] = {}
         for path in edited:
-            if signature := find_signature(self.root, path):
-                known = self._read_edits.get(path)
-                if known is None or known[0] != signature:
-                    digest_files = load(READ_CARDS).digest_files
-                    known = signature, digest_files(self.root, [path], self.settings)[0]
-                read[path] = known
-        self._read_edits = read
-        self.show(entry for _signature, entry in read.values())
+            signature = find_signature(self.root, path)
+            if not signature:
+                continue
+            edit = self._read_edits.get(path)
+            if edit is None or edit.signature != signature:
+                digest_files = load(READ_CARDS).digest_files
+                entry = digest_files(self.root, [path], self.settings)[0]
+                edit = _ReadEdit(signature=signature, entry=entry)
+            edits[path] = edit
+        self._read_edits = edits
+        self.show(edit.entry for edit in edits.values())
         self.silent, self.stale = state.silent, ""
-        return Refresh(files=count_files(state.manifest), changed=len(read))
+        return Refresh(files=count_files(state.manifest), changed=len(edits))
 
     def touch(self) -> None:
-        """Note that this process has just written a card: no watcher knows of it yet."""
+        """Note that this process has just written a card, which no watcher has seen yet."""
         self._touched += 1
         drop_lease(self.cache)
 
-    def tell_beyond(self) -> str:
-        """Say that files are not indexed, counting those just written; "" if all are."""
+    def describe_unindexed(self) -> str:
+        """Return a warning if the brain has more files than its limit, else "".
+
+        Files that this process has just written are counted.
+        """
         state = self._state
         if state is None:
             return ""
@@ -228,21 +244,23 @@ class Brain(SearchIndex):
             state = self._state or state
         if not state.beyond[0]:
             return ""
-        finding = tell_beyond(state.beyond[0], limit)
+        finding = report_beyond(state.beyond[0], limit)
         return f"{self.root}: {finding.message}; {finding.fix}"
 
     def read(self, work: Callable[[Brain], T]) -> T:
-        """Return ``work(self)``, done while no other thread uses catalogue or engine.
+        """Return ``work(self)``, while no other thread uses the catalogue or the engine.
 
-        Damage that it meets is fixed by a rebuild, after which it is done once more.
+        If the index turns out to be damaged, it is rebuilt and ``work`` is called once more.
         """
 
-        def again() -> T:
-            if self.state is None:
-                self.refresh() if self._limit is None else self.refresh_in_hook()
+        def read_one_commit() -> T:
+            if self.state is None and self._limit is None:
+                self.refresh()
+            elif self.state is None:
+                self.refresh_in_hook()
             if self._state is None:
                 raise StorageError(f"{self.stale}; nothing is indexed yet")
-            # Another process may commit at any moment: all of one work sees one commit.
+            # Another process may commit at any moment, but ``work`` has to see a single commit.
             outer, self._reading = self._reading, True
             try:
                 return work(self)
@@ -250,9 +268,10 @@ class Brain(SearchIndex):
                 self._reading = outer
 
         with self.lock:
-            return self._rebuilding(again)
+            return self._with_repair(read_one_commit)
 
-    def _rebuilding(self, work: Callable[[], T]) -> T:
+    def _with_repair(self, work: Callable[[], T]) -> T:
+        """Return ``work()``. After damage the cache is discarded and ``work`` is called again."""
         try:
             try:
                 return work()
@@ -267,86 +286,101 @@ class Brain(SearchIndex):
     def close(self) -> None:
         """Release the files."""
         with self.lock:
-            self._let_go()
-            for journal in (vars(self).pop(name, None) for name in ("journal", "hook_journal")):
+            self._close_cache()
+            for name in ("journal", "hook_journal"):
+                journal = vars(self).pop(name, None)
                 if journal is not None:
                     journal.close()
 
     def encode(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Encode every file that has no vectors yet; ``progress`` is told (files done, to do).
+        """Encode every file that has no vectors yet.
 
-        Does nothing without ``[semantic]``. StorageError where the disk refuses.
+        ``progress`` is called with the number of files done and to do. Does nothing without
+        ``[semantic]``. Raises StorageError if the disk refuses.
         """
         with self.lock:
             if self.meaning is not None:
                 self.meaning.encode(progress=progress)
 
-    def _let_go(self) -> None:
+    def _close_cache(self) -> None:
         if self._meaning is not None:
             self._meaning.close()
             self._meaning = None
-        super()._let_go()
+        super()._close_cache()
+
+
+@frozen
+class _ReadEdit:
+    """An edited file as it was read."""
+
+    signature: str
+    entry: CatalogueEntry
 
 
 class Changes:
-    """What a watch of this process knows of the files that changed since the last commit."""
+    """The files that changed since the last commit, as a watcher of this process saw them."""
 
     def __init__(self, cache: str, root: str) -> None:
         self.cache = cache
         self._root = root
         self._lock = threading.Lock()
         self._signs = 0
+        """Number of the last sign of a change that the watcher received."""
         self._pending: dict[str, int] = {}
         """Changed file → number of its last sign."""
-        self._known = False
-        """Whether no other file has changed."""
+        self._is_complete = False
+        """Whether ``_pending`` has every changed file."""
         self._lost = 0
-        """Number of the last sign after which that was not so."""
+        """Number of the last sign that did not name the changed files."""
         self._folder: tuple[int, int] | None = None
+        """Identity of the folder that the last commit describes."""
         self._next: tuple[int, int] | None = None
-        """The folders that the last commit and the running refresh are about."""
+        """Identity of the folder that the running refresh reads."""
         _CHANGES.append(self)
 
     def note(self, paths: set[str]) -> None:
-        """Note a change."""
+        """Note changed paths; RESCAN among them means that others may have changed, too."""
         with self._lock:
             self._signs += 1
             self._pending |= dict.fromkeys(paths, self._signs)
             if RESCAN in paths:
-                self._known, self._lost = False, self._signs
+                self._is_complete, self._lost = False, self._signs
 
     def begin(self) -> int:
-        """Begin a refresh of all files; return what `finish` asks for."""
+        """Begin a refresh of all files; return the number to give to `finish`."""
         with self._lock:
             self._next = identify_file(self._root)
             return self._signs
 
     def finish(self, begun: int, *, vouch: bool = True) -> None:
-        """Note that what changed before ``begun`` is committed; whether the rest will be known."""
+        """Note that all changes up to ``begun`` are committed.
+
+        ``vouch`` says whether the watcher will see every later change.
+        """
         with self._lock:
             self._folder = self._next
             self._pending = {path: sign for path, sign in self._pending.items() if sign > begun}
-            self._known = vouch and self._lost <= begun
+            self._is_complete = vouch and self._lost <= begun
 
     @property
     def files(self) -> frozenset[str] | None:
-        """The changed files, None where there may be others."""
+        """The changed files; None if there may be others."""
         with self._lock:
-            known = self._known and self._folder is not None and not self.is_replaced
-            return frozenset(self._pending) if known else None
+            has_commit = self._folder is not None and not self.is_replaced
+            return frozenset(self._pending) if self._is_complete and has_commit else None
 
     @property
     def count(self) -> int:
-        """How many changed files are known."""
+        """The number of files that were seen to change."""
         return len(self._pending)
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the last commit is about another folder than the one that is there now."""
+        """Whether the folder is no longer the one that the last commit describes."""
         return self._folder is not None and self._folder != identify_file(self._root)
 
     def end(self) -> None:
-        """Vouch for nothing any more."""
+        """Stop vouching that all changes are known."""
         self.note({RESCAN})
         with contextlib.suppress(ValueError):
             _CHANGES.remove(self)
@@ -356,39 +390,41 @@ _CHANGES: list[Changes] = []
 
 
 def is_leased(cache: str) -> bool:
-    """Tell whether a watch of this process vouches that all changes so far are indexed."""
-    return any(one.cache == cache and one.files == frozenset() for one in tuple(_CHANGES))
+    """Return whether a watcher of this process reports that every change is indexed."""
+    return any(
+        changes.cache == cache and changes.files == frozenset() for changes in tuple(_CHANGES)
+    )
 
 
 def drop_lease(cache: str) -> None:
-    """Let no watch vouch for an index before it has looked again: this process wrote a file."""
-    for one in tuple(_CHANGES):
-        if one.cache == cache:
-            one.note({RESCAN})
+    """Make searches scan the files again until the watcher has seen what this process wrote."""
+    for changes in tuple(_CHANGES):
+        if changes.cache == cache:
+            changes.note({RESCAN})
 
 
 LOOK_AGAIN = 10.0
-"""Seconds after which a quiet folder is scanned all the same: a watch does not see what a link
-inside the brain points to, or what the system dropped."""
+"""Seconds after which a quiet folder is scanned anyway. A watch misses changes behind a symbolic
+link inside the brain and events that the system dropped."""
 _SHARE = 1_000
-"""A scan is followed by so many times its duration without one: nobody sees it in ``top``."""
+"""The pause after a scan, in durations of that scan: the scans then take 0.1 % of the time."""
 _LONGEST_QUIET = 300.0
 _READ_AT_ONCE = 4
-"""Edited files that are read as soon as they are seen: more at once are no person's edits."""
+"""The most edited files that are read at once. More are not the edits of a person."""
 _MANY = 16
-"""Edited files that no search waits for: they are a checkout, and each takes a millisecond."""
+"""The most edited files that a search waits for (1 ms each). More are probably a checkout."""
 _FOLLOW_SECONDS = 0.1
-"""Seconds between two looks at what a process of its own has committed."""
+"""Seconds between two checks of what the separate process has committed."""
 _LAST_WORDS = 2.0
-"""Seconds given to a watcher to finish what it writes."""
+"""Seconds that a watcher gets to finish a write when it is stopped."""
 
 
 class Watching:
-    """Refreshes each brain whenever its files change, from a thread of its own, until ``stop``.
+    """Refresh each brain when its files change, in one thread per brain, until ``stop``.
 
-    ``say`` is told each refresh that changed something, in one line. While nothing waits, searches
-    of this process are spared the scan. Every ``tick`` seconds it looks whether another folder has
-    taken the place of the brain's.
+    ``say`` gets one line for each refresh that changed something. While every change is indexed,
+    searches of this process need no scan. Every ``tick`` seconds each thread checks whether the
+    brain's folder was replaced by another.
     """
 
     def __init__(
@@ -403,38 +439,38 @@ class Watching:
             threading.Thread(target=watcher.run, daemon=True).start()
 
     def wait(self) -> None:
-        """Wait until every watch has ended: its brain is gone."""
+        """Wait until every watch has ended because its brain is gone."""
         for watcher in self._watchers:
-            while not watcher.ended.wait(1.0):  # on Windows no longer wait can be interrupted
+            while not watcher.ended.wait(1.0):  # Windows cannot interrupt a longer wait
                 pass
 
     def stop(self, *, wait: bool = False) -> None:
-        """End the watches soon, or ``wait`` until they have ended."""
+        """End the watches; with ``wait``, return only when they have ended."""
         for watcher in self._watchers:
             watcher.watch.stop()
             watcher.changes.end()
         until = time.monotonic() + _LAST_WORDS
         for watcher in self._watchers if wait else ():
-            # Not by join: Python 3.11 takes a thread for ended once a join was interrupted.
+            # Python 3.11 considers a thread ended once a ``join`` was interrupted; so no ``join``.
             watcher.ended.wait(max(until - time.monotonic(), 0))
 
 
 class _Watcher:
-    """One brain's watch."""
+    """The watch over one brain."""
 
     def __init__(self, brain: Brain, say: Callable[[str], None], *, tick: float) -> None:
         self.brain = brain
         self.writer: Brain
-        """Another opening of the same brain: what it commits holds up no search of the first."""
+        """The same brain, opened a second time, so that its commits do not block searches."""
         self.say = say
         self.changes = Changes(brain.cache, brain.root)
         self.leasing = not is_network(brain.root)
         self.refreshed = 0.0
         self.quiet = LOOK_AGAIN
         self.indexing = False
-        """A process of its own reads what changed."""
+        """Whether a separate process is reading the changed files."""
         self.may_compact = True
-        """Something may have been deleted since it was last looked whether compacting pays."""
+        """Whether documents may have been deleted since the last check that compacting pays."""
         self.ended = threading.Event()
         self.watch = FolderWatch(
             brain.root, self.look, on_sign=self.sign, on_idle=self.idle, tick=tick
@@ -442,14 +478,14 @@ class _Watcher:
 
     @property
     def is_behind(self) -> bool:
-        """Whether more has changed than a search can read on its way."""
+        """Whether more files have changed than a search can read itself."""
         return self.indexing or self.changes.count > _MANY
 
     def sign(self, paths: set[str]) -> None:
-        """Note a change at once; called from the thread that sees it."""
+        """Note a change at once; called in the thread that saw it."""
         self.changes.note(paths)
         if 0 < len(self.changes.files or ()) <= _READ_AT_ONCE:
-            # Read by the time that a hook, which starts a process first, asks for it.
+            # A hook starts a process first; these files are read before it asks for them.
             with contextlib.suppress(LessonsError):
                 self.brain.show_edits()
 
@@ -471,41 +507,44 @@ class _Watcher:
         begun = self.changes.begin()
         self.refreshed = time.monotonic()
         try:
-            done = self.writer.refresh(leased=False, limit=REFRESHED_FILES, first=FIRST_FILES)
-            beside = done.left > 0
-            if beside:
-                done = self.index_beside()
+            result = self.writer.refresh(leased=False, limit=REFRESHED_FILES, first=FIRST_FILES)
+            is_large = result.left > 0
+            if is_large:
+                result = self.index_in_process()
         except LessonsError as error:
             self.changes.note({RESCAN})
             self.say(f"{self.brain.alias}: {error}")
             return
-        some = done.changed > 0 or done.removed > 0
-        if not (first or some):
+        has_changed = result.changed > 0 or result.removed > 0
+        if not (first or has_changed):
             spent = time.monotonic() - self.refreshed
             self.quiet = min(max(LOOK_AGAIN, _SHARE * spent), _LONGEST_QUIET)
-        if done.stale:
+        if result.stale:
             self.changes.note({RESCAN})
         else:
             self.changes.finish(begun, vouch=self.leasing)
-        if some:
+        if has_changed:
             self.may_compact = True
-            with contextlib.suppress(LessonsError):
-                self.brain.read(lambda one: one.reader)  # takes over the commit for them
-        if first or beside:
-            self.say(f"{self.brain.alias}: {counted(done.files, 'file')}, up to date")
-        elif some:
-            self.say(f"{self.brain.alias}: {done.changed} changed, {done.removed} removed")
+            self.load_commit()
+        if first or is_large:
+            self.say(f"{self.brain.alias}: {counted(result.files, 'file')}, up to date")
+        elif has_changed:
+            self.say(f"{self.brain.alias}: {result.changed} changed, {result.removed} removed")
 
-    def index_beside(self) -> Refresh:
-        """Leave many files to a process of its own: this one has to answer meanwhile."""
+    def load_commit(self) -> None:
+        """Load the writer's commit now, so that the next search need not."""
+        with contextlib.suppress(LessonsError):
+            self.brain.read(lambda brain: brain.reader)
+
+    def index_in_process(self) -> Refresh:
+        """Let a separate process read many files, since this process has to answer meanwhile."""
         self.indexing = True
         failed: int | None = 1
-        with contextlib.suppress(OSError):  # no process can be started: it is done here
+        with contextlib.suppress(OSError):  # without a new process, the files are read here
             process = begin_index(self.brain.root)
             while process.poll() is None and not self.watch.stopped:
                 time.sleep(_FOLLOW_SECONDS)
-                with contextlib.suppress(LessonsError):
-                    self.brain.read(lambda one: one.reader)  # takes over the commit for them
+                self.load_commit()
             failed = process.returncode
             threading.Thread(target=process.wait, daemon=True).start()  # it may outlive us
         self.indexing = False
@@ -517,15 +556,15 @@ class _Watcher:
             self.look()
         elif self.may_compact:
             self.may_compact = False
-            # Deleted documents make each search slower, and the refreshes above never remove them.
+            # Deleted documents slow each search down, and a refresh with a limit keeps them.
             with contextlib.suppress(LessonsError):
                 self.writer.compact()
-                self.brain.read(lambda brain: brain.reader)
+            self.load_commit()
 
 
 @frozen
 class Census:
-    """What became of the files: ``files`` = ``cards`` + ``notes`` + ``unusable``."""
+    """The files of a brain by kind: ``files`` = ``cards`` + ``notes`` + ``unusable``."""
 
     files: int
     cards: int
@@ -533,27 +572,28 @@ class Census:
     unusable: int
     """Files that cannot be used until they are fixed."""
     problems: int
-    """Findings, those of usable files included."""
+    """Findings, including those about usable files."""
 
 
 def format_census(census: Census) -> str:
-    """Return how many files there are and what became of them, on one line."""
+    """Return the number of files of each kind, on one line."""
     kinds = f"{counted(census.cards, 'card')}, {counted(census.notes, 'note')}"
     return f"{counted(census.files, 'file')}: {kinds}, {census.unusable} unusable"
 
 
-def take_census(brain: Brain) -> Census:
-    """Count the files as of the last refresh, those that the scan passes over included."""
+def count_kinds(brain: Brain) -> Census:
+    """Count the files as of the last refresh, including those that the scan passed over."""
     state = brain.state
-    passed_over = scan_brain(brain.root, brain.settings, state.ignored if state else ()).findings
-    known = brain.catalogue.numbers()
-    unread = sum(finding.path != "." for finding in passed_over)  # "." is no file, but too many
+    skipped = scan_brain(brain.root, brain.settings, state.ignored if state else ()).findings
+    numbers = brain.catalogue.numbers()
+    # The path "." stands for "too many files", not for a file.
+    unread = sum(finding.path != "." for finding in skipped)
     usable = brain.catalogue.all_cards()
     notes = sum(card.kind == NOTE for card in usable)
     return Census(
-        files=len(known) + unread,
+        files=len(numbers) + unread,
         cards=len(usable) - notes,
         notes=notes,
-        unusable=len(known) - len(usable) + unread,
-        problems=len(brain.catalogue.findings()) + len(passed_over),
+        unusable=len(numbers) - len(usable) + unread,
+        problems=len(brain.catalogue.findings()) + len(skipped),
     )

@@ -15,17 +15,17 @@ from lessons_kb.process.programs import start_index
 from lessons_kb.store import repositories
 
 _PATIENCE = 1.0
-"""Seconds that a search waits for one writer; an index takes seconds for thousands of files."""
+"""Seconds that a search waits for another writer, which may take seconds for thousands of files."""
 
 
 class Brains:
-    """The brains that hold for a directory: read together, written to the nearest."""
+    """The brains that apply to a directory: all are read, and the nearest is written to."""
 
     def __init__(self, brains: Sequence[Brain], *, directory: str, project: str | None) -> None:
         self.members = tuple(brains)
-        """One ``Brain`` for each folder, nearest first."""
+        """The brains, nearest first."""
         self.directory = directory
-        """Project root: what the ``paths`` of cards are relative to."""
+        """The project root, to which the ``paths`` of cards are relative."""
         self._project = project
         self._watching: Watching | None = None
 
@@ -36,10 +36,10 @@ class Brains:
         directory: str | os.PathLike[str] | None = None,
         project: str | None = None,
     ) -> Self:
-        """Open the brains at ``roots``, nearest first; naming them is trusting them.
+        """Open the brains at ``roots``, nearest first. A brain named here needs no trust record.
 
-        ``directory`` is where the work happens, by default the working directory; its git
-        top-level folder gives the project root and, unless ``project`` or a ``lessons.toml``
+        ``directory`` is where the work happens, by default the working directory. Its git
+        top-level folder is the project root and, unless ``project`` or a ``lessons.toml``
         names one, the current project. Raises BrainNotFound for a folder that does not exist.
         """
         if not roots:
@@ -54,14 +54,13 @@ class Brains:
         *,
         found: Discovery | None = None,
     ) -> Self:
-        """Open the trusted brains that hold for a working directory.
+        """Open the trusted brains that apply to a working directory.
 
-        ``found`` is what ``discovery.look`` returned for it, if the caller has looked. Raises
-        Untrusted when all that was found waits for ``lessons trust``, BrainNotFound when there is
-        none at all.
+        ``found`` is the result of ``discovery.look`` for this directory, if the caller has it.
+        Raises Untrusted if no brain found is trusted yet, and BrainNotFound if there is none.
         """
-        found = discover(os.fspath(directory or os.getcwd()), found)
-        return cls._of(found.trusted, directory)
+        discovery = discover(os.fspath(directory or os.getcwd()), found)
+        return cls._of(discovery.trusted, directory)
 
     @classmethod
     def _of(
@@ -76,16 +75,16 @@ class Brains:
 
     @property
     def project(self) -> str | None:
-        """The current project: given, from ``lessons.toml``, the git folder's name, or None."""
-        named = (brain.settings.project for brain in self.members)
-        return self._project or next(filter(None, named), None) or self._git_name
+        """The current project: that of the caller, of ``lessons.toml`` or of git, or None."""
+        configured = (brain.settings.project for brain in self.members)
+        return self._project or next(filter(None, configured), None) or self._git_name
 
-    def refresh(self, **how: Unpack[Refreshing]) -> tuple[Refresh, ...]:
+    def refresh(self, **options: Unpack[Refreshing]) -> tuple[Refresh, ...]:
         """Bring each brain's index up to date; see ``Brain.refresh``. Searches do it themselves."""
-        return tuple(brain.refresh(**how) for brain in self.members)
+        return tuple(brain.refresh(**options) for brain in self.members)
 
     def watch(self) -> None:
-        """Watch the files from a thread of its own until ``close``: calls need not scan them.
+        """Watch the files in separate threads until ``close``, so that calls need not scan them.
 
         An edit is seen after about a quarter of a second.
         """
@@ -93,7 +92,7 @@ class Brains:
             self._watching = Watching(self.members)
 
     def close(self) -> None:
-        """Release the files and end the watch; the brains may be used again."""
+        """Release the files and end the watch. The brains can still be used afterwards."""
         if self._watching is not None:
             self._watching.stop()
             self._watching = None
@@ -112,40 +111,45 @@ class Brains:
         return os.path.basename(self.directory) if in_git else None
 
     def refresh_for_search(self) -> None:
-        """Refresh, but wait at most a second for another writer: the last commit can answer."""
+        """Wait at most one second for another writer, then search the last commit."""
         for brain in self.members:
-            brain.refresh() if brain.state is None else brain.refresh(patience=_PATIENCE)
+            if brain.state is None:
+                brain.refresh()
+            else:
+                brain.refresh(patience=_PATIENCE)
 
 
 def refresh_in_hook(brains: Brains) -> tuple[Brains, str]:
-    """Read a few changed files; leave more of them, and a long wait, to a detached run.
+    """Read a few changed files; a detached process reads the rest.
 
-    Returns the brain to search, and what could not be read fresh. Brains of which nothing is
-    indexed yet are left out: a search would wait for their whole index. So are those whose
-    settings cannot be used; ConfigError where that leaves none.
+    Returns the brains to search, and a warning about what is not up to date ("" if all is). A
+    brain of which nothing is indexed yet is left out, since a search would wait for its whole
+    index. So is a brain whose settings cannot be used. Raises ConfigError or StorageError if no
+    brain is left.
     """
-    waiting = ""
+    warning = ""
     ready: list[Brain] = []
-    bad: ConfigError | None = None
+    config_error: ConfigError | None = None
     for brain in brains.members:
         try:
-            done = brain.refresh_in_hook()
+            result = brain.refresh_in_hook()
         except ConfigError as error:
-            bad, waiting = error, f"{brain.alias}: {error}"
+            config_error, warning = error, f"{brain.alias}: {error}"
             continue
-        if done.stale and not (brain.kept or brain.watcher):
+        if result.stale and not (brain.watched_elsewhere or brain.watcher):
             start_index(brain.root, brain.cache)
-        if done.stale and brain.state is None:
-            waiting = f"{brain.alias}: {done.stale}"
-        else:
-            if done.fault:
-                waiting = f"{brain.alias}: used the previous index, because {done.fault}"
-            ready.append(brain)
+        if result.stale and brain.state is None:
+            warning = f"{brain.alias}: {result.stale}"
+            continue
+        if result.fault:
+            warning = f"{brain.alias}: used the previous index, because {result.fault}"
+        ready.append(brain)
     if not ready:
-        if bad is not None:
-            raise bad
-        raise StorageError(f"{waiting}; nothing is indexed yet; the next prompt tries again")
+        if config_error is not None:
+            raise config_error
+        raise StorageError(f"{warning}; nothing is indexed yet; the next prompt tries again")
     if len(ready) == len(brains.members):
-        return brains, waiting
-    project = brains.project if bad is None else None  # which those that are left name themselves
-    return Brains(ready, directory=brains.directory, project=project), waiting
+        return brains, warning
+    # The remaining brains name their project themselves; asking a broken one would raise.
+    project = brains.project if config_error is None else None
+    return Brains(ready, directory=brains.directory, project=project), warning

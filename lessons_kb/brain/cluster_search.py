@@ -1,8 +1,8 @@
-"""Search a brain in a cluster, and answer from the local index where that is not to be had.
+"""Search a brain in a cluster; if the cluster cannot answer, the local index does.
 
-The cluster ranks; what the gate asks is asked of the local index, which holds the same cards. It
-is searched only in a process that stays, and only where it holds exactly what the local index
-does: then neither an old copy nor another brain of the same name can answer.
+The cluster ranks. The statistics that the gate needs come from the local index, which has the same
+cards. Only a resident process searches the cluster, and only while the cluster has exactly the
+content of the local index. So neither an old copy nor another brain of the same name can answer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.open_index import SearchIndex
@@ -23,7 +23,7 @@ from lessons_kb.brain.search_index import digest_files, is_note
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.process.installation import install_command
-from lessons_kb.search.engine_protocol import Engine, order_hits, sum_up
+from lessons_kb.search.engine_protocol import Engine, Reader, order_hits, sum_up
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE, CLUSTER_EXTRA, open_qdrant
 from lessons_kb.store.identity import identify
 from lessons_kb.store.secrets import read_key
@@ -36,23 +36,24 @@ if TYPE_CHECKING:
 
 
 KEY_VARIABLE = "LESSONS_SYNC_KEY"
-"""Of the environment; an argument would be seen by every process of the machine."""
+"""An environment variable, because every process of the machine could read an argument."""
 RETRY_SECONDS = 30.0
-"""After a failure the local index answers alone for so long."""
+"""For so many seconds after a failure, the local index answers alone."""
 
 BATCH = 200
-"""Files a commit: a run that is killed repeats at most these."""
+"""Files per commit. A run that is killed repeats at most these."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 Hits = list[tuple[int, float]]
+"""Numbers of files with their scores, best first."""
 
 
 def open_cluster(index: SearchIndex, location: str, *, key: str = "", create: bool) -> QdrantEngine:
     """Open the collection of a brain at ``location``, a folder or the URL of a server.
 
-    ``create`` makes it where it is missing, and anew where it is of another version. Raises
-    InputError for an address that may not be used and without the extra, EngineUnreachable,
-    IndexBroken without ``create``, StorageError.
+    With ``create``, a missing collection is created and one of another version is replaced. Raises
+    InputError for a forbidden address or a missing extra, EngineUnreachable, IndexBroken (only
+    without ``create``) and StorageError.
     """
     is_remote = "://" in location
     if is_remote:
@@ -62,7 +63,7 @@ def open_cluster(index: SearchIndex, location: str, *, key: str = "", create: bo
         raise InputError(
             f"lessons.toml: index.collection {name!r} must be letters, digits, `.`, `_` and `-`"
         )
-    if not name and is_remote:  # what tells brains apart here differs from clone to clone
+    if not name and is_remote:  # the local identity of a brain differs from clone to clone
         raise InputError(
             'name this brain for the cluster: `collection = "…"` under [index] in lessons.toml'
         )
@@ -90,11 +91,11 @@ def open_cluster(index: SearchIndex, location: str, *, key: str = "", create: bo
 
 
 def number_card(path: str, *, is_note: bool) -> int:
-    """Return the number of a card in a cluster, the same on every machine; notes are below zero.
+    """Return the number of a card in a cluster, the same on every machine. Notes are negative.
 
-    A local index chooses its own numbers (see `choose_number`): it passes over one that another
-    file has, and two machines that read the same files in another order could then differ. With 63
-    bits instead of 48 no number has to be passed over.
+    A local index skips a number that another file already has (see `choose_number`), so two
+    machines that read the files in another order may differ. With 63 bits instead of 48, no two
+    paths share a number in practice.
     """
     digest = hashlib.blake2b(path.encode(errors="surrogateescape"), digest_size=8).digest()
     number = int.from_bytes(digest, "big") >> 1 or 1
@@ -103,37 +104,44 @@ def number_card(path: str, *, is_note: bool) -> int:
 
 @frozen
 class _Local:
-    """What the local index held at one commit."""
+    """The content of the local index at one commit."""
 
     stamp: str = ""
+    """Names the commit."""
     numbers: Mapping[int, int] = field(default_factory=dict)
-    """Number in a cluster → number here."""
+    """Number in the cluster → number in the local index."""
     digest: int = 0
+    """Digest of all files."""
 
 
 class ClusterSearch:
-    """The cluster of one brain. Never raises: ``trouble`` says why the local index answers."""
+    """The cluster of one brain.
+
+    Its searches raise nothing: ``trouble`` has the reason why the local index answers.
+    """
 
     def __init__(self, index: SearchIndex) -> None:
         self._index = index
         self._settings: ClusterSettings | None = None
         self._engine: QdrantEngine | None = None
         self._local = _Local()
-        self._asking = threading.Lock()
-        """Held by the thread that asks."""
+        self._searching = threading.Lock()
+        """Held while a thread searches the cluster."""
         self._retry_at = 0.0
         self.trouble = ""
-        """"" while the cluster answers."""
+        """Why the cluster did not answer; "" while it does."""
 
     def begin(self) -> None:
-        """Let searches of this brain ask the cluster from here on."""
-        self._index.search_elsewhere = lambda local: (
-            _ClusterReader(local, self) if self._find_settings() else local
-        )
+        """Let the searches of this brain use the cluster from now on."""
+
+        def choose_reader(local: Engine) -> Reader:
+            return _ClusterReader(local, self) if self._find_settings() else local
+
+        self._index.search_elsewhere = choose_reader
         self._index.elsewhere_trouble = lambda: self.trouble
 
     def find_trouble(self) -> str:
-        """Return what keeps the cluster from answering now, "" if nothing does; no deadline."""
+        """Open the cluster, without a deadline, and return why it cannot answer; "" if it can."""
         settings = self._find_settings()
         if settings is None:
             return self.trouble or "your settings name no cluster"
@@ -148,7 +156,7 @@ class ClusterSearch:
         return ""
 
     def _find_settings(self) -> ClusterSettings | None:
-        """Return the user's settings, None where no cluster is to be asked now."""
+        """Return the user's settings; None if no cluster should be searched now."""
         if self._index.settings.index.engine != CLUSTER_ENGINE:
             return None
         if self._settings is None:
@@ -159,51 +167,53 @@ class ClusterSearch:
         is_open = self._settings.url and time.monotonic() >= self._retry_at
         return self._settings if is_open else None
 
-    def ask(
+    def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
     ) -> Hits | None:
-        """Return what ``Reader.search`` does, None where the local index is to answer.
+        """Return the same as ``Reader.search``; None if the local index has to answer.
 
-        Called within ``Brain.read``. The thread that asks is left behind at the deadline, and no
-        other one is begun before it has ended.
+        Call it within ``Brain.read``. A search that exceeds its deadline goes on in its thread;
+        until it has ended, no other one starts.
         """
         settings = self._settings
-        if settings is None or not self._asking.acquire(blocking=False):
+        if settings is None or not self._searching.acquire(blocking=False):
             return None
         answers: queue.SimpleQueue[Hits | LessonsError] = queue.SimpleQueue()
 
-        def work() -> None:
-            found: Hits | LessonsError
+        def search_cluster() -> None:
+            answer: Hits | LessonsError
             try:
-                found = self._open(settings, local.digest).search(terms, weights, limit)
+                answer = self._open(settings, local.digest).search(terms, weights, limit)
             except LessonsError as error:
-                found = error
+                answer = error
             finally:
-                self._asking.release()  # before the answer is known: the next question may follow
-            answers.put(found)
+                # Release before the answer is read: the next search may follow at once.
+                self._searching.release()
+            answers.put(answer)
 
         with contextlib.ExitStack() as on_failure:
-            on_failure.callback(self._asking.release)
+            on_failure.callback(self._searching.release)
             local = self._read_local()
-            threading.Thread(target=work, name="cluster", daemon=True).start()
+            threading.Thread(target=search_cluster, name="cluster", daemon=True).start()
             on_failure.pop_all()
         try:
-            found = answers.get(timeout=settings.seconds)
+            answer = answers.get(timeout=settings.seconds)
         except queue.Empty:
             self.trouble = f"{settings.url} took longer than {settings.seconds} s"
             return None
-        if isinstance(found, LessonsError):
-            self.trouble = str(found)
+        if isinstance(answer, LessonsError):
+            self.trouble = str(answer)
             self._retry_at = time.monotonic() + RETRY_SECONDS
             return None
-        if any(number not in local.numbers for number, _score in found):
+        if any(number not in local.numbers for number, _score in answer):
             self.trouble = f"{settings.url} has just changed"
             return None
         self.trouble = ""
-        return order_hits(((local.numbers[number], score) for number, score in found), limit)
+        hits = [(local.numbers[number], score) for number, score in answer]
+        return order_hits(hits, limit)
 
     def _open(self, settings: ClusterSettings, digest: int) -> QdrantEngine:
-        """Return the cluster's engine; IndexBroken unless it holds what ``digest`` sums up."""
+        """Return the cluster's engine. Raises IndexBroken if its content has another digest."""
         if self._engine is None:
             key = read_key(settings.key_file)
             self._engine = open_cluster(self._index, settings.url, key=key, create=False)
@@ -218,18 +228,18 @@ class ClusterSearch:
         state = self._index.state
         stamp = f"{state.generation} {state.engine}" if state else ""
         if stamp != self._local.stamp:
-            rows = self._index.catalogue.usable()
-            found = {number_card(p, is_note=n < 0): (n, digest) for n, p, digest in rows}
-            self._local = _Local(
-                stamp=stamp,
-                numbers={there: here for there, (here, _digest) in found.items()},
-                digest=sum_up({there: digest for there, (_here, digest) in found.items()}),
-            )
+            numbers: dict[int, int] = {}
+            digests: dict[int, str] = {}
+            for number, path, digest in self._index.catalogue.usable():
+                in_cluster = number_card(path, is_note=number < 0)
+                numbers[in_cluster] = number
+                digests[in_cluster] = digest
+            self._local = _Local(stamp=stamp, numbers=numbers, digest=sum_up(digests))
         return self._local
 
 
 class _ClusterReader:
-    """A local engine whose searches are asked of a cluster first; see ``Reader``."""
+    """A ``Reader`` that searches the cluster first, and the local engine if that fails."""
 
     def __init__(self, local: Engine, cluster: ClusterSearch) -> None:
         self._local, self._cluster = local, cluster
@@ -238,16 +248,16 @@ class _ClusterReader:
 
     def search(self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int) -> Hits:
         """Return the best ``limit`` numbers with scores, best first."""
-        found = self._cluster.ask(terms, weights, limit)
-        return self._local.search(terms, weights, limit) if found is None else found
+        hits = self._cluster.search(terms, weights, limit)
+        return self._local.search(terms, weights, limit) if hits is None else hits
 
 
 @frozen
 class Synced:
-    """What was brought to a cluster; cards and notes alike."""
+    """What `sync` did: numbers of files, cards and notes alike."""
 
     cards: int
-    """How many it holds now."""
+    """Files in the cluster now."""
     added: int
     changed: int
     removed: int
@@ -255,40 +265,50 @@ class Synced:
 
 @frozen
 class Difference:
-    """Where a cluster differs from the files: ids, sorted."""
+    """How a cluster differs from the files: the ids of cards and notes, sorted."""
 
     cards: int
-    """Files that it should hold."""
+    """Files that the cluster should have."""
     held: int
+    """Files that it has."""
     missing: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        """Tell whether there is any."""
+        """Return whether there is any difference."""
         return bool(self.missing or self.changed or self.extra)
+
+
+class _File(NamedTuple):
+    """A card or note as a cluster should have it, or has it."""
+
+    id: str
+    kind: str
+    digest: str
 
 
 def sync(
     brain: Brain, engine: QdrantEngine, *, progress: Callable[[int, int], None] | None = None
 ) -> Synced:
-    """Push what changed since the last run, deletions included; brain is to be fresh.
+    """Push all changes since the last run, including deletions. The brain must be fresh.
 
-    Batch by batch: what is committed stays when a later one fails, and the next run goes on
-    there. ``progress`` is told (files done, files to do).
+    Each batch is a commit. If a later batch fails, the earlier ones stay, and the next run
+    continues there. ``progress`` is called with the number of files done and to do.
     """
-    expected, held = _find_expected(brain), _find_held(engine)
-    todo = [number for number, one in expected.items() if held.get(number) != one]
-    gone = sorted(held.keys() - expected.keys())
-    for start in range(0, len(todo) or int(bool(gone) or engine.is_changing()), BATCH):
-        paths = [expected[number][0] for number in todo[start : start + BATCH]]
+    expected, present = _list_expected(brain), _list_present(engine)
+    todo = [number for number, file in expected.items() if present.get(number) != file]
+    gone = sorted(present.keys() - expected.keys())
+    needs_commit = bool(gone) or engine.is_changing()
+    for start in range(0, len(todo) or int(needs_commit), BATCH):
+        paths = [expected[number].id for number in todo[start : start + BATCH]]
         terms: dict[int, Mapping[str, str]] = {}
         labels: dict[int, dict[str, Any]] = {}
         for entry in digest_files(brain.root, paths, brain.settings):
             if (card := entry.card) is not None:
                 number = number_card(entry.path, is_note=is_note(entry))
                 terms[number] = entry.terms
-                labels[number] = {  # what a server may filter by
+                labels[number] = {  # the server filters by these
                     "id": card.id,
                     "kind": card.kind,
                     "project": card.project or "",
@@ -301,35 +321,42 @@ def sync(
         if progress is not None:
             progress(min(start + BATCH, len(todo)), len(todo))
     if len(todo) > BATCH:
-        engine.compact()  # the first batch told other mean lengths than all of them do
-    added = sum(number not in held for number in todo)
+        engine.compact()  # the mean lengths of the first batch are not those of all files
+    added = sum(number not in present for number in todo)
     return Synced(cards=engine.size(), added=added, changed=len(todo) - added, removed=len(gone))
 
 
 def compare(brain: Brain, engine: QdrantEngine) -> Difference:
-    """Compare counts and content hashes; IndexBroken where what is held is damaged."""
-    expected, held = _find_expected(brain), _find_held(engine)
+    """Compare the files and their hashes with a cluster. Raises IndexBroken if it is damaged."""
+    expected, present = _list_expected(brain), _list_present(engine)
     engine.verify(engine.stamp())
-    both = expected.keys() & held.keys()
-    changed = (expected[number][0] for number in both if held[number] != expected[number])
+    both = expected.keys() & present.keys()
+    changed = [expected[number].id for number in both if present[number] != expected[number]]
     return Difference(
         cards=len(expected),
-        held=len(held),
-        missing=tuple(sorted(expected[number][0] for number in expected.keys() - both)),
+        held=len(present),
+        missing=tuple(sorted(expected[number].id for number in expected.keys() - both)),
         changed=tuple(sorted(changed)),
-        extra=tuple(sorted(held[number][0] for number in held.keys() - both)),
+        extra=tuple(sorted(present[number].id for number in present.keys() - both)),
     )
 
 
-def _find_expected(brain: Brain) -> dict[int, tuple[str, str, str]]:
-    """Return id, kind and hash of what a cluster should hold, by number, at the last commit."""
-    digests, cards = brain.read(lambda one: (one.catalogue.numbers(), one.catalogue.all_cards()))
+def _list_expected(brain: Brain) -> dict[int, _File]:
+    """Return number → file that a cluster should have, as of the last commit."""
+    numbers, cards = brain.read(
+        lambda brain: (brain.catalogue.numbers(), brain.catalogue.all_cards())
+    )
+    files: dict[int, _File] = {}
+    for card in cards:
+        _number, digest = numbers[card.id]
+        number = number_card(card.id, is_note=card.kind == NOTE)
+        files[number] = _File(card.id, card.kind, digest)
+    return files
+
+
+def _list_present(engine: QdrantEngine) -> dict[int, _File]:
+    """Return number → file that a cluster has."""
     return {
-        number_card(one.id, is_note=one.kind == NOTE): (one.id, one.kind, digests[one.id][1])
-        for one in cards
+        number: _File(labels["id"], labels["kind"], labels["hash"])
+        for number, labels in engine.labels().items()
     }
-
-
-def _find_held(engine: QdrantEngine) -> dict[int, tuple[str, str, str]]:
-    """Return the same of what it holds."""
-    return {n: (one["id"], one["kind"], one["hash"]) for n, one in engine.labels().items()}

@@ -1,4 +1,4 @@
-"""The session in which this process runs, and the names of sessions elsewhere."""
+"""The agent session in which this process runs, and the names of sessions on other machines."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ SESSION_VARIABLES: Mapping[str, str] = {
     "GEMINI_SESSION_ID": "gemini-cli",
     "OPENCODE_SESSION_ID": "opencode",
 }
-"""Variables in which agents tell a command its session → the agent."""
+"""Environment variables with a session's id → the agent that sets it."""
 
 
 def session_of() -> tuple[str, str]:
-    """Return the session in which this process runs and its agent, "" where nobody says so."""
+    """Return the id of the session in which this process runs and its agent; "" if unknown."""
     for name, agent in SESSION_VARIABLES.items():
         if session := os.environ.get(name, ""):
             return session, agent
@@ -24,15 +24,15 @@ def session_of() -> tuple[str, str]:
 
 
 def posted_session(user: str, session: str) -> str:
-    """Return the name here of a session that a server's user has on another machine.
+    """Return the local name of a session that a user of this server has on another machine.
 
-    No user can name the session of another: names of users hold no space.
+    Names of users contain no space, so no user can name the session of another user.
     """
     return f"{_POSTED}{user} {session}"
 
 
 def is_posted(session: str) -> bool:
-    """Tell whether a session is that of a server's user: its paths are names, and nothing here."""
+    """Return whether a session runs on another machine, so that its paths do not exist here."""
     return session.startswith(_POSTED)
 
 

@@ -1,4 +1,4 @@
-"""Which brains hold for a working directory; making one, and saying which is trusted."""
+"""Find the brains that apply to a working directory, and decide which of them are trusted."""
 
 from __future__ import annotations
 
@@ -34,11 +34,14 @@ PROJECT_SETTINGS = (
     *(".cursor/mcp.json", ".vscode/settings.json", ".vscode/mcp.json"),
     *("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
 )
-"""Files of a project by which it sets variables for an agent, or for the servers of one."""
+"""Files in which a project sets environment variables for an agent or for the agent's servers."""
 _MAX_SETTINGS_BYTES = 1_000_000
 _MAX_FOLDERS = 1_000
+"""Folders searched for cards below each well-known folder."""
 _MAY_NAME = re.compile(r"^[^#\n]*brain", re.MULTILINE)
+"""Matches every ``lessons.toml`` that names another brain, and some that do not."""
 _ESCAPED = rb"\\(?:u00|U000000|x)([0-9A-Fa-f]{2})"
+"""A letter as a JSON or TOML escape."""
 
 
 @frozen
@@ -48,19 +51,19 @@ class Discovery:
     trusted: dict[str, str]
     """Root → alias."""
     untrusted: tuple[str, ...]
-    """Roots that wait for ``lessons trust``, and folders with cards that no scan enters."""
+    """Roots that need ``lessons trust``, and folders with cards that no scan enters."""
     named: tuple[str, ...] = ()
-    """Those of them that ``LESSONS_BRAIN`` names, which the project may have set."""
+    """The untrusted roots that ``LESSONS_BRAIN`` names; the project may have set it."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Root → name of the state folder, of trusted ones, as far as known."""
+    """Trusted root → name of its state folder, as far as it was looked up."""
     missing: str = ""
-    """What ``LESSONS_BRAIN`` names that is no folder, and what to do; "" if all are."""
+    """An error with advice if ``LESSONS_BRAIN`` names something that is no folder, else ""."""
 
 
 def follow(root: str) -> str:
-    """Return the brain that ``brain`` in the ``lessons.toml`` of a folder names, else the folder.
+    """Return the brain that the ``lessons.toml`` of a folder names, or else the folder itself.
 
-    What cannot be used names none: `read_settings` says why.
+    A file that cannot be used names no brain; `read_settings` reports its fault.
     """
     real = os.path.realpath(root)
     path = os.path.join(real, locate.CONFIG_NAME)
@@ -68,140 +71,154 @@ def follow(root: str) -> str:
         text = read_regular(path, limit=MAX_CONFIG_BYTES, name=path).decode("utf-8-sig")
         if not _MAY_NAME.search(text):
             return real  # the usual case needs no parser
-        named = find_named(real, parse_settings(text)[0].brain)
+        target = find_named(real, parse_settings(text)[0].brain)
     except (OSError, UnicodeDecodeError, ConfigError, StorageError):
         return real
-    return follow(named) if named else real
+    return follow(target) if target else real
 
 
 def look(
     directory: str, environment: Mapping[str, str] = os.environ, *, in_agent: bool = False
 ) -> Discovery:
-    """Find the brains of ``directory``: ``LESSONS_BRAIN``, its ancestors, the user's own.
+    """Find the brains of ``directory``: those in LESSONS_BRAIN, above it, and the user's own.
 
-    A variable that the project itself may have set is no trust; ``in_agent``, where an agent
-    hands on what its settings say, that is one that leads into the project. This holds for those
-    that say where the user's own brain is, and where it is noted who is trusted.
+    A variable that the project may have set earns no trust. With ``in_agent``, the agent's own
+    settings may have set the variables; then a variable that leads into the project earns none.
+    The same rule applies to the variables that locate the user's brain and the trust records.
     """
     parts = map(os.path.expanduser, environment.get(ENVIRONMENT, "").split(os.pathsep))
     named = {part: os.path.join(directory, part) for part in parts if part}
     missing = [full for full in named.values() if not os.path.isdir(full)]
     around, project = _find_project(directory)
-    set_by_project = cache(partial(_is_set_around, around[0], project))
+    is_set_by_project = cache(partial(_is_set_around, around[0], project))
     above = [follow(root) for root in filter(repositories.is_brain, around)]
-    is_trusted = cache(trust.trusted_key)  # one answer for each folder, whatever names it
-    vouched = not (in_agent and _is_moved(locate.state_home(), (project, *above)))
+    # The records are believed unless the project itself may have written them.
+    has_records = not (in_agent and _is_moved(locate.state_home(), (project, *above)))
+    trusted_key = cache(trust.trusted_key)  # one answer for each folder, whatever names it
+
+    def is_trusted(root: str) -> bool:
+        return has_records and bool(trusted_key(root))
+
     trusted: list[str] = []
     untrusted: list[str] = []
     for name, full in named.items():
         if full in missing:
             continue
         root = follow(full)
-        # The brain or repository around it has its cards among its own.
+        # A brain or repository around this root has the cards of this root among its own.
         outer = next(filter(repositories.is_border, locate.upwards(root)), root)
-        holders = [root, outer] if follow(outer) == outer else [root]
-        believed = vouched and any(map(is_trusted, holders))
-        if not believed:
-            foreign = is_inside(root, project) or not os.path.isabs(name)
+        owners = [root, outer] if follow(outer) == outer else [root]
+        is_believed = any(map(is_trusted, owners))
+        if not is_believed:
+            leads_inside = is_inside(root, project) or not os.path.isabs(name)
             # The settings of agents are many files: they are read last, and once.
-            believed = not (in_agent and foreign) and not set_by_project()
-        (trusted if believed else untrusted).append(root)
-    doubted = tuple(untrusted)
-    # What lies below a trusted brain is among its cards already.
-    held = [root for root in above if vouched and is_trusted(root)]
-    marked = [
-        root for root in list_marked(project) if not any(is_inside(root, one) for one in held)
-    ]
+            is_believed = not (in_agent and leads_inside) and not is_set_by_project()
+        (trusted if is_believed else untrusted).append(root)
+    untrusted_names = tuple(untrusted)
     nearer = [root for root in above if is_inside(root, project)]
-    found = list(dict.fromkeys((*nearer, *marked, *above)))
-    for root in found:
-        (trusted if vouched and is_trusted(root) else untrusted).append(root)
+    marked = _list_marked_outside(project, [root for root in above if is_trusted(root)])
+    roots = list(dict.fromkeys((*nearer, *marked, *above)))
+    for root in roots:
+        (trusted if is_trusted(root) else untrusted).append(root)
     if above and above[0] in trusted:
-        # Repositories on the way whose cards the trusted brain above leaves out.
-        untrusted += [
-            folder
-            for folder in repositories.find_borders(directory, above[0])
-            if not (trust.is_same(folder, above[0]) or is_trusted(folder))
-            and any(_find_cards_below(folder))
-        ]
-    if not found:
-        # Folders with cards that took the place of a brain, but are marked as none.
-        untrusted += [
-            folder
-            for folder in around
-            if any(os.path.isdir(os.path.join(folder, name)) for name in KNOWN_FOLDERS)
-            and trust.why_silent(folder) == trust.REPLACED
-            and any(_find_cards_below(folder))
-        ]
+        borders = repositories.find_borders(directory, above[0])
+        unknown = [folder for folder in borders if not trusted_key(folder)]
+        untrusted += [folder for folder in unknown if _has_other_cards(folder, above[0])]
+    if not roots:
+        untrusted += [folder for folder in around if _is_replaced_brain(folder)]
     own = os.path.realpath(locate.user_brain())
     if os.path.isdir(own):
-        moved = in_agent and _is_moved(own, (project, *found))
+        moved = in_agent and _is_moved(own, (project, *roots))
         (untrusted if moved else trusted).append(own)
     return Discovery(
         trusted=name_roots(trusted),
         untrusted=tuple(root for root in dict.fromkeys(untrusted) if root not in trusted),
-        named=doubted,
-        keys={root: is_trusted(root) for root in trusted if root in found},
-        missing=_tell_missing(missing[0]) if missing else "",
+        named=untrusted_names,
+        keys={root: trusted_key(root) for root in trusted if root in roots},
+        missing=_describe_missing(missing[0]) if missing else "",
     )
 
 
 def look_in_agent(directory: str, environment: Mapping[str, str] = NO_VARIABLES) -> Discovery:
-    """Return what `look` finds for an event of an agent."""
+    """Return the result of `look` for an event of an agent."""
     return look(directory, environment, in_agent=True)
 
 
+def _list_marked_outside(project: str, brains: Sequence[str]) -> Iterator[str]:
+    """Yield the brains marked in a project, except those inside one of ``brains``.
+
+    A brain already has the cards of the folders below it.
+    """
+    for root in list_marked(project):
+        if not any(is_inside(root, brain) for brain in brains):
+            yield root
+
+
+def _has_other_cards(folder: str, brain: str) -> bool:
+    """Return whether a repository inside a brain has cards, which the brain then excludes."""
+    return not trust.is_same(folder, brain) and any(_find_cards_below(folder))
+
+
+def _is_replaced_brain(folder: str) -> bool:
+    """Return whether a folder with cards, but without a mark, has replaced a trusted brain."""
+    if not any(os.path.isdir(os.path.join(folder, name)) for name in KNOWN_FOLDERS):
+        return False
+    return trust.why_silent(folder) == trust.REPLACED and any(_find_cards_below(folder))
+
+
 def _find_project(directory: str) -> tuple[list[str], str]:
-    """Return the folders around a directory, itself first, and the work tree or it."""
+    """Return the directory with its ancestors, nearest first, and its work tree or itself."""
     around = locate.upwards(directory)
     return around, repositories.find_work_tree(around) or around[0]
 
 
 def _is_moved(folder: str, roots: Sequence[str]) -> bool:
-    """Tell whether a folder of the user's lies in a project that is not around the user's home."""
+    """Return whether a user's folder lies in one of the projects that do not contain the home."""
     real = os.path.realpath(folder)
     around = [root for root in roots if is_inside(real, root)]
     return bool(around) and not any(is_inside(locate.account_home(), root) for root in around)
 
 
 def is_settings_moved(directory: str) -> bool:
-    """Tell whether what should be the user's own settings lies in the project of a directory.
+    """Return whether the user's settings file would lie in the project of a directory.
 
-    A variable of the project's (XDG_CONFIG_HOME or HOME) says so: it may not name a program to
-    run, or a server to send prompts to.
+    Then the project has set XDG_CONFIG_HOME or HOME. Such settings may not name a program to run
+    or a server to send prompts to.
     """
     _around, project = _find_project(directory)
     return _is_moved(os.path.dirname(locate.user_settings_path()), (project,))
 
 
 def discover(directory: str, found: Discovery | None = None) -> Discovery:
-    """Return ``look(directory)``, or what it has ``found``, if that holds a trusted brain.
+    """Return ``found``, or else the result of `look`, if it has a trusted brain.
 
-    Raises Untrusted where brains were found but none is trusted, else BrainNotFound, and says
-    where there is one that does not hold here.
+    Raises Untrusted if brains were found but none is trusted, and BrainNotFound if none was found;
+    its message names a brain nearby that does not apply to this directory.
     """
-    found = found or look(directory)
-    if found.missing:
-        raise BrainNotFound(found.missing)
-    if not found.trusted and not found.untrusted and (hint := tell_unclaimed(directory)):
-        raise BrainNotFound(hint)
-    return require(found)
+    discovery = found or look(directory)
+    if discovery.missing:
+        raise BrainNotFound(discovery.missing)
+    if not discovery.trusted and not discovery.untrusted:
+        hint = describe_unclaimed(directory)
+        if hint:
+            raise BrainNotFound(hint)
+    return require(discovery)
 
 
-def require(found: Discovery) -> Discovery:
-    """Return what was found if it holds a trusted brain; raises Untrusted and BrainNotFound."""
-    if found.trusted:
-        return found
-    if found.untrusted:
-        raise Untrusted(untrusted_hint(found.untrusted, found.named))
+def require(discovery: Discovery) -> Discovery:
+    """Return the discovery if it has a trusted brain. Raises Untrusted and BrainNotFound."""
+    if discovery.trusted:
+        return discovery
+    if discovery.untrusted:
+        raise Untrusted(untrusted_hint(discovery.untrusted, discovery.named))
     raise BrainNotFound(
-        found.missing
+        discovery.missing
         or "no brain here; create one with `lessons init` or choose one with --brain DIR"
     )
 
 
-def _tell_missing(path: str) -> str:
-    """Say of a path that is no folder what to do."""
+def _describe_missing(path: str) -> str:
+    """Return the error for a path in LESSONS_BRAIN that is no folder, with advice."""
     path = os.path.normpath(path)
     if os.path.lexists(path):
         folder = os.path.dirname(path)
@@ -222,26 +239,29 @@ _NAMED = f"{ENVIRONMENT} names {{}}, and this project's own settings may have se
 
 
 def untrusted_hint(roots: Sequence[str], named: Collection[str] = ()) -> str:
-    """Say in one line why brains are silent, and what to do."""
-    if (own := os.path.realpath(locate.user_brain())) in roots:
+    """Return, in one line, why brains are not trusted and what to do about it."""
+    own = os.path.realpath(locate.user_brain())
+    if own in roots:
         return (
             f"{own} is your user brain only because of a variable (XDG_DATA_HOME or HOME); unset it"
         )
-    if any(hint := tell_state_moved(root) for root in roots):
-        return hint
-    reasons = ", ".join(
-        (_NAMED if root in named else _REASONS[trust.why_silent(root)]).format(root)
-        for root in roots
-    )
-
+    for root in roots:
+        hint = describe_moved_state(root)
+        if hint:
+            return hint
+    reasons: list[str] = []
+    for root in roots:
+        reason = _NAMED if root in named else _REASONS[trust.why_silent(root)]
+        reasons.append(reason.format(root))
     commands = " and ".join(f"`lessons trust {shell_word(root)}`" for root in roots)
-    return f"{reasons}; read {'its' if len(roots) == 1 else 'their'} cards, then run {commands}"
+    whose = "its" if len(roots) == 1 else "their"
+    return f"{', '.join(reasons)}; read {whose} cards, then run {commands}"
 
 
-def tell_state_moved(root: str) -> str:
-    """Say what to do where no trust in a brain can hold, "" where it can.
+def describe_moved_state(root: str) -> str:
+    """Return a hint if trust cannot be recorded for a brain, else "".
 
-    That is where it is recorded in the project itself, which agents take for the project's doing.
+    Agents do not believe trust records inside the project: the project may have written them.
     """
     around, project = _find_project(root)
     state = locate.state_home()
@@ -253,21 +273,25 @@ def tell_state_moved(root: str) -> str:
     )
 
 
-def tell_untrusted(roots: Sequence[str], named: Collection[str] = ()) -> str:
-    """Return the hint for a user who sees it; that a folder was replaced is said but once."""
+def describe_untrusted(roots: Sequence[str], named: Collection[str] = ()) -> str:
+    """Return the `untrusted_hint` for a user who sees it, and note that it was shown.
+
+    A replaced folder is reported only once.
+    """
     hint = untrusted_hint(roots, named)
     for root in roots:
         trust.note_told(root)
     return hint
 
 
-def tell_below(directory: str) -> str:
-    """Say which brain of a project does not hold in a folder of it, "" if none is found."""
+def describe_below(directory: str) -> str:
+    """Return a hint about a brain in the project that does not apply to ``directory``, or ""."""
     around = locate.upwards(directory)
     work_tree = repositories.find_work_tree(around)
     top = work_tree or around[0]
     below = [root for root in repositories.find_below(top) if root not in around]
-    if not below or top == os.path.dirname(top):  # a folder that is gone has the whole disk below
+    is_disk_root = top == os.path.dirname(top)  # so for a folder that no longer exists
+    if not below or is_disk_root:
         return ""
     root = below[0]
     more = f" (and {counted(len(below) - 1, 'other brains')})" if below[1:] else ""
@@ -284,63 +308,72 @@ def tell_below(directory: str) -> str:
     )
 
 
-def tell_unclaimed(directory: str) -> str:
-    """Say which brain does not hold here, or where a project has cards, "" if it has neither."""
-    if hint := tell_below(directory):
+def describe_unclaimed(directory: str) -> str:
+    """Return a hint about a brain that does not apply here, or about cards without a brain."""
+    hint = describe_below(directory)
+    if hint:
         return hint
     around, top = _find_project(directory)
     counts = count_cards_below(top)
-    told = [f"{counted(n, 'Markdown file')} in {name}" for name, n in counts.items()]
-    if not told:
+    if not counts:
         return ""
-    where = "" if top == around[0] else f" {shell_word(top)}"
-    return f"{' and '.join(told)}; run `lessons init{where}`"
+    places = [f"{counted(count, 'Markdown file')} in {name}" for name, count in counts.items()]
+    argument = "" if top == around[0] else f" {shell_word(top)}"
+    return f"{' and '.join(places)}; run `lessons init{argument}`"
 
 
 def count_cards_below(root: str) -> dict[str, int]:
-    """Return folder → number of Markdown files, of the well-known folders of cards that hold any.
+    """Return folder → number of Markdown files, for each well-known folder of cards that has any.
 
-    A README or an index is about a folder, and counts for none. At most a thousand folders below
-    each are looked at.
+    Files that describe their folder, such as a README, are not counted. At most a thousand folders
+    below each well-known folder are searched.
     """
     return Counter(_find_cards_below(root))
 
 
 def _find_cards_below(root: str) -> Iterator[str]:
-    """Yield the folder of each file that ``count_cards_below`` counts; a hook asks for one."""
+    """Yield the folder of each file that ``count_cards_below`` counts.
+
+    It is lazy: a hook stops at the first file.
+    """
     for name in KNOWN_FOLDERS:
-        places = itertools.islice(os.walk(os.path.join(root, name)), _MAX_FOLDERS)
-        for file in itertools.chain.from_iterable(files for _place, _folders, files in places):
-            if file.endswith(SUFFIXES) and not is_note_name(file):
-                yield name
+        tree = os.walk(os.path.join(root, name))
+        for _folder, _folders, files in itertools.islice(tree, _MAX_FOLDERS):
+            for file in files:
+                if file.endswith(SUFFIXES) and not is_note_name(file):
+                    yield name
 
 
 def _is_set_around(directory: str, project: str) -> bool:
-    """Tell whether settings in the project, or above it, set ``LESSONS_BRAIN``.
+    """Return whether settings in the project, or above it, set ``LESSONS_BRAIN``.
 
-    Agents look for them in each folder up to the home, whose own settings are the user's.
+    Agents read settings in each folder up to the home. Those in the home are the user's.
     """
     home = os.path.realpath(os.path.expanduser("~"))
     for folder in locate.upwards(directory):
-        for name in PROJECT_SETTINGS if folder != home or folder == project else ():
-            path = os.path.join(folder, name)
-            try:
-                data = read_regular(path, limit=_MAX_SETTINGS_BYTES, name=name)
-            except OSError:
-                continue
-            except StorageError:
-                return True
-            if b"\\" in data:  # JSON and TOML may spell any letter by its number
-                data = re.sub(_ESCAPED, lambda found: bytes.fromhex(found[1].decode()), data)
-            if ENVIRONMENT.encode() in data:
-                return True
+        is_users = folder == home and folder != project
+        if not is_users and any(_sets_variable(folder, name) for name in PROJECT_SETTINGS):
+            return True
         if folder == home:
             break
     return False
 
 
+def _sets_variable(folder: str, name: str) -> bool:
+    """Return whether a settings file mentions ``LESSONS_BRAIN``; True if it is not readable."""
+    try:
+        data = read_regular(os.path.join(folder, name), limit=_MAX_SETTINGS_BYTES, name=name)
+    except OSError:
+        return False
+    except StorageError:
+        return True
+    if b"\\" in data:  # JSON and TOML can write any letter as an escape
+        data = re.sub(_ESCAPED, lambda match: bytes.fromhex(match[1].decode()), data)
+    return ENVIRONMENT.encode() in data
+
+
 def name_roots(roots: Sequence[str]) -> dict[str, str]:
-    """Give each root its folder's name, numbered where two share it."""
+    """Return root → alias: the name of its folder, with a number if another root has that name."""
     aliases: dict[str, str] = {}
     for root in dict.fromkeys(roots):
         names = numbered_names(os.path.basename(root) or "brain", suffix="")

@@ -1,8 +1,8 @@
-"""The small file from which the hook's second stage decides gates: compiled with the index.
+"""Compile the gate file, from which the hook's second stage decides gates without an index.
 
-It lies in the user's state folder, never in the brain, and is there for a trusted brain alone.
-It names what it was compiled from (the folder's identity, the signature of its settings and of
-each card), so that a file that is out of step refuses nothing.
+The file lies in the user's state folder, never in the brain, and only trusted brains have one. It
+names its sources (the identity of the folder, the signatures of its settings and of each card), so
+that a file that is out of date refuses nothing.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.detect.matcher import find_words
+from lessons_kb.errors import InputError
 from lessons_kb.hook_gates import (
     FORMAT,
     MAX_GATE_BYTES,
@@ -35,14 +36,15 @@ from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import defang_line
 
 _MAX_BODY_BYTES = MAX_GATE_BYTES - 1_000
-"""Of the gates without the seal of their file."""
+"""The most bytes of the gates, without the seal of the file."""
 _MAX_TITLE, _MAX_WHY, _MAX_ITEM = 160, 300, 200
+"""In characters."""
 
 
-def bring_into_step(root: str, catalogue: Catalogue, state: State) -> None:
+def update_gate_file(root: str, catalogue: Catalogue, state: State) -> None:
     """Write the gate file of a brain after a commit of its index.
 
-    A brain without a gate, and one that is not trusted, has none.
+    If the brain has no gate or is not trusted, the file is removed.
     """
     if not state.gates or not is_trusted(root):
         remove_gate_file(root)
@@ -52,7 +54,7 @@ def bring_into_step(root: str, catalogue: Catalogue, state: State) -> None:
     if len(data) > _MAX_BODY_BYTES:
         gates["cards"] = [{**card, "why": "", "items": []} for card in gates["cards"]]
         data = _encode(gates)
-    if len(data) > _MAX_BODY_BYTES:  # then the second stage says that it did not check
+    if len(data) > _MAX_BODY_BYTES:  # the second stage then reports that it did not check
         data = _encode({**gates, "cards": [], "whole": False})
     write_gate_file(root, seal(root, state, data))
 
@@ -62,8 +64,8 @@ def _encode(gates: dict[str, Any]) -> bytes:
 
 
 def compile_gates(root: str, catalogue: Catalogue, state: State) -> dict[str, Any]:
-    """Return what the second stage has to know of a brain's gates."""
-    info, found = os.stat(root), identify(root)
+    """Return the content of the gate file, as JSON data."""
+    info, identity = os.stat(root), identify(root)
     card_folders = find_card_folders(state)
     signatures = parse_manifest(state.manifest)
     cards = [_compile_card(card, signatures.get(card.id, "")) for card in catalogue.gated_cards()]
@@ -76,15 +78,25 @@ def compile_gates(root: str, catalogue: Catalogue, state: State) -> dict[str, An
         "card_folders": list(card_folders),
         "listing": list_times(root, card_folders),
         "project": state.settings.get("project"),
-        # Marked in git's own directory: then it holds in the whole work tree.
-        "marked": os.path.basename(os.path.dirname(found.mark)) == "lessons-kb",
+        # A brain that is marked in git's own directory applies to the whole work tree.
+        "marked": os.path.basename(os.path.dirname(identity.mark)) == "lessons-kb",
         "own": root == os.path.realpath(user_brain()),
         "cards": cards,
         "whole": True,
     }
 
 
+def _read_paths(card: Card) -> tuple[str, ...]:
+    """Return the globs that the card guards: none if one of them is faulty, as in the index."""
+    try:
+        compile_globs(card.paths)
+    except InputError:
+        return ()
+    return card.paths
+
+
 def _compile_card(card: Card, signature: str) -> dict[str, Any]:
+    paths = _read_paths(card)
     return {
         "id": card.id,
         "title": defang_line(card.title)[:_MAX_TITLE],
@@ -92,26 +104,32 @@ def _compile_card(card: Card, signature: str) -> dict[str, Any]:
         "items": [defang_line(item)[:_MAX_ITEM] for item in card.checklist[:MAX_ITEMS]],
         "gate": card.gate,
         "project": card.project,
-        # A racily clean file is marked so in the manifest: its times tell nothing yet.
+        # "!" marks a file that changed just before it was read, so that its times prove nothing.
         "signature": signature.rstrip("!"),
-        "globs": compile_globs(card.paths),
-        "folders": _find_folders(card.paths),
-        "anywhere": any(_begins_anywhere(glob) for glob in card.paths),
-        "patterns": [_compile_pattern(one) for one in card.detect if one.kind != "error"],
-        "shown_by": [
-            {"text": one, "simple": is_simple(one)} if one else {} for one in card.shown_by
+        "globs": compile_globs(paths),
+        "folders": _find_folders(paths),
+        "anywhere": any(_begins_anywhere(glob) for glob in paths),
+        "patterns": [
+            _compile_pattern(pattern) for pattern in card.detect if pattern.kind != "error"
         ],
+        "shown_by": [_compile_shown_by(text) for text in card.shown_by],
     }
 
 
+def _compile_shown_by(text: str) -> dict[str, Any]:
+    return {"text": text, "simple": is_simple(text)} if text else {}
+
+
 def _find_folders(globs: Sequence[str]) -> list[str]:
-    """Return the names of all folders that stand in globs: a command may remove one of them."""
-    words = (word for glob in globs for word in re.split(r"[/{},]", glob))
-    return sorted({word for word in words if word and not _WILDCARD.search(word)})
+    """Return the folder names in globs, sorted, since a command may remove one of the folders."""
+    names: set[str] = set()
+    for glob in globs:
+        names.update(word for word in re.split(r"[/{},]", glob) if not _WILDCARD.search(word))
+    return sorted(names - {""})
 
 
 def _begins_anywhere(glob: str) -> bool:
-    """Return whether a glob stands for files below folders that it does not name."""
+    """Return whether a glob matches files in folders that it does not name."""
     folders = glob.removeprefix("!").removeprefix("./").lstrip("/").split("/")[:-1]
     return not folders or any(_WILDCARD.search(folder) for folder in folders)
 

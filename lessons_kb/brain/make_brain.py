@@ -1,4 +1,4 @@
-"""Make a folder a brain, trust it, and write the first lesson of a user."""
+"""Turn a folder into a brain, trust a brain, and write the user's first lesson."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import (
     NO_VARIABLES,
     count_cards_below,
+    describe_below,
+    describe_moved_state,
     follow,
     look,
-    tell_below,
-    tell_state_moved,
     untrusted_hint,
 )
 from lessons_kb.brain.search_index import read_document
@@ -35,14 +35,14 @@ _LESSONS = "lessons"
 def make_brain(
     folder: str, *, confirm: Callable[[str, int], bool] = lambda _root, _count: False
 ) -> tuple[str, list[str]]:
-    """Make what a brain lacks in ``folder`` and trust it; return its root and what was made.
+    """Create what a brain lacks in ``folder`` and trust it; return its root and the new paths.
 
-    What lies there already and is neither made nor trusted by this user is trusted only if
-    ``confirm`` agrees, which is given the root and the number of its cards: to make a brain is
-    not to have read what another has written. Raises Untrusted where there is nothing to make.
+    Cards that another person wrote are trusted only if ``confirm(root, number of cards)`` returns
+    True: this user has not read them yet. Raises Untrusted if ``confirm`` refuses and there is
+    nothing to create, and StorageError if the folder is not writable.
     """
     root = follow(folder)
-    made: list[str] = []
+    created: list[str] = []
     new = not os.path.lexists(os.path.join(root, CONFIG_NAME))
     trusted = trust.is_trusted(root)
     count = 0 if trusted else count_cards(root)
@@ -50,14 +50,14 @@ def make_brain(
     if not new and not agreed:
         raise Untrusted(untrusted_hint((root,)))
     try:
-        # Every other folder is made with the first card that needs it.
+        # Every other folder is created with the first card that needs it.
         if not count_cards_below(root) and not os.path.isdir(os.path.join(root, _LESSONS)):
             os.makedirs(os.path.join(root, _LESSONS))
-            made.append(f"{_LESSONS}/")
+            created.append(f"{_LESSONS}/")
         if not os.path.lexists(os.path.join(root, CONFIG_NAME)):
             with open(os.path.join(root, CONFIG_NAME), "x", encoding="utf-8") as file:
                 file.write(read_template(CONFIG_NAME))
-            made.append(CONFIG_NAME)
+            created.append(CONFIG_NAME)
     except OSError as error:
         raise StorageError(
             f"cannot create a brain in {root}: {error.strerror}; choose a writable folder"
@@ -67,15 +67,18 @@ def make_brain(
     if agreed:
         trust.trust(root, made=new)
         if trust.cache_dir(root).startswith(inside + os.sep) and fresh:
-            made.append(f"{CACHE_NAME}/")
-    return root, made
+            created.append(f"{CACHE_NAME}/")
+    return root, created
 
 
 FIRST_LESSON = os.path.join("lessons", "first-lesson.md")
 
 
 def write_first_lesson() -> str:
-    """Make the user's own brain with a card to see arrive; return its path, "" if it has cards."""
+    """Create the user's own brain with one card to try; return its path.
+
+    Returns "" and does nothing if that brain already has cards.
+    """
     if count_cards(user_brain()):
         return ""
     path = os.path.join(make_brain(user_brain())[0], FIRST_LESSON)
@@ -83,19 +86,22 @@ def write_first_lesson() -> str:
     return path
 
 
-def take_first_lesson() -> str:
-    """Remove that card, and the brain if it holds nothing else; return what is gone, "" if nothing.
+def remove_first_lesson() -> str:
+    """Remove the first lesson, and the user's brain if nothing else is in it.
 
-    A card or settings that somebody has edited stay.
+    A card or settings that were edited stay. Returns the path that was removed, "" if none was.
     """
     root = user_brain()
     card, settings = os.path.join(root, FIRST_LESSON), os.path.join(root, CONFIG_NAME)
     written = {card: "first-lesson.md", settings: CONFIG_NAME}
     if read_settings_file(card) != read_template(written[card]).encode():
         return ""
-    alone = {os.path.join(at, name) for at, _, names in os.walk(root) for name in names}
-    alone = {path for path in alone if not path.startswith(os.path.join(root, CACHE_NAME))}
-    if alone != set(written) or read_settings_file(settings) != read_template(CONFIG_NAME).encode():
+    files: set[str] = set()
+    for folder, _folders, names in os.walk(root):
+        if not folder.startswith(os.path.join(root, CACHE_NAME)):
+            files.update(os.path.join(folder, name) for name in names)
+    has_own_settings = read_settings_file(settings) != read_template(CONFIG_NAME).encode()
+    if files != set(written) or has_own_settings:
         replace_settings_file(card, None, expected=read_settings_file(card))
         return card
     shutil.rmtree(root)
@@ -103,7 +109,7 @@ def take_first_lesson() -> str:
 
 
 def count_cards(root: str) -> int:
-    """Return how many cards a scan of ``root`` would find, with its own settings if it has any."""
+    """Return how many cards a scan of ``root`` finds with the settings of that folder."""
     if not os.path.isdir(root):
         return 0
     settings, count = read_settings(root)[0], 0
@@ -118,12 +124,12 @@ def count_cards(root: str) -> int:
 
 
 def trust_brain(folder: str, *, revoke: bool = False) -> str:
-    """Trust (or no longer trust) the brain that holds for ``folder``; return its root.
+    """Trust the brain that applies to ``folder``, or end the trust; return the brain's root.
 
-    A folder that is no brain itself means the nearest one above it, but for a repository inside
-    that one: it is left out of the other's cards until it is trusted itself. Raises ConfigError
-    for settings that cannot be used: trust ends with their next change; Untrusted where no agent
-    would believe what this user's state says.
+    If the folder is no brain, the nearest brain above it is meant. A repository inside that brain
+    is the exception: its cards stay out of the brain until it is trusted itself. Raises
+    ConfigError if the settings cannot be used, since their next change would end the trust, and
+    Untrusted if agents would not believe the place where trust is recorded.
     """
     if not os.path.isdir(folder):
         raise BrainNotFound(f"{folder} is not a folder; give the folder of the brain")
@@ -132,29 +138,31 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     if roots and (borders := find_borders(real, roots[0])):
         roots = borders
     if not roots and folder == os.curdir:
-        found = look(real, NO_VARIABLES)
-        holding = (*found.untrusted, *found.trusted)[:: -1 if revoke else 1]
-        roots = [root for root in holding if root != os.path.realpath(user_brain())]
+        discovery = look(real, NO_VARIABLES)
+        applying = [*discovery.untrusted, *discovery.trusted]
+        if revoke:
+            applying.reverse()
+        roots = [root for root in applying if root != os.path.realpath(user_brain())]
     elif not roots and not find_below(real) and scan_brain(real, DEFAULTS, ()).files:
-        roots = [real]  # what LESSONS_BRAIN names, and so the hint on it, needs no lessons.toml
+        roots = [real]  # a folder that LESSONS_BRAIN names needs no lessons.toml
     if not roots:
-        hint = tell_below(real) or "create one with `lessons init`"
+        hint = describe_below(real) or "create one with `lessons init`"
         raise BrainNotFound(f"no brain in or above {folder}; {hint}")
     root = follow(roots[0])
     if not revoke:
-        read_settings(root)  # what cannot be used would leave the brain silent, trusted or not
+        read_settings(root)  # a brain whose settings cannot be used stays silent, trusted or not
         read_ignored(root)
-        if hint := tell_state_moved(root):
+        if hint := describe_moved_state(root):
             raise Untrusted(hint)
     around = find_brains(os.path.dirname(roots[0]))
-    # A brain above is asked whether it may enter the folder that names the other one.
-    for one in dict.fromkeys((root, roots[0]) if around else (root,)):
+    # A brain above needs the trust in the folder that names this brain, to enter it.
+    for trusted_root in dict.fromkeys((root, roots[0]) if around else (root,)):
         if revoke:
-            trust.revoke(one)
+            trust.revoke(trusted_root)
         else:
-            trust.trust(one)
+            trust.trust(trusted_root)
     for outer in around:
-        # What it holds of this one is another from now on, and no watcher can see that.
+        # The cards that it takes from this brain change now, and no watcher can see that.
         if trust.is_trusted(outer):
             with contextlib.suppress(LessonsError), contextlib.closing(Brain(outer)) as brain:
                 brain.refresh(leased=False)

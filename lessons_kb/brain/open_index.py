@@ -1,7 +1,6 @@
-"""A brain's catalogue and engine at the last commit of any process: what searches read.
+"""The index that searches read: a brain's catalogue and engine at the last commit of any process.
 
-How they are brought up to date with the files stands in `search_index`, which is loaded when files
-have changed.
+The module `search_index` brings it up to date. It is loaded only when files have changed.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
@@ -22,7 +21,14 @@ from lessons_kb.search.engine_protocol import Engine, Reader
 from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.card_files import read_bytes
-from lessons_kb.store.catalogue import FORMAT, Catalogue, CatalogueEntry, State, is_disk_trouble
+from lessons_kb.store.catalogue import (
+    FORMAT,
+    Catalogue,
+    CatalogueEntry,
+    Detector,
+    State,
+    is_disk_trouble,
+)
 from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
 from lessons_kb.store.gate_seal import is_gate_file_current
 from lessons_kb.store.scan import Scan, scan_brain, settings_signature
@@ -37,56 +43,57 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 CATALOGUE_NAME = "catalogue.db"
 GENERATION = "index-"
-"""What the names of engine folders in a cache begin with."""
+"""The prefix of the names of engine folders in a cache."""
 _SMALL_BYTES = 500_000
-"""A catalogue or index up to this size, some 1,000 files, is verified by hooks too: 3 ms."""
+"""Hooks verify a catalogue or an engine up to this size (about 1,000 files), too. It takes 3 ms."""
 MAX_DETECTORS = 20_000
-"""Size of the patterns looked for, in instructions of RE2: some 500 of them. The worst that can be
-written takes 60 ms over an edit, and a process without a daemon compiles them in 20 ms."""
+"""The largest total size of the ``detect`` patterns in use, in instructions of RE2: about 500
+patterns. In the worst case a search of an edit takes 60 ms, and compiling takes 20 ms."""
 
 
 class SearchIndex:
-    """Catalogue and engine of one brain, at the last commit of any process."""
+    """The catalogue and the engine of one brain, at the last commit of any process."""
 
     def __init__(self, root: str, *, cache: str) -> None:
         self.root = root
         self.cache = cache
         self._path = os.path.join(cache, CATALOGUE_NAME)
         self.lock = RLock()
-        """Held by whoever uses catalogue or engine: both are shared between threads."""
+        """Held while the catalogue or the engine is used: threads share both."""
         self.silent: tuple[str, ...] = ()
         """Folders that the last scan left out because they are not trusted themselves."""
         self.search_elsewhere: Callable[[Engine], Reader] | None = None
-        """Puts what a cluster answers before the local engine, in a process that stays."""
+        """Wraps the local engine so that a cluster is searched first, in a resident process."""
         self.elsewhere_trouble: Callable[[], str] = str
-        """Says why the cluster does not answer, "" while it does or none is asked."""
+        """Returns why the cluster does not answer; "" if it does or is not in use."""
         self._catalogue: Catalogue | None = None
         self._engine: Engine | None = None
         self._state: State | None = None
         self.current = False
-        """Whether this code can use what ``_state`` describes."""
+        """Whether this version of the code can use the index that ``_state`` describes."""
         self._settings: Settings | None = None
-        """Those of ``_state``."""
+        """The settings in ``_state``."""
         self._seen = -1
+        """Version of the catalogue from which ``_state`` was read."""
         self._limit: int | None = None
-        """Files that a rebuild may read at once: a hook has no time for all, nor to verify all."""
+        """The most files that a rebuild may read; None outside of a hook."""
         self._verified = False
-        """The engine was, by this process."""
+        """Whether this process has verified the engine."""
         self._file: tuple[int, int] | None = None
-        """What tells the file of the open catalogue from another."""
+        """Identity of the open catalogue's file."""
         self._catalogue_verified = False
         self._reading = False
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
         self._edited: dict[int, CatalogueEntry] = {}
-        """What files say that were edited since the commit, by their numbers."""
+        """Number → content of a file that was edited after the commit."""
         self._edited_reader: Reader | None = None
         """The engine with these edits."""
 
     @property
     def settings(self) -> Settings:
-        """Settings as ``lessons.toml`` has them now; ConfigError when it cannot be read."""
+        """The current settings of ``lessons.toml``. Raises ConfigError if it cannot be read."""
         if self._reading and self._settings is not None:
             return self._settings
         state = self.state
@@ -100,7 +107,7 @@ class SearchIndex:
         return state.manifest.startswith(settings_signature(self.root))
 
     def find_fault(self) -> str:
-        """Return path, line and fault of a settings file that cannot be used, "" if all can be."""
+        """Return path, line and fault of a settings file that cannot be used, or ""."""
         state = self.state
         if state is not None and self._knows_settings(state):
             return ""
@@ -122,15 +129,15 @@ class SearchIndex:
 
     @property
     def state(self) -> State | None:
-        """What holds at the last commit of any process; within ``read``, at its beginning.
+        """The state at the last commit of any process; within ``read``, at the call of ``read``.
 
-        None while nothing is indexed, and where what is there is damaged.
+        None if nothing is indexed or the catalogue is damaged.
         """
         if self._reading:
             return self._state
         with self.lock:
             if self._is_replaced():
-                self._let_go()
+                self._close_cache()
             try:
                 catalogue = self._catalogue or self.catalogue
                 version = catalogue.version()
@@ -144,14 +151,14 @@ class SearchIndex:
         return self._state
 
     def verify_catalogue(self) -> None:
-        """Raise IndexBroken where the catalogue is damaged; it is looked for once in a process."""
+        """Raise IndexBroken if the catalogue is damaged; each process checks it only once."""
         if not self._catalogue_verified:
             self.catalogue.verify()
             self._catalogue_verified = True
 
     @property
     def engine(self) -> Engine | None:
-        """The engine at the last commit; None while nothing is indexed."""
+        """The engine at the last commit; None if nothing is indexed."""
         state = self.state
         if self._engine is None and state is not None:
             directory = self.engine_directory(state)
@@ -167,21 +174,21 @@ class SearchIndex:
 
     @property
     def reader(self) -> Reader | None:
-        """What searches ask: the engine, with the edits that ``show`` was given, or a cluster."""
+        """The source for searches: the engine with the edits from ``show``, or a cluster."""
         engine = self.engine
         if engine is None:
             return None
         if not self._edited:
             return self.search_elsewhere(engine) if self.search_elsewhere else engine
         if self._edited_reader is None:
-            cards = {number: entry.terms for number, entry in self._edited.items()}
-            self._edited_reader = engine.with_edits(cards)
+            terms = {number: entry.terms for number, entry in self._edited.items()}
+            self._edited_reader = engine.with_edits(terms)
         return self._edited_reader
 
     def show(self, entries: Iterable[CatalogueEntry]) -> None:
-        """Let ``read`` see these files, and no others, as they are now: until the next commit.
+        """Let ``read`` use these contents instead of the committed ones, until the next commit.
 
-        What is not an edited card of this commit is left out.
+        They replace those of an earlier call. Files that the commit does not have are ignored.
         """
         edited: dict[int, CatalogueEntry] = {}
         for entry in entries:
@@ -189,51 +196,66 @@ class SearchIndex:
             same_kind = entry.card is not None and (number < 0) == (entry.card.kind == NOTE)
             if number and same_kind and digest != entry.digest:
                 edited[number] = entry
-        if {n: id(e) for n, e in edited.items()} != {n: id(e) for n, e in self._edited.items()}:
+        # Entries are compared by identity, which is cheap: an unchanged file keeps its entry.
+        before = {number: id(entry) for number, entry in self._edited.items()}
+        if {number: id(entry) for number, entry in edited.items()} != before:
             self._edited, self._matcher, self._edited_reader = edited, None, None
 
     def engine_directory(self, state: State) -> str:
-        """Return where the engine of this state's generation lives."""
+        """Return the folder of the engine of this state's generation."""
         return os.path.join(self.cache, f"{GENERATION}{state.generation}")
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
-        """Return the cards of these numbers as of the last commit; called within ``read``."""
-        found = _look_up(self._cards, self.catalogue.cards, numbers)
-        return found | {n: e.card for n, e in self._edited.items() if n in found and e.card}
+        """Return number → card as of the last commit, edits included. Call it within ``read``."""
+        cards = _look_up(self._cards, self.catalogue.cards, numbers)
+        for number, entry in self._edited.items():
+            if number in cards and entry.card is not None:
+                cards[number] = entry.card
+        return cards
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
-        """Return what ``Catalogue.guarding`` does, edits included; called within ``read``."""
-        found = self.catalogue.guarding(paths)
+        """Return the same as ``Catalogue.guarding``, edits included. Call it within ``read``."""
+        guarding = self.catalogue.guarding(paths)
         for number, entry in self._edited.items():
-            found.pop(number, None)
-            if guarded := tuple(path for path in paths if match_globs(entry.globs, path)):
-                found[number] = guarded
-        return found
+            guarding.pop(number, None)
+            guarded = tuple(path for path in paths if match_globs(entry.globs, path))
+            if guarded:
+                guarding[number] = guarded
+        return guarding
 
     def matcher(self) -> Matcher:
-        """Return the patterns of the last commit, compiled once; called within ``read``.
+        """Return the patterns of the last commit, compiled once. Call it within ``read``.
 
-        The name of a rule's card is the number of its file.
+        The card of each rule is the number of its file, as a text.
         """
         if self._matcher is None:
-            found = self.catalogue.detectors(most=MAX_DETECTORS)
-            found = [one for one in found if one[0] not in self._edited]
-            found += [(number, d) for number, e in self._edited.items() for d in e.detectors]
             patterns = load(MATCH_PATTERNS)
-            self._matcher = patterns.Matcher(
-                patterns.Rule(card=str(number), pattern=one.pattern, globs=one.globs)
-                for number, one in found
-            )
+            rules = [
+                patterns.Rule(card=str(number), pattern=detector.pattern, globs=detector.globs)
+                for number, detector in self._list_detectors()
+            ]
+            self._matcher = patterns.Matcher(rules)
         return self._matcher
 
+    def _list_detectors(self) -> Iterator[tuple[int, Detector]]:
+        """Yield the detectors of all files with their numbers, those of edited files last."""
+        for number, detector in self.catalogue.detectors(most=MAX_DETECTORS):
+            if number not in self._edited:
+                yield number, detector
+        for number, entry in self._edited.items():
+            for detector in entry.detectors:
+                yield number, detector
+
     def backgrounds(self, numbers: Collection[int]) -> dict[int, float]:
-        """Return number → the background of its card, as `cards` does the cards."""
-        found = _look_up(self._backgrounds, self.catalogue.backgrounds, numbers)
-        edited = {n: e.background for n, e in self._edited.items() if n in numbers}
-        return found | {n: one for n, one in edited.items() if one is not None}
+        """Return number → background of the card, edits included. Call it within ``read``."""
+        backgrounds = _look_up(self._backgrounds, self.catalogue.backgrounds, numbers)
+        for number, entry in self._edited.items():
+            if number in numbers and entry.background is not None:
+                backgrounds[number] = entry.background
+        return backgrounds
 
     def read_body(self, path: str) -> str:
-        """Return the text of a file behind its header, "" if it vanished meanwhile."""
+        """Return the text of a file after its header; "" if the file no longer exists."""
         settings = self.settings
         limit = settings.index.max_file_bytes
         read_document = load(READ_CARDS).read_document
@@ -245,7 +267,7 @@ class SearchIndex:
         return body
 
     def read_sources(self, path: str) -> frozenset[str]:
-        """Return the names of the files that a card was imported from; none where it vanished."""
+        """Return the names of the files that a card was imported from; empty if it is gone."""
         try:
             data = read_bytes(self.root, path, limit=self.settings.index.max_file_bytes)
         except StorageError:
@@ -254,30 +276,30 @@ class SearchIndex:
         return sources
 
     def _discard_after(self, error: Exception) -> None:
-        """Throw a damaged cache away, unless another process has just begun a new one."""
+        """Discard a damaged cache, unless another process has just created a new one."""
         if self._is_replaced():
-            self._let_go()
+            self._close_cache()
             return
         if is_disk_trouble(error):
             raise sqlite_error(error, self.cache, "free space or wait a moment") from None
-        used, now = self._state, None
+        damaged, current = self._state, None
         with contextlib.suppress(sqlite3.Error):
-            now = self.catalogue.state()
-        self._let_go()
-        if used is None or now is None or now.generation == used.generation:
+            current = self.catalogue.state()
+        self._close_cache()
+        if damaged is None or current is None or current.generation == damaged.generation:
             Catalogue.remove(self._path)  # the next refresh builds catalogue and engine
 
     def _is_replaced(self) -> bool:
-        """Tell whether another process has found the catalogue damaged and made it anew."""
+        """Return whether another process has replaced the catalogue because it was damaged."""
         return self._catalogue is not None and identify_file(self._path) != self._file
 
     def accept(self, state: State) -> None:
-        """Take over the state that this process has just committed."""
+        """Use the state that this process has just committed."""
         self._accept(state)
         self._seen = self.catalogue.version()
 
-    def _let_go(self) -> None:
-        """Close what is a cache; the journal is in use by whoever asked."""
+    def _close_cache(self) -> None:
+        """Close the catalogue and the engine, but not the journal, which is still in use."""
         self._accept(None)
         self._verified = False
         if self._catalogue is not None:
@@ -299,24 +321,28 @@ class SearchIndex:
 
 
 def _look_up(
-    known: dict[int, T], fetch: Callable[[list[int]], Mapping[int, T]], numbers: Iterable[int]
+    cache: dict[int, T], fetch: Callable[[list[int]], Mapping[int, T]], numbers: Iterable[int]
 ) -> dict[int, T]:
-    """Return what is known of these numbers; what is missing is fetched and kept."""
+    """Return number → value; values that are not in the cache are fetched and added to it."""
     wanted = list(numbers)
-    if missing := [number for number in wanted if number not in known]:
-        known |= fetch(missing)
-    return {number: known[number] for number in wanted if number in known}
+    missing = [number for number in wanted if number not in cache]
+    if missing:
+        cache |= fetch(missing)
+    return {number: cache[number] for number in wanted if number in cache}
 
 
 def versions(engine: str) -> str:
-    """Return every version that an index depends on as one text; ``engine`` as settings name it."""
+    """Return, as one text, every version that an index depends on.
+
+    ``engine`` is the name in the settings.
+    """
     local = local_engine(engine)
     return f"{__version__} {FORMAT} {ANALYZER_VERSION} {local} {engine_format(local)}"
 
 
 @frozen
 class Refresh:
-    """What a refresh did."""
+    """The result of a refresh."""
 
     files: int
     """Files in the index afterwards."""
@@ -324,15 +350,15 @@ class Refresh:
     removed: int = 0
     seconds: float = 0.0
     stale: str = ""
-    """Why files were left for the next run, "" if none were."""
+    """Why files were left for the next run; "" if none were."""
     left: int = 0
-    """How many of them the limit has cut off."""
+    """Files left because of the limit."""
     fault: str = ""
-    """Why the disk refuses to bring the index up to date, "" if it does not."""
+    """Why the disk refuses to bring the index up to date; "" if it does not refuse."""
 
 
 class Refreshing(TypedDict, total=False):
-    """How to refresh; see `refresh`."""
+    """The options of `refresh`."""
 
     limit: int | None
     patience: float
@@ -345,28 +371,28 @@ class Refreshing(TypedDict, total=False):
 
 @frozen
 class Look:
-    """A scan of the files by the settings of the last commit."""
+    """A scan of the files with the settings of the last commit."""
 
     state: State
-    """That commit."""
+    """The state at that commit."""
     scan: Scan
     started: int
     """When the scan began, in nanoseconds; it may miss what changed since."""
 
     def is_unchanged(self) -> bool:
-        """Return whether the files are those of the commit."""
+        """Return whether the files are the same as at the commit."""
         scan, state = self.scan, self.state
-        seen = scan.manifest, scan.silent, scan.beyond
-        return seen == (state.manifest, state.silent, state.beyond)
+        scanned = scan.manifest, scan.silent, scan.beyond
+        return scanned == (state.manifest, state.silent, state.beyond)
 
-    def holds(self, state: State, head: str) -> bool:
-        """Return whether the scan holds for this commit and the settings with this signature."""
+    def is_valid_for(self, state: State, head: str) -> bool:
+        """Return whether the scan used this commit and the settings with this signature."""
         is_same = self.state is state
         return is_same and self.scan.manifest.startswith(head) and state.manifest.startswith(head)
 
 
 def look_at_files(index: SearchIndex, state: State) -> Look:
-    """Scan the files, to find out whether any has changed since ``state``."""
+    """Scan the files, to see whether any has changed since ``state``."""
     settings = settings_from_dict(state.settings)
     started = time.time_ns()
     scan = scan_brain(index.root, settings, state.ignored, last=state)
@@ -374,23 +400,25 @@ def look_at_files(index: SearchIndex, state: State) -> Look:
     return Look(state=state, scan=scan, started=started)
 
 
-def refresh(index: SearchIndex, **how: Unpack[Refreshing]) -> Refresh:
+def refresh(index: SearchIndex, **options: Unpack[Refreshing]) -> Refresh:
     """Bring the index up to date with the files.
 
-    ``limit`` bounds the files read (``first`` where nothing is indexed that can be used),
-    ``patience`` the seconds waited for another writer, and ``waiting`` is told of it; where either
-    bound cuts, ``stale`` says so. ``progress`` is told (files done, files to do).
+    ``limit`` is the most files to read (``first`` instead, if no usable index exists), and
+    ``patience`` the most seconds to wait for another writer; if either bound applies, ``stale``
+    of the result has the reason. ``waiting`` is called with a text when the wait begins, and
+    ``progress`` with the number of files done and to do.
     """
     began, state = time.monotonic(), index.state
     look: Look | None = None
     if state is None or not index.current:
-        first = how.get("first")
-        how["limit"] = how.get("limit") if first is None else first
-    elif not how.get("rebuild"):
+        first = options.get("first")
+        if first is not None:
+            options["limit"] = first
+    elif not options.get("rebuild"):
         look = look_at_files(index, state)
         if look.is_unchanged():
             if state.gates and not is_gate_file_current(index.root, state):
-                load(GATE_FILE).bring_into_step(index.root, index.catalogue, state)
+                load(GATE_FILE).update_gate_file(index.root, index.catalogue, state)
             return Refresh(files=len(look.scan.files))
-    done: Refresh = load(READ_CARDS).write_index(index, look, **how)
-    return replace(done, seconds=time.monotonic() - began)
+    result: Refresh = load(READ_CARDS).write_index(index, look, **options)
+    return replace(result, seconds=time.monotonic() - began)

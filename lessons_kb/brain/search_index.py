@@ -1,8 +1,8 @@
-"""How the index of a brain is brought up to date with its files.
+"""Bring the index of a brain up to date with its files.
 
-A refresh scans, compares, parses what changed and commits in batches. The engine commits first and
-the catalogue second, so a crash in between only repeats work. The catalogue's manifest names the
-files that are done; a run that stops half-way goes on there.
+A refresh scans the files, compares them with the catalogue, parses the changed ones and commits in
+batches. The engine commits first and the catalogue second, so that a crash in between only repeats
+work. The catalogue's manifest lists the finished files; a run that was interrupted continues there.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain
 from typing import Unpack
 
-from lessons_kb.brain.gate_file import bring_into_step
+from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.brain.open_index import GENERATION, Look, Refresh, Refreshing, SearchIndex, versions
 from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
@@ -51,15 +51,15 @@ from lessons_kb.text.patterns import compile_globs
 from lessons_kb.values import frozen, replace
 
 _WORTH_NUMPY = 100
-"""Cards whose backgrounds take longer to measure one by one than to import numpy."""
+"""From so many cards on, importing numpy costs less than it saves when measuring backgrounds."""
 
 
 def digest_files(root: str, paths: list[str], settings: Settings) -> list[CatalogueEntry]:
-    """Read, parse and analyse files; one that cannot be read yields an entry without a card."""
+    """Read, parse and analyse files. The entry of a file that cannot be read has no card."""
     entries = [_digest_file(root, path, settings) for path in paths]
-    cards = [place for place, entry in enumerate(entries) if entry.card is not None]
-    bodies = [entries[place].terms.get("body", "").split() for place in cards]
-    for place, background in zip(cards, _measure_backgrounds(bodies), strict=True):
+    places = [place for place, entry in enumerate(entries) if entry.card is not None]
+    bodies = [entries[place].terms.get("body", "").split() for place in places]
+    for place, background in zip(places, _measure_backgrounds(bodies), strict=True):
         entries[place] = replace(entries[place], background=background)
     return entries
 
@@ -75,13 +75,13 @@ def _measure_backgrounds(bodies: list[list[str]]) -> list[float]:
 def read_document(
     root: str, path: str, folders: Mapping[str, str], max_bytes: int
 ) -> tuple[bytes, Document]:
-    """Read and parse one file of a brain; StorageError when it cannot be read."""
+    """Read and parse one file of a brain. Raises StorageError if it cannot be read."""
     data = read_bytes(root, path, limit=max_bytes)
     return data, parse_bytes(data, path=path, folders=folders)
 
 
 def check_globs(document: Document) -> list[Finding]:
-    """Return what keeps the ``paths`` of a card from guarding anything; the card stays in use."""
+    """Return a finding if the ``paths`` of a card are invalid. The card stays in use."""
     card = document.card
     try:
         compile_globs(card.paths if card else ())
@@ -104,6 +104,7 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     if card is None:
         return CatalogueEntry(path=path, digest=digest, findings=findings)
     terms = read_terms({name: analyze_joined(text) for name, text in document.fields.items()})
+    patterns = card.detect if card.status == "active" else ()
     return CatalogueEntry(
         path=path,
         digest=digest,
@@ -113,8 +114,8 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
         title_key="" if card.kind == NOTE else normal_title(card.title),
         globs=() if bad else compile_globs(card.paths),
         detectors=tuple(
-            Detector(pattern=one, globs=compile_globs(one.files), size=measure(one))
-            for one in (card.detect if card.status == "active" else ())
+            Detector(pattern=pattern, globs=compile_globs(pattern.files), size=measure(pattern))
+            for pattern in patterns
         ),
     )
 
@@ -127,43 +128,47 @@ def report_unreadable(path: str, error: StorageError) -> Finding:
 
 
 BATCH = 2_000
-"""Files of the first commit: with them a search can answer while the others are read."""
+"""Files of the first commit, with which searches can answer while the others are read."""
 _FURTHER = 10_000
-"""Files of each further commit, which a run that is killed half-way repeats. Many small ones would
-leave an index in pieces."""
+"""Files of each further commit. A killed run repeats them; smaller commits would fragment the
+index."""
 _JOB = 125
-"""Files handed to a worker at once: progress is told after each."""
+"""Files that a worker gets at once; progress is reported after each job."""
 _PATIENCE = 10.0
 WORTH_A_WORKER = 400
-"""Changed files from which starting further processes (about 0.3 s each) pays."""
+"""From so many changed files on, starting further processes (about 0.3 s each) pays."""
 
 
 Entries = list[tuple[int, CatalogueEntry]]
-"""What was read of files, by their numbers."""
+"""Numbers of files with what was read from them."""
 
 
-def write_index(index: SearchIndex, look: Look | None, **how: Unpack[Refreshing]) -> Refresh:
-    """Read what has changed and commit it; see `open_index.refresh`."""
+def write_index(index: SearchIndex, look: Look | None, **options: Unpack[Refreshing]) -> Refresh:
+    """Read the changed files and commit them; see `open_index.refresh`."""
     lock = os.path.join(index.cache, "writer.lock")
-    progress, rebuild = how.get("progress"), how.get("rebuild", False)
-    patience, waiting = how.get("patience", _PATIENCE), how.get("waiting", lambda _why: None)
+    progress, rebuild = options.get("progress"), options.get("rebuild", False)
+    patience = options.get("patience", _PATIENCE)
+    waiting = options.get("waiting", lambda _reason: None)
     with hold_writer(lock, patience=patience, waiting=waiting) as refused:
         if refused and (rebuild or progress is not None):
             raise IndexBusy(refused)
         if refused:
             return Refresh(files=0, stale=refused, fault="" if refused == BUSY else refused)
-        show = progress or (lambda _done, _all: None)
+        report = progress or (lambda _done, _all: None)
         run = _Run(
-            index=index, limit=how.get("limit"), workers=how.get("workers", 1), progress=show
+            index=index,
+            limit=options.get("limit"),
+            workers=options.get("workers", 1),
+            progress=report,
         )
         return run.run(look, rebuild=rebuild)
 
 
 def compact(index: SearchIndex) -> bool:
-    """Rewrite the index without what was deleted if that pays; return whether it did.
+    """Remove deleted documents from the index if it pays; return whether it was done.
 
-    It takes 0.2 ms a card. A refresh with a limit leaves it to whoever has the time. Where another
-    process writes, it is left to that one.
+    It takes 0.2 ms per card, so a refresh with a limit does not do it. While another process
+    writes, nothing is done here.
     """
     with hold_writer(os.path.join(index.cache, "writer.lock"), patience=0.0) as refused:
         state = index.state
@@ -175,7 +180,7 @@ def compact(index: SearchIndex) -> bool:
 
 @frozen
 class _Run:
-    """One run of the writer. Whoever makes one holds the writer lock."""
+    """One run of the writer. The caller holds the writer lock."""
 
     index: SearchIndex
     limit: int | None
@@ -183,42 +188,47 @@ class _Run:
     progress: Callable[[int, int], None]
 
     def run(self, look: Look | None, *, rebuild: bool) -> Refresh:
-        """Do the work; batches already committed stay when a later one fails.
+        """Scan, read and commit. If a batch fails, the earlier batches stay committed.
 
-        The files are scanned, unless a ``look`` at them holds for the state and settings of now.
+        The scan is skipped if ``look`` is valid for the current state and settings.
         """
         head = settings_signature(self.index.root)
         settings, _origins = read_settings(self.index.root)
         ignored = read_ignored(self.index.root)
         state = self.index.state
         if state is not None:
-            self.index.verify_catalogue()  # what is built upon must be whole
+            self.index.verify_catalogue()  # never build on a damaged catalogue
         old = settings_from_dict(state.settings) if state else settings
         same_rules = old.index == settings.index and old.folders == settings.folders
         if rebuild or state is None or not (same_rules and self.index.current):
             state = self._new_generation(state, settings)
-        if look is not None and not look.holds(state, head):
+        if look is not None and not look.is_valid_for(state, head):
             look = None
         state = replace(state, settings=as_data(settings), ignored=ignored)
 
         if look is not None:
-            started, seen = look.started, look.scan
+            started, scan = look.started, look.scan
         else:
             started = time.time_ns()
-            seen = scan_brain(self.index.root, settings, ignored, last=state)
-        self.index.silent = seen.silent
-        if not seen.manifest.startswith(head):
-            started = 0  # settings changed while we looked: vouch for nothing
-        done = self._apply(state, seen, settings, started)
-        if (committed := self.index.state) is not None:
-            bring_into_step(self.index.root, self.index.catalogue, committed)
-        return done
+            scan = scan_brain(self.index.root, settings, ignored, last=state)
+        self.index.silent = scan.silent
+        if not scan.manifest.startswith(head):
+            started = 0  # the settings changed during the scan: no file counts as read for good
+        result = self._apply(state, scan, settings, started)
+        committed = self.index.state
+        if committed is not None:
+            update_gate_file(self.index.root, self.index.catalogue, committed)
+        return result
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
-        # Never one that was used before: other processes may still read the folder of that name.
+        # The number must be new: other processes may still read the folder of an old one.
         generation = max(old.generation + 1 if old else 0, time.time_ns())
-        now, kept = versions(settings.index.engine), as_data(settings)
-        fresh = State(versions=now, generation=generation, manifest="", settings=kept)
+        fresh = State(
+            versions=versions(settings.index.engine),
+            generation=generation,
+            manifest="",
+            settings=as_data(settings),
+        )
         directory = self.index.engine_directory(fresh)
         with contextlib.ExitStack() as on_failure:
             on_failure.callback(remove_any, directory)
@@ -231,35 +241,40 @@ class _Run:
         for name in list_folder(self.index.cache):
             folder = os.path.join(self.index.cache, name)
             if name.startswith(GENERATION) and folder != directory:
-                # On Windows a reader may hold the files; the next generation tries again.
+                # On Windows a reader may have the files open; the next generation tries again.
                 with contextlib.suppress(OSError):
                     remove_any(folder)
         return fresh
 
-    def _apply(self, state: State, seen: Scan, settings: Settings, started: int) -> Refresh:
+    def _apply(self, state: State, scan: Scan, settings: Settings, started: int) -> Refresh:
+        """Read and commit the differences between the catalogue and a scan."""
         catalogue = self.index.catalogue
         before = state.manifest, state.silent, state.beyond
-        state = replace(state, silent=seen.silent, beyond=seen.beyond)
-        known = parse_manifest(state.manifest) if state.manifest else {}
+        state = replace(state, silent=scan.silent, beyond=scan.beyond)
+        signatures = parse_manifest(state.manifest) if state.manifest else {}
         numbers = catalogue.numbers()
-        gone = {path: numbers[path][0] for path in numbers if path not in seen.files}
-        todo = [path for path, sig in seen.files.items() if known.get(path) != sig]
-        done = {path: sig for path, sig in known.items() if path in seen.files}
-        waiting, stale = 0, ""
+        gone = [number for path, (number, _digest) in numbers.items() if path not in scan.files]
+        todo = [path for path, sig in scan.files.items() if signatures.get(path) != sig]
+        done = {path: sig for path, sig in signatures.items() if path in scan.files}
+        left, stale = 0, ""
         if self.limit is not None and len(todo) > self.limit:
-            # Those read a moment ago, too young to be vouched for, come last.
-            todo.sort(key=lambda path: known.get(path, "").endswith("!"))
-            new = sum(not known.get(path, "").endswith("!") for path in todo)
-            # Where something is indexed, a part would only keep the answer waiting for the disk.
-            most = 0 if known and new > self.limit else self.limit
-            if waiting := max(new - most, 0):
-                stale = f"{waiting} changed files are not indexed yet; run `lessons index`"
+
+            def was_just_read(path: str) -> bool:
+                return signatures.get(path, "").endswith("!")  # see `mark_racy`
+
+            todo.sort(key=was_just_read)
+            new = sum(not was_just_read(path) for path in todo)
+            # If an index exists, reading a part of the files would only delay the answer.
+            most = 0 if signatures and new > self.limit else self.limit
+            left = max(new - most, 0)
+            if left:
+                stale = f"{left} changed files are not indexed yet; run `lessons index`"
             if not most:
-                return Refresh(files=len(known), stale=stale, left=waiting)
+                return Refresh(files=len(signatures), stale=stale, left=left)
             todo = todo[:most]
-        if todo or gone or before != (seen.manifest, seen.silent, seen.beyond):
+        if todo or gone or before != (scan.manifest, scan.silent, scan.beyond):
             reading = _Reading(
-                seen,
+                scan,
                 todo,
                 self._digest(todo, settings),
                 numbers=numbers,
@@ -267,21 +282,20 @@ class _Run:
                 started=started,
                 progress=self.progress,
             )
-            self._commit_all(state, reading, [*gone.values()])
-        changed, removed = len(todo), len(gone)
+            self._commit_all(state, reading, gone)
         return Refresh(
-            files=len(seen.files), changed=changed, removed=removed, stale=stale, left=waiting
+            files=len(scan.files), changed=len(todo), removed=len(gone), stale=stale, left=left
         )
 
     def _digest(self, todo: list[str], settings: Settings) -> Iterator[list[CatalogueEntry]]:
-        """Yield what was read of the files, in order, by this process or several."""
+        """Yield the entries of the files, in order, read by this process or by several."""
         parts = [todo[start : start + _JOB] for start in range(0, len(todo), _JOB)]
         jobs = [(self.index.root, part, settings) for part in parts]
         workers = self.workers if len(todo) >= WORTH_A_WORKER else 1
         return map_batches(digest_files, jobs, workers=workers)
 
     def _commit_all(self, state: State, reading: _Reading, gone: list[int]) -> None:
-        """Commit what is read, batch by batch, and what is gone with the first."""
+        """Commit all changed files in batches; the first batch also removes the deleted files."""
         state = self._commit(state, reading, BATCH, gone)
         while reading.left:
             state = self._commit(state, reading, _FURTHER, [])
@@ -289,7 +303,7 @@ class _Run:
             self.compact(state)
 
     def compact(self, state: State) -> bool:
-        """Rewrite the index without what was deleted if that pays; return whether it did."""
+        """Remove deleted documents from the index if it pays; return whether it was done."""
         with contextlib.closing(self._engine(state)) as engine:
             if not engine.needs_compaction():
                 return False
@@ -299,16 +313,16 @@ class _Run:
         return True
 
     def _commit(self, state: State, reading: _Reading, most: int, gone: list[int]) -> State:
-        """Store what is read and what is gone: the engine first, then the catalogue.
+        """Commit a batch: first to the engine, then to the catalogue.
 
-        The engine is written while further files are read.
+        The engine writes while further files are read.
         """
         entries: Entries = []
         stream = reading.take(most)
 
         def add(first: tuple[int, CatalogueEntry]) -> Iterator[tuple[int, Mapping[str, str]]]:
             for number, entry in chain([first], stream):
-                # The terms are many, and the catalogue does not keep them.
+                # The catalogue does not store the terms, which take much memory.
                 entries.append((number, replace(entry, terms={})))
                 if entry.card is not None:
                     yield number, entry.terms
@@ -323,7 +337,8 @@ class _Run:
                 state = replace(state, engine=engine.stamp())
         state = replace(state, manifest=reading.format_manifest())
         stored = {number for number, _entry in entries}
-        removed = [n for n in (*gone, *reading.find_replaced(entries)) if n not in stored]
+        replaced = reading.find_replaced(entries)
+        removed = [number for number in (*gone, *replaced) if number not in stored]
         state = self.index.catalogue.commit(state, entries=entries, removed=removed)
         self.index.accept(state)
         return state
@@ -334,11 +349,11 @@ class _Run:
 
 
 class _Reading:
-    """Changed files as they are read, with their numbers."""
+    """The changed files, numbered as they are read."""
 
     def __init__(
         self,
-        seen: Scan,
+        scan: Scan,
         todo: Collection[str],
         batches: Iterator[list[CatalogueEntry]],
         *,
@@ -349,23 +364,23 @@ class _Reading:
     ) -> None:
         self.left = len(todo)
         """Files that are still to be read."""
-        self._seen = seen
+        self._scan = scan
         self._batches = batches
         self._numbers = numbers
         """Number and digest of each file at the last commit."""
         self._taken = {abs(number) for number, _digest in numbers.values()}
         self._done = done
-        """Files that are committed, or are to be with this batch, with their signatures."""
+        """Path → signature, of the files that are committed or belong to this batch."""
         self._started = started
         self._progress = progress
 
     def take(self, most: int) -> Iterator[tuple[int, CatalogueEntry]]:
-        """Yield number and content of the next files, about ``most``, whose content changed."""
+        """Read about ``most`` more files; yield number and entry of those whose content changed."""
         left = max(self.left - most, 0)
         while self.left > left:
             batch = next(self._batches)
             for entry in batch:
-                signature = self._seen.files[entry.path]
+                signature = self._scan.files[entry.path]
                 self._done[entry.path] = mark_racy(signature, started_ns=self._started)
                 number, digest = self._numbers.get(entry.path, (0, ""))
                 if digest == entry.digest:
@@ -377,12 +392,12 @@ class _Reading:
                     number = -number if is_note(entry) else number
                 yield number, entry
             self.left -= len(batch)
-            self._progress(len(self._done), len(self._seen.files))
+            self._progress(len(self._done), len(self._scan.files))
 
     def find_replaced(self, entries: Entries) -> list[int]:
-        """Return the numbers under which the engine must hold these files no longer.
+        """Return the old numbers of these files that the engine must remove.
 
-        A file that became a note, or was one, has another number now.
+        A file gets another number when a card becomes a note, or a note a card.
         """
         replaced = []
         for number, entry in entries:
@@ -392,15 +407,15 @@ class _Reading:
         return replaced
 
     def format_manifest(self) -> str:
-        """Return the manifest that holds with this batch."""
-        return format_manifest(self._done, like=self._seen.manifest)
+        """Return the manifest for the commit of this batch."""
+        return format_manifest(self._done, like=self._scan.manifest)
 
 
 def choose_number(path: str, taken: Collection[int]) -> int:
-    """Return the number of a file: a digest of its path, which is the same in every index.
+    """Return the number of a file: a digest of its path, the same in every index.
 
-    Equal scores are ordered by it. A number that another file has is passed over, once in
-    10,000,000 brains of 10,000 files.
+    It decides the order of equal scores. If another file has the number, the next free one is
+    used; that happens once in 10,000,000 brains of 10,000 files.
     """
     number = int.from_bytes(hashlib.blake2b(os.fsencode(path), digest_size=6).digest(), "big") or 1
     while number in taken:
@@ -409,5 +424,5 @@ def choose_number(path: str, taken: Collection[int]) -> int:
 
 
 def is_note(entry: CatalogueEntry) -> bool:
-    """Tell notes, which have numbers below zero so that a search can part the two cheaply."""
+    """Return whether a file is a note. Notes have negative numbers, so that a search skips them."""
     return entry.card is not None and entry.card.kind == "note"

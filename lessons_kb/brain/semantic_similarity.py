@@ -1,12 +1,13 @@
-"""The meaning of a brain's files: vectors kept up to date, and what is near to a text.
+"""Semantic similarity: the vectors of a brain's files, and the files most similar to a text.
 
-Only for brains with ``[semantic] enabled = true``; nothing here is imported for the others.
+This module is imported only for brains with ``[semantic] enabled = true``.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -31,7 +32,9 @@ from lessons_kb.search.embeddings import (
 from lessons_kb.values import frozen
 
 _BATCH = 16
+"""Files that are encoded and stored at once."""
 _MAX_SYMPTOMS = 8
+"""Symptoms of a card that get a vector each."""
 
 
 @frozen
@@ -39,19 +42,19 @@ class Loaded:
     """The vectors of a brain as one matrix."""
 
     numbers: list[int]
-    """Of the files that have vectors, in the order of their rows."""
+    """The files that have vectors, in the order of their rows."""
     places: dict[int, int]
-    """Number → its place in ``numbers``."""
+    """Number of a file → its place in ``numbers``."""
     titles: Floats
-    """One row a file."""
+    """The vectors of the titles, one row per file."""
     starts: list[int]
-    """First row of each file in ``rows``."""
+    """The first row of each file in ``rows``."""
     rows: Floats
-    """Of all passages."""
+    """The vectors of all other passages."""
 
 
 class Nearness:
-    """How near each file of a brain is to one text, as cosines of its nearest passage."""
+    """The similarity of each file of a brain to one text: the cosine of its nearest passage."""
 
     def __init__(self, loaded: Loaded, query: Floats) -> None:
         self._loaded = loaded
@@ -59,7 +62,7 @@ class Nearness:
         self._mean = float(self._cosines.mean())
 
     def of(self, number: int) -> float | None:
-        """Return a file's cosine; None where it has no vector."""
+        """Return the cosine of a file; None if it has no vector."""
         place = self._loaded.places.get(number)
         return None if place is None else float(self._cosines[place])
 
@@ -77,29 +80,31 @@ class Nearness:
         frequencies: Mapping[str, int],
         size: int,
     ) -> dict[int, float]:
-        """Return number → what meaning adds to the BM25 scores, of the nearest files too.
+        """Return number → what similarity adds to the BM25 score.
 
-        Of those, the ones with numbers ``between`` two.
+        The result has the files in ``scores`` and the nearest files whose numbers lie ``between``
+        two limits, both exclusive.
         """
         least, most = between
-        near = [(n, cosine) for n, cosine in self.nearest(4 * NEAREST) if least < n < most]
-        found = {number: self.of(number) for number in scores}
-        found |= {n: cosine for n, cosine in near[:NEAREST] if cosine >= FARTHEST}
-        above = {n: cosine - self._mean for n, cosine in found.items() if cosine is not None}
+        near = [pair for pair in self.nearest(4 * NEAREST) if least < pair[0] < most]
+        cosines = {number: self.of(number) for number in scores}
+        cosines |= {number: cosine for number, cosine in near[:NEAREST] if cosine >= FARTHEST}
+        above = {n: cosine - self._mean for n, cosine in cosines.items() if cosine is not None}
         return widen(scores, above, most=compute_most(terms, frequencies, size))
 
     def judge(self, hits: Sequence[Hit], numbers: Mapping[str, int], gate: Gate) -> list[Hit]:
-        """Return the hits, judged by words, with the verdict on words and meaning together."""
-        return judge_meaning(hits, {card: self.of(n) for card, n in numbers.items()}, gate)
+        """Return hits that were judged by their words, judged again with similarity included."""
+        cosines = {card: self.of(number) for card, number in numbers.items()}
+        return judge_meaning(hits, cosines, gate)
 
 
 class Meaning:
-    """The vectors of one index. Whoever uses it holds the index's lock."""
+    """The vectors of one index. Callers hold the lock of the index."""
 
     def __init__(self, index: SearchIndex, settings: Semantic) -> None:
         self.settings = settings
         self.trouble = ""
-        """Why meaning plays no part although it is enabled, "" when it does."""
+        """Why similarity is not used although it is enabled; "" if it is used."""
         self._index = index
         self._ready: tuple[Model, Vectors] | None = None
         self._loaded: tuple[object, Loaded] | None = None
@@ -112,9 +117,9 @@ class Meaning:
     def encode(
         self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None
     ) -> int:
-        """Encode files that have no vectors yet, at most ``limit``; return how many are left.
+        """Encode files without vectors, at most ``limit`` of them; return how many are left.
 
-        Batches are kept as they are done. StorageError where the disk refuses.
+        Each batch is stored when it is done. Raises StorageError if the disk refuses.
         """
         if self._ready is None:
             return 0
@@ -134,22 +139,22 @@ class Meaning:
         return len(absent) - len(todo)
 
     def near(self, text: str) -> Nearness | None:
-        """Return how near each file is to ``text``; None where nothing can be said of it."""
+        """Return the similarity of each file to ``text``; None without a text, model or vectors."""
         loaded, query = self._ask(text)
         return Nearness(loaded, query) if loaded is not None and query.any() else None
 
     def titled_like(self, title: str) -> list[tuple[Card, float]]:
-        """Return the cards whose titles mean nearly the same, with their cosines, best first."""
+        """Return the cards whose titles have nearly this meaning, with cosines, best first."""
         loaded, query = self._ask(title)
         if loaded is None:
             return []
         cosines = zip(loaded.numbers, (loaded.titles @ query).tolist(), strict=True)
-        alike = {number: cosine for number, cosine in cosines if cosine >= NEAR_DUPLICATE}
-        found = [(card, alike[number]) for number, card in self._index.cards(alike).items()]
-        return sorted(found, key=lambda pair: (-pair[1], pair[0].id))
+        similar = {number: cosine for number, cosine in cosines if cosine >= NEAR_DUPLICATE}
+        cards = [(card, similar[number]) for number, card in self._index.cards(similar).items()]
+        return sorted(cards, key=lambda pair: (-pair[1], pair[0].id))
 
     def _ask(self, text: str) -> tuple[Loaded | None, Floats]:
-        """Return the vectors and that of a text; none where there are none or no text."""
+        """Return the vectors of the files, None if there are none, and the vector of a text."""
         if self._ready is None or not text.strip():
             return None, np.zeros(0, dtype=np.float32)
         model, vectors = self._ready
@@ -157,7 +162,7 @@ class Meaning:
             now = (self._index.state, vectors.version())
             if self._loaded is None or self._loaded[0] != now:
                 self._loaded = (now, self._load(vectors))
-        except StorageError:  # what cannot be read costs likeness in meaning, never the answer
+        except StorageError:  # without its vectors, a brain is still searched by words
             return None, np.zeros(0, dtype=np.float32)
         loaded = self._loaded[1]
         return loaded if loaded.numbers else None, model.encode([text])[0]
@@ -169,20 +174,21 @@ class Meaning:
 
     def _encode(self, model: Model, vectors: Vectors, paths: dict[str, str]) -> None:
         passages = {digest: self._read_passages(path, digest) for digest, path in paths.items()}
-        rows = model.encode([text for texts in passages.values() for text in texts])
-        found, place = [], 0
+        all_rows = model.encode(list(chain.from_iterable(passages.values())))
+        encoded, place = [], 0
         for digest, texts in passages.items():
-            own = rows[place : place + len(texts)]
-            kept = [n == 0 or bool(row.any()) for n, row in enumerate(own)]
-            found.append((digest, own[kept] if sum(kept) > 1 else own[:0]))
+            rows = all_rows[place : place + len(texts)]
+            # The title's row stays even if it is zero; a file with no other row gets no vector.
+            is_used = [n == 0 or bool(row.any()) for n, row in enumerate(rows)]
+            encoded.append((digest, rows[is_used] if sum(is_used) > 1 else rows[:0]))
             place += len(texts)
-        vectors.add(found)
+        vectors.add(encoded)
 
     def _read_passages(self, path: str, digest: str) -> list[str]:
-        """Return the texts whose vectors stand for a file; none of one that has changed.
+        """Return the texts of a file that get a vector; none if the file has changed.
 
-        Its title comes first: near-duplicates are looked for by titles alone. A symptom is worded
-        as a task would be, and is nearer to one than any whole card.
+        The title comes first, because near-duplicates are searched by title alone. Each symptom
+        gets its own vector: it is worded like a task and is more similar to one than a whole card.
         """
         settings = self._index.settings
         limit = settings.index.max_file_bytes
@@ -198,10 +204,10 @@ class Meaning:
         return [card.title, document.fields.get("body", card.title), *filter(str.strip, symptoms)]
 
     def _load(self, vectors: Vectors) -> Loaded:
-        known = list(self._index.catalogue.numbers().values())
-        owners, rows = vectors.read([digest for _number, digest in known])
-        firsts = [n for n, owner in enumerate(owners) if n == 0 or owners[n - 1] != owner]
-        numbers = [known[owners[first]][0] for first in firsts]
+        files = list(self._index.catalogue.numbers().values())
+        owners, rows = vectors.read([digest for _number, digest in files])
+        firsts = [row for row, owner in enumerate(owners) if row == 0 or owners[row - 1] != owner]
+        numbers = [files[owners[first]][0] for first in firsts]
         return Loaded(
             numbers=numbers,
             places={number: place for place, number in enumerate(numbers)},

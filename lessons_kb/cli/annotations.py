@@ -1,4 +1,4 @@
-"""Findings about lines of files, as text, JSON, SARIF or annotations for GitHub."""
+"""Print findings about lines of files as text, JSON, SARIF or GitHub annotations."""
 
 from __future__ import annotations
 
@@ -14,8 +14,13 @@ from lessons_kb.version import __version__
 _GITHUB_LEVELS = {"error": "error", "warning": "warning", "info": "notice"}
 
 
-def print_found(form: str, data: Any, lines: Iterable[str], annotations: Iterable[Finding]) -> None:
-    """Print what was found: as JSON data, as lines of text, or as annotations of lines."""
+def print_findings(
+    form: str, data: Any, lines: Iterable[str], annotations: Iterable[Finding]
+) -> None:
+    """Print findings in one of the FORMATS of ``options``.
+
+    ``data`` is printed as JSON, ``lines`` as text, and ``annotations`` as SARIF or for GitHub.
+    """
     if form == "json":
         print_json(data)
     elif form == "sarif":
@@ -30,15 +35,17 @@ def print_found(form: str, data: Any, lines: Iterable[str], annotations: Iterabl
 def format_github(annotations: Iterable[Finding]) -> str:
     """Return GitHub Actions workflow commands, one line each."""
     lines = []
-    for one in annotations:
-        properties = {"file": one.path, "title": f"lessons: {one.rule}"}
-        if one.line:
-            properties["line"] = str(one.line)
-        shown = ",".join(f"{key}={_escape(text, ':,')}" for key, text in properties.items())
-        lines.append(f"::{_GITHUB_LEVELS[one.level]} {shown}::{_escape(describe_finding(one), '')}")
+    for finding in annotations:
+        properties = {"file": finding.path, "title": f"lessons: {finding.rule}"}
+        if finding.line:
+            properties["line"] = str(finding.line)
+        level = _GITHUB_LEVELS[finding.level]
+        fields = ",".join(f"{key}={_escape(text, ':,')}" for key, text in properties.items())
+        lines.append(f"::{level} {fields}::{_escape(describe_finding(finding))}")
     return "\n".join(lines)
 
 
-def _escape(text: str, more: str) -> str:
-    """Percent-escape what would end a value or start another command; show what is invisible."""
-    return visible("".join(f"%{ord(c):02X}" if c in "%\r\n" + more else c for c in text))
+def _escape(text: str, separators: str = "") -> str:
+    """Percent-escape line ends, ``%`` and the separators; replace invisible characters."""
+    escapes = {ord(character): f"%{ord(character):02X}" for character in "%\r\n" + separators}
+    return visible(text.translate(escapes))

@@ -1,4 +1,4 @@
-"""Have an agent complete drafts: the prompts, the question to the user, the outcome."""
+"""Let an agent complete drafts: build the prompts, ask the user, print the results."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from lessons_kb.agents.headless import find_headless
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.output import confirm, draw_progress, say
-from lessons_kb.collection.drafts import Draft
+from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.errors import InputError
 from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.store.user_settings import WriterSettings, read_user_settings
@@ -19,27 +19,28 @@ from lessons_kb.writers.prompt import SCHEMA, SYSTEM, build_prompt
 
 
 def print_prompts(prompts: Mapping[str, str]) -> None:
-    """Print all that would be sent, by what each prompt is about."""
+    """Print everything that would be sent; ``prompts`` maps the name of a draft to its prompt."""
     for name, prompt in prompts.items():
         print(f"##### {clean_line(name)}\n\n{SYSTEM}\n\n{visible(prompt)}")
 
 
 def build_prompts(brains: Brains, drafts: Sequence[Draft]) -> dict[str, str]:
-    """Return the prompt for each draft by its id."""
+    """Return draft id → prompt."""
     return {draft.id: build_prompt(brains, draft) for draft in drafts}
 
 
 def open_ask(
-    command: str, prompts: Mapping[str, str], what: str, *, schema: Mapping[str, Any], yes: bool
+    command: str, prompts: Mapping[str, str], noun: str, *, schema: Mapping[str, Any], yes: bool
 ) -> Ask:
-    """Return how to ask an agent, after a yes to how much is sent of how many ``what``.
+    """Return a function that sends a prompt to an agent, once the user has agreed.
 
-    ``command`` "" is that of the user's settings.
+    The question names the number of prompts, counted as ``noun``, and their tokens. ``command`` ""
+    stands for the command in the user's settings. Raises InputError if the user does not agree.
     """
     settings = read_user_settings(WriterSettings)
     agent = find_headless(command or settings.command, seconds=settings.seconds)
     tokens = sum(estimate_tokens(f"{SYSTEM}{prompt}") for prompt in prompts.values())
-    sent = f"{counted(len(prompts), what)}, about {tokens:,} tokens to {agent.name}"
+    sent = f"{counted(len(prompts), noun)}, about {tokens:,} tokens to {agent.name}"
     if prompts and not yes and not confirm(f"{sent}: go?"):
         raise InputError(f"{sent}: nothing was sent; add --yes, or --show-prompt to read it first")
     return lambda prompt, stop: agent.ask(prompt, system=SYSTEM, schema=schema, stop=stop)
@@ -48,13 +49,13 @@ def open_ask(
 def write_drafts(
     brains: Brains, drafts: Sequence[Draft], command: str, *, yes: bool
 ) -> list[Completed]:
-    """Have an agent complete drafts after a yes, and say what became of each."""
+    """Let an agent complete drafts once the user has agreed, and print the result of each."""
     ask = open_ask(command, build_prompts(brains, drafts), "draft", schema=SCHEMA, yes=yes)
     if not drafts:
         say("no drafts to complete")
         return []
     with interrupt_by_signals(), draw_progress("writing") as show:
-        done = complete(brains, drafts, ask, progress=show)
-    for line in tell(done):
+        results = complete(brains, drafts, ask, progress=show)
+    for line in tell(results):
         say(clean_line(line))
-    return done
+    return results

@@ -1,10 +1,10 @@
-"""Connect agents and git, and print what was changed."""
+"""Connect and disconnect agents and git, and print what changed."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from lessons_kb.agents.install import install_agent
 from lessons_kb.agents.install.install_agent import (
@@ -35,10 +35,10 @@ from lessons_kb.text.sanitize import visible
 from lessons_kb.values import replace
 
 GIT = "git"
-"""Stands where `install` takes the name of an agent."""
+"""`install` accepts this in place of the name of an agent."""
 
 
-WORDS = {
+ACTION_TEXTS = {
     "created": "created",
     "changed": "changed",
     "unchanged": "already up to date",
@@ -49,99 +49,114 @@ WORDS = {
 }
 
 
-Done = tuple[str, Sequence[FileChange], list[str]]
-"""Agent, what was changed, notes on it."""
+class AgentChanges(NamedTuple):
+    """What connecting or disconnecting one agent changed."""
+
+    agent: str
+    files: Sequence[FileChange]
+    notes: list[str]
+    """Advice for the user, one line each."""
 
 
 _COMMIT = "Commit .gitattributes, so that every clone knows which files are cards."
 
 
-_EACH = (
+_EVERY_CLONE = (
     "Git never takes a merge driver from a repository. In each clone, run `lessons install git` "
     "once; until then cards are merged line by line."
 )
 
 
-_NO_BRAIN = "No brain in a git repository here; run this again inside one to set its attributes."
+_NO_BRAIN = (
+    "There is no brain in a git repository here; to set its attributes, run this inside one."
+)
 
 
 def _connect(
     name: str, *, undo: bool, dry_run: bool, via: str = "command", **scope: Any
-) -> tuple[Sequence[FileChange], list[str]]:
-    """Set up git or an agent, or undo it; return what was changed, and notes on it."""
+) -> AgentChanges:
+    """Connect or disconnect one agent, or git."""
     if name == GIT:
-        return _share(dry_run, undo=undo, **scope)
+        return _connect_git(dry_run, undo=undo, **scope)
     fields = {"agent": name, "project": find_project(), "via": via, **scope}
     request = Request(entries=Entries(**NAMES), **fields)
     check_request(request)
     if undo:
         changes = install_agent.uninstall(request, dry_run=dry_run)
-        return changes, list(find_remaining(name, changes))
+        return AgentChanges(name, changes, list(find_remaining(name, changes)))
     if via == "mcp" and not install_agent.has_sdk():
         raise InputError(f"--via mcp needs the MCP server; run `{install_command('mcp')}` first")
     entries = find_entries(bare=is_committed(request))
     request = replace(request, entries=entries, server=install_agent.has_sdk())
-    return install_agent.install(request, dry_run=dry_run), list(find_notes(request))
+    changes = install_agent.install(request, dry_run=dry_run)
+    return AgentChanges(name, changes, list(find_notes(request)))
 
 
-def connect_all(names: Iterable[str], **how: Any) -> tuple[list[Done], list[str]]:
-    """Do it for each of some agents; return what came of each that took it, and the errors."""
-    done = []
-    refused: list[str] = []
+def connect_all(names: Iterable[str], **request: Any) -> tuple[list[AgentChanges], list[str]]:
+    """Connect or disconnect several agents; return the changes, and the errors as text.
+
+    The keywords are those of ``_connect``.
+    """
+    results = []
+    errors: list[str] = []
     for name in names:
         try:
-            done.append((name, *_connect(name, **how)))
+            results.append(_connect(name, **request))
         except LessonsError as error:
-            refused.append(f"{name}: {error}")
-    return done, refused
+            errors.append(f"{name}: {error}")
+    return results, errors
 
 
-def set_up(name: str | None, dry_run: bool, *, all_: bool, **how: Any) -> None:
-    """Set up git or an agent, or all that are here, or undo it, and print what was changed."""
+def change_connections(name: str | None, dry_run: bool, *, all_: bool, **request: Any) -> None:
+    """Connect or disconnect one agent, git, or all agents on this machine; print the changes.
+
+    The other keywords are those of ``_connect``.
+    """
     if all_ == bool(name):
         raise InputError(f"name one agent ({', '.join(AGENTS)}), or add --all for those found here")
-    refused: list[str] = []
+    errors: list[str] = []
     if name:
-        done = [(name, *_connect(name, dry_run=dry_run, **how))]
+        results = [_connect(name, dry_run=dry_run, **request)]
     else:
-        done, refused = connect_all(filter(is_present, AGENTS), dry_run=dry_run, **how)
+        results, errors = connect_all(filter(is_present, AGENTS), dry_run=dry_run, **request)
     if options().json:
-        names = ("agent", "files", "notes")
-        print_json([dict(zip(names, as_data(one), strict=True)) for one in done])
+        print_json([as_data(result._asdict()) for result in results])
     else:
-        for one, changes, notes in done:
-            _print_changes(one, changes, notes, dry_run=dry_run, undo=how["undo"])
-    if refused or not done:
-        raise InputError("; ".join(refused) or "no agent found on this machine; name one")
+        for result in results:
+            _print_changes(result, dry_run=dry_run, undo=request["undo"])
+    if errors or not results:
+        raise InputError("; ".join(errors) or "no agent found on this machine; name one")
 
 
-def _share(dry_run: bool, *, undo: bool, **scope: Any) -> tuple[Sequence[FileChange], list[str]]:
-    """Let git merge cards key by key, or stop it; return the changes, and notes on them."""
+def _connect_git(dry_run: bool, *, undo: bool, **scope: Any) -> AgentChanges:
+    """Set git up to merge cards key by key, or remove that setting."""
     roots = options().brains
     if not roots:
-        found = look(os.getcwd())
+        discovery = look(os.getcwd())
         own = os.path.realpath(user_brain())
-        known = (*found.trusted, *found.untrusted)
-        roots = tuple(root for root in known if root != own) or known
+        every_root = (*discovery.trusted, *discovery.untrusted)
+        roots = tuple(root for root in every_root if root != own) or every_root
     if undo:
-        return unshare(roots, dry_run=dry_run, **scope), []
+        return AgentChanges(GIT, unshare(roots, dry_run=dry_run, **scope), [])
     program = find_entries(bare=scope["shared"]).server
     changes = share(roots, program=program, dry_run=dry_run, **scope)
-    notes = [_COMMIT, _EACH] if scope["shared"] else []
-    return changes, notes + ([] if any(map(git_top, roots)) else [_NO_BRAIN])
+    notes = [_COMMIT, _EVERY_CLONE] if scope["shared"] else []
+    if not any(map(git_top, roots)):
+        notes.append(_NO_BRAIN)
+    return AgentChanges(GIT, changes, notes)
 
 
-def _print_changes(
-    name: str, changes: Sequence[FileChange], notes: Sequence[str], *, dry_run: bool, undo: bool
-) -> None:
-    for change in changes if dry_run else ():
-        if change.diff:
-            print(visible(change.diff))
-    for change in changes:
+def _print_changes(result: AgentChanges, *, dry_run: bool, undo: bool) -> None:
+    if dry_run:
+        for change in result.files:
+            if change.diff:
+                print(visible(change.diff))
+    for change in result.files:
         would = "would be " if dry_run and change.diff else ""
-        kept = f" (backup: {change.backup})" if change.backup else ""
-        word = "nothing of ours in it" if undo and change.action == "unchanged" else ""
-        done = f"{would}{word or WORDS[change.action]}{kept}"
-        print_wrapped(visible(f"{name}: {change.path}: {done}"))
-    for note in notes:
+        backup = f" (backup: {change.backup})" if change.backup else ""
+        action = ACTION_TEXTS[change.action]
+        if undo and change.action == "unchanged":
+            action = "has no entries of lessons-kb"
+        print_wrapped(visible(f"{result.agent}: {change.path}: {would}{action}{backup}"))
+    for note in result.notes:
         print_wrapped(f"  → {note}")

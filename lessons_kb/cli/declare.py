@@ -1,4 +1,4 @@
-"""An option that takes one of a few values, refused with our own message where it is another.
+"""Declare an option that accepts only a few values, with our own message for any other.
 
 All other options and arguments are declared as typer documents it: ``Annotated`` in the signature
 of the command, with ``Option`` or ``Argument``.
@@ -18,8 +18,8 @@ def choose(name: str, values: Sequence[str], *, metavar: str, help: str) -> Any:
     """Return an option for typer that accepts only these values."""
 
     def check(value: Any) -> Any:
-        chosen = value if isinstance(value, list) else [value]
-        for word in chosen:
+        words = value if isinstance(value, list) else [value]
+        for word in words:
             check_choice(name, word, values)
         return value
 
@@ -27,6 +27,6 @@ def choose(name: str, values: Sequence[str], *, metavar: str, help: str) -> Any:
 
 
 def check_choice(option: str, value: str | None, choices: Sequence[str]) -> None:
-    """Raise InputError for a value that is none of an option's; None is an option left out."""
+    """Raise InputError unless the value is one of the choices; None means that it was left out."""
     if value is not None and value not in choices:
         raise InputError(f"{option} must be one of {', '.join(choices)}, not {value!r}")

@@ -18,7 +18,7 @@ _MERGE_DRIVER = "lessons_kb.cli.merge"
 
 def main() -> None:
     """Run the command that the arguments name, and exit."""
-    if sys.getfilesystemencoding() == "ascii":  # a name of a file in UTF-8 could not be read
+    if sys.getfilesystemencoding() == "ascii":  # file names in UTF-8 could not be read
         again = [sys.executable, "-X", "utf8", *sys.orig_argv[1:]]
         os.execv(sys.executable, again)  # noqa: S606 no shell is needed
     _reopen_closed_streams()
@@ -35,12 +35,12 @@ def main() -> None:
         except SystemExit as stop:
             _leave(stop.code)
             raise
-    except KeyboardInterrupt:  # so early, or so late, that nothing is under way
+    except KeyboardInterrupt:  # before or after the command itself, so nothing is unfinished
         sys.exit(130)
 
 
 def _reopen_closed_streams() -> None:
-    """Open the null device for each closed stream, or the next file would get its number."""
+    """Open the null device for each closed stream, or the next file would get its descriptor."""
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
@@ -49,23 +49,23 @@ def _reopen_closed_streams() -> None:
 
 
 def _print_version() -> bool:
-    """Print the version; return whether it could be written. The command line reports why not."""
+    """Print the version; return whether it could be written. If not, the command line says why."""
     try:
-        os.write(sys.stdout.fileno(), f"lessons {__version__}\n".encode())  # leaves no buffer
+        os.write(sys.stdout.fileno(), f"lessons {__version__}\n".encode())  # without a buffer
     except (OSError, ValueError):
         return False
     return True
 
 
 def _leave(code: object) -> None:
-    """End the process at once, if nothing is lost by it.
+    """End the process at once, unless threads still run or the code is a text.
 
-    To take apart all that a command line is made of takes Python a fifth of a short command's time.
+    Python's own teardown of the command line takes a fifth of the time of a short command.
     """
     threads = sys.modules.get("threading")
     if not isinstance(code, int | None) or (threads and threads.active_count() > 1):
         return
-    atexit._run_exitfuncs()  # noqa: SLF001 as Python itself would, and nobody else can
+    atexit._run_exitfuncs()  # noqa: SLF001 the only way to run them as Python itself would
     try:
         for stream in (sys.stdout, sys.stderr):
             stream.flush()

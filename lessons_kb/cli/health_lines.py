@@ -1,4 +1,4 @@
-"""Print the findings about brains and agents, each with its fix."""
+"""Print the results of health checks, each with its fix."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lessons_kb.text.sanitize import clean_line
 
 
 def print_lines(lines: Sequence[Health]) -> None:
-    """Print each line with its mark, and the fix below or behind it."""
+    """Print each line with its mark and its fix; on a terminal the fix has a line of its own."""
     before_fix = "\n  " if sys.stdout.isatty() else " "
-    told = []
+    texts = []
     for line in lines:
-        done = "fixed: " if line.level == "fixed" else ""
+        fixed = "fixed: " if line.level == "fixed" else ""
         fix = f"{before_fix}→ {clean_line(line.fix)}" if line.fix else ""
-        told.append(f"{MARKS[line.level]} {line.what}: {done}{clean_line(line.detail)}{fix}")
-    print_answer([as_data(line) for line in lines], *told)
+        texts.append(f"{MARKS[line.level]} {line.what}: {fixed}{clean_line(line.detail)}{fix}")
+    print_answer([as_data(line) for line in lines], *texts)

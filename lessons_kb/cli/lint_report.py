@@ -1,4 +1,4 @@
-"""What `lessons lint` prints for a reader: faults first, then a line per rule of advice."""
+"""The text report of `lessons lint`: faults first, then one line per rule of advice."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from lessons_kb.model import Finding
 from lessons_kb.text.sanitize import clean_line, counted
 
 MAX_FAULTS = 100
-"""Faults that are printed one by one; more of them are grouped by rule."""
+"""Up to this number faults are printed one by one; more are grouped by rule."""
 _SHOWN = 3
-"""Places that are named of a group."""
+"""Places that a line about a group of findings names."""
 _LEVELS = ("error", "warning", "info")
 
 
 def split_findings(findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Return the faults, the worst first, and the advice."""
+    """Return the faults, most severe first, and the advice."""
     faults: list[Finding] = []
     advice: list[Finding] = []
     for finding in findings:
@@ -27,23 +27,24 @@ def split_findings(findings: Iterable[Finding]) -> tuple[list[Finding], list[Fin
 
 
 def is_listed_whole(faults: Sequence[Finding], advice: Sequence[Finding]) -> bool:
-    """Return whether a report with a line for each rule of advice would print every finding."""
+    """Return whether the report, grouped by rule, would still print every finding."""
     return len(faults) <= MAX_FAULTS and len(group_by_rule(advice)) == len(advice)
 
 
 def sort_by_file(findings: Sequence[Finding]) -> list[Finding]:
-    """Return findings with those of one file together, in the order in which files come first."""
-    files = {path: place for place, path in enumerate(dict.fromkeys(one.path for one in findings))}
-    return sorted(findings, key=lambda finding: files[finding.path])
+    """Group findings by file, and keep the order in which the files first appear."""
+    paths = dict.fromkeys(finding.path for finding in findings)
+    positions = {path: position for position, path in enumerate(paths)}
+    return sorted(findings, key=lambda finding: positions[finding.path])
 
 
 def summarise_faults(faults: Sequence[Finding]) -> list[str]:
-    """Return a line for each rule that faults break, for where there are too many to list."""
+    """Return one line for each rule that faults break."""
     return [_summarise_rule(group) for group in group_by_rule(faults)]
 
 
 def summarise_advice(advice: Sequence[Finding]) -> list[str]:
-    """Return a line for each rule of advice; of a single finding it is the finding's own."""
+    """Return one line for each rule of advice; a single finding keeps its own line."""
     lines = []
     for group in group_by_rule(advice):
         first = group[0]
@@ -60,7 +61,7 @@ def summarise_advice(advice: Sequence[Finding]) -> list[str]:
 
 
 def group_by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Return the findings of each rule, in the order in which the rules come first."""
+    """Return the findings of each rule; the rules keep the order of their first finding."""
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(finding.rule, []).append(finding)
@@ -76,10 +77,11 @@ def _summarise_rule(group: Sequence[Finding]) -> str:
 
 
 def _places(group: Sequence[Finding]) -> str:
-    """Return the first places of a group, in different files."""
-    firsts: dict[str, Finding] = {}
+    """Return the places of the first findings of a group, each in another file."""
+    first_by_path: dict[str, Finding] = {}
     for finding in group:
-        firsts.setdefault(finding.path, finding)
-    shown = [*firsts.values()][:_SHOWN]
-    places = [f"{one.path}:{one.line}" if one.line else one.path for one in shown]
+        first_by_path.setdefault(finding.path, finding)
+    places = []
+    for path, finding in [*first_by_path.items()][:_SHOWN]:
+        places.append(f"{path}:{finding.line}" if finding.line else path)
     return clean_line(", ".join(places))

@@ -1,4 +1,4 @@
-"""Entry of the ``lessons`` command: global options, commands, the one boundary for errors."""
+"""Entry of the ``lessons`` command: global options, commands, and the handling of all errors."""
 
 from __future__ import annotations
 
@@ -22,26 +22,27 @@ from lessons_kb.version import __version__
 DEBUG = "LESSONS_DEBUG"
 _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
-_RUNS_COMMANDS, _ITS_VALUED = "run", ("--stall", "--session", "--stage")
+_RUN, _RUN_OPTIONS = "run", ("--stall", "--session", "--stage")
+"""The command that runs other commands, and its options that have a value."""
 _OPTIONAL_VALUE = ("--diff", "--from-session", "--with")
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""What says, where no file is named, that standard output takes no more."""
+"""An OSError with one of these codes and no file name is about standard output."""
 
 
 class _Commands(TyperGroup):
     """The commands under the headings of GROUPS; each is imported when it is called."""
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, **attributes: Any) -> None:
         commands = {
             name: TyperCommand(name, help=summary, hidden=name in HIDDEN)
             for name, summary in SUMMARIES.items()
         }
-        super().__init__(**{**given, "commands": commands})
+        super().__init__(**{**attributes, "commands": commands})
         self._completing = False
 
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        """Complete the name of a command; typer looks at each, and the table is enough for that."""
+        """Complete the name of a command from the table, without importing any command."""
         self._completing = True
         try:
             return super().shell_complete(ctx, incomplete)
@@ -78,8 +79,8 @@ def load_command(name: str) -> Callable[..., None]:
     return command
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         print(f"lessons {__version__}")
         raise typer.Exit
 
@@ -111,16 +112,17 @@ def _global_options(
     try:
         os.getcwd()
     except OSError as error:
-        what = f"the working directory cannot be used: {error.strerror}"
-        raise InputError(f"{what}; change to a folder that exists") from None
+        problem = f"the working directory cannot be used: {error.strerror}"
+        raise InputError(f"{problem}; change to a folder that exists") from None
 
 
 def main() -> None:
-    """Run the command line and exit: 0 done, 1 findings, 2 an error in one line."""
-    # Cards hold any script; a terminal of another encoding gets marks instead of a crash.
+    """Run the command line and exit: 0 for success, 1 for findings, 2 for an error in one line."""
+    # Cards may contain any script. A terminal with another encoding gets escapes, not a crash.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    failures.clear()
     try:
         code = _run(hoist_options(sys.argv[1:]) or ["--help"])
     finally:
@@ -129,10 +131,10 @@ def main() -> None:
 
 
 def hoist_options(arguments: list[str]) -> list[str]:
-    """Move global options to the front, so that they may stand behind the command's name too.
+    """Move global options to the front, so that a user may write them after the command's name.
 
-    What follows ``--``, or the name of a command that ``lessons run`` is given, stays. An option
-    whose value may be left out gets an empty one.
+    Words after ``--`` stay where they are, and so does the command that ``lessons run`` executes.
+    An option with an optional value gets an empty value if the user gave none.
     """
     front: list[str] = []
     rest: list[str] = []
@@ -142,8 +144,8 @@ def hoist_options(arguments: list[str]) -> list[str]:
         if word == "--":
             rest += [word, *queue]
             break
-        if rest[:1] == [_RUNS_COMMANDS] and not word.startswith("-"):
-            if rest[-1] not in _ITS_VALUED:
+        if rest[:1] == [_RUN] and not word.startswith("-"):
+            if rest[-1] not in _RUN_OPTIONS:
                 rest += ["--", word, *queue]
                 break
             rest.append(word)
@@ -170,23 +172,23 @@ def _run(arguments: list[str]) -> int:
     except typer.TyperException as error:  # a wrong command line
         context = getattr(error, "ctx", None)
         command = context.command_path if context else "lessons"
-        told = error.format_message().rstrip(".").replace("Input should be", "it must be")
-        return _fail(f"{told}; see `{command} --help`")
-    except (BrokenPipeError, SystemExit) as stop:  # typer makes the second of the first
+        message = error.format_message().rstrip(".").replace("Input should be", "it must be")
+        return _fail(f"{message}; see `{command} --help`")
+    except (BrokenPipeError, SystemExit) as stop:  # typer turns the first into the second
         if isinstance(stop, SystemExit) and not isinstance(stop.__context__, BrokenPipeError):
             raise
-        discard_output(sys.stdout)  # its reader has seen enough
+        discard_output(sys.stdout)  # the reader of the pipe has closed it
         return 0
     except LessonsError as error:
         return _fail(str(error))
-    except Exception as error:  # a traceback says nothing to a user
+    except Exception as error:  # a user cannot act on a traceback
         if isinstance(error, OSError) and error.errno in _UNWRITABLE and error.filename is None:
             discard_output(sys.stdout)
             return _fail(f"the answer could not be written: {error.strerror}; send it elsewhere")
         if os.environ.get(DEBUG):
             raise
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
-        return _fail(f"internal error: {what}; run again with {DEBUG}=1 for the traceback")
+        problem = f"{type(error).__name__}: {error}".splitlines()[0]
+        return _fail(f"internal error: {problem}; run again with {DEBUG}=1 for the traceback")
     return status if isinstance(status, int) else 0
 
 

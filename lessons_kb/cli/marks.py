@@ -1,10 +1,10 @@
-"""How often people gave each mark to a card."""
+"""Format the marks that people gave to a card."""
 
 from __future__ import annotations
 
 from lessons_kb.ledger.lesson_effect import MARKS, Effect
 
 
-def count_marks(effect: Effect) -> str:
-    """Return how often people gave each mark to a card."""
+def format_marks(effect: Effect) -> str:
+    """Return each mark and how often people gave it to a card, as one line."""
     return ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)

@@ -1,4 +1,4 @@
-"""What commands share: the options that several have, opening the brain, and reading input."""
+"""Options and functions that several commands share: open the brains, read the input."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.discovery import Discovery, look, tell_unclaimed, tell_untrusted
+from lessons_kb.brain.discovery import Discovery, describe_unclaimed, describe_untrusted, look
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, failures, options, say
 from lessons_kb.errors import InputError, LessonsError
@@ -27,10 +27,14 @@ FAIL_ON = {
     "info": ("error", "warning", "info"),
     "never": (),
 }
-"""A card of high severity is an error, one of low severity information."""
-CardId = Annotated[str, Argument(metavar="ID", help="Path, slug, or prefix.")]
-Ids = Annotated[list[str], Argument(metavar="ID...", help="Path, slug, or prefix.")]
-OptionalIds = Annotated[list[str] | None, Argument(metavar="ID...", help="Path, slug, or prefix.")]
+"""Value of ``--fail-on`` → levels that make the command exit with 1.
+
+A card of high severity is an error, one of medium severity a warning, one of low severity info.
+"""
+_ID_HELP = "Path or slug of a card, or its beginning."
+CardId = Annotated[str, Argument(metavar="ID", help=_ID_HELP)]
+Ids = Annotated[list[str], Argument(metavar="ID...", help=_ID_HELP)]
+OptionalIds = Annotated[list[str] | None, Argument(metavar="ID...", help=_ID_HELP)]
 Paths = Annotated[
     list[str] | None,
     Option("--path", metavar="FILE", help="File being worked on; repeatable."),
@@ -44,7 +48,7 @@ Revision = Annotated[
 Stage = Annotated[str | None, Option("--stage", metavar="STAGE", help="Current workflow stage.")]
 Session = Annotated[
     str | None,
-    Option("--session", metavar="SESSION", help="Session whose earlier injections count."),
+    Option("--session", metavar="SESSION", help="Take this session's injections into account."),
 ]
 OnlyStage = Annotated[
     str | None, Option("--stage", metavar="STAGE", help="Only this stage's cards.")
@@ -53,7 +57,7 @@ OnlyProject = Annotated[
     str | None, Option("--project", metavar="PROJECT", help="Only this project's cards.")
 ]
 ForProject = Annotated[
-    str | None, Option("--project", metavar="PROJECT", help="Only for this project.")
+    str | None, Option("--project", metavar="PROJECT", help="Limit the card to this project.")
 ]
 Tags = Annotated[str, Option("--tags", metavar="TAGS", help="Topics, separated by commas.")]
 Port = Annotated[int, Option("--port", metavar="PORT", min=0, max=65535, help="Port to listen on.")]
@@ -67,17 +71,17 @@ FailOn = Annotated[
         "--fail-on",
         tuple(FAIL_ON),
         metavar="FAIL_ON",
-        help=f"Exit 1 at this level: {', '.join(FAIL_ON)}.",
+        help=f"Exit 1 from this level on: {', '.join(FAIL_ON)}.",
     ),
 ]
 
 FAULT = "fault"
-"""Value of ``lint --fail-on`` for whatever is more than advice."""
+"""Value of ``lint --fail-on`` for every finding that is not advice."""
 LINT_FAIL_ON = (*FAIL_ON, FAULT)
 
 
 def check_folder(option: str, name: str) -> None:
-    """Raise InputError where a file stands in for the folder that a brain is."""
+    """Raise InputError if the name is that of a file: a brain is a folder."""
     if os.path.isfile(name):
         folder = os.path.dirname(name) or "."
         if brains := find_brains(os.path.realpath(folder)):
@@ -86,22 +90,22 @@ def check_folder(option: str, name: str) -> None:
 
 
 def find_project() -> str:
-    """Return the top of the git repository here, else the working directory."""
+    """Return the top folder of the git repository, or the working directory outside of one."""
     here = os.path.realpath(os.getcwd())
     return git_top(here) or here
 
 
 def split_list(text: str) -> tuple[str, ...]:
-    """Return the parts of a list that commas separate."""
+    """Split a list at its commas."""
     return tuple(split_commas(text))
 
 
-def open_brain(found: Discovery | None = None) -> Brains:
-    """Open the brains named by ``--brain``, else those that hold here.
+def open_brain(discovery: Discovery | None = None) -> Brains:
+    """Open the brains that ``--brain`` names, else those that apply to the working directory.
 
-    Brains that were found but are not trusted are left out, with one line on stderr. All are
-    closed when the command has ended; then what lies in them unread is named. ``found`` is what
-    ``look`` returned for the working directory, if the command has looked.
+    Brains without trust are left out, and one line on stderr says so. All brains are closed when
+    the command ends; a line on stderr then names folders in them that were not read.
+    ``discovery`` is the result of ``look`` for the working directory, if the command has it.
     """
     for name in options().brains:
         check_folder("--brain", name)
@@ -110,31 +114,33 @@ def open_brain(found: Discovery | None = None) -> Brains:
         brains = Brains.open(*options().brains)
     else:
         here = os.getcwd()
-        found = found or look(here)
-        untrusted = found.untrusted
-        brains = Brains.discover(here, found=found)
+        discovery = discovery or look(here)
+        untrusted = discovery.untrusted
+        brains = Brains.discover(here, found=discovery)
+        only_user_brain = list(discovery.trusted) == [os.path.realpath(user_brain())]
         if untrusted:
-            say(tell_untrusted(untrusted, found.named))
-        elif list(found.trusted) == [os.path.realpath(user_brain())] and (
-            hint := tell_unclaimed(here)
-        ):
-            say(hint)
+            say(describe_untrusted(untrusted, discovery.named))
+        elif only_user_brain:
+            hint = describe_unclaimed(here)
+            if hint:
+                say(hint)
     at_end.callback(_close, brains, untrusted)
     return brains
 
 
-def _close(brains: Brains, named: Sequence[str]) -> None:
-    """Close a brain, and name what lies in it unread, except those that were ``named`` before."""
+def _close(brains: Brains, reported: Sequence[str]) -> None:
+    """Close the brains, and name the folders in them that were not read, unless ``reported``."""
     for brain in brains.members:
         if brain.fault and not failures:
             say(f"{brain.alias}: used the previous index, because {brain.fault}")
-        with contextlib.suppress(LessonsError):  # the command has said what is wrong
-            if beyond := brain.tell_beyond():
+        with contextlib.suppress(LessonsError):  # the command has reported this error
+            if beyond := brain.describe_unindexed():
                 say(beyond)
-    silent = [os.path.join(brain.root, path) for brain in brains.members for path in brain.silent]
+    skipped = [os.path.join(brain.root, path) for brain in brains.members for path in brain.silent]
     brains.close()
-    if unnamed := [path for path in dict.fromkeys(silent) if path not in named]:
-        first, *others = unnamed
+    unreported = [path for path in dict.fromkeys(skipped) if path not in reported]
+    if unreported:
+        first, *others = unreported
         more = f" and {counted(len(others), 'other folder')}" if others else ""
         inside = f"{os.path.realpath(os.curdir)}{os.sep}".startswith(first + os.sep)
         shown = first if inside else os.path.relpath(first)
@@ -145,14 +151,17 @@ def _close(brains: Brains, named: Sequence[str]) -> None:
 
 
 def say_stale(brains: Brains) -> None:
-    """Say of each brain whose previous index was used why."""
+    """Name each brain whose previous index was used, and the reason."""
     for brain in brains.members:
-        if brain.stale and not brain.fault:  # a fault is told when the command ends
+        if brain.stale and not brain.fault:  # a fault is reported when the command ends
             say(f"{brain.alias}: used the previous index, because {brain.stale}")
 
 
 def read_text(words: Sequence[str], *, what: str) -> str:
-    """Join the words of an argument, or read stdin where there are none or a single ``-``."""
+    """Join the words of an argument; without words, or for a single ``-``, read stdin.
+
+    ``what`` names the text in the error message.
+    """
     if words and list(words) != ["-"]:
         return " ".join(words)
     if sys.stdin.isatty():
@@ -161,7 +170,7 @@ def read_text(words: Sequence[str], *, what: str) -> str:
 
 
 def read_file(name: str) -> str:
-    """Return the text of a file that the user named; bytes that are no UTF-8 are replaced."""
+    """Return the text of a file that the user named; bytes that are not UTF-8 are replaced."""
     try:
         with open(name, "rb") as file:
             return file.read().decode("utf-8", "replace")
@@ -170,7 +179,7 @@ def read_file(name: str) -> str:
 
 
 def relative_path(path: str) -> str:
-    """Return ``path`` relative to the working directory where it lies below it."""
+    """Return ``path``, relative to the working directory if it lies below it, with slashes."""
     here = os.getcwd()
     inside = path.startswith(here + os.sep)
     return (os.path.relpath(path, here) if inside else path).replace(os.sep, "/")

@@ -1,4 +1,4 @@
-"""How commands print: the answer on stdout, as JSON where that is asked for, the talk on stderr."""
+"""How commands print: the answer on stdout, as text or JSON, and everything else on stderr."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Options:
 
 current: ContextVar[Options] = ContextVar("options")
 at_end = contextlib.ExitStack()
-"""What is to be done when the command has ended."""
+"""Callbacks that run when the command has ended."""
 failures: list[str] = []
-"""The errors that the command has ended with."""
+"""The messages of the errors that ended the command."""
 
 
 def options() -> Options:
@@ -40,19 +40,19 @@ def options() -> Options:
 
 
 def is_interactive() -> bool:
-    """Return whether somebody reads the answer and can be asked."""
+    """Return whether a person reads the answer and can be asked."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def confirm(question: str) -> bool:
-    """Ask on stderr, the answer being no by default; without a terminal it is no."""
+    """Ask a yes-or-no question on stderr; the default, and the answer without a terminal, is no."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     return typer.confirm(question, default=False, err=True)
 
 
 def terminal_width() -> int | None:
-    """Return the columns of the terminal that shows stdout, None where there is none."""
+    """Return the columns of the terminal that shows stdout, or None without a terminal."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
@@ -63,17 +63,17 @@ def _cells(text: str) -> int:
 
 
 def cut_cells(text: str, width: int) -> str:
-    """Return at most ``width`` cells of a text: Hangul and Han are two columns wide."""
+    """Cut a text to ``width`` cells of a terminal; a Hangul or Han character takes two."""
     from rich.cells import set_cell_size
 
     return text if _cells(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 COPIED = "id"
-"""A column that is copied from the screen: it is never cut and never broken."""
+"""The column that users copy from the screen: it is never cut and never broken."""
 _GAP = 2
 _LEAST = 16
-"""Cells that each other column keeps before an id gets a line of its own."""
+"""Each other column keeps this number of cells; a longer id then gets a line of its own."""
 
 
 def lay_out(
@@ -83,43 +83,45 @@ def lay_out(
     right: Sequence[str] = (),
     width: int | None = None,
 ) -> list[str]:
-    """Return the header and the rows as lines, their columns aligned.
+    """Return the header and the rows as lines with aligned columns.
 
-    ``right`` names the columns that are flushed right. With a ``width``, in cells of a terminal,
-    columns without text are left out and the longest texts are cut. An id that is too long even
-    then has a line of its own.
+    ``right`` names the columns that are flush right. With a ``width``, in cells of a terminal,
+    empty columns are left out and the longest texts are cut. An id that is still too long gets a
+    line of its own.
     """
-    lines = [[name.upper() for name in columns], *rows]
-    widths = {
-        name: max(_cells(line[place]) for line in lines)
-        for place, name in enumerate(columns)
-        if width is None or name == COPIED or any(row[place] for row in rows)
-    }
+    table = [[name.upper() for name in columns], *rows]
+    widths: dict[str, int] = {}
+    for position, name in enumerate(columns):
+        is_empty = not any(row[position] for row in rows)
+        if width is not None and name != COPIED and is_empty:
+            continue
+        widths[name] = max(_cells(line[position]) for line in table)
     if width is not None:
-        at = columns.index(COPIED) if COPIED in widths else 0
-        widths = _fit_widths(widths, [_cells(row[at]) for row in rows], width)
-    found = []
-    for line in lines:
+        id_position = columns.index(COPIED) if COPIED in widths else 0
+        widths = _fit_widths(widths, [_cells(row[id_position]) for row in rows], width)
+    lines = []
+    for line in table:
         cells = dict(zip(columns, line, strict=True))
         if COPIED in widths and _cells(cells[COPIED]) > widths[COPIED]:
-            found.append(cells[COPIED])
+            lines.append(cells[COPIED])
             cells[COPIED] = ""
         padded = []
         for name, size in widths.items():
             cell = cut_cells(cells[name], size)
             space = " " * (size - _cells(cell))
             padded.append(space + cell if name in right else cell + space)
-        found.append((" " * _GAP).join(padded).rstrip())
-    return found
+        lines.append((" " * _GAP).join(padded).rstrip())
+    return lines
 
 
 def _fit_widths(widths: Mapping[str, int], ids: Sequence[int], width: int) -> dict[str, int]:
-    """Return widths that fit; ``ids`` are the lengths of ids, which are not cut."""
+    """Narrow the columns until they fit ``width``; ``ids`` are the widths of the ids."""
     others = [size for name, size in widths.items() if name != COPIED]
     room, longest = width - _GAP * (len(widths) - 1), 0
     if COPIED in widths:
-        beside = room - sum(min(size, _LEAST) for size in others)
-        longest = max((one for one in ids if one <= beside), default=len(COPIED))
+        room_for_id = room - sum(min(size, _LEAST) for size in others)
+        fitting = [size for size in ids if size <= room_for_id]
+        longest = max(fitting, default=len(COPIED))
     limit = max(others, default=0)
     while limit > 1 and longest + sum(min(size, limit) for size in others) > room:
         limit -= 1
@@ -130,7 +132,7 @@ def _fit_widths(widths: Mapping[str, int], ids: Sequence[int], width: int) -> di
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: str = "") -> None:
     """Print rows as a table: within the width of a terminal, in full when piped.
 
-    ``right`` names the columns that are flushed right, separated by spaces.
+    ``right`` names the columns that are flush right, separated by spaces.
     """
     width = terminal_width()
     cells = [[clean_line(cell) for cell in row] for row in rows]
@@ -144,7 +146,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
 
 
 def print_bold(line: str) -> None:
-    """Print a line on a terminal, in bold where that can be."""
+    """Print a line, in bold on a terminal that can show it."""
     from rich.console import Console
     from rich.text import Text
 
@@ -152,13 +154,13 @@ def print_bold(line: str) -> None:
 
 
 _NARROWEST = 40
-"""Columns that nothing is folded below."""
+"""Lines are never folded to fewer columns than this."""
 
 
 def print_wrapped(line: str, *, hang: int = 2) -> None:
-    """Print a line, on a terminal folded to its width; when piped it stays one line.
+    """Print a line, folded to the width of the terminal; when piped it stays one line.
 
-    Further pieces are indented as the first one is, and by ``hang`` more.
+    Continuation lines have the indent of the first line plus ``hang`` spaces.
     """
     width = terminal_width()
     fits = width is None or _cells(line) <= width
@@ -167,16 +169,17 @@ def print_wrapped(line: str, *, hang: int = 2) -> None:
 
 
 def print_beside(head: str, text: str) -> None:
-    """Print a text behind its head; on a terminal it is folded and stays in its column."""
+    """Print a text after its heading; on a terminal it is folded within its own column."""
     width = terminal_width()
     room = max((width or 0) - len(head), 30)
-    for piece in [text] if width is None else wrap(text, room):
+    pieces = [text] if width is None else wrap(text, room)
+    for piece in pieces:
         print((head + piece).rstrip())
         head = " " * len(head)
 
 
 def wrap(line: str, width: int, *, hang: int = 0) -> Iterator[str]:
-    """Yield pieces of at most ``width`` columns; a longer word stays whole, to be copied."""
+    """Yield pieces of at most ``width`` columns; a longer word stays whole, so it can be copied."""
     indent = line[: len(line) - len(line.lstrip())]
     piece, filled = indent, False
     for word in line.split():
@@ -188,23 +191,24 @@ def wrap(line: str, width: int, *, hang: int = 0) -> Iterator[str]:
     yield piece
 
 
-_SPEAKER = "lessons: "
+_PREFIX = "lessons: "
 
 
 def say(message: str) -> None:
-    """Tell the user something that is not the answer."""
+    """Print a message for the user on stderr; it is not part of the answer."""
     line = visible(message)
-    with contextlib.suppress(OSError, ValueError):  # where both go to one file, in this order
+    with contextlib.suppress(OSError, ValueError):  # keeps the order if both go to one file
         sys.stdout.flush()
     if sys.stderr.isatty():
-        width = shutil.get_terminal_size().columns - len(_SPEAKER)
+        width = shutil.get_terminal_size().columns - len(_PREFIX)
         if len(line) > width:
-            line = f"\n{' ' * len(_SPEAKER)}".join(wrap(line, max(width, _NARROWEST), hang=2))
-    tell(f"{_SPEAKER}{line}")
+            pieces = wrap(line, max(width, _NARROWEST), hang=2)
+            line = f"\n{' ' * len(_PREFIX)}".join(pieces)
+    tell(f"{_PREFIX}{line}")
 
 
 def tell(text: str) -> None:
-    """Print on stderr; where that cannot be written, the command goes on without it."""
+    """Print on stderr; if that cannot be written, the command continues without it."""
     try:
         print(text, file=sys.stderr)
     except OSError:
@@ -212,7 +216,7 @@ def tell(text: str) -> None:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Let a stream that cannot be written lead nowhere, so that nothing complains at the end."""
+    """Redirect a stream that cannot be written to the null device, or Python reports it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -222,12 +226,12 @@ def print_json(data: Any) -> None:
 
 
 def pick(value: object, *fields: str) -> dict[str, Any]:
-    """Return some fields of a value as JSON data."""
+    """Return the named fields of a value as JSON data."""
     return {field: as_data(getattr(value, field)) for field in fields}
 
 
 def print_answer(data: Any, *lines: str) -> None:
-    """Print an answer: as JSON where that is asked for, else as lines."""
+    """Print ``data`` as JSON if the user asked for it, else the lines."""
     if options().json:
         print_json(data)
     else:
@@ -236,13 +240,16 @@ def print_answer(data: Any, *lines: str) -> None:
 
 
 def print_cards(cards: Sequence[Card], line: Callable[[Card], str]) -> None:
-    """Print a line for each card, or all of them as JSON."""
+    """Print one line for each card, or all cards as JSON."""
     print_answer([as_data(card) for card in cards], *map(line, cards))
 
 
 @contextlib.contextmanager
 def draw_progress(what: str) -> Iterator[Callable[..., None]]:
-    """Give a function that is told (done, to do), and of what; drawn on stderr on a terminal."""
+    """Draw a progress bar on stderr, if that is a terminal; yield the function that updates it.
+
+    The function takes the number of items done, their total, and optionally a label.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -253,8 +260,8 @@ def draw_progress(what: str) -> Iterator[Callable[..., None]]:
     ) as bar:
         task = bar.add_task(what, total=None, visible=False)
 
-        def show(done: int, total: int, of: str = "") -> None:
-            told = f"{what} {of}".rstrip()
-            bar.update(task, description=told, completed=done, total=total, visible=True)
+        def show(done: int, total: int, label: str = "") -> None:
+            description = f"{what} {label}".rstrip()
+            bar.update(task, description=description, completed=done, total=total, visible=True)
 
         yield show

@@ -1,4 +1,4 @@
-"""What `lessons review` does with drafts: list, print, accept, merge, discard, complete."""
+"""The actions of `lessons review`: list, print, accept, merge, discard and complete drafts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from lessons_kb.cli.output import (
     say,
 )
 from lessons_kb.cli.show_rows import show_rows
-from lessons_kb.collection.drafts import Draft, Drafts
+from lessons_kb.collection.draft_lookup import Draft
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.mining.draft_text import UNNAMED, format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
@@ -25,14 +26,14 @@ from lessons_kb.tui.rows import DRAFTS
 
 
 def complete_drafts(brains: Brains, *, command: str, show_prompt: bool, yes: bool) -> None:
-    """Have an agent complete the drafts that lack something, or print what it would be sent."""
+    """Let an agent complete the incomplete drafts, or print the prompts that it would be sent."""
     drafts = Drafts(brains)
     drafts.collect()
-    open_ones = [one for one in drafts.all() if one.missing and not one.trouble]
+    incomplete = [draft for draft in drafts.all() if draft.missing and not draft.trouble]
     if show_prompt:
-        print_prompts(build_prompts(brains, open_ones))
+        print_prompts(build_prompts(brains, incomplete))
     else:
-        write_drafts(brains, open_ones, command, yes=yes)
+        write_drafts(brains, incomplete, command, yes=yes)
 
 
 def show_draft(brains: Brains, name: str) -> None:
@@ -60,7 +61,7 @@ def discard_draft(brains: Brains, name: str) -> None:
 
 
 def list_drafts(brains: Brains, *, ask: bool) -> None:
-    """Open the screen of drafts where somebody can be asked, else print the list."""
+    """Open the drafts in full screen if ``ask`` is set and a person can answer; else list them."""
     drafts = Drafts(brains)
     drafts.collect()
     if ask and is_interactive() and not options().json and drafts.count():
@@ -70,11 +71,14 @@ def list_drafts(brains: Brains, *, ask: bool) -> None:
 
 
 def _draft_data(brains: Brains, draft: Draft) -> dict[str, Any]:
-    found = Drafts(brains).find_near_duplicates(draft)
+    duplicates = [
+        {"id": duplicate.card.id, **pick(duplicate, "level", "score")}
+        for duplicate in Drafts(brains).find_near_duplicates(draft)
+    ]
     return {
         **as_data(draft),
         "missing": list(draft.missing),
-        "near_duplicates": [{"id": one.card.id, **pick(one, "level", "score")} for one in found],
+        "near_duplicates": duplicates,
         "agreed": as_data(Drafts(brains).find_agreed(draft)),
     }
 
@@ -87,7 +91,7 @@ def _print_list(brains: Brains, drafts: Sequence[Draft]) -> None:
     else:
         rows = []
         for draft in drafts:
-            # Where nobody has written a title yet, what happened stands behind the mark.
+            # A draft without a title has a mark, followed by a description of what happened.
             title = draft.title.removeprefix(UNNAMED).strip() or draft.title
             rows.append((draft.id, draft.kind, str(draft.seen), str(len(draft.missing)), title))
         print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
@@ -97,15 +101,16 @@ def _print_draft(brains: Brains, draft: Draft) -> None:
     if options().json:
         print_json(_draft_data(brains, draft))
         return
-    print(visible(draft.text).rstrip("\n"))  # with the template's comments: they say what to write
+    # The template's comments stay, because they say what to write.
+    print(visible(draft.text).rstrip("\n"))
     for line in draft.missing:
         say(f"missing: {line}")
-    for one in Drafts(brains).find_near_duplicates(draft):
-        say(clean_line(one.reason))
+    for duplicate in Drafts(brains).find_near_duplicates(draft):
+        say(clean_line(duplicate.reason))
     if draft.card:
-        say(f"the same mistake is already the card {clean_line(draft.card)}")
-    if agreed := Drafts(brains).find_agreed(draft):
+        say(f"the card {clean_line(draft.card)} already describes this mistake")
+    if patterns := Drafts(brains).find_agreed(draft):
         where = f"the header of {clean_line(draft.card)}" if draft.card else "the draft's header"
-        say(f"two fixes agree on how it looks; if that is right, add to {where}:")
-        for line in format_patterns(agreed).split("\n"):
+        say(f"two fixes of this mistake share a pattern; if it is right, add it to {where}:")
+        for line in format_patterns(patterns).split("\n"):
             say(line)

@@ -28,19 +28,23 @@ def format_sarif(annotations: Sequence[Finding], *, version: str) -> str:
     }
     results = []
     for annotation in annotations:
-        file, region = {"uri": quote(annotation.path)}, {"startLine": max(annotation.line, 1)}
-        place = {"physicalLocation": {"artifactLocation": file, "region": region}}
-        result = {"ruleId": annotation.rule, "ruleIndex": rules.index(annotation.rule)}
-        result |= {
+        location = {
+            "artifactLocation": {"uri": quote(annotation.path)},
+            "region": {"startLine": max(annotation.line, 1)},
+        }
+        result = {
+            "ruleId": annotation.rule,
+            "ruleIndex": rules.index(annotation.rule),
             "level": _LEVELS[annotation.level],
             "message": {"text": describe_finding(annotation)},
+            "locations": [{"physicalLocation": location}],
         }
-        results.append({**result, "locations": [place]})
+        results.append(result)
     runs = [{"tool": {"driver": driver}, "results": results}]
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": runs}
     return visible_json(json.dumps(log, ensure_ascii=False, indent=2))
 
 
 def describe_finding(finding: Finding) -> str:
-    """Return the message of a finding, with its fix where there is one."""
+    """Return the message of a finding, followed by its fix if there is one."""
     return f"{finding.message}; {finding.fix}" if finding.fix else finding.message

@@ -1,4 +1,4 @@
-"""The shared server in the user's settings: set it, forget it, keep its token."""
+"""Set and remove the shared server in the user's settings, and store its token."""
 
 from __future__ import annotations
 
@@ -29,20 +29,20 @@ _TABLE = ("server",)
 
 
 def set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None:
-    """Note in the user's own settings which server hooks ask, and where its token is.
+    """Write the address of a server and the path of its token into the user's settings.
 
-    With the scope ``project``, only prompts of this project are sent. Raises InputError for an
-    address or a token that cannot be used; then nothing is changed.
+    Hooks send prompts to this server. With the scope ``project``, only prompts of this project are
+    sent. Raises InputError for an address or a token that cannot be used; nothing is changed then.
     """
     url = url.rstrip("/")
     name_server(url)
     former = read_user_settings(ServerSettings)
-    known = former if former.url == url else ServerSettings()
+    same_server = former if former.url == url else ServerSettings()
     folders: list[str] = []
-    if scope == "project" and (known.folders or not known.url):
-        folders = list(dict.fromkeys([*known.folders, find_project()]))
-    authority = os.environ.get("SSL_CERT_FILE") or known.ca_file
-    token = _find_token(url, token_file, known, dry_run=dry_run)
+    if scope == "project" and (same_server.folders or not same_server.url):
+        folders = list(dict.fromkeys([*same_server.folders, find_project()]))
+    authority = os.environ.get("SSL_CERT_FILE") or same_server.ca_file
+    token = _find_token(url, token_file, same_server, dry_run=dry_run)
     values = {"url": url, "token_file": token, "ca_file": authority, "folders": folders}
     table = {key: value for key, value in values.items() if value or getattr(former, key)}
     _change_settings(lambda text: put_table(text, _TABLE, table), dry_run=dry_run)
@@ -50,15 +50,15 @@ def set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None:
     say(f"prompts {where} are sent to {url} from now on, with secrets taken out")
     if dry_run:
         return
-    if not os.path.isdir(user_brain()):  # where no other is trusted, a session is noted there
-        root, _made = make_brain(user_brain())
+    if not os.path.isdir(user_brain()):  # sessions without another trusted brain are recorded there
+        root, _created = make_brain(user_brain())
         say(f"{root}: created, your own brain; projects without one use it")
     for line in check_server(os.getcwd()):
         say(f"{MARKS[line.level]} {line.what}: {line.detail}")
 
 
 def forget_server(*, dry_run: bool) -> None:
-    """Ask no server any more, and remove a token that we keep."""
+    """Remove the server from the user's settings, and its token if lessons_kb stored it."""
     settings = read_user_settings(ServerSettings)
     if not settings.url:
         say("no server is set; nothing changed")
@@ -69,11 +69,15 @@ def forget_server(*, dry_run: bool) -> None:
         return
     if settings.token_file == _own_token_file() and os.path.exists(settings.token_file):
         os.unlink(settings.token_file)
-    say(f"{settings.url} is asked no more")
+    say(f"prompts are no longer sent to {settings.url}")
 
 
-def _find_token(url: str, token_file: str, known: ServerSettings, *, dry_run: bool) -> str:
-    """Return the token's file: the one given or known, else ours for what is typed, "" for none."""
+def _find_token(url: str, token_file: str, former: ServerSettings, *, dry_run: bool) -> str:
+    """Return the path of the token's file, or "" without a token.
+
+    That is the file in the arguments, else the one in the settings, else our own, to which a token
+    that the user types is written.
+    """
     if token_file:
         path = os.path.abspath(os.path.expanduser(token_file))
         if not read_key(path):
@@ -87,8 +91,8 @@ def _find_token(url: str, token_file: str, known: ServerSettings, *, dry_run: bo
                 "(and remove it on the server if it was committed)"
             )
         return path
-    if known.token_file:
-        return known.token_file
+    if former.token_file:
+        return former.token_file
     token = ""
     if sys.stdin.isatty() and not dry_run:
         token = typer.prompt("Token", default="", show_default=False, hide_input=True, err=True)
@@ -106,12 +110,12 @@ def _own_token_file() -> str:
 
 def _change_settings(edit: Callable[[str], str], *, dry_run: bool) -> None:
     path = user_settings_path()
-    found = read_settings_file(path)
-    before = found or b""
+    content = read_settings_file(path)
+    before = content or b""
     after = edit(before.decode()).encode()
     if after == before:
         say(f"{path}: already up to date")
         return
     if not dry_run:
-        replace_settings_file(path, after, expected=found)
+        replace_settings_file(path, after, expected=content)
     say(f"{path}: {'would be ' if dry_run else ''}changed")

@@ -1,4 +1,4 @@
-"""The brains whose cards others may read: for `report` and `export`."""
+"""Open the brains whose cards other people may read, for `report` and `export`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from lessons_kb.text.sanitize import shell_word
 
 
 def open_shared_brains() -> Brains:
-    """Open the brains that apply; leave out the user's own beside others, unless it is named."""
+    """Open the brains that apply here.
+
+    The user's own brain is left out if there are others, unless ``--brain`` names it.
+    """
     brains = open_brain()
     *others, last = brains.members
     if options().brains or not others or last.root != os.path.realpath(user_brain()):

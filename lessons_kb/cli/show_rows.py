@@ -12,7 +12,7 @@ from lessons_kb.tui.rows import RowSource
 
 
 def show_rows(brains: Brains, tab: str) -> int:
-    """Let the user work on a brain, one of the lists in view; return the exit code."""
+    """Let the user work on cards and drafts, with the list ``tab`` in view; return an exit code."""
     source = RowSource(brains)
     if not is_interactive() or os.environ.get("TERM") == "dumb":
         refused = run_prompt(source, sys.stdin, lambda text: print(text, flush=True), tab)
@@ -20,7 +20,7 @@ def show_rows(brains: Brains, tab: str) -> int:
     from lessons_kb.tui.app import ManageApp
 
     if options().no_color:
-        os.environ["NO_COLOR"] = "1"  # the editor inherits the wish
+        os.environ["NO_COLOR"] = "1"  # the user's editor inherits it
     full_screen = ManageApp(source, tab=tab)
     full_screen.run()
     return full_screen.return_code or 0

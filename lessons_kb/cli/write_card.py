@@ -1,4 +1,4 @@
-"""What `add`, `create` and `edit` share: the options of a card, writing it, what it still needs."""
+"""Functions and options that `add`, `create` and `edit` share: write a card, list what it lacks."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from lessons_kb.text.sanitize import clean_line
 from lessons_kb.values import mutable
 
 STDIN = "-"
-"""As the title: the whole card is on standard input."""
+"""As a title it means that standard input contains the whole card."""
 
 
 _MAX_STDIN = 16_000_000
-"""Bytes; how large a card may be, its brain says."""
+"""Bytes. The settings of the brain limit the size of a card; this limits what is read at all."""
 
 
 Title = Annotated[
@@ -35,7 +35,7 @@ Title = Annotated[
 ]
 
 
-Why = Annotated[str, Option("--why", metavar="TEXT", help="Root cause: how it came about.")]
+Why = Annotated[str, Option("--why", metavar="TEXT", help="Root cause of the mistake.")]
 
 
 Items = Annotated[
@@ -46,13 +46,19 @@ Items = Annotated[
 
 Symptoms = Annotated[
     list[str] | None,
-    Option("--symptom", metavar="TEXT", help="How a future task would put it; two or three."),
+    Option(
+        "--symptom",
+        metavar="TEXT",
+        help="A phrase that a future task may contain; give two or three.",
+    ),
 ]
 
 
 Globs = Annotated[
     str,
-    Option("--paths", metavar="PATHS", help="Globs of the files it guards, separated by commas."),
+    Option(
+        "--paths", metavar="PATHS", help="Globs of the files it applies to, separated by commas."
+    ),
 ]
 
 
@@ -61,7 +67,7 @@ Patterns = Annotated[
     Option(
         "--detect",
         metavar="PATTERN",
-        help="How it looks in code: a regular expression, or `ast: …`, `command: …`; repeatable.",
+        help="The mistake in code: a regular expression, or `ast: …`, `command: …`; repeatable.",
     ),
 ]
 
@@ -87,14 +93,14 @@ OnDuplicate = Annotated[
         "--on-duplicate",
         ("ask", *ON_DUPLICATE),
         metavar="ON_DUPLICATE",
-        help="If the lesson exists: ask, bump, new or fail.",
+        help="What to do if the lesson exists: ask, bump, new or fail.",
     ),
 ]
 
 
 @mutable
 class CardOptions:
-    """The options of `add` and `create` that say what the card holds."""
+    """The options of `add` and `create` that describe the content of the card."""
 
     why: str
     items: list[str]
@@ -108,7 +114,7 @@ class CardOptions:
     stage: str | None
 
     def as_details(self) -> dict[str, Any]:
-        """Return the options as ``Cards.create`` takes them."""
+        """Return the options as keyword arguments of ``Cards.create``."""
         items = [clean_line(item) for item in self.items if item.strip()]
         checklist = "\n".join(f"- [ ] {item}" for item in items)
         sections = {"Root Cause": self.why.strip(), "Prevention Checklist": checklist}
@@ -142,7 +148,10 @@ def write_card(
     *,
     whole: bool,
 ) -> Card:
-    """Write a card, from standard input where the title is ``-``."""
+    """Write a card; the title ``-`` reads it from standard input.
+
+    ``whole`` refuses a card that is not complete. Raises DuplicateCard if the lesson exists.
+    """
     if on_duplicate == "ask" and not is_interactive():
         raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
     rule = "fail" if on_duplicate in (None, "ask") else on_duplicate
@@ -152,7 +161,10 @@ def write_card(
 
 
 def ask_duplicate(brains: Brains, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
-    """Ask about a duplicate where that is possible: count it, or None for a second card."""
+    """Ask what to do about a duplicate: return the card with a higher count, None for a new card.
+
+    Raises ``error`` if the user has decided already or cannot be asked.
+    """
     if on_duplicate not in (None, "ask") or not is_interactive():
         raise error
     say(str(error).partition(";")[0])
@@ -165,7 +177,7 @@ def ask_duplicate(brains: Brains, error: DuplicateCard, on_duplicate: str | None
 
 def _read_card(details: Mapping[str, Any]) -> str:
     if any(value for name, value in details.items() if name != "kind"):
-        raise InputError("with - the card on stdin says it all; leave the other options out")
+        raise InputError("with -, stdin contains the whole card; leave the other options out")
     if sys.stdin is None or sys.stdin.isatty():
         raise InputError("card missing; pipe its Markdown in")
     data = sys.stdin.buffer.read(_MAX_STDIN + 1)
@@ -178,15 +190,17 @@ def _read_card(details: Mapping[str, Any]) -> str:
 
 
 def edit_file(path: str) -> None:
-    """Open a file in the user's editor and wait; say which one where the user named none."""
-    if (editor := find_editor()) and editor not in map(os.environ.get, ("VISUAL", "EDITOR")):
+    """Open a file in the user's editor and wait; name the editor if the user has not chosen it."""
+    editor = find_editor()
+    chosen = (os.environ.get("VISUAL"), os.environ.get("EDITOR"))
+    if editor and editor not in chosen:
         say(f"opening {editor}, because $EDITOR is not set")
     if code := open_editor(path):
         say(f"{editor} ended with exit code {code}")
 
 
 def say_unfinished(brains: Brains, name: str, *, heading: str = "") -> None:
-    """Say what is wrong with a card and what it still needs, nothing where it is complete."""
+    """Print the problems of a card and what it still needs; print nothing if it is complete."""
     document = Cards(brains).read(name)[1]
     for finding in document.findings if document.card else ():
         if finding.level != "info":
@@ -200,6 +214,6 @@ def say_unfinished(brains: Brains, name: str, *, heading: str = "") -> None:
 
 
 def name_card(card: Card) -> str:
-    """Return the id of a card, and how often its mistake was seen."""
-    seen = f" (seen {card.occurrences}×)" if card.occurrences > 1 else ""
-    return f"{clean_line(card.id)}{seen}"
+    """Return the id of a card, and how often its mistake was seen, if more than once."""
+    count = f" (seen {card.occurrences}×)" if card.occurrences > 1 else ""
+    return f"{clean_line(card.id)}{count}"

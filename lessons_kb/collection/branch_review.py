@@ -12,7 +12,8 @@ from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.links import slug
 from lessons_kb.cards.parse import parse_bytes
 from lessons_kb.collection.cards import Cards
-from lessons_kb.collection.drafts import Draft, Drafts, tell_source
+from lessons_kb.collection.draft_lookup import Draft, describe_source
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.near_duplicates import Duplicates, NearDuplicate
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError
 from lessons_kb.model import NOTE, Card
@@ -138,7 +139,9 @@ class BranchReview(Drafts):
             unchanged = (before or b"").replace(b"\r\n", b"\n") == found.replace(b"\r\n", b"\n")
             return data if unchanged else found
 
-        text = f"{message}\n\nReviewed on the server's page; {tell_source(draft)} as {draft.id}.\n"
+        text = (
+            f"{message}\n\nReviewed on the server's page; {describe_source(draft)} as {draft.id}.\n"
+        )
         self._branch.commit(changed, message=text, author=self._author)
         if here:
             self._brain.touch()

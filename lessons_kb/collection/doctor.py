@@ -11,10 +11,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
-from lessons_kb.brain.brain import Brain, format_census, take_census
+from lessons_kb.brain.brain import Brain, count_kinds, format_census
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
-from lessons_kb.brain.discovery import Discovery, is_settings_moved, look, tell_unclaimed
+from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.health import Health
 from lessons_kb.collection.lint import by_place
@@ -134,7 +134,7 @@ def check_index(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
     if done.stale:
         advice = "run `lessons index`, which waits for it and indexes the rest"
         yield Health("warning", "index", done.stale, advice)
-    count = take_census(brain)
+    count = count_kinds(brain)
     state = brain.state
     if brain.engine is None or state is None:
         return
@@ -469,7 +469,7 @@ def check_health(
     if brains is None:
         if any(line.what == "trust" for line in lines):  # which has been named, with its fix
             detail, fix = "none that you trust", ""
-        elif hint := tell_unclaimed(directory):
+        elif hint := describe_unclaimed(directory):
             detail, _, fix = hint.partition("; ")
         else:
             detail = "none here"

@@ -21,7 +21,8 @@ from lessons_kb.cards.read_header import ORIGIN_KEY, read_origins
 from lessons_kb.cards.rule_files import parse_rules
 from lessons_kb.cards.sections import CAUSE
 from lessons_kb.collection.card_edits import today
-from lessons_kb.collection.cards import Cards, compose, redact_card
+from lessons_kb.collection.cards import Cards
+from lessons_kb.collection.compose_card import compose, redact_card
 from lessons_kb.collection.near_duplicates import NEAR, SAME, Duplicates, NearDuplicate, compare
 from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError, StorageError
 from lessons_kb.importers import galangal

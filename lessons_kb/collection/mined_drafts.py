@@ -10,7 +10,8 @@ from functools import partial
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import is_test
-from lessons_kb.collection.drafts import Draft, Drafts
+from lessons_kb.collection.draft_lookup import Draft
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.errors import GitError
 from lessons_kb.find.project_detection import propose_pattern
 from lessons_kb.mining.candidates import Candidate, is_code, typed_before

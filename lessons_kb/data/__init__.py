@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import tomllib
 from typing import Any
+
+from lessons_kb.on_demand import READ_TOML, load
 
 _FOLDER = os.path.dirname(__file__)
 
@@ -44,7 +45,8 @@ def read_json_lines(name: str) -> list[Any]:
 def read_toml(name: str) -> dict[str, Any]:
     """Return the tables of a TOML file."""
     with open(os.path.join(_FOLDER, name), "rb") as file:
-        return tomllib.load(file)
+        table: dict[str, Any] = load(READ_TOML).load(file)
+        return table
 
 
 def read_patterns(name: str) -> dict[str, tuple[str, ...]]:

@@ -2,89 +2,114 @@
 
 A rule moves only if an event of a session shows that its condition is met: an edit of a file, or a
 command. A situation in words ("when adding a provider") can be put in words that nobody foresees,
-so such a rule stays.
+so such a rule stays. Only the first sentence of a rule can say when all of it holds.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import NamedTuple
 
-from lessons_kb.errors import InputError
+from lessons_kb.diet.project_files import Project
+from lessons_kb.diet.situations import Situation, find_in_clause, find_subject
 from lessons_kb.importers.incoming import unmarked
 from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
 from lessons_kb.text.paths import find_paths
-from lessons_kb.text.patterns import compile_globs, match_globs
-from lessons_kb.values import field, frozen, mutable
+from lessons_kb.values import frozen, replace
 
-PATH, COMMAND = "path", "command"
-MAX_SHARE = 0.3
+MAX_SHARE = 0.5
 """Share of a project's files from which on a glob says "any task"."""
-_MOST_GLOBS = 8
+_MOST_GLOBS = 12
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
+_IS_ABOUT_COMMANDS = re.compile(r"\b(?:run|build|install|start|execute)\b|```", re.IGNORECASE)
+_CODE_SPAN = re.compile(r"`[^`\n]+`")
 _MARK = re.compile(r"\A(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
-_LABEL = re.compile(r"\A(?:\*\*|__)[^*_\n]{1,60}?(?:[:.]?(?:\*\*|__)[:.]?|:)\s+")
+_LABEL = re.compile(
+    r"\A(?:\*\*|__)(?P<label>[^*_\n]{1,80}?)[:.]?(?:\*\*|__)[:.]?\s+(?:[-\u2013\u2014]\s+)?"
+)
 _CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL)\b")
-_PLACEHOLDER = re.compile(r"<[^<>/]*>|\{[^{},/]*\}|\[[^\[\]/]*\]")
+_SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _CONDITION = re.compile(
     r"\A(?:(?:please|also|note:?|important:?)\s+)?"
-    r"(?P<said>(?:when(?:ever)?|if|before|after|while|during|for|in|on|inside|under|within)\b"
-    r"[^:;]*?)(?:[,:;\u2014]|\s-\s|\.\s)",
+    r"(?P<said>(?:when(?:ever)?|if|before|after|while|during|for|in|on|inside|under|within|once|"
+    r"any ?time|each time|every time|as soon as)\b[^:;]*?"
+    r"(?:,\s+(?:(?:or|and)\s+)?\w+ing\b[^,:;]*?)*)(?:[,:;\u2014]|\s-\s)(?!\s*(?:or\s+|and\s+)?\w+ing\b)",
     re.IGNORECASE | re.DOTALL,
 )
+_WITHOUT_COMMA = re.compile(
+    r"\A(?P<said>(?:when(?:ever)?|before|after)\s+\w+ing(?:\s+[^\s,:;]+){0,3})", re.IGNORECASE
+)
+_GERUND = re.compile(
+    r"\A(?P<said>(?:adding|creating|updating|changing|modifying|editing|touching|implementing|"
+    r"introducing|renaming|removing|extending|registering)\b[^,:;?\u2014]*?)"
+    r"(?:[,:;?\u2014]|\s(?:requires?|must|should|needs?|means|involves?)\b)",
+    re.IGNORECASE,
+)
+_TO_DO = re.compile(
+    r"\A(?:need(?:ing)?\s+)?(?P<said>to\s+(?:add|create|update|change|edit|modify|implement|"
+    r"introduce|register|extend|rename|remove|bump|upgrade)\b[^:;,?]*)[,:?]",
+    re.IGNORECASE,
+)
 _TRAILING = re.compile(
-    r"\s(?P<said>(?:when(?:ever)?|if|before|after|while)\s+(?:you\s+)?"
+    r"\s(?P<said>(?:when(?:ever)?|if|before|after|while)\s+(?:you(?:'re)?\s+)?(?:are\s+)?"
     r"(?:\w+ing|change|edit|add|modify|touch|update|create|write|open|commit|push)\b[^,;:.]*"
     r"(?:\.\w[^,;:.]*)*)\.?\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+_TRAILING_PLACE = re.compile(
+    r"(?<!declared)(?<!defined)(?<!described)(?<!listed)(?<!documented)(?<!found)(?<!specified)"
+    r"(?<!configured)(?<!set)(?<!stored)(?<!located)(?<!kept)(?<!pinned)"
+    r"\s(?P<said>(?:in|under|inside|within)\s+(?:the\s+)?`[^`\n]+`"
+    r"(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
+    r"(?:\s+(?:files?|directory|folder|package|crate|module|tests?|code))?)\.?\s*\Z",
+    re.IGNORECASE,
+)
+_IMPERATIVE = re.compile(
+    r"\A(?:please\s+)?(?:always|never|do\s+not|don['\u2019]t|make\s+sure|be\s+sure|run|re-?run|use|"
+    r"ensure|avoid|update|check|verify|include|add|keep|read|follow|test|build|format|lint|"
+    r"regenerate|generate|create|ask|rebase|sync|bump|prefer|remember|consult|confirm|write|set|call|"
+    r"execute|invoke|load|review|search|squash|fetch|pull|install|restart|validate|document|describe|"
+    r"mention|pass|name|fill|fix|remove|stop|open|commit|push|get|do|consider|look|see)\b",
+    re.IGNORECASE,
+)
+_PLACE_IS_DEMANDED = re.compile(
+    r"\A(?:use|prefer|avoid|keep|do not|don't|never|mock|import|write|name)\b", re.IGNORECASE
+)
+"""What is done in a place, not what is put there or looked up."""
 _SUBJECT = re.compile(
-    r"\A(?P<said>(?:(?:the|all|any|every|each|new|files?|code|tests?|changes?|everything|anything|"
-    r"modules?|packages?|scripts?|components?|documentation|docs)\s+){0,4}"
-    r"(?:in|under|inside|within|below|of|to)?\s*`[^`\n]+`(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
-    r"(?:\s+(?:files?|directory|folder|package|crate|module))?)\s+"
-    r"(?:is|are|must|should|may|can|cannot|can't|uses?|has|have|needs?|requires?|never|only|follows?)\b",
+    r"\A(?P<said>(?:[\w-]+\s+){0,5}?"
+    r"(?:in|under|inside|within|below|of|to|at)?\s*`[^`\n]+`"
+    r"(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
+    r"(?:\s+(?:files?|directory|folder|package|crate|module|code|scripts?|changes?))?)\s+"
+    r"(?:is|are|must|should|may|can|cannot|can't|uses?|has|have|needs?|requires?|never|only|"
+    r"follows?|always|do(?:es)?\s+not|don't)\b",
+    re.IGNORECASE,
+)
+_COMMAND_SUBJECT = re.compile(
+    r"\A`(?P<command>[^`\n]+)`\s+(?:requires?|needs?|does\s+not|doesn['\u2019]t|only|cannot|can't)\b",
+    re.IGNORECASE,
+)
+_PROGRAM = re.compile(
+    r"\b(?:using|running|invoking)\s+(?:the\s+)?"
+    r"(?P<name>git|gh|docker|kubectl|helm|terraform|pre-commit|bazel)\b(?!`)",
+    re.IGNORECASE,
+)
+_ENTRY = re.compile(
+    r"\A(?P<said>(?:`[^`\n]+`(?:,\s+|\s+and\s+)?)+)\s*(?:\([^)]*\)\s*)?(?:[:\u2013\u2014]|-\s)"
+)
+"""An entry of a list of places: ``src/x.py`: the entry point. Keep it small.``"""
+_DEMAND = re.compile(
+    r"\b(?:must|should|never|do not|don['\u2019]t|avoid|keep|make sure|ensure|always(?!-)|prefer|"
+    r"cannot|not be|may not|needs?|requires?)\b",
     re.IGNORECASE,
 )
 _FORBIDDEN_EDIT = re.compile(
     r"(?:do\s+not|don['\u2019]?t|avoid|never|not\s+be|no)\s+(?:\w+\s+){0,2}?"
     r"(?:edit|edited|editing|edits|modify|modified|modifying|change|changed|changing|touch|"
-    r"hand-edit|hand-edited|update|updating)\b(?P<said>[^.;:]*(?:\.\w[^.;:]*)*)",
+    r"hand-edit|hand-edited|update|updating)\b"
+    r"(?P<said>(?:\s+[\w-]+){0,5}\s+(?:`|[\w.-]*[./])[^.;:]*(?:\.\w[^.;:]*)*)",
     re.IGNORECASE,
-)
-
-
-class _Event(NamedTuple):
-    """A situation that a command shows."""
-
-    words: re.Pattern[str]
-    pattern: str
-    samples: tuple[str, ...]
-
-
-_EVENTS = (
-    _Event(
-        re.compile(
-            r"\b(?:creat|open|submitt?|rais|fil)(?:e|es|ing|s)?\s+(?:a\s+|an?\s+new\s+|the\s+)?"
-            r"(?:prs?|pull requests?)\b",
-            re.IGNORECASE,
-        ),
-        r"^gh\s+pr\s+create\b",
-        ("gh pr create --fill", "gh pr create --title x --body y"),
-    ),
-    _Event(
-        re.compile(r"\bcommit(?:ting|s)?\b(?!\s+hash)", re.IGNORECASE),
-        r"^git\b.*\bcommit\b",
-        ("git commit -m x", "git add -A && git commit -am wip", "git commit --amend"),
-    ),
-    _Event(
-        re.compile(r"\bpush(?:ing|es)?\b", re.IGNORECASE),
-        r"^git\b.*\bpush\b",
-        ("git push", "git push -u origin HEAD"),
-    ),
 )
 _RUN = re.compile(
     r"(?:run(?:ning)?|execut\w*|invok\w*|call(?:ing)?|us(?:e|ing)|before|after|via|with)\s+"
@@ -92,66 +117,27 @@ _RUN = re.compile(
     re.IGNORECASE,
 )
 """A command that is run, not one that is missing or talked about."""
+_BETWEEN = r"\s+(?:-\S+\s+)*(?:run\s+)?"
 _NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
-_DOES = (
-    r"\b(?:writ|add|updat|edit|chang|creat|modif|remov|touch|bump|upgrad|work(?!flow))\w*\s+"
-    r"(?:\w+\s+){0,3}?"
-)
-
-
-class _KindOfFile(NamedTuple):
-    """A situation that an edit of certain files shows."""
-
-    words: re.Pattern[str]
-    globs: tuple[str, ...]
-
-
-_KINDS_OF_FILES = (
-    _KindOfFile(
-        re.compile(rf"{_DOES}tests?\b|\A(?:for|in)\s[^,]*\btests?\b", re.IGNORECASE),
-        (
-            *("**/test_*.*", "**/*_test.*", "**/*.test.*", "**/*.spec.*"),
-            *("**/tests/**", "**/test/**", "**/__tests__/**"),
-        ),
-    ),
-    _KindOfFile(
-        re.compile(rf"{_DOES}(?:dependenc(?:y|ies)|third-party packages?)\b", re.IGNORECASE),
-        (
-            *("**/package.json", "**/pyproject.toml", "**/Cargo.toml", "**/go.mod"),
-            *("**/Gemfile", "**/pom.xml", "**/build.gradle*", "**/requirements*.txt"),
-            *("**/composer.json", "pnpm-workspace.yaml"),
-        ),
-    ),
-    _KindOfFile(
-        re.compile(rf"{_DOES}(?:docs|documentation)\b", re.IGNORECASE),
-        ("docs/**", "doc/**", "website/**", "**/*.md", "**/*.mdx", "**/*.rst"),
-    ),
-    _KindOfFile(re.compile(rf"{_DOES}changesets?\b", re.IGNORECASE), (".changeset/**",)),
-    _KindOfFile(re.compile(rf"{_DOES}changelog\b", re.IGNORECASE), ("**/CHANGELOG.md",)),
-    _KindOfFile(
-        re.compile(rf"{_DOES}(?:migrations?)\b", re.IGNORECASE),
-        ("**/migrations/**", "**/migration/**", "**/migrate/**"),
-    ),
-    _KindOfFile(
-        re.compile(rf"{_DOES}(?:github )?(?:actions?|workflows?)\b", re.IGNORECASE),
-        (".github/workflows/**",),
-    ),
-    _KindOfFile(
-        re.compile(rf"{_DOES}(?:protos?|protobufs?|\.proto files?)\b", re.IGNORECASE),
-        ("**/*.proto",),
-    ),
-)
 _WORK = re.compile(
-    r"(?:when(?:ever)?|if|before|after|to)\s+(?:you\s+)?(?:add|creat|chang|modif|updat|remov|"
-    r"renam|implement|introduc|regist|edit|touch|extend)\w*\b",
+    r"(?:(?:when(?:ever)?|if|before|after|to|once|any ?time)\s+(?:you(?:'re)?\s+)?(?:are\s+)?)?"
+    r"(?:add|creat|chang|modif|updat|remov|"
+    r"renam|implement|introduc|regist|edit|touch|extend|work|need to work)\w*\b",
     re.IGNORECASE,
 )
 """A situation in which files are changed."""
 _REFERENCE = re.compile(
-    r"\b(?:see|read|consult|refer|like|e\.g\.|example|follow|check|described|documented|from)\b",
+    r"\b(?:see|read|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy|lock)\b",
     re.IGNORECASE,
 )
 """What comes before the name of a file that is only to be read."""
+_GUIDE = re.compile(
+    r"(?:\./)?(?P<folder>[\w.@-][\w./@-]*)/(?:AGENTS|CLAUDE|README|CONTRIBUTING)\.md", re.IGNORECASE
+)
+"""A guide to its own folder: who has to read it works there."""
+_MANY_PLACES = 2
+"""Files that a rule changes, from which on its situation cannot pass without an edit of one."""
+_SHORTEST_NAME = 3
 _BEFORE = 24
 _MOST_BESIDE = 40
 """Files in a folder from which on it is not taken for the place that a rule is about."""
@@ -160,127 +146,230 @@ _ANY_TASK = re.compile(
     r"\b(?:in doubt|unsure|possible|needed|necessary|applicable|relevant)\b",
     re.IGNORECASE,
 )
+_STATE = re.compile(
+    r"\b(?:fail(?:s|ed|ing|ure|ures)?|missing|breaks?|broken|errors?|not found|unavailable|absent|"
+    r"hangs?|crash(?:es)?|complains?)\b",
+    re.IGNORECASE,
+)
+"""What is wrong, which shows in an output and not in an edit or a command."""
+_OTHERWISE = re.compile(r"\b(?:otherwise|in all other cases|everywhere else)\b", re.IGNORECASE)
+"""A rule for the condition and for its opposite holds always."""
+_ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:or|and)\s+|,\s+", re.IGNORECASE)
+_DOING = re.compile(
+    r"\A(?:when(?:ever)?|if|before|after|while|for|in|to|once|any ?time)\s+(?:you(?:'re)?\s+)?"
+    r"(?:are\s+)?(?:\w+(?:ing|ed)\s+|(?:add|change|edit|modify|touch|update|create|write)\s+)?",
+    re.IGNORECASE,
+)
+_SMALL = frozenset(
+    (
+        *("a", "an", "the", "any", "new", "existing", "on", "in", "to", "with"),
+        *("add", "change", "edit", "update"),
+    )
+)
+_PACKAGE = (
+    r"(?:package|crate|module|app|application|service|workspace|plugin|library|directory|folder|"
+    r"code|changes?|extension|project|server|client|components?)"
+)
+_NAMED_FOLDER = (
+    re.compile(
+        r"\A(?:when(?:ever)?|if|after|before|while|for|in|inside|within|on)\s+(?:\w+ing\s+)?"
+        r"(?:(?:on|in|to|the|any|a)\s+)*"
+        rf"(?P<name>[A-Za-z][\w-]+)\s+{_PACKAGE}\Z",
+        re.IGNORECASE,
+    ),
+    re.compile(r"\A(?i:in|inside|within)\s+(?P<name>[A-Z][\w-]+)\Z"),
+    re.compile(r"\A(?P<name>[A-Za-z][\w-]+)\s+(?:changes|packages?|crates?)\Z"),
+)
+_NAMED_SUBJECT = re.compile(
+    r"\A(?P<said>[A-Z][\w-]+\s+(?:changes|packages|crates|code))\s+"
+    r"(?:must|should|needs?|requires?|have to|has to)\b"
+)
 UNCONDITIONAL = "names no file or command for which it holds"
 IN_CAPITALS = "in capitals: it holds always"
 ANY_TASK = "holds for any task"
+BOTH_WAYS = "says what holds otherwise, too"
 GONE = "no file of the project fits it"
 BROAD = "its files are much of the project"
 
 
 @frozen
 class Condition:
-    """When a rule holds, as events of a session can show it."""
+    """When a rule holds, as events of a session can show it: by files, by commands, or by both."""
 
-    kind: str
-    """``path`` or ``command``."""
     said: str
     """The rule's own words for it."""
     globs: tuple[str, ...] = ()
     pattern: str = ""
-    samples: tuple[str, ...] = ()
-    """Files, or command lines, that meet it."""
+    files: tuple[str, ...] = ()
+    """Files that meet it."""
+    commands: tuple[str, ...] = ()
+    """Command lines that meet it."""
 
 
-@mutable
-class Project:
-    """The files of a project, looked up by folder and by glob."""
+class _Reading(NamedTuple):
+    """What a clause says: a condition, or why it is none."""
 
-    files: Sequence[str]
-    _matches: dict[str, list[str]] = field(default_factory=dict)
-
-    @cached_property
-    def folders(self) -> Counter[str]:
-        """Each folder with how many files it holds."""
-        counts = Counter[str]()
-        for path in self.files:
-            for place, character in enumerate(path):
-                if character == "/":
-                    counts[path[:place]] += 1
-        return counts
-
-    @cached_property
-    def names(self) -> frozenset[str]:
-        """All files."""
-        return frozenset(self.files)
-
-    def holds(self, name: str) -> bool:
-        """Return whether a name is that of a file or folder here."""
-        path = name.strip("/").removeprefix("./")
-        return path in self.names or path in self.folders
-
-    def match(self, glob: str) -> list[str]:
-        """Return the files that a glob fits, none for a glob that cannot be read."""
-        if glob not in self._matches:
-            found: list[str] = []
-            try:
-                compiled = compile_globs([glob])
-            except InputError:
-                self._matches[glob] = found
-                return found
-            head = glob.split("*", maxsplit=1)[0].rpartition("/")[0]
-            below = (path for path in self.files if path.startswith(head))
-            self._matches[glob] = [path for path in below if match_globs(compiled, path)]
-        return self._matches[glob]
-
-    def find_glob(self, name: str) -> str:
-        """Return the glob of a file, folder or glob as a rule names it, "" for none here."""
-        path = _PLACEHOLDER.sub("*", name.strip().strip("@").removeprefix("./")).strip("/")
-        if not path.strip("*/.") or " " in path or path.startswith(("~", "..", "http")):
-            return ""
-        if path in self.names:
-            return path
-        if path in self.folders:
-            return f"{path}/**"
-        if "/" not in path and "*" not in path:
-            return self._find_by_name(path)
-        return path if "*" in path and self.match(path) else ""
-
-    def _find_by_name(self, name: str) -> str:
-        """Return the glob of a file that is named without its folder; it has to be one file."""
-        if "." not in name.strip("."):
-            return ""
-        found = self.match(f"**/{name}")
-        return found[0] if len(found) == 1 else f"**/{name}" if found else ""
+    condition: Condition | None = None
+    why: str = ""
 
 
 def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None, str]:
     """Return when a rule holds, or None and why it stays."""
     text = _MARK.sub("", rule.text.strip())
-    text = _LABEL.sub("", text)
-    if _CAPITALS.search(_CODE.sub(" ", text)):
+    prose = _CODE.sub(" ", text)
+    if _CAPITALS.search(prose):
         return None, IN_CAPITALS
-    reason = UNCONDITIONAL
-    for said in _find_clauses(text, rule.lead):
-        if _ANY_TASK.search(said):
-            reason = ANY_TASK
-            continue
-        condition, why = _read_clause(said, project)
-        if condition is not None:
-            return condition, ""
-        reason = why if reason == UNCONDITIONAL else reason
-    found = _CONDITION.match(unmarked(text))
-    if reason == UNCONDITIONAL and found and _WORK.match(found["said"]):
-        return _read_remainder(text, found["said"], project)
-    return None, reason
+    if _OTHERWISE.search(prose):
+        return None, BOTH_WAYS
+    sentence = _first_sentence(unmarked(_LABEL.sub("", text)))
+    readings = [*_read_rule(text, sentence, rule, project)]
+    found = [reading.condition for reading in readings if reading.condition is not None]
+    reasons = [reading.why for reading in readings if reading.why]
+    for reason in (ANY_TASK, GONE):
+        if reason in reasons and (reason == GONE or not found):
+            return None, reason
+    if not found:
+        found = [*_read_above(text, rule, project)]
+    if not found:
+        return None, next(iter(reasons), UNCONDITIONAL)
+    condition = _join(found)
+    files = {path for glob in condition.globs for path in project.match(glob)}
+    is_broad = len(files) > max(len(project.files) * MAX_SHARE, 1)
+    if is_broad or len(condition.globs) > _MOST_GLOBS:
+        if not condition.pattern:
+            return None, BROAD
+        condition = replace(condition, globs=(), files=())
+    return condition, ""
 
 
-def _read_remainder(text: str, said: str, project: Project) -> tuple[Condition | None, str]:
+def _first_sentence(text: str) -> str:
+    return _SENTENCE_END.split(text, maxsplit=1)[0].strip().rstrip(".!")
+
+
+def _read_rule(text: str, sentence: str, rule: AgentRule, project: Project) -> Iterator[_Reading]:
+    """Yield what each clause of a rule, and of the line above its list, says."""
+    above = unmarked(rule.headings[-1]) if rule.headings else ""
+    label = _LABEL.match(text)
+    for part in (f"{label['label']}:" if label and label["label"] else "", sentence, rule.lead):
+        for said in _find_conditions(unmarked(part)):
+            reading = _read_clause(said, project)
+            if reading.why == UNCONDITIONAL and _WORK.match(said):
+                reading = _read_remainder(text, said, above, project)
+            yield reading
+    forbidden = _FORBIDDEN_EDIT.search(sentence)
+    if forbidden:
+        yield _read_places(forbidden["said"], project)
+    yield from _read_subject(text, sentence, project)
+    trailing = _TRAILING.search(sentence)
+    begin = _CONDITION.match(sentence)
+    main_clause = sentence[begin.end() :].lstrip() if begin else sentence
+    if trailing and _IMPERATIVE.match(main_clause):
+        yield _read_clause(trailing["said"], project)
+    place = _TRAILING_PLACE.search(sentence)
+    if place and _PLACE_IS_DEMANDED.match(sentence):
+        yield _read_places(place["said"], project)
+
+
+def _find_conditions(text: str) -> Iterator[str]:
+    """Yield the condition with which a text begins, if it does."""
+    for pattern in (_CONDITION, _GERUND, _TO_DO, _WITHOUT_COMMA):
+        found = pattern.match(text)
+        if found:
+            yield found["said"]
+            return
+
+
+def _read_subject(text: str, sentence: str, project: Project) -> Iterator[_Reading]:
+    """Yield what a rule holds for that demands something of its subject."""
+    command = _COMMAND_SUBJECT.match(sentence)
+    if command and is_command(command["command"]):
+        yield _Reading(_make_command(command["command"], [command["command"]]))
+        return
+    is_demand = bool(_DEMAND.search(_CODE.sub(" ", text)))
+    for pattern in (_SUBJECT, _ENTRY):
+        found = pattern.match(sentence)
+        if found and is_demand:
+            yield _read_places(found["said"], project)
+            return
+    named = _NAMED_SUBJECT.match(sentence)
+    if named:
+        yield _read_named_folder(named["said"], project)
+    subject = find_subject(sentence)
+    if subject is not None:
+        situation, said = subject
+        yield _read_situation(said, situation, project)
+
+
+def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:
+    """Yield what the heading above a rule says, if that is a condition or names a place.
+
+    A heading that only names a subject, such as "Committing", says nothing of when a rule holds.
+    """
+    heading = unmarked(rule.headings[-1]) if rule.headings else ""
+    is_labelled = bool(_ENTRY.match(unmarked(text)) or _LABEL.match(text))
+    is_entry = is_labelled and not _DEMAND.search(_CODE.sub(" ", text))
+    if not heading or is_entry or _REFERENCE.search(rule.lead):
+        return
+    explicit = _CONDITION.match(f"{heading}:")
+    gerund = _GERUND.match(f"{heading}:")
+    if explicit:
+        reading = _read_clause(explicit["said"], project)
+        if reading.why == UNCONDITIONAL and _WORK.match(explicit["said"]):
+            reading = _read_remainder(text, explicit["said"], heading, project)
+    elif gerund:
+        reading = _read_remainder(text, gerund["said"], heading, project)
+    elif _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, _CODE.findall(text))):
+        return
+    else:
+        reading = _read_places(" ".join(_CODE_SPAN.findall(heading)), project)
+    if reading.condition is not None:
+        yield reading.condition
+
+
+def _read_remainder(text: str, said: str, above: str, project: Project) -> _Reading:
     """Read a situation in words by the files that the rule changes, and those beside them."""
-    places = [span.strip() for span in _CODE.findall(text)]
-    globs = []
-    for place in places:
-        glob = (
-            project.find_glob(place) if is_place(place) and not _is_reference(text, place) else ""
-        )
+    if _ANY_TASK.search(said):
+        return _Reading(why=ANY_TASK)
+    globs: list[str] = []
+    places: list[str] = []
+    for place in (span.strip() for span in _CODE.findall(text)):
+        if not is_place(place):
+            continue
+        if guide := _GUIDE.fullmatch(place):
+            folder = project.find_glob(guide["folder"])
+            globs += [folder] if folder else []
+            places.append(guide["folder"])
+            continue
+        if _is_reference(text, place):
+            continue
+        glob = project.find_glob(place)
         if not glob:
             continue
-        folder = glob.rpartition("/")[0]
-        beside = f"{folder}/**" if folder and "*" not in glob else glob
+        places.append(place)
+        around = glob.rpartition("/")[0]
+        beside = f"{around}/**" if around and "*" not in glob else glob
         few = len(project.match(beside)) <= _MOST_BESIDE
         globs += [glob, beside] if few else [glob]
-    if not globs:
-        return None, UNCONDITIONAL
+    is_about = len(places) >= _MANY_PLACES or _shares_noun(f"{said} {above}", places)
+    if not globs or not is_about:
+        return _Reading(why=UNCONDITIONAL)
     return _make_path(said, globs, project)
+
+
+def _shares_noun(said: str, places: Sequence[str]) -> bool:
+    """Return whether a place is called after the things that a situation is about."""
+    parts = re.findall(r"[A-Za-z]{2,}", " ".join(places).casefold())
+    things = _WORK.sub("", said, count=1)
+    short = {word.casefold() for word in re.findall(r"\b[A-Z]{2,3}\b", things)}
+    if short.intersection(parts):
+        return True
+    words = [word.casefold() for word in re.findall(r"[A-Za-z]{4,}", things)]
+    names = [part for part in parts if len(part) >= _SHORTEST_NAME]
+    return any(
+        word.startswith(name.rstrip("s")) or name.startswith(word.rstrip("s"))
+        for word in words
+        for name in names
+    )
 
 
 def _is_reference(text: str, place: str) -> bool:
@@ -289,55 +378,108 @@ def _is_reference(text: str, place: str) -> bool:
     return bool(_REFERENCE.search(before))
 
 
-def _find_clauses(text: str, lead: str) -> Iterator[str]:
-    """Yield the clauses of a rule that say when it holds, the surest first."""
-    flat = unmarked(text)
-    for begins in (flat, unmarked(lead)):
-        if found := _CONDITION.match(begins):
-            yield found["said"]
-    if found := _FORBIDDEN_EDIT.search(flat):
-        yield found["said"]
-    if found := _SUBJECT.match(flat):
-        yield found["said"]
-    if found := _TRAILING.search(flat):
-        yield found["said"]
+def _read_clause(said: str, project: Project) -> _Reading:
+    """Read a condition; each of its alternatives ("or …") has to be one that an event shows."""
+    if _ANY_TASK.search(said):
+        return _Reading(why=ANY_TASK)
+    if _STATE.search(_CODE.sub(" ", said)):
+        return _Reading(why=UNCONDITIONAL)
+    first, *others = _ALTERNATIVES.split(said)
+    whole = _read_part(said, project)
+    if not others or whole.condition is None:
+        return whole
+    conditions = [whole.condition]
+    doing = _DOING.match(first)
+    for part in others:
+        alone = _read_part(part, project)
+        behind = _read_part(f"{doing[0] if doing else ''}{part}", project)
+        condition = alone.condition or behind.condition
+        if condition is not None:
+            conditions.append(condition)
+        elif not _is_verb(part):
+            return _Reading(why=UNCONDITIONAL)
+    if not _is_verb(_DOING.sub("", first)) and _read_part(first, project).condition is None:
+        return _Reading(why=UNCONDITIONAL)
+    return _Reading(_join(conditions))
 
 
-def _read_clause(said: str, project: Project) -> tuple[Condition | None, str]:
-    spans = [span.strip() for span in _CODE.findall(said)]
+def _is_verb(part: str) -> bool:
+    """Return whether an alternative is another verb alone, for the same things."""
+    return all(word.endswith(("ing", "ed")) or word in _SMALL for word in part.casefold().split())
+
+
+def _read_part(said: str, project: Project) -> _Reading:
     commands = [span.strip() for span in _RUN.findall(said) if is_command(span.strip())]
+    program = _PROGRAM.search(said)
+    if program and is_command(program["name"].casefold()):
+        commands.append(program["name"].casefold())
     if commands:
-        return _make_command(said, commands), ""
-    named = (*spans, *find_paths(_CODE.sub(" ", said)))
-    places = [span for span in dict.fromkeys(named) if is_place(span) or project.holds(span)]
-    if places:
-        return _make_path(said, [project.find_glob(place) for place in places], project)
-    for event in _EVENTS:
-        if event.words.search(said):
-            return _command(said, event.pattern, event.samples), ""
-    for kind in _KINDS_OF_FILES:
-        if kind.words.search(said):
-            globs = [glob for glob in kind.globs if project.match(glob)]
-            return _make_path(said, globs, project)
-    return None, UNCONDITIONAL
+        return _Reading(_make_command(said, commands))
+    reading = _read_places(said, project)
+    if reading.why != UNCONDITIONAL:
+        return reading
+    situation = find_in_clause(said)
+    if situation is not None:
+        return _read_situation(said, situation, project)
+    return _read_named_folder(said, project)
 
 
-def _make_path(said: str, globs: Sequence[str], project: Project) -> tuple[Condition | None, str]:
+def _read_places(said: str, project: Project) -> _Reading:
+    """Read the files and folders that a text names; one that is not there cannot be watched."""
+    spans = [span.strip() for span in _CODE.findall(said)]
+    named = dict.fromkeys((*spans, *find_paths(_CODE.sub(" ", said))))
+    places = [span for span in named if _is_named_place(span, project)]
+    if not places:
+        return _Reading(why=UNCONDITIONAL)
+    return _make_path(said, [project.find_glob(place) for place in places], project)
+
+
+def _is_named_place(span: str, project: Project) -> bool:
+    is_ending = bool(re.fullmatch(r"\.\w+", span)) and bool(project.find_glob(span))
+    return is_ending or is_place(span) or project.holds(span)
+
+
+def _read_named_folder(said: str, project: Project) -> _Reading:
+    for pattern in _NAMED_FOLDER:
+        found = pattern.match(said)
+        folder = project.find_folder(found["name"]) if found else ""
+        if folder:
+            return _make_path(said, [f"{folder}/**"], project)
+    return _Reading(why=UNCONDITIONAL)
+
+
+def _read_situation(said: str, situation: Situation, project: Project) -> _Reading:
+    globs = [glob for glob in situation.globs if project.match(glob)]
+    if not (globs or situation.pattern):
+        return _Reading(why=GONE)
+    condition = Condition(
+        said=said,
+        globs=tuple(globs),
+        pattern=situation.pattern,
+        files=_sample(globs, project),
+        commands=situation.samples,
+    )
+    return _Reading(condition)
+
+
+def _make_path(said: str, globs: Sequence[str], project: Project) -> _Reading:
     chosen = tuple(dict.fromkeys(filter(None, globs)))
-    # A place that is not there cannot be watched, and the rule may mean that very one.
     if not chosen or not all(globs):
-        return None, GONE
-    files = sorted({path for glob in chosen for path in project.match(glob)})
-    if len(files) > max(len(project.files) * MAX_SHARE, 1) or len(chosen) > _MOST_GLOBS:
-        return None, BROAD
-    return Condition(kind=PATH, said=said, globs=chosen, samples=_sample(files)), ""
+        return _Reading(why=GONE)
+    return _Reading(Condition(said=said, globs=chosen, files=_sample(chosen, project)))
 
 
-def _sample(files: Sequence[str]) -> tuple[str, ...]:
-    """Return three of some files: the first, the last, and one between."""
+def _sample(globs: Sequence[str], project: Project) -> tuple[str, ...]:
+    """Return some files: the first, the last, one between, and a new one beside the first."""
+    files = sorted({path for glob in globs for path in project.match(glob)})
     if not files:
         return ()
-    chosen = (files[0], files[len(files) // 2], files[-1])
+    chosen = [files[0], files[len(files) // 2], files[-1]]
+    folders = (glob.removesuffix("/**") for glob in globs if glob.endswith("/**"))
+    plain = next((folder for folder in folders if "*" not in folder), "")
+    if plain:
+        ending = "." + files[0].rpartition(".")[2] if "." in files[0].rpartition("/")[2] else ""
+        chosen.insert(2, f"{plain}/added/newcomer{ending}")
     return tuple(dict.fromkeys(chosen))
 
 
@@ -346,12 +488,21 @@ def _make_command(said: str, commands: Sequence[str]) -> Condition:
     samples = []
     for line in commands:
         words = _NO_ARGUMENT.split(line)[0].split()
-        patterns.append(r"\s+".join(re.escape(word) for word in words))
+        patterns.append(_BETWEEN.join(re.escape(word) for word in words))
         samples.append(" ".join(words))
     joined = "|".join(dict.fromkeys(patterns))
     lines = [samples[0], f"cd . && {samples[0]}", *samples[1:]]
-    return _command(said, rf"^(?:{joined})(?:\s|$)", tuple(lines[:3]))
+    return Condition(said=said, pattern=rf"^(?:{joined})(?:\s|$)", commands=tuple(lines[:3]))
 
 
-def _command(said: str, pattern: str, samples: tuple[str, ...]) -> Condition:
-    return Condition(kind=COMMAND, said=said, pattern=pattern, samples=samples)
+def _join(conditions: Sequence[Condition]) -> Condition:
+    """Return the condition that is met where any of some conditions is."""
+    globs = tuple(dict.fromkeys(glob for one in conditions for glob in one.globs))
+    patterns = dict.fromkeys(one.pattern for one in conditions if one.pattern)
+    return Condition(
+        said=conditions[0].said,
+        globs=globs,
+        pattern="|".join(patterns),
+        files=tuple(dict.fromkeys(path for one in conditions for path in one.files)),
+        commands=tuple(dict.fromkeys(line for one in conditions for line in one.commands)),
+    )

@@ -11,7 +11,7 @@ from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.collection.card_edits import today
 from lessons_kb.collection.exchange import card_text
-from lessons_kb.diet.conditions import COMMAND, Condition, Project, find_condition
+from lessons_kb.diet.conditions import Condition, find_condition
 from lessons_kb.diet.diet import Diet
 from lessons_kb.diet.probes import (
     Occasion,
@@ -20,6 +20,7 @@ from lessons_kb.diet.probes import (
     make_occasions,
     open_proof,
 )
+from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.transaction import FileEdit, MovedRule
 from lessons_kb.importers.incoming import PREVENTION, SITUATION, Incoming, make_origin
 from lessons_kb.importers.rules_file import AgentRule, RulesFile, as_item, title_of
@@ -160,12 +161,12 @@ def _make_move(file: RulesFile, rule: AgentRule, condition: Condition) -> Move |
         source=RULE,
     )
     text = card_text(lesson, created=today(), folders={})
-    if condition.kind == COMMAND:
+    if condition.pattern:
         text = _add_pattern(text, Pattern(kind="command", text=condition.pattern))
     card = parse_card(text, path="lessons/new.md", folders={}).card
     if card is None or card.source != RULE or not _holds(card, rule):
         return None
-    if condition.kind == COMMAND and not card.detect:
+    if condition.pattern and not card.detect:
         return None
     return Move(file=file.name, rule=rule, condition=condition, title=title, text=text)
 

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.diet.conditions import PATH, Condition
+from lessons_kb.diet.conditions import Condition
 from lessons_kb.importers.incoming import unmarked
 from lessons_kb.model import NOTE
 from lessons_kb.session.dispatch import respond
@@ -46,16 +46,23 @@ class Occasion:
 
 
 def make_occasions(condition: Condition) -> list[Occasion]:
-    """Return three occasions of a condition."""
+    """Return at least three occasions of a condition, for each way in which it can be met."""
+    said = condition.said.replace("`", "")
+    prompts = [prompt.format(said) for prompt in _PROMPTS]
     occasions = []
-    for number, prompt in enumerate(_PROMPTS):
-        sample = condition.samples[number % len(condition.samples)]
-        said = prompt.format(condition.said.replace("`", ""))
-        if condition.kind == PATH:
-            occasions.append(Occasion(prompt=said, path=sample, edit="x = 1\n"))
-        else:
-            occasions.append(Occasion(prompt=said, command=sample))
+    for prompt, path in _pair(prompts, condition.files):
+        occasions.append(Occasion(prompt=prompt, path=path, edit="x = 1\n"))
+    for prompt, command in _pair(prompts, condition.commands):
+        occasions.append(Occasion(prompt=prompt, command=command))
     return occasions
+
+
+def _pair(prompts: Sequence[str], samples: Sequence[str]) -> list[tuple[str, str]]:
+    """Return each prompt and each sample at least once, side by side."""
+    if not samples:
+        return []
+    count = max(len(prompts), len(samples))
+    return [(prompts[at % len(prompts)], samples[at % len(samples)]) for at in range(count)]
 
 
 class Proof:

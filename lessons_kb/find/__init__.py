@@ -1,1 +1,5 @@
-"""From a prompt, a file or a change to the lessons that apply."""
+"""Find the lessons that apply to a prompt, a file, a change or a command.
+
+This package must not import sessions, mining, collections or the command line.
+Start with ``find_block`` in ``block.py``, then read ``search.py`` and ``retrieve.py``.
+"""

@@ -30,35 +30,35 @@ from lessons_kb.values import frozen, replace
 
 @frozen
 class RetrievalOptions:
-    """What a caller can ask of one retrieval besides the text of the prompt."""
+    """The options of one retrieval."""
 
     stage: str | None = None
     paths: tuple[str, ...] = ()
     """Files at hand, relative to the project root; those named in the prompt are added."""
     session: str | None = None
-    """In which a lesson is given again once it changed, or after ``reinject_after`` prompts."""
+    """The session. It gets a lesson again after ``reinject_after`` prompts, or once it changed."""
     asked_by: str = ""
-    """The session whose withheld lessons are left out, by default ``session``."""
+    """The session whose withheld lessons are left out; by default ``session``."""
     occasion: str = "prompt"
-    """What the ledger notes withheld lessons for; "" notes nothing."""
+    """The occasion under which the ledger notes withheld lessons; with "" it notes none."""
 
     budget: int | None = None
-    """Tokens, as ``counter`` counts, in place of those of ``lessons.toml``."""
+    """The most tokens, in units of ``counter``; None uses ``lessons.toml``."""
     max_chars: int | None = None
     counter: TokenCounter = estimate_tokens
     context: bool | None = None
-    """Excerpts of notes, in place of what ``lessons.toml`` says."""
+    """Whether excerpts of notes are added; None uses ``lessons.toml``."""
     alone: bool | None = None
-    """Whether notes stand without a lesson; by default only where ``context`` asks for them."""
+    """Whether notes may appear without a lesson; by default only if ``context`` is True."""
 
     served: Callable[[], Sequence[Hit]] | None = None
-    """Gives the lessons of a server, which are merged with those found here; called last."""
+    """Returns the lessons of a server, which are merged with the local ones. It is called last."""
     place: Callable[[Brain, Hit], str] | None = None
-    """Returns what an agent can open to read a card whose title is offered, "" where it cannot."""
+    """Returns the file that an agent can open to read an offered card; "" if there is none."""
     titled: bool = False
-    """The titles of all cards are in the agent's view already."""
+    """Whether the agent already has the titles of all cards in its context."""
     lasting: bool = True
-    """What the agent reads stays in its view: a title is offered once in a session."""
+    """Whether texts stay in the agent's context, so that a title is offered once in a session."""
 
 
 def preflight(
@@ -66,8 +66,8 @@ def preflight(
 ) -> Preflight:
     """Return the block for ``prompt``; its text is "" if no lesson applies.
 
-    Without ``fresh`` the last commit is searched as it is, without ``remember`` nothing is
-    journalled.
+    ``fresh`` refreshes the indexes first; otherwise the last commit is searched. ``remember``
+    writes the result to the journal.
     """
     if fresh:
         brains.refresh_for_search()
@@ -81,8 +81,8 @@ def preflight(
 def find_block(brains: Brains, prompt: str, options: RetrievalOptions) -> tuple[Preflight, Homes]:
     """Return the block for ``prompt``, and the brain of each of its lessons and offers.
 
-    The last commit is searched as it is, and nothing is journalled but what is withheld from
-    the session at ``options.occasion``.
+    It searches the last commit. It journals only the lessons that are withheld from the session,
+    under ``options.occasion``.
     """
     candidates = _find_candidates(brains, prompt, options)
     session = options.asked_by or options.session or ""
@@ -98,18 +98,18 @@ def find_block(brains: Brains, prompt: str, options: RetrievalOptions) -> tuple[
 
 @frozen
 class _Candidates:
-    """The judged hits for a prompt, before a block is packed of them."""
+    """The judged hits for a prompt, from which a block is packed."""
 
     found: Found
     notes: list[tuple[Brain, Hit]]
     homes: Homes
     settings: Mapping[Brain, Settings]
-    """The settings of each brain, read once: each reading looks at the files."""
+    """The settings of each brain, read only once because each reading checks the files."""
     preflight: PreflightSettings
-    """Those of the nearest brain, as the options change them."""
+    """The settings of the nearest brain with the caller's options applied."""
 
     def without(self, withheld: Mapping[Brain, set[str]]) -> _Candidates:
-        """Return the candidates without withheld cards, and without the notes they come from."""
+        """Return the candidates without withheld cards and without the notes that these cite."""
         hits = []
         for brain, hit in self.found.hits:
             if hit.card.id not in withheld.get(brain, ()):
@@ -178,16 +178,16 @@ def _find_in_context(candidates: _Candidates, session: str | None) -> set[str]:
     prompts = {
         brain: settings.preflight.reinject_after for brain, settings in candidates.settings.items()
     }
-    known = find_known(prompts, session, coming=1)
+    given = find_known(prompts, session, coming=1)
     names = set()
     for brain, hit in candidates.found.hits:
-        if hit.passed and is_in_context(known, brain, hit.card):
+        if hit.passed and is_in_context(given, brain, hit.card):
             names.add(shown_name(hit))
     return names
 
 
 def _make_offers(nearest: Settings, homes: Homes, options: RetrievalOptions) -> Offers:
-    """Return which titles may be offered, and how the agent opens them."""
+    """Return the rules for offering titles, and the files that the agent can open."""
     if not nearest.hooks.offers:
         return NO_OFFERS
     least = nearest.gate.offer_confidence
@@ -206,13 +206,14 @@ def _make_offers(nearest: Settings, homes: Homes, options: RetrievalOptions) -> 
 def _find_withheld(
     block: Preflight, homes: Homes, session: str, occasion: str
 ) -> dict[Brain, set[str]]:
-    """Return the cards of a block that are kept from the session, by brain."""
+    """Return brain → ids of the block's cards that are withheld from the session."""
     shown: dict[Brain, list[Card]] = {}
     for hit in (*block.lessons, *block.offered):
         shown.setdefault(homes[hit.brain, hit.card.id], []).append(hit.card)
     withheld = {}
     for brain, cards in shown.items():
-        if ids := find_withheld(brain, cards, session, occasion=occasion):
+        ids = find_withheld(brain, cards, session, occasion=occasion)
+        if ids:
             withheld[brain] = ids
     return withheld
 
@@ -220,7 +221,7 @@ def _find_withheld(
 def _note_block(
     brains: Brains, prompt: str, block: Preflight, homes: Homes, session: str | None
 ) -> None:
-    """Journal what a block gave and offered, and what came of the prompt."""
+    """Journal the lessons given and offered, and the outcome of the prompt."""
     now = time.time()
     if session:
         for brain in brains.members:

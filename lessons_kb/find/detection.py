@@ -1,9 +1,9 @@
-"""Cards whose mistake is in a change or in a command that is about to run."""
+"""Find the cards whose mistake is in a change, a command or the output of a failure."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
@@ -14,6 +14,7 @@ from lessons_kb.detect.matcher import (
     MAX_CHARS,
     Change,
     Match,
+    Matcher,
 )
 from lessons_kb.errors import StorageError
 from lessons_kb.find.retrieve import find_usable
@@ -25,7 +26,7 @@ from lessons_kb.values import frozen, replace
 
 @frozen
 class Detected:
-    """A card, and where its mistake was found."""
+    """A card and the places where its mistake was found."""
 
     brain: Brain
     card: Card
@@ -34,7 +35,7 @@ class Detected:
 
 
 def has_detectors(brains: Brains) -> bool:
-    """Tell whether any card of any brain has a pattern, without reading a card."""
+    """Return whether any card of any brain has a pattern. It reads no card."""
     for brain in brains.members:
         brain.ensure_indexed()
     return any(brain.state is not None and brain.state.detectors for brain in brains.members)
@@ -48,13 +49,13 @@ def find_detected(
     *,
     proposed: bool = False,
 ) -> list[Detected]:
-    """Return the cards whose mistake is in what changes add, in commands or in the output of what
-    failed, nearest brain first.
+    """Return the cards whose mistake is in added lines, in commands or in the output of failures.
 
-    ``changes`` are not looked at where no card has patterns. The last commit is looked at as it
-    is. Changes to the brains' own cards do not count: a card that shows its mistake would find
-    itself. Neither do places that say ``lessons: ignore CARD``; in what an agent has ``proposed``
-    they count for cards with a gate, or it could wave itself through.
+    The cards come from the last commit, the nearest brain first. If no card has patterns,
+    ``changes`` are not read. Changes of the brains' own cards are ignored, because a card that
+    quotes its mistake would match itself. Lines marked ``lessons: ignore CARD`` are ignored as
+    well. The exception is a change ``proposed`` by an agent: for a card with a gate the mark does
+    not count, or the agent could excuse itself.
     """
     if not has_detectors(brains):
         return []
@@ -62,10 +63,8 @@ def find_detected(
 
     def detect(brain: Brain) -> list[Detected]:
         matcher = brain.matcher()
-        added = (match for change in relevant for match in matcher.find_added(change))
-        errors = (match for output in failures for match in matcher.find_in_failure(output))
         matches: dict[int, list[Match]] = {}
-        for match in (*added, *matcher.find_in_commands(commands), *errors):
+        for match in _find_matches(matcher, relevant, commands, failures):
             matches.setdefault(int(match.rule.card), []).append(match)
         cards = find_usable(brain, matches, brains.project) if matches else {}
         return [
@@ -73,74 +72,110 @@ def find_detected(
             for number, card in cards.items()
         ]
 
-    members = [one for one in brains.members if one.state is not None and one.state.detectors]
-    left = []
-    for one in (found for brain in members for found in brain.read(detect)):
-        slug = os.path.splitext(os.path.basename(one.card.id))[0]
-        names = {one.card.id.casefold(), slug.casefold()}
-        is_held = proposed and one.card.gate != NO_GATE
-        kept = tuple(m for m in one.matches if is_held or names.isdisjoint(m.ignored))
-        left += [replace(one, matches=kept)] if kept else []
-    return left
+    detected: list[Detected] = []
+    for brain in brains.members:
+        if brain.state is not None and brain.state.detectors:
+            detected += brain.read(detect)
+    remaining: list[Detected] = []
+    for detection in detected:
+        ignores_marks = proposed and detection.card.gate != NO_GATE
+        matches = detection.matches if ignores_marks else _drop_ignored(detection)
+        if matches:
+            remaining.append(replace(detection, matches=matches))
+    return remaining
+
+
+def _find_matches(
+    matcher: Matcher,
+    changes: Iterable[Change],
+    commands: Sequence[str],
+    failures: Sequence[str],
+) -> Iterator[Match]:
+    for change in changes:
+        yield from matcher.find_added(change)
+    yield from matcher.find_in_commands(commands)
+    for output in failures:
+        yield from matcher.find_in_failure(output)
+
+
+def _drop_ignored(detection: Detected) -> tuple[Match, ...]:
+    """Return the matches without those whose line has a mark that names the card."""
+    card_id = detection.card.id
+    slug = os.path.splitext(os.path.basename(card_id))[0]
+    names = {card_id.casefold(), slug.casefold()}
+    return tuple(match for match in detection.matches if names.isdisjoint(match.ignored))
 
 
 def find_in_files(
     brains: Brains, paths: Iterable[str], root: str, *, without: Container[str] = ()
 ) -> list[Detected]:
-    """Return the cards whose mistake stands in files, of which ``paths`` start at ``root``.
+    """Return the cards whose mistake is in files. ``paths`` are relative to ``root``.
 
-    Matches with a mark in ``without`` do not count.
+    Matches whose mark is in ``without`` are left out; see `mark_matches`.
     """
-    places = ((path, os.path.join(root, *path.split("/"))) for path in paths)
-    found = find_detected(brains, [Change(path=path, after=read_text(one)) for path, one in places])
-    left = [tuple(m for m in one.matches if _mark(one, m) not in without) for one in found]
-    return [replace(one, matches=some) for one, some in zip(found, left, strict=True) if some]
+    changes: list[Change] = []
+    for path in paths:
+        text = read_text(os.path.join(root, *path.split("/")))
+        changes.append(Change(path=path, after=text))
+    remaining: list[Detected] = []
+    for detection in find_detected(brains, changes):
+        matches = [match for match in detection.matches if _mark(detection, match) not in without]
+        if matches:
+            remaining.append(replace(detection, matches=tuple(matches)))
+    return remaining
 
 
 def mark_matches(detected: Iterable[Detected]) -> list[str]:
-    """Return what tells matches from others in a session: card, file and the line's text."""
-    return [_mark(one, match) for one in detected for match in one.matches]
+    """Return a mark for each match, which identifies card, file and text of the line."""
+    return [_mark(detection, match) for detection in detected for match in detection.matches]
 
 
-def _mark(one: Detected, match: Match) -> str:
-    place = f"{one.brain.alias}:{one.card.id}:{match.path}"
+def _mark(detection: Detected, match: Match) -> str:
+    place = f"{detection.brain.alias}:{detection.card.id}:{match.path}"
     return f"{place[:280]}:{crc32(match.text.encode()):08x}"
 
 
 def find_in_evidence(
     brains: Brains, evidence: Evidence, *, look: bool = True
 ) -> list[DetectedLine]:
-    """Return the lines that the checked turn added and left, and the commands it ran, with a match.
+    """Return the added lines and the commands of the checked turn that match a pattern.
 
-    A line that is no longer in its file was taken back; unless we may ``look``, none was.
+    With ``look``, lines that are no longer in their file are left out: the agent removed them.
     """
-    changes = [
-        Change(path=one.path, before=one.before, after=one.text, line=next(iter(one.numbers), 0))
-        for one in evidence.edits
-        if one.text and not one.earlier
-    ]
-    lines = [command.line for command in evidence.commands if not command.earlier]
-    if not changes and not lines:
+    changes: list[Change] = []
+    for edit in evidence.edits:
+        if edit.text and not edit.earlier:
+            line = next(iter(edit.numbers), 0)
+            changes.append(Change(path=edit.path, before=edit.before, after=edit.text, line=line))
+    commands: list[str] = []
+    for command in evidence.commands:
+        if not command.earlier:
+            commands += find_run(command.line)
+    if not changes and not commands:
         return []
-    found = find_detected(brains, changes, [run for line in lines for run in find_run(line)])
-    left = []
-    mistakes = [one for one in found if one.card.source != RULE]
-    for line in (tell_line(one.card, match) for one in mistakes for match in one.matches):
-        path = os.path.join(brains.directory, line.where.partition(":")[0])
-        text = read_text(path) if look and line.where != COMMAND else ""
-        if not text or line.quote.rstrip("\u2026") in text:
-            left.append(line)
-    return left
+    lines: list[DetectedLine] = []
+    for detection in find_detected(brains, changes, commands):
+        if detection.card.source != RULE:
+            lines += [make_detected_line(detection.card, match) for match in detection.matches]
+    return [line for line in lines if not (look and _is_removed(line, brains.directory))]
 
 
-def tell_line(card: Card, match: Match) -> DetectedLine:
-    """Return a match of a card as the post-check takes it."""
+def _is_removed(line: DetectedLine, directory: str) -> bool:
+    """Return whether a line is no longer in its file. A command cannot be removed."""
+    if line.where == COMMAND:
+        return False
+    text = read_text(os.path.join(directory, line.where.partition(":")[0]))
+    return bool(text) and line.quote.rstrip("\u2026") not in text
+
+
+def make_detected_line(card: Card, match: Match) -> DetectedLine:
+    """Return a match of a card in the form that the post-check uses."""
     place = f"{match.path}:{match.line}" if match.line else match.path
     return DetectedLine(card=card.id, where=place or COMMAND, quote=match.text)
 
 
 def is_card_file(brains: Brains, path: str) -> bool:
-    """Tell whether a path from the project root is a card of a brain, written or to be written."""
+    """Return whether a path, relative to the project root, is or would be a card of a brain."""
     if not path.endswith(SUFFIXES):
         return False
     full = os.path.join(brains.directory, path)
@@ -148,30 +183,32 @@ def is_card_file(brains: Brains, path: str) -> bool:
         inside = os.path.relpath(full, brain.root).replace(os.sep, "/")
         if inside.startswith("../") or brain.state is None:
             continue
-        known = brain.read(lambda one, path=inside: one.catalogue.numbers(path)).values()  # type: ignore[misc]
-        if any(number > 0 for number, _digest in known):
+        entries = brain.read(lambda brain, path=inside: brain.catalogue.numbers(path)).values()  # type: ignore[misc]
+        if any(number > 0 for number, _digest in entries):
             return True
-        if not known and kind_of(inside, brain.settings.folders) != NOTE:
+        if not entries and kind_of(inside, brain.settings.folders) != NOTE:
             return True
     return False
 
 
 def place_change(change: Change, root: str) -> Change:
-    """Return a change with its lines and what stands around it, as far as the file tells.
+    """Return a change extended to whole lines, with its line number and the text around it.
 
-    ``root`` is the folder from which ``change.path`` starts. A change that writes a whole file
-    keeps ``before`` as it is; of one whose old text is not in the file nothing becomes known.
+    ``change.path`` is relative to ``root``. The change is returned as it is if it writes a whole
+    file or if its old text is not in the file.
     """
     if not change.before:
         return change
     text = read_text(os.path.join(root, *change.path.split("/")))
-    at = text.find(change.before)
-    if at < 0:
+    start = text.find(change.before)
+    if start < 0:
         return change
-    end = at + len(change.before)
-    begin = text.rfind("\n", 0, at) + 1
-    stop = end if change.before.endswith("\n") else text.find("\n", end) + 1 or len(text)
-    left, right = text[begin:at], text[end:stop]
+    end = start + len(change.before)
+    begin = text.rfind("\n", 0, start) + 1
+    stop = end
+    if not change.before.endswith("\n"):
+        stop = text.find("\n", end) + 1 or len(text)
+    left, right = text[begin:start], text[end:stop]
     return replace(
         change,
         before=f"{left}{change.before}{right}",
@@ -183,13 +220,13 @@ def place_change(change: Change, root: str) -> Change:
 
 
 def place_creation(change: Change, root: str) -> Change:
-    """Return a change that writes a whole file beside what the file holds now."""
+    """Return a change that writes a whole file, with the current text of the file as ``before``."""
     before = read_text(os.path.join(root, *change.path.split("/")))
     return replace(change, before=before, line=1)
 
 
 def read_text(path: str) -> str:
-    """Return the text of a file of at most MAX_CHARS bytes, "" of any other or of none."""
+    """Return the text of a file; "" if it is missing or has more than MAX_CHARS bytes."""
     try:
         data = read_regular(path, limit=MAX_CHARS, name=path)
     except (OSError, StorageError):

@@ -1,4 +1,4 @@
-"""The mistakes that patterns find in files, diffs, and the history of a project."""
+"""Find the mistakes that match patterns in a project's files, in diffs and in its history."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from lessons_kb.detect.propose import Proposal, propose
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.find.detection import Detected, find_detected, has_detectors, read_text
 from lessons_kb.model import Card, as_data
-from lessons_kb.process.git import Repository, decode, list_files, read_history
+from lessons_kb.process.git import Commit, Repository, decode, list_files, read_history
 from lessons_kb.process.installation import install_command
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.private_files import write_private
@@ -34,29 +34,31 @@ from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.sanitize import counted
 
 _HEAD = 8_000
-"""Characters in which a NUL tells a binary file, as git does."""
+"""Characters that are searched for a NUL, which marks a binary file, as git does."""
 
 
 def detect_files(brains: Brains, paths: Iterable[str]) -> Iterator[tuple[Card, Match]]:
-    """Yield every match in some files, by file and line; ``paths`` start from the project root.
+    """Yield every match in some files, by file and line. ``paths`` start at the project root.
 
-    Files that hold no text, or more than MAX_CHARS bytes of it, are passed over.
+    Binary files and files of more than MAX_CHARS bytes are skipped.
     """
     for path in paths:
-        if text := read_source(os.path.join(brains.directory, path)):
+        text = read_source(os.path.join(brains.directory, path))
+        if text:
             yield from flatten(find_detected(brains, [Change(path=path, after=text)]))
 
 
 def read_source(path: str) -> str:
-    """Return the text of a file, "" of one that is binary, too large or not there."""
+    """Return the text of a file; "" if it is binary, too large or missing."""
     text = read_text(path)
     return "" if is_binary(text) else text
 
 
 def find_in_tree(directory: str, matcher: Matcher, *, root: str) -> Iterator[Match]:
-    """Yield the matches in the files of a project, the Markdown of the brain at ``root`` left out.
+    """Yield the matches in the files of a project.
 
-    A card that shows its mistake would find itself.
+    The Markdown files of the brain at ``root`` are skipped, because a card that quotes its mistake
+    would match itself.
     """
     for path in list_tree(directory):
         full = os.path.join(directory, path)
@@ -65,20 +67,23 @@ def find_in_tree(directory: str, matcher: Matcher, *, root: str) -> Iterator[Mat
 
 
 def is_binary(text: str) -> bool:
-    """Tell whether a file's text is that of a binary file."""
+    """Return whether the text of a file looks binary."""
     return "\0" in text[:_HEAD]
 
 
 def detect_diff(brains: Brains, diff: str) -> list[tuple[Card, Match]]:
-    """Return what a unified diff adds, by file and line; its paths start from the project root."""
-    return flatten(find_detected(brains, _placed(brains.directory, diff)))
+    """Return the mistakes in the lines that a unified diff adds, by file and line.
+
+    The paths of the diff start at the project root.
+    """
+    return flatten(find_detected(brains, _place_diff(brains.directory, diff)))
 
 
 def propose_pattern(directory: str, diff: str, *, again: str = "") -> Proposal:
-    """Return how the mistake may look that a unified diff put right, see ``detect.propose``.
+    """Derive a pattern from a unified diff that fixed a mistake; see ``detect.propose``.
 
-    With ``again``, the diff of a second fix, what both show. The project's files are as they are
-    after the fixes; without git nothing is known of its history.
+    ``again`` is the diff of a second fix of the same mistake. The project's files must be in the
+    state after the fixes. Without git, its history is not used.
     """
 
     def read_changes() -> Iterator[Iterator[Change]]:
@@ -87,12 +92,12 @@ def propose_pattern(directory: str, diff: str, *, again: str = "") -> Proposal:
                 yield parse_diff(decode(commit.patch))
 
     files = ((path, read_source(os.path.join(directory, path))) for path in list_tree(directory))
-    fixes = [_placed(directory, one) for one in (diff, again) if one.strip()]
+    fixes = [_place_diff(directory, fix) for fix in (diff, again) if fix.strip()]
     return propose(fixes, files, read_changes())
 
 
-def _placed(directory: str, diff: str) -> list[Change]:
-    """Return the pieces of a diff with what stands around them, where that is known."""
+def _place_diff(directory: str, diff: str) -> list[Change]:
+    """Return the changes of a diff with the text around them, as far as the files show it."""
     return [
         place_in(change, read_text(os.path.join(directory, change.path)))
         for change in parse_diff(diff)
@@ -100,13 +105,14 @@ def _placed(directory: str, diff: str) -> list[Change]:
 
 
 def list_tree(
-    directory: str, paths: Sequence[str] = (), *, tell: Callable[[str], object] = bool
+    directory: str, paths: Sequence[str] = (), *, warn: Callable[[str], object] = bool
 ) -> list[str]:
-    """Return the project's files, or those within ``paths``, from its root; ignored ones left out.
+    """Return the project's files, or those within ``paths``, relative to the project root.
 
-    Without git every file counts that is not hidden. No link is followed: a repository may hold
-    one that leads to a private file. A file that is named counts, whatever it is. ``tell`` is told
-    of a repository that git refuses: there, too, every file counts.
+    Files that git ignores are left out. Without git, hidden files are left out instead. No link is
+    followed, since a repository may have a link to a private file. A file named in ``paths`` is
+    always returned. ``warn`` is called if git refuses the repository; it is then treated as one
+    without git.
     """
     named = [path for path in paths if os.path.isfile(os.path.join(directory, path))]
     folders = [path for path in paths if path not in named]
@@ -116,93 +122,100 @@ def list_tree(
         found = list_files(directory, [path for path in folders if path != "."])
     except GitError as error:
         if git_top(directory) is not None:
-            tell(f"{error}. Ignored files are looked at as well")
-        found = []
-        for start in folders or ["."]:
-            for place, inner, files in os.walk(os.path.join(directory, start)):
-                inner[:] = [name for name in inner if not name.startswith(".")]
-                full = [os.path.join(place, name) for name in files if name[0] != "."]
-                found += [os.path.relpath(one, directory).replace(os.sep, "/") for one in full]
+            warn(f"{error}. Ignored files are looked at as well")
+        found = list(_walk_visible(directory, folders or ["."]))
     root = os.path.realpath(directory)
-    places = ((path, os.path.join(root, *path.split("/"))) for path in found)
-    return sorted({*named, *(path for path, at in places if os.path.realpath(at) == at)})
+    files = set(named)
+    for path in found:
+        full = os.path.join(root, *path.split("/"))
+        if os.path.realpath(full) == full:
+            files.add(path)
+    return sorted(files)
+
+
+def _walk_visible(directory: str, folders: Iterable[str]) -> Iterator[str]:
+    """Yield the files below some folders, relative to the directory, without hidden ones."""
+    for start in folders:
+        for place, inner, files in os.walk(os.path.join(directory, start)):
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            for name in files:
+                if not name.startswith("."):
+                    full = os.path.join(place, name)
+                    yield os.path.relpath(full, directory).replace(os.sep, "/")
 
 
 def flatten(detected: Iterable[Detected]) -> list[tuple[Card, Match]]:
     """Return each match with its card, by file and line."""
-    found = [(one.card, match) for one in detected for match in one.matches]
-    return sorted(found, key=lambda one: (one[1].path, one[1].line, one[0].id))
+    pairs = [(detection.card, match) for detection in detected for match in detection.matches]
+    return sorted(pairs, key=lambda pair: (pair[1].path, pair[1].line, pair[0].id))
 
 
-def tell_unused(brains: Brains) -> Iterator[str]:
-    """Yield a line on each kind of pattern that is not looked for."""
-    matchers = [
-        (brain.state.detectors, brain.read(lambda one: one.matcher()))
-        for brain in brains.members
-        if brain.state is not None and brain.state.detectors
-    ]
-    if beyond := sum(count - len(matcher.rules) for count, matcher in matchers):
+def describe_unused(brains: Brains) -> Iterator[str]:
+    """Yield a line about each kind of pattern that is not in use."""
+    searched = [brain for brain in brains.members if brain.state and brain.state.detectors]
+    beyond, syntax = 0, 0
+    for brain in searched:
+        rules = brain.read(lambda brain: brain.matcher()).rules
+        beyond += (brain.state.detectors if brain.state else 0) - len(rules)
+        syntax += sum(rule.pattern.kind == "ast" for rule in rules)
+    if beyond:
         yield f"{counted(beyond, 'pattern')} beyond the limit were not looked for; remove some"
-    kinds = [rule.pattern.kind for _count, matcher in matchers for rule in matcher.rules]
-    if (syntax := kinds.count("ast")) and not is_available():
+    if syntax and not is_available():
         yield f"{counted(syntax, 'ast pattern')} not looked for; run `{install_command(EXTRA)}`"
-    known = [brain.read(lambda at: at.catalogue.findings()) for brain in brains.members]
-    if bad := sum(finding.rule == "bad-pattern" for some in known for finding in some):
+    bad = 0
+    for brain in brains.members:
+        findings = brain.read(lambda brain: brain.catalogue.findings())
+        bad += sum(finding.rule == "bad-pattern" for finding in findings)
+    if bad:
         yield f"{counted(bad, 'pattern')} cannot be used; `lessons lint` says why"
-    elif not matchers:
+    elif not searched:
         yield "no card has patterns; add `detect:` to a card, see docs/detect.md"
 
 
 GLANCE_SECONDS = 3.0
-"""After which figures that show the history beside others do without the rest, until next time."""
+"""Seconds that `glance` spends on the history; the next call continues there."""
 _MAX_COMMITS, _LEARNT_COMMITS = 20_000, 500
-"""Of a history that are counted, and those that a proposal is held against."""
-_MAX_KEPT = 4_000_000
-"""Bytes of the file of counts."""
-_KEPT = "detected-history.json"
+"""Commits that are counted, and commits on which a proposed pattern is tested."""
+_MAX_CACHE_BYTES = 4_000_000
+_CACHE_NAME = "detected-history.json"
 
 _Added = tuple[str, str, str, bool]
-"""Brain, card, month, and whether a mistake was added since the card was created."""
+"""(alias of the brain, id of the card, ``2026-01``, whether after the card was created)"""
 Months = tuple[tuple[str, int, int], ...]
-"""(``2026-01``, times before the card was created, times since), oldest first.
+"""(``2026-01``, mistakes before the card was created, mistakes since), oldest first.
 
-A card without a date has all of them before.
+For a card without a date, all of them count as before.
 """
 
 
 def detect_history(
     brains: Brains, *, seconds: float | None = None
 ) -> dict[tuple[str, str], Months]:
-    """Return (alias, card id) → how often its mistake was added, over the commits up to HEAD.
+    """Return (alias, card id) → number of times its mistake was added in the commits up to HEAD.
 
-    Cards whose mistake was never added are left out; the others come by id. With ``seconds`` the
-    oldest commits that fit are counted, and the next call goes on from there. Raises GitError.
+    Cards whose mistake was never added are left out; the others are sorted by id. With
+    ``seconds``, counting stops after that time, and the next call continues there. Raises GitError.
     """
     months: dict[tuple[str, str], Months] = {}
     counts = _count_history(brains, seconds) if has_detectors(brains) else Counter[_Added]()
     for alias, card, month in sorted({key[:3] for key in counts}):
-        before, since = (counts[alias, card, month, is_since] for is_since in (False, True))
+        before, since = counts[alias, card, month, False], counts[alias, card, month, True]
         months[alias, card] = (*months.get((alias, card), ()), (month, before, since))
     return months
 
 
 def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
-    """Count on from the commit that was reached last, unless other places would be found now."""
+    """Continue the cached count, unless the patterns or the project have changed since."""
     directory, repository = brains.directory, Repository(brains.directory)
     head = repository.head()
-    cards = [
-        [brain.alias, card.id, card.created, card.project, [as_data(one) for one in card.detect]]
-        for brain in brains.members
-        for card in brain.read(lambda one: one.catalogue.all_cards())
-        if card.detect and card.status == "active"
-    ]
-    text = json.dumps([os.path.realpath(directory), is_available(), cards], sort_keys=True)
-    digest = hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
-    path = os.path.join(state_dir(brains.members[0].root), _KEPT)
+    digest = _digest_patterns(brains)
+    path = os.path.join(state_dir(brains.members[0].root), _CACHE_NAME)
     reached, counts = "", Counter[_Added]()
     with contextlib.suppress(OSError, StorageError, ValueError, KeyError, TypeError):
-        cached = json.loads(read_regular(path, limit=_MAX_KEPT, name=path))
-        rows = {(str(a), str(c), str(m), bool(s)): int(n) for a, c, m, s, n in cached["counts"]}
+        cached = json.loads(read_regular(path, limit=_MAX_CACHE_BYTES, name=path))
+        rows: dict[_Added, int] = {}
+        for alias, card, month, is_since, count in cached["counts"]:
+            rows[str(alias), str(card), str(month), bool(is_since)] = int(count)
         if cached["digest"] == digest and repository.leads(cached["commit"]):
             reached, counts = str(cached["commit"]), Counter(rows)
     if reached == head:
@@ -210,26 +223,45 @@ def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
     began = time.monotonic()
     try:
         for commit in read_history(directory, since=reached, most=_MAX_COMMITS):
-            added: Counter[_Added] = Counter()
-            for one in find_detected(brains, parse_diff(decode(commit.patch))):
-                since = one.card.created is not None and commit.date >= one.card.created
-                added[one.brain.alias, one.card.id, commit.date[:7], since] += len(one.matches)
-            counts.update(added)
+            counts.update(_count_commit(brains, commit))
             reached = commit.id
             if seconds is not None and time.monotonic() - began > seconds:
                 break
         else:
-            reached = head  # a merge, or all of it was looked at
+            reached = head  # HEAD is a merge, or every commit was counted
     finally:  # an interrupt loses one commit
-        kept = [[*key, n] for key, n in sorted(counts.items())]
-        data = json.dumps({"digest": digest, "commit": reached, "counts": kept})
-        with contextlib.suppress(StorageError):  # counted anew next time
+        rows_to_store = [[*key, count] for key, count in sorted(counts.items())]
+        data = json.dumps({"digest": digest, "commit": reached, "counts": rows_to_store})
+        with contextlib.suppress(StorageError):  # the next call then counts from the start
             write_private(path, data.encode())
     return counts
 
 
+def _digest_patterns(brains: Brains) -> str:
+    """Return a digest of the project and of everything that decides what its patterns match."""
+    cards: list[list[object]] = []
+    for brain in brains.members:
+        for card in brain.read(lambda brain: brain.catalogue.all_cards()):
+            if card.detect and card.status == "active":
+                patterns = [as_data(pattern) for pattern in card.detect]
+                cards.append([brain.alias, card.id, card.created, card.project, patterns])
+    directory = os.path.realpath(brains.directory)
+    text = json.dumps([directory, is_available(), cards], sort_keys=True)
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def _count_commit(brains: Brains, commit: Commit) -> Counter[_Added]:
+    """Count the mistakes that a commit added."""
+    added: Counter[_Added] = Counter()
+    for detection in find_detected(brains, parse_diff(decode(commit.patch))):
+        card = detection.card
+        is_since = card.created is not None and commit.date >= card.created
+        added[detection.brain.alias, card.id, commit.date[:7], is_since] += len(detection.matches)
+    return added
+
+
 def glance(brains: Brains) -> dict[tuple[str, str], Months]:
-    """Return the history as far as a few seconds suffice; none without git."""
+    """Return the history as far as it can be counted in a few seconds; empty without git."""
     try:
         return detect_history(brains, seconds=GLANCE_SECONDS)
     except (GitError, StorageError):

@@ -1,4 +1,4 @@
-"""From a query to judged hits in one brain: engine → ranking → gate; hits of several merged."""
+"""Search one brain: engine, ranking and gate. Merge the hits of several brains."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from math import inf
+from typing import TYPE_CHECKING
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.config import Gate
 from lessons_kb.ledger.effect import SUPPRESSED, find_harmful
 from lessons_kb.model import FIELDS, KINDS, NOTE, Card, Hit, Query
 from lessons_kb.relevance.background_prompts import guess_shares
@@ -19,27 +21,31 @@ from lessons_kb.text.paths import find_paths
 from lessons_kb.text.sentences import is_question, split_sentences
 from lessons_kb.values import frozen, replace
 
+if TYPE_CHECKING:
+    from lessons_kb.brain.semantic_similarity import Nearness
+
 _FIRST_FETCH = 32
-"""Candidates asked of the engine at first; more only where too many of them are excluded."""
+"""Candidates in the first request to the engine. If too many are excluded, more are requested."""
 
 
 _MOST_PARTS = 8
-"""A long prompt is looked at in so many parts: their number must not cost a log its time."""
+"""The most parts into which a long prompt is divided, so that a log does not take too long."""
 
 
 _MOST_PAIRS = 400
+"""The most pairs of neighbouring words of a prompt that are searched in cards."""
 
 
 _FUNCTION_WORD = 0.15
-"""Guessed share from which a word says nothing beside another: one of four letters or fewer."""
+"""Guessed share from which on a word counts as a function word; it has at most four letters."""
 
 
 @frozen
 class Retrieved:
-    """What one brain answers to a query."""
+    """The result of a query in one brain."""
 
     hits: tuple[Hit, ...]
-    """Judged, best first, at most the query's limit; those held back are among them."""
+    """The judged hits, best first, at most the query's limit, including those that did not pass."""
     frequencies: dict[str, int]
     """Document frequency of each term of the query."""
     size: int
@@ -50,91 +56,167 @@ STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens 
 
 
 def find(brain: Brain, query: Query) -> Retrieved:
-    """Search one brain's last commit and judge what was found; called within ``Brain.read``."""
+    """Search one brain's last commit and judge the hits. Call it within ``Brain.read``."""
     engine, state = brain.reader, brain.state
-    if engine is None or state is None or not (size := engine.size()):
+    size = 0 if engine is None else engine.size()
+    if engine is None or state is None or not size:
         return Retrieved(hits=(), frequencies={}, size=0)
-    settings, terms = brain.settings, analyze(query.text)
+    settings = brain.settings
+    terms = analyze(query.text)
     frequencies = engine.document_frequencies(dict.fromkeys(terms))
     notes, cards_too = NOTE in query.kinds, not set(KINDS).isdisjoint(query.kinds)
     if not (state.cards and cards_too) and not (state.notes and notes):
         return Retrieved(hits=(), frequencies=frequencies, size=size)
-    reduced = reduce_terms(terms, frequencies, size, settings.ranking.max_terms)
-    # ``body`` holds what every other field holds: most words of a log stand in no card at all.
-    in_cards = {term: weight for term, weight in reduced.items() if frequencies[term]}
-    weights = {name: getattr(settings.ranking, name) for name in FIELDS}
-    # Notes have numbers below zero: they are told apart before anything is read of them.
-    least, most = (-inf if notes else 0), (inf if cards_too else 0)
-    guarded = brain.guarding(query.paths) if query.paths else ()
-    guarding = {n for n in guarded if least < n < most}
-    nearness = brain.meaning.near(query.text) if brain.meaning else None
-    limit, asked = max(query.limit, 1), _FIRST_FETCH
-    while True:
-        scored = engine.search(in_cards, weights, asked)
-        scores = {n: score for n, score in scored if least < n < most}
-        scores |= dict.fromkeys(guarding.difference(scores), 0.0)
-        more: dict[int, float] = {}
-        if nearness is not None:
-            more = nearness.add_to(
-                scores, (least, most), terms=reduced, frequencies=frequencies, size=size
-            )
-        cards = brain.cards(scores | more)
-        candidates = [(cards[n], scores.get(n, 0.0) + more.get(n, 0.0)) for n in cards]
-        matches = {cards[n].id for n in guarding if n in cards}
-        hits = rank(candidates, query, settings.ranking, path_matches=matches)[:limit]
-        if len(hits) >= limit or len(scored) < asked:
-            break
-        asked *= 8
-    numbers = {card.id: n for n, card in cards.items()}
-    sentences = split_sentences(query.text)
-    at_once = max(-(-len(sentences) // _MOST_PARTS), 1)
-    guessed = guess_shares(query.text, dict.fromkeys(terms))
-    held = {numbers[hit.card.id]: hit.card for hit in hits}
-    pairs = _find_pairs(query.text, guessed, frequencies)
-    found, lengths, phrases = _read_documents(engine, held, in_cards, pairs)
-    backgrounds = brain.backgrounds(held)
-    evidence = GateEvidence(
-        terms=reduced,
-        guessed=guessed,
+    words = _Words(
+        terms=terms,
+        weights=reduce_terms(terms, frequencies, size, settings.ranking.max_terms),
         frequencies=frequencies,
         size=size,
+    )
+    # A hit has to beat so many files. Notes compete with cards as well, but not the reverse: a
+    # brain has few notes, and a few long texts share words with any prompt.
+    rivals = state.cards + (state.notes if notes else 0)
+    candidates = _fetch_candidates(brain, engine, query, words)
+    evidence = _gather_evidence(brain, engine, query, words, candidates, rivals=rivals)
+    judged = judge(candidates.hits, evidence, settings.gate)
+    if candidates.nearness is not None:
+        judged = candidates.nearness.judge(judged, candidates.numbers, settings.gate)
+    _suppress_unfit(brain, judged, settings.gate)
+    return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
+
+
+@frozen
+class _Words:
+    """The words of a query, and how often they occur in the brain."""
+
+    terms: list[str]
+    """Index terms, in order, with repetitions."""
+    weights: Mapping[str, float]
+    """Term → weight in the query, of the most distinctive terms."""
+    frequencies: dict[str, int]
+    """Term → number of documents with it."""
+    size: int
+    """Documents in the index."""
+
+    @property
+    def weights_in_cards(self) -> dict[str, float]:
+        """The weights of the terms that occur in the brain; most words of a log do not."""
+        return {term: weight for term, weight in self.weights.items() if self.frequencies[term]}
+
+
+@frozen
+class _Candidates:
+    """The ranked hits of a query, before the gate judges them."""
+
+    hits: list[Hit]
+    numbers: dict[str, int]
+    """Id of a card → number of its file."""
+    nearness: Nearness | None
+    """The similarity of all files to the query; None without ``[semantic]``."""
+
+
+def _fetch_candidates(brain: Brain, engine: Reader, query: Query, words: _Words) -> _Candidates:
+    """Return the ranked hits of a query, at most its limit."""
+    settings = brain.settings
+    field_weights = {name: getattr(settings.ranking, name) for name in FIELDS}
+    # Notes have negative numbers, so they are excluded before anything of them is read.
+    least = -inf if NOTE in query.kinds else 0
+    most = 0 if set(KINDS).isdisjoint(query.kinds) else inf
+    guarding: set[int] = set()
+    if query.paths:
+        guarding = {number for number in brain.guarding(query.paths) if least < number < most}
+    nearness = brain.meaning.near(query.text) if brain.meaning else None
+    limit, count = max(query.limit, 1), _FIRST_FETCH
+    while True:
+        scored = engine.search(words.weights_in_cards, field_weights, count)
+        scores = {number: score for number, score in scored if least < number < most}
+        scores |= dict.fromkeys(guarding.difference(scores), 0.0)
+        added: dict[int, float] = {}
+        if nearness is not None:
+            added = nearness.add_to(
+                scores,
+                (least, most),
+                terms=words.weights,
+                frequencies=words.frequencies,
+                size=words.size,
+            )
+        cards = brain.cards(scores | added)
+        totals = [
+            (card, scores.get(number, 0.0) + added.get(number, 0.0))
+            for number, card in cards.items()
+        ]
+        path_matches = {cards[number].id for number in guarding if number in cards}
+        hits = rank(totals, query, settings.ranking, path_matches=path_matches)[:limit]
+        if len(hits) >= limit or len(scored) < count:
+            break
+        count *= 8
+    numbers = {card.id: number for number, card in cards.items()}
+    if added:  # divide each score into the part from words and the part from similarity
+        for place, hit in enumerate(hits):
+            meaning = added.get(numbers[hit.card.id], 0.0)
+            hits[place] = replace(hit, bm25=hit.bm25 - meaning, meaning=meaning)
+    return _Candidates(hits=hits, numbers=numbers, nearness=nearness)
+
+
+def _gather_evidence(
+    brain: Brain,
+    engine: Reader,
+    query: Query,
+    words: _Words,
+    candidates: _Candidates,
+    *,
+    rivals: int,
+) -> GateEvidence:
+    """Return the statistics from which the gate judges the candidates."""
+    cards = {candidates.numbers[hit.card.id]: hit.card for hit in candidates.hits}
+    guessed = guess_shares(query.text, dict.fromkeys(words.terms))
+    pairs = _find_pairs(query.text, guessed, words.frequencies)
+    found, lengths, phrases = _read_documents(engine, cards, words.weights_in_cards, pairs)
+    backgrounds = brain.backgrounds(cards)
+    return GateEvidence(
+        terms=words.weights,
+        guessed=guessed,
+        frequencies=words.frequencies,
+        size=words.size,
         found=found,
         lengths=lengths,
         phrases=phrases,
-        background={card.id: backgrounds[n] for n, card in held.items() if n in backgrounds},
-        parts=[
-            frozenset(analyze(" ".join(sentences[start : start + at_once])))
-            for start in range(0, len(sentences), at_once)
-        ],
-        # A hit had to beat so many files: notes have cards for rivals too, not the reverse. A
-        # brain has few notes, and a handful of long texts shares words with any prompt.
-        rivals=state.cards + (state.notes if notes else 0),
+        background={cards[number].id: value for number, value in backgrounds.items()},
+        parts=_split_parts(query.text),
+        rivals=rivals,
     )
-    if more:  # what of a score came from words, and what from meaning
-        for place, hit in enumerate(hits):
-            meaning = more.get(numbers[hit.card.id], 0.0)
-            hits[place] = replace(hit, bm25=hit.bm25 - meaning, meaning=meaning)
-    judged = judge(hits, evidence, settings.gate)
-    if nearness is not None:
-        judged = nearness.judge(judged, numbers, settings.gate)
-    least = min(settings.gate.min_confidence, settings.gate.offer_confidence)
+
+
+def _split_parts(text: str) -> list[frozenset[str]]:
+    """Return the terms of each part of a query: a sentence, or several of a long query."""
+    sentences = split_sentences(text)
+    step = max(-(-len(sentences) // _MOST_PARTS), 1)
+    parts: list[frozenset[str]] = []
+    for start in range(0, len(sentences), step):
+        part = " ".join(sentences[start : start + step])
+        parts.append(frozenset(analyze(part)))
+    return parts
+
+
+def _suppress_unfit(brain: Brain, judged: list[Hit], gate: Gate) -> None:
+    """Replace the hits of harmful cards and of unfilled templates with ones that did not pass."""
+    least = min(gate.min_confidence, gate.offer_confidence)
     likely = [hit.card for hit in judged if hit.confidence >= least]
     reasons = find_harmful(brain, likely)
     reasons |= {card.id: STILL_TEMPLATE for card in likely if card.template}
     for place, hit in enumerate(judged):
         if hit.card.id in reasons:
             judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
-    return Retrieved(hits=tuple(judged), frequencies=frequencies, size=size)
 
 
 def _find_pairs(
     text: str, guessed: Mapping[str, float], frequencies: Mapping[str, int]
 ) -> list[tuple[str, str]]:
-    """Return the pairs of neighbouring words of a query that may tell something about a card.
+    """Return the pairs of neighbouring words of a query that are informative.
 
-    A pair with a function word tells nothing. The analyzer has removed those of the language that
-    it knows; of others, a function word is known by its share. A word that stands in no card
-    stands beside none.
+    A pair with a function word is not. The analyzer has removed the function words of the languages
+    that it knows; in other languages, a word with a large guessed share counts as one. A pair with
+    a word that no card has is not informative either.
     """
     functional = {word for word, share in guessed.items() if share >= _FUNCTION_WORD}
     nowhere = {term for term, frequency in frequencies.items() if not frequency}
@@ -149,28 +231,35 @@ def _read_documents(
     terms: Iterable[str],
     pairs: Sequence[tuple[str, str]],
 ) -> tuple[dict[str, dict[str, tuple[str, ...]]], dict[str, dict[str, int]], dict[str, int]]:
-    """Return id → the terms found by field, the length of its body, how many pairs stand there."""
+    """Return three mappings from the id of a card.
+
+    They lead to the terms found (by field), to the length of the body, and to the number of pairs
+    that are neighbours in the card.
+    """
     documents = engine.documents(cards)
-    asked = list(terms)  # the analyzer leaves no white space in them
-    wanted = {*asked, *chain.from_iterable(pairs)}
+    wanted = list(terms)  # the analyzer leaves no white space in them
+    vocabulary = {*wanted, *chain.from_iterable(pairs)}
     found, lengths, phrases = {}, {}, {}
     for number, document in documents.items():
         card = cards[number]
         body = document.get("body", "").split()
-        words = wanted.intersection(body)
-        here = tuple([term for term in asked if term in words])
-        found[card.id] = {"body": here}
-        if card.symptoms:  # of others it does not matter in what part of them a term stands
-            parts = {field: text for field, text in document.items() if field != "body"}
-            found[card.id] |= find_terms(parts, zip(here, here, strict=True))
+        words = vocabulary.intersection(body)
+        present = tuple([term for term in wanted if term in words])
+        found[card.id] = {"body": present}
+        if card.symptoms:  # only for these cards does the field of a term matter
+            fields = {field: text for field, text in document.items() if field != "body"}
+            found[card.id] |= find_terms(fields, zip(present, present, strict=True))
         lengths[card.id] = {"body": len(body)} if body else {}
-        likely = [(one, other) for one, other in pairs if one in words and other in words]
+        likely = [pair for pair in pairs if words.issuperset(pair)]
         phrases[card.id] = count_phrases(document, likely)
     return found, lengths, phrases
 
 
 def find_usable(brain: Brain, numbers: Iterable[int], project: str | None) -> dict[int, Card]:
-    """Return the cards of some files that may be given in a project; called within ``read``."""
+    """Return number → card, of the files that may be injected in a project.
+
+    Call it within ``Brain.read``.
+    """
     cards = {
         number: card
         for number, card in brain.cards(numbers).items()
@@ -183,13 +272,13 @@ def find_usable(brain: Brain, numbers: Iterable[int], project: str | None) -> di
 def merge_hits(
     found: Sequence[tuple[Brain, Retrieved]], served: Sequence[Hit] = ()
 ) -> list[tuple[Brain, Hit]]:
-    """Put the hits of several brains, nearest first, into one order.
+    """Merge the hits of several brains, nearest first, into one ranking.
 
-    Raw scores of two brains cannot be compared. Each brain's scores are scaled so that its first
-    hit scores that hit's confidence; the order inside a brain stays, the nearer brain wins ties.
-    A file that a brain inside another holds for both is the nearer one's. Where two brains hold
-    the same id, ``Hit.brain`` tells them apart. What a server gave (``served``) is that of the
-    farthest brain; the nearest remembers it.
+    Raw scores of two brains cannot be compared. So each brain's scores are scaled: the best one
+    becomes that brain's highest confidence. The order within a brain stays, and the nearer brain
+    wins ties. A file that belongs to two nested brains counts for the nearer one. If two brains
+    have the same id, ``Hit.brain`` distinguishes them. The hits of a server (``served``) rank
+    like those of the farthest brain and are returned with the nearest brain.
     """
     if len(found) == 1 and not served:
         brain, only = found[0]
@@ -199,36 +288,39 @@ def merge_hits(
         for hit in _scale(answer.hits):
             files.setdefault(f"{brain.root}/{hit.card.id}", (brain, hit))
     scaled = [*files.values()]
-    given = [hit.card for _brain, hit in scaled if hit.passed or hit.reason.startswith(SUPPRESSED)]
-    known = {name for card in given for name in _names(card)}
-    new = (hit for hit in _scale(served) if known.isdisjoint(_names(hit.card)))
-    scaled += [(found[0][0], hit) for hit in new]
+    local: set[tuple[str, ...]] = set()
+    for _brain, hit in scaled:
+        if hit.passed or hit.reason.startswith(SUPPRESSED):
+            local.update(_identities(hit.card))
+    new = [hit for hit in _scale(served) if local.isdisjoint(_identities(hit.card))]
+    nearest = found[0][0]
+    scaled += [(nearest, hit) for hit in new]
     counts = Counter(hit.card.id for _brain, hit in scaled)
-    named = [
-        (brain, replace(hit, brain=brain.alias) if counts[hit.card.id] > 1 else hit)
-        for brain, hit in scaled
-    ]
-    return sorted(named, key=lambda pair: -round(pair[1].score, 6))
+    for place, (brain, hit) in enumerate(scaled):
+        if counts[hit.card.id] > 1:
+            scaled[place] = brain, replace(hit, brain=brain.alias)
+    return sorted(scaled, key=lambda pair: -round(pair[1].score, 6))
 
 
 def _scale(hits: Sequence[Hit]) -> list[Hit]:
-    """Return one brain's hits with scores of which the best is their best confidence."""
+    """Return the hits of one brain, scaled so that the best score is their highest confidence."""
     best = max((hit.score for hit in hits), default=0.0)
     scale = max(hit.confidence for hit in hits) / best if best > 0 else 0.0
     return [replace(hit, score=hit.score * scale) for hit in hits]
 
 
-def _names(card: Card) -> tuple[tuple[str, ...], ...]:
-    """Return what two brains' copies of one card have in common: its content, or file and title."""
+def _identities(card: Card) -> tuple[tuple[str, ...], ...]:
+    """Return the keys by which copies of a card are recognized: its content, and file and title."""
     title = " ".join(card.title.casefold().split())
     file = card.id.rpartition(":")[2]
     return ("content", title, card.why, *card.checklist), ("file", title, file)
 
 
 def files_to_guard(prompt: str) -> tuple[str, tuple[str, ...]]:
-    """Return what to search for, and the files that the prompt names as ones to work on.
+    """Return the text to search for, and the files that the prompt names as ones to work on.
 
-    A question changes no file: what guards one, or is named like it, comes with the change.
+    If the prompt is a question, there are none, and their names are removed from the text: a
+    question changes no file, and the cards that guard a file come with its change.
     """
     paths = find_paths(prompt)
     if not paths or not is_question(prompt):

@@ -1,4 +1,4 @@
-"""Search all brains that apply: one query, the hits of every brain in one order."""
+"""Search all brains that apply, and merge their hits into one ranking."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from lessons_kb.text.paths import relative_path
 from lessons_kb.values import replace
 
 HIT_LIMIT = 10
-"""Hits judged for a preflight: more than can be injected, enough to say what was held back."""
+"""Hits judged for a preflight: more than can be injected, so that `why` can list the next ones."""
 _MOST_CHARS = 60_000
-"""Of a longer prompt the two ends are searched for: some 8,000 different words, 0.3 s."""
+"""Of a longer prompt, only both ends are searched: about 8,000 different words in 0.3 s."""
 
 
 class Found(NamedTuple):
-    """What the brains answer to one query."""
+    """The result of one query over all brains."""
 
     hits: list[tuple[Brain, Hit]]
     """Judged hits, best first, each with the brain that holds the card."""
@@ -43,58 +43,69 @@ def search(
     fresh: bool = True,
     asked_by: str = "",
 ) -> list[Hit]:
-    """Return the best hits for ``text``, best first, those the gate holds back included.
+    """Return the best hits for ``text``, best first, including those that did not pass the gate.
 
-    Without ``fresh`` the last commit is searched as it is. ``asked_by`` is the session whose
-    withheld lessons are left out, by default that of this process.
+    ``fresh`` refreshes the indexes first; otherwise the last commit is searched. The lessons
+    withheld from the session ``asked_by`` (by default that of this process) are left out.
     """
-    asked = Query(text=text, kinds=tuple(kinds), stage=stage, tags=tuple(tags), limit=limit)
-    query = complete_query(brains, replace(asked, paths=tuple(paths)))
+    query = Query(
+        text=text,
+        kinds=tuple(kinds),
+        stage=stage,
+        paths=tuple(paths),
+        tags=tuple(tags),
+        limit=limit,
+    )
+    query = complete_query(brains, query)
     if fresh:
         brains.refresh_for_search()
     session = asked_by or session_of()[0]
-    found = find_hits(brains, query).hits
-    hits = [hit for brain, hit in found if not is_withheld(brain, hit.card, session)]
+    hits: list[Hit] = []
+    for brain, hit in find_hits(brains, query).hits:
+        if not is_withheld(brain, hit.card, session):
+            hits.append(hit)
     return hits[: max(limit, 0)]
 
 
 def find_lessons(brains: Brains, query: Query) -> list[tuple[Brain, Hit]]:
-    """Return the lessons for a query, best first, with the brain that holds each.
+    """Return the lessons for a query, best first, each with its brain.
 
-    The last commit is searched as it is; those the gate holds back are included.
+    It searches the last commit and includes hits that did not pass the gate.
     """
     return find_hits(brains, complete_query(brains, query)).hits[: query.limit]
 
 
 def find_guarding(brains: Brains, path: str) -> list[Card]:
-    """Return the cards that guard a file by their ``paths``.
+    """Return the cards that guard a file by their ``paths``, as of the last commit.
 
-    ``path`` starts from the project. The last commit is looked at as it is.
+    ``path`` is relative to the project root.
     """
-    found: list[Card] = []
+    guarding: list[Card] = []
     for brain in brains.members:
         if brain.ensure_indexed():
-            cards = brain.read(lambda one: find_usable(one, one.guarding([path]), brains.project))
-            found += cards.values()
-    return found
+            cards = brain.read(
+                lambda brain: find_usable(brain, brain.guarding([path]), brains.project)
+            )
+            guarding += cards.values()
+    return guarding
 
 
 def complete_query(brains: Brains, query: Query) -> Query:
-    """Return a query with the project, and with the files that its text names."""
+    """Return a query with the project and with the files that its text names added."""
     text, here = query.text, brains.directory
-    if len(text) > _MOST_CHARS:  # a question stands before a log or after it
+    if len(text) > _MOST_CHARS:  # the question is before or after a long log
         half = _MOST_CHARS // 2
         text = f"{text[:half]}\n{text[-half:]}"
     text, mentioned = files_to_guard(text)
-    paths = (relative_path(path, here, cwd=here) or "." for path in (*query.paths, *mentioned))
+    paths = [relative_path(path, here, cwd=here) or "." for path in (*query.paths, *mentioned)]
     return replace(query, text=text, project=brains.project, paths=tuple(dict.fromkeys(paths)))
 
 
 def find_hits(
     brains: Brains, query: Query, served: Callable[[], Sequence[Hit]] | None = None
 ) -> Found:
-    """Search every brain for a completed query; ``served`` gives the hits of a server."""
-    answers = [(brain, brain.read(lambda one: find(one, query))) for brain in brains.members]
+    """Search every brain for a completed query. ``served`` returns the hits of a server."""
+    answers = [(brain, brain.read(lambda brain: find(brain, query))) for brain in brains.members]
     frequencies: dict[str, int] = {}
     for _brain, answer in answers:
         for term, count in answer.frequencies.items():

@@ -1,7 +1,8 @@
-"""Lessons of a server that the user shares with others, asked while the local brain is searched.
+"""Fetch lessons from a server that the user shares with others, while local brains are searched.
 
-What a server says is not trusted more than a card that somebody else wrote: it is bounded here,
-and made harmless where a block is packed. What it may ask for and look for is the user's to allow.
+A server's lessons are not trusted more than a card that somebody else wrote. They are bounded here,
+and sanitized when a block is packed. The user's settings say whether they may ask for permission
+and whether their patterns are used.
 """
 
 from __future__ import annotations
@@ -39,134 +40,154 @@ if TYPE_CHECKING:
     import ssl
 from lessons_kb.text.addresses import parse_address
 
-Told = dict[str, Any]
-"""A lesson as a server told it, bounded: what ``read_card`` takes."""
+ServedLesson = dict[str, Any]
+"""A lesson of a server as JSON data, bounded by ``read_lesson``."""
 
 
 _MAX_ITEMS = 30
 
 
 _MAX_CHARS = 500
-"""Of a title, a reason or an item."""
+"""The most characters of a title, a reason or an item."""
 
 
-_USED = (
+_KEYS = (
     *("id", "kind", "title", "severity", "occurrences", "why", "checklist", "shown_by"),
     *("conditional", "paths", "gate", "detect", "score", "confidence"),
 )
 
 
-def take_card(lesson: Mapping[str, Any], *, name: str, gate: bool, detect: bool) -> Told:
-    """Return what is used of a lesson of a server's brain called ``name``.
+def read_lesson(answer: Mapping[str, Any], *, name: str, gate: bool, detect: bool) -> ServedLesson:
+    """Return a lesson from a server's answer, bounded. ``name`` is the name of the server's brain.
 
-    The user says whether it may ask for permission (``gate``), and whether its patterns are
-    looked for (``detect``). ValueError, TypeError, KeyError, OverflowError for what is no lesson.
+    ``gate`` and ``detect`` say whether the lesson may ask for permission and whether its patterns
+    are used. Raises ValueError, TypeError, KeyError or OverflowError if it is not a valid lesson.
     """
-    named = {**lesson, "id": f"{name}{SERVED}{_line(lesson['id'])}", "detect": ()}
+    named = {**answer, "id": f"{name}{SERVED}{_clean_line(answer['id'])}", "detect": ()}
     hit = read_hit(named)
-    told: Told = {**as_data(hit.card), "score": hit.score, "confidence": hit.confidence}
+    lesson: ServedLesson = {
+        **as_data(hit.card),
+        "score": hit.score,
+        "confidence": hit.confidence,
+    }
     try:
         compile_globs(hit.card.paths)
     except InputError:
         gate = False
     if not gate:
-        told.update(gate=NO_GATE, paths=[])
+        lesson.update(gate=NO_GATE, paths=[])
     if detect:
-        told["detect"] = [data for data, _pattern in _patterns(lesson.get("detect"))]
-    return {key: told[key] for key in _USED}
+        lesson["detect"] = [data for data, _pattern in _parse_patterns(answer.get("detect"))]
+    return {key: lesson[key] for key in _KEYS}
 
 
-def read_card(told: Told) -> Card:
-    """Return the card that was told; raises as ``take_card`` does."""
-    checklist = _lines(told["checklist"])
-    shown_by = tuple(str(one) for one in told.get("shown_by", ()))
-    usable = len(shown_by) == len(checklist) and all(len(one) <= _MAX_CHARS for one in shown_by)
+def read_card(lesson: ServedLesson) -> Card:
+    """Return the card of a server's lesson. Raises the same errors as ``read_lesson``."""
+    checklist = _clean_lines(lesson["checklist"])
+    shown_by = tuple(str(text) for text in lesson.get("shown_by", ()))
+    if len(shown_by) != len(checklist) or any(len(text) > _MAX_CHARS for text in shown_by):
+        shown_by = ()
+    patterns = _parse_patterns(lesson.get("detect", ()))
     return Card(
-        id=_line(told["id"]),
-        kind=told["kind"] if told["kind"] in KINDS else KINDS[0],
-        title=_line(told["title"]),
-        severity=told["severity"] if told["severity"] in SEVERITIES else "medium",
-        occurrences=min(max(int(told["occurrences"]), 1), 1_000_000),
-        why=_line(told["why"]),
+        id=_clean_line(lesson["id"]),
+        kind=lesson["kind"] if lesson["kind"] in KINDS else KINDS[0],
+        title=_clean_line(lesson["title"]),
+        severity=lesson["severity"] if lesson["severity"] in SEVERITIES else "medium",
+        occurrences=min(max(int(lesson["occurrences"]), 1), 1_000_000),
+        why=_clean_line(lesson["why"]),
         checklist=checklist,
-        shown_by=shown_by if usable else (),
-        conditional=told.get("conditional") is True,
-        paths=_lines(told.get("paths", ())),
-        gate=told["gate"] if told.get("gate") in GATES else NO_GATE,
-        detect=tuple(pattern for _data, pattern in _patterns(told.get("detect", ()))),
+        shown_by=shown_by,
+        conditional=lesson.get("conditional") is True,
+        paths=_clean_lines(lesson.get("paths", ())),
+        gate=lesson["gate"] if lesson.get("gate") in GATES else NO_GATE,
+        detect=tuple(pattern for _data, pattern in patterns),
     )
 
 
-def read_hit(told: Told) -> Hit:
-    """Return the card that was told as one that passed the gate; raises as ``take_card`` does."""
-    score, confidence = float(told["score"]), float(told["confidence"])
+def read_hit(lesson: ServedLesson) -> Hit:
+    """Return a server's lesson as a hit that passed. Raises the same errors as ``read_lesson``."""
+    score, confidence = float(lesson["score"]), float(lesson["confidence"])
     if not (math.isfinite(score) and score >= 0 and 0 <= confidence <= 1):
         raise ValueError("no score")
-    card, reason = read_card(told), "the server gives it"
+    card, reason = read_card(lesson), "the server gives it"
     return Hit(
         card=card, score=score, bm25=score, confidence=confidence, passed=True, reason=reason
     )
 
 
-def _line(value: object) -> str:
+def _clean_line(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError("no text")
     return clean_line(value[: 4 * _MAX_CHARS])[:_MAX_CHARS]
 
 
-def _lines(value: object) -> tuple[str, ...]:
+def _clean_lines(value: object) -> tuple[str, ...]:
     if not isinstance(value, (list, tuple)):
         raise TypeError("no list")
-    return tuple(map(_line, value[:_MAX_ITEMS]))
+    return tuple(map(_clean_line, value[:_MAX_ITEMS]))
 
 
-def _patterns(value: object) -> Iterator[tuple[object, Pattern]]:
-    """Yield the usable ones of a card's patterns, as they were told and as they are."""
+def _parse_patterns(value: object) -> Iterator[tuple[object, Pattern]]:
+    """Yield each valid pattern of a lesson, as JSON data and parsed."""
     if not value or not isinstance(value, list):
         return
 
-    for one in value[:_MAX_ITEMS]:
+    for data in value[:_MAX_ITEMS]:
         with suppress(InputError, AttributeError):
-            yield one, parse_pattern(one)
+            yield data, parse_pattern(data)
 
 
 def find_in_call(
     cards: Sequence[Card], files: Sequence[str], changes: Iterable[Change], commands: Sequence[str]
 ) -> tuple[list[tuple[Card, tuple[str, ...]]], list[tuple[Card, tuple[Match, ...]]]]:
-    """Return the cards that hold files of a call, and those whose mistake is in it.
+    """Return the cards with a gate on files of a call, and the cards whose mistake is in the call.
 
-    ``files`` are relative to the project root; each card comes with its files, or its matches.
+    ``files`` are relative to the project root. The first list has each card with its files, the
+    second each card with its matches.
     """
-    globs = [(card, compile_globs(card.paths)) for card in cards if card.gate != NO_GATE]
-    guarded = [
-        (card, found)
-        for card, compiled in globs
-        if (found := tuple(file for file in files if match_globs(compiled, file)))
-    ]
-    rules = [
+    guarded: list[tuple[Card, tuple[str, ...]]] = []
+    for card in cards:
+        if card.gate != NO_GATE:
+            globs = compile_globs(card.paths)
+            card_files = tuple(file for file in files if match_globs(globs, file))
+            if card_files:
+                guarded.append((card, card_files))
+    matches: dict[str, list[Match]] = {}
+    with suppress(InputError):  # the patterns may be too large together
+        for match in _match_call(cards, changes, commands):
+            matches.setdefault(match.rule.card, []).append(match)
+    return guarded, [(card, tuple(matches[card.id])) for card in cards if card.id in matches]
+
+
+def _match_call(
+    cards: Sequence[Card], changes: Iterable[Change], commands: Sequence[str]
+) -> list[Match]:
+    """Return all matches of the cards' patterns. Raises InputError if these are too large."""
+    matcher = Matcher(
         Rule(card=card.id, pattern=pattern, globs=compile_globs(pattern.files))
         for card in cards
         for pattern in card.detect
-    ]
-    seen: list[Match] = []
-    with suppress(InputError):  # patterns that are too large together
-        matcher = Matcher(rules)
-        seen += [match for change in changes for match in matcher.find_added(change)]
-        seen += matcher.find_in_commands(commands)
-    matches = [(card, tuple(one for one in seen if one.rule.card == card.id)) for card in cards]
-    return guarded, [(card, its) for card, its in matches if its]
+    )
+    matches: list[Match] = []
+    for change in changes:
+        matches += matcher.find_added(change)
+    matches += matcher.find_in_commands(commands)
+    return matches
 
 
 _PATH = re.compile(r"(?:/[^?#]*)?/v1/brains/([A-Za-z0-9][A-Za-z0-9._-]{0,63})/?")
 
 
 _MAX_BYTES = 400_000
+"""The most bytes of an answer."""
 
 
 _MAX_LESSONS = 8
+"""The most lessons that are used of an answer."""
 
 
 _MAX_STALE = 300
+"""The most characters of a server's reason why its lessons may be outdated."""
 
 
 _PROBE_SECONDS = 5.0
@@ -175,10 +196,10 @@ _PROBE_SECONDS = 5.0
 _GARBAGE = "gives no answer that is understood"
 
 
-_NO_LESSONS = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
+_INVALID = (ValueError, TypeError, KeyError, AttributeError, RecursionError, OverflowError)
 
 
-_EXPLAINED: Mapping[int, str] = {
+_STATUS_FAULTS: Mapping[int, str] = {
     401: "does not accept the token",
     403: "does not let this token read",
     404: "has no such brain for this token",
@@ -187,54 +208,62 @@ _EXPLAINED: Mapping[int, str] = {
 
 
 class Unanswered(LessonsError):
-    """What a server did wrong, to stand behind its name."""
+    """A server gave no usable answer. The message continues a sentence after the server's name."""
 
 
-class Asking:
-    """A question to a server that is being answered. Never raises: ``trouble`` says what failed."""
+class ServerQuery:
+    """A request for lessons that is running. It raises nothing: ``trouble`` says what failed."""
 
     def __init__(
-        self, settings: ServerSettings, asked: tuple[str, str], seconds: float, trouble: str = ""
+        self,
+        settings: ServerSettings,
+        prompt: str,
+        project: str,
+        *,
+        seconds: float,
+        trouble: str = "",
     ) -> None:
         self._settings = settings
         self._seconds = seconds
         self._until = time.monotonic() + seconds
-        self._answers: queue.SimpleQueue[list[Told] | Unanswered] = queue.SimpleQueue()
+        self._answers: queue.SimpleQueue[list[ServedLesson] | Unanswered] = queue.SimpleQueue()
         self._open: list[http.client.HTTPConnection] = []
-        self.told: list[Told] = []
-        """The lessons that came, for the session to remember."""
+        self.lessons: list[ServedLesson] = []
+        """The lessons of the answer, for the session to remember."""
         backoff = read_backoff(settings.url) if settings.url else ""
         self.trouble = trouble or backoff
         self.is_new = not backoff
-        """Whether ``trouble`` came up just now."""
+        """Whether ``trouble`` is new in this request."""
         if not self.trouble:
-            work = threading.Thread(target=self._work, args=asked, name="server", daemon=True)
+            thread = threading.Thread(
+                target=self._work, args=(prompt, project), name="server", daemon=True
+            )
             try:
-                work.start()
+                thread.start()
             except RuntimeError as error:  # no more threads
                 self.trouble = f"cannot be asked ({error})"
 
     def collect(self) -> tuple[Hit, ...]:
-        """Return the server's lessons, best first; waits for what is left of its time."""
+        """Wait until the deadline; return the server's lessons, best first."""
         if self.trouble:
             return ()
         try:
-            found = self._answers.get(timeout=max(self._until - time.monotonic(), 0.0))
+            answer = self._answers.get(timeout=max(self._until - time.monotonic(), 0.0))
         except queue.Empty:
-            found = Unanswered("does not answer in time")
-            # A connection that goes on for ever, byte by byte, is ended, and with it the thread.
+            answer = Unanswered("does not answer in time")
+            # Close the connection: a server that sends byte by byte would occupy the thread.
             for connection in self._open:
-                with suppress(OSError, AttributeError):  # not connected yet: that ends by itself
+                with suppress(OSError, AttributeError):  # connecting has a timeout of its own
                     connection.sock.shutdown(socket.SHUT_RDWR)
-        if isinstance(found, Unanswered):
-            self.trouble = str(found)
+        if isinstance(answer, Unanswered):
+            self.trouble = str(answer)
             note_failure(self._settings.url, self.trouble)
             return ()
-        self.told = found
-        return tuple(map(read_hit, found))
+        self.lessons = answer
+        return tuple(map(read_hit, answer))
 
-    def tell(self) -> str:
-        """Return the line for the user, "" where there is no trouble."""
+    def describe_trouble(self) -> str:
+        """Return a line for the user about ``trouble``; "" if there is none."""
         if not self.trouble:
             return ""
         if not self._settings.url:
@@ -246,7 +275,7 @@ class Asking:
         try:
             answer = _ask(self._settings, prompt, project, self._seconds, self._open)[0]
         except Unanswered as error:
-            _trust.cache_clear()  # its certificates may be new ones by the next time
+            _read_certificates.cache_clear()  # the file may have other certificates next time
             self._answers.put(error)
         else:
             self._answers.put(answer)
@@ -254,39 +283,38 @@ class Asking:
 
 def ask_server(
     prompt: str, *, directory: str, project: str | None, seconds: float
-) -> Asking | None:
-    """Begin to ask the user's server for lessons, None where there is none for this directory.
+) -> ServerQuery | None:
+    """Start a request for lessons to the user's server; None if no server is set for ``directory``.
 
-    ``prompt`` is sent as it is: without secrets, that is. ``seconds`` bounds what the user allows.
+    ``prompt`` is sent unchanged, so the caller redacts secrets first. The deadline is ``seconds``
+    or that of the user's settings, whichever is shorter.
     """
     try:
         settings = read_user_settings(ServerSettings)
-        meant = not settings.folders or any(
-            is_inside(directory, os.path.realpath(os.path.expanduser(one)))
-            for one in settings.folders
-        )
-        if not (settings.url and prompt.strip() and meant) or is_settings_moved(directory):
+        folders = [os.path.realpath(os.path.expanduser(folder)) for folder in settings.folders]
+        applies = not folders or any(is_inside(directory, folder) for folder in folders)
+        if not (settings.url and prompt.strip() and applies) or is_settings_moved(directory):
             return None
         name_server(settings.url)
     except (ConfigError, InputError) as error:
-        return Asking(ServerSettings(), ("", ""), 0, str(error))
-    return Asking(settings, (prompt, project or ""), min(settings.seconds, seconds))
+        return ServerQuery(ServerSettings(), "", "", seconds=0, trouble=str(error))
+    return ServerQuery(settings, prompt, project or "", seconds=min(settings.seconds, seconds))
 
 
 def name_server(url: str) -> str:
-    """Return the name of the brain at an address; InputError for one that cannot be used."""
+    """Return the name of the brain at an address. Raises InputError if the address is invalid."""
     parts = parse_address(url, instead="give a file with --token-file")
-    found = _PATH.fullmatch(parts.path)
-    if found is None or parts.query or parts.fragment:
+    match = _PATH.fullmatch(parts.path)
+    if match is None or parts.query or parts.fragment:
         raise InputError(
             f"{url} names no brain; give the address that `lessons serve` prints, "
             "https://HOST/v1/brains/NAME"
         )
-    return found[1]
+    return match[1]
 
 
 def probe_server(settings: ServerSettings) -> str:
-    """Ask a server for lessons once; return why what it holds may be old, "" where it is not.
+    """Send one request to a server; return why its lessons may be outdated, "" if they are not.
 
     Raises Unanswered.
     """
@@ -299,12 +327,13 @@ def _ask(
     project: str,
     seconds: float,
     connections: list[http.client.HTTPConnection],
-) -> tuple[list[Told], str]:
-    """Return the lessons for a prompt, and why they may be old; raises Unanswered.
+) -> tuple[list[ServedLesson], str]:
+    """Return the lessons for a prompt and the reason why they may be outdated, or "".
 
-    The connection is put among ``connections``, so that another thread can end it.
+    The connection is added to ``connections``, so that another thread can close it. Raises
+    Unanswered.
     """
-    import http.client  # only where a server is asked: it costs a hook a third of its time
+    import http.client  # imported only here, since it takes a third of a hook's time
     import ssl
 
     try:
@@ -315,8 +344,8 @@ def _ask(
         if parts.scheme == "http":
             connection = http.client.HTTPConnection(host, port, timeout=seconds)
         else:
-            trust = _trust(settings.ca_file)
-            connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=trust)
+            context = _read_certificates(settings.ca_file)
+            connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=context)
         connections.append(connection)
         headers = {"Content-Type": "application/json", "Connection": "close"}
         headers |= {"User-Agent": f"lessons-kb/{__version__}"}
@@ -338,24 +367,28 @@ def _ask(
         raise Unanswered(f"does not answer ({error.strerror or error})") from error
     except http.client.HTTPException as error:
         raise Unanswered(_GARBAGE) from error
-    except ValueError as error:  # a name that is none in the DNS, a token that is no header
+    except ValueError as error:  # an invalid host name, or a token that no header can carry
         raise Unanswered(f"cannot be asked ({type(error).__name__}: {error})") from error
     if len(data) > _MAX_BYTES:
         raise Unanswered(_GARBAGE)
     if status != HTTPStatus.OK:
-        raise Unanswered(_EXPLAINED.get(status, f"answers with status {status}"))
+        raise Unanswered(_STATUS_FAULTS.get(status, f"answers with status {status}"))
     try:
-        return [
-            take_card(one, name=name, gate=settings.gate, detect=settings.detect)
-            for one in json.loads(data)["lessons"][:_MAX_LESSONS]
-        ], stale
-    except _NO_LESSONS as error:
+        lessons = [
+            read_lesson(lesson, name=name, gate=settings.gate, detect=settings.detect)
+            for lesson in json.loads(data)["lessons"][:_MAX_LESSONS]
+        ]
+    except _INVALID as error:
         raise Unanswered(_GARBAGE) from error
+    return lessons, stale
 
 
 @lru_cache(maxsize=1)
-def _trust(ca_file: str) -> ssl.SSLContext:
-    """Return whose certificates are believed; without a file OpenSSL's own, SSL_CERT_FILE too."""
+def _read_certificates(ca_file: str) -> ssl.SSLContext:
+    """Return a TLS context that trusts a file's certificates.
+
+    Without a file it trusts those of OpenSSL, which reads SSL_CERT_FILE.
+    """
     import ssl
 
     try:

@@ -12,7 +12,8 @@ from typing import Any, Unpack
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.calls.failure_signs import find_test_command
-from lessons_kb.collection.drafts import Draft, Drafts
+from lessons_kb.collection.draft_lookup import Draft
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import ConfigError, InputError, LessonsError
 from lessons_kb.model import EVENTS, Event

@@ -112,13 +112,13 @@ def answer_event(
             )
 
         def deliver(answer: Answer) -> Unheard | None:
+            if answer.trouble:  # logged first: who reads the answer finds it in the log
+                log_failure(row.name, name, answer.trouble)
             if say is None or not (how := say(*show(answer))):
                 return None
             return Unheard(how=how, lines=tuple(format_message(answer).splitlines()))
 
         answer = respond(event, can, look=look, find=find, leave_open=leave_open, deliver=deliver)
-        if answer.trouble:
-            log_failure(row.name, name, answer.trouble)
         return show(answer)
     except Exception as error:  # an agent is never held up by our mistakes
         log_failure(agent, name, error)

@@ -178,11 +178,13 @@ def answer(hook: Hook) -> Answer:
     mistakes = [one.mistake for one in concerns if one.mistake and call.changes]
     afters = [(one, tell_after(one, told_from)) for one in mistakes]
     done = _find_done(hook, known, [*((one.brain, one.card) for one in concerns), *late])
+    # A claim is a file: it is made before the journal is locked.
+    claimed = _claim_refusals(hook, can, gates)
     with hook.transaction() as state:
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for brain in brains.members:  # what another process noted and did not get to say is new
                 brain.hook_journal.forget_context(event.context_id, unsaid)
-        ruling = _decide(hook, state, can, gates, told_from)
+        ruling = _decide(hook, state, can, gates, claimed, told_from)
         if ruling.refusal:  # the call is not made: nothing is expected of it
             afters, can = [], replace(can, inject=True)
         elif before is not None:
@@ -212,18 +214,19 @@ def _decide(
     state: SessionMemory,
     can: Capabilities,
     gates: Sequence[_Concern],
+    claimed: Sequence[_Concern],
     directory: str,
 ) -> Answer:
     """Note and return what becomes of a call: it is refused, or the user is asked, or it passes.
 
-    No card and file is refused, or asked about, twice in a session. Where nobody can be asked,
-    that is ``context``.
+    The call is refused for the cards in ``claimed``. No card and file is refused, or asked about,
+    twice in a session. Where nobody can be asked, that is ``context``.
     """
-    call, held = hook.event.id, list[_Concern]()
-    for one in gates if can.refuse else ():
-        unexplained = can.ask and not can.explains and one.asks
-        if (one.card.gate == ONCE_GATE or unexplained) and _claim(hook, state, one):
-            held.append(one)
+    call, held = hook.event.id, list(claimed)
+    refused = {refusal.key for refusal in state.refused}
+    for concern in claimed:
+        keys = [key for key in concern.files.values() if key not in refused]
+        state.refused += [AboutCall(call, key) for key in keys]
     reason = _name_reason(held, directory)
     if any(one.asks for one in held):
         line = f"{PERMISSION} {reason}"
@@ -250,25 +253,34 @@ def _decide(
     return Answer(question=f"{PERMISSION} {reason} {proceed}")
 
 
-def _claim(hook: Hook, state: SessionMemory, concern: _Concern) -> bool:
-    """Record that a card refuses this call for its files; False where it did so before.
+def _claim_refusals(hook: Hook, can: Capabilities, gates: Sequence[_Concern]) -> list[_Concern]:
+    """Return the cards that refuse this call, after recording that they do.
+
+    Those are the cards with ``gate: once``, and those that ask where the dialog of the agent does
+    not show the reason.
+    """
+    if not can.refuse:
+        return []
+    unexplained = can.ask and not can.explains
+    refusing = [
+        concern
+        for concern in gates
+        if concern.card.gate == ONCE_GATE or (unexplained and concern.asks)
+    ]
+    return [concern for concern in refusing if _claim(hook, concern)]
+
+
+def _claim(hook: Hook, concern: _Concern) -> bool:
+    """Record that a card refuses this call for its files; return False where it did so before.
 
     The record is a file that the hook's second stage reads and makes, too. Where none can be made
     the card does not refuse, and comes as context: it would refuse the call each time.
     """
-    refused = {one.key for one in state.refused}
     refusals = Refusals(context=hook.event.context_id, token=hook.event.token)
     root, card = concern.brain.root, concern.card.id
-    is_new = False
-    for file in concern.files:
-        if not refusals.claim(root, card, file):
-            continue
-        hook.refused.append(Held(root, card, file))
-        is_new = True
-    if is_new:
-        keys = [key for key in concern.files.values() if key not in refused]
-        state.refused += [AboutCall(hook.event.id, key) for key in keys]
-    return is_new
+    new_files = [file for file in concern.files if refusals.claim(root, card, file)]
+    hook.refused += [Held(root, card, file) for file in new_files]
+    return bool(new_files)
 
 
 def _choose_guards(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.brain.discovery import Discovery, look_in_agent, tell_below, tell_untrusted
+from lessons_kb.brain.discovery import Discovery, describe_below, describe_untrusted, look_in_agent
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
 from lessons_kb.session.compact import catch_up
 from lessons_kb.session.late import Unheard, add_late, keep_late
@@ -123,7 +123,7 @@ def _add_troubles(answer: Answer, hook: Hook) -> Answer:
     with contextlib.suppress(StorageError):  # what the index said of it is in the answer already
         faults = [brain.find_fault() for brain in brains if shows]
         told = [f"{fault}; until then this brain is silent" for fault in faults if fault]
-        told += [brain.tell_beyond() for brain in brains if shows]
+        told += [brain.describe_unindexed() for brain in brains if shows]
         lines += [f"Lessons: {one}" for one in told if one and _is_new(hook, "fault", one)]
     return replace(answer, lines=tuple(lines)) if len(lines) > len(answer.lines) else answer
 
@@ -144,11 +144,11 @@ def _name_silent(hook: Hook) -> str:
     if found.missing and _is_new(hook, "silent", found.missing):
         return f"Lessons: {found.missing}"
     if new := [root for root in found.untrusted if _is_new(hook, "silent", root)]:
-        return f"Lessons: {tell_untrusted(new, found.named)}"
+        return f"Lessons: {describe_untrusted(new, found.named)}"
     often = hook.event.what in ("start", "prompt")
     if found.untrusted or hook.event.posted or not often:
         return ""
     if set(found.trusted) <= {os.path.realpath(user_brain())} and _is_new(hook, "silent", "below"):
-        hint = tell_below(hook.event.directory)
+        hint = describe_below(hook.event.directory)
         return f"Lessons: {hint}" if hint else ""
     return ""

@@ -1,4 +1,4 @@
-"""When a prompt arrives: the lessons for it, in front of the model."""
+"""Handle a prompt: find its lessons and put them in front of the model."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.brain.brains import refresh_in_hook
-from lessons_kb.config import PreflightSettings
+from lessons_kb.brain.brains import Brains, refresh_in_hook
+from lessons_kb.config import PreflightSettings, Settings
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.find.block import RetrievalOptions, find_block
-from lessons_kb.find.shared_server import Asking, ask_server
+from lessons_kb.find.shared_server import ServerQuery, ask_server
 from lessons_kb.find.titles import find_place, is_whole
-from lessons_kb.ledger.given import OUTCOME, note_given, note_offered, outcome
+from lessons_kb.ledger.given import OUTCOME, Homes, note_given, note_offered, outcome
 from lessons_kb.ledger.session_memory import (
     BLOCK,
     DRAFT,
@@ -34,7 +34,7 @@ from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.locations import state_home, user_settings_path
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.paths import show_path
-from lessons_kb.values import replace
+from lessons_kb.values import frozen, replace
 
 _DRAFT_LINE = (
     "A mistake of this session is drafted as a lesson; `lessons review --show {name} --json` "
@@ -44,100 +44,166 @@ _DRAFT_LINE = (
 
 
 def answer(hook: Hook) -> Answer:
-    """Return the lessons for a prompt; the second report of one prompt gets nothing.
+    """Return the lessons for a prompt. A second report of the same prompt gets no lessons.
 
-    Where the agent forgets them with the next call of the model, it gets the same again.
+    The exception is an agent that forgets the lessons with the next call of the model (``repeats``
+    of the event): it gets the same context again.
     """
-    brains, event, can = hook.open_brains(), hook.event, hook.can
-    session = event.context_id
+    brains = hook.open_brains()
     last = hook.state.told
-    if event.repeats and last is not None and last.prompt == event.id:
+    if hook.event.repeats and last is not None and last.prompt == hook.event.id:
         return Answer(context=last.context)
     missed = read_missed(hook)
-    prompt = redact_event(hook.as_event("prompt", text=event.text))
-    _forget_unheard(hook, prompt)
-    asking = _ask(hook, prompt.text)
+    prompt = redact_event(hook.as_event("prompt", text=hook.event.text))
+    _reoffer_undelivered(hook, prompt)
+    server = _ask_server(hook, prompt.text)
     try:
         brains, trouble = refresh_in_hook(brains)
     except (StorageError, ConfigError) as error:
-        return _answer_alone(hook, prompt, missed, asking, error)
+        return _answer_from_server(hook, prompt, missed, server, error)
     settings = brains.members[0].settings
+    content = _find_content(hook, brains, settings, server)
+    delivered = _deliver(hook, prompt, missed, brains, content, server)
+    if delivered is None:
+        return NOTHING
+    lines, server_trouble = _report_server(hook, server)
+    return Answer(
+        context=delivered.context,
+        block=content.block,
+        lines=(*delivered.lines, *lines),
+        trouble=trouble or server_trouble,
+        language=settings.language,
+        footer=settings.hooks.footer,
+    )
+
+
+@frozen
+class _Content:
+    """The texts for a prompt, before they are noted and delivered."""
+
+    block: Preflight
+    homes: Homes
+    titles: str
+    """The catalogue; "" if the session has it or does not get one."""
+    draft_line: str
+    """A line about a draft of this session, or ""."""
+
+
+@frozen
+class _Delivered:
+    """What the agent gets in answer to a prompt."""
+
+    context: str
+    """For the model."""
+    lines: tuple[str, ...]
+    """For the user."""
+
+
+def _find_content(
+    hook: Hook, brains: Brains, settings: Settings, server: ServerQuery | None
+) -> _Content:
+    """Find the texts for a prompt, including the server's lessons. It notes nothing."""
+    event, can = hook.event, hook.can
 
     def find_file(brain: Brain, hit: Hit) -> str:
-        """Return the file of a card as the agent opens it, "" where it would have to ask."""
+        """Return the file of a card that the agent can open; "" if it would have to ask."""
         if event.posted or SERVED in hit.card.id:
             return ""
         return show_path(find_place(brains, brain, hit.card.id, hook.access))
 
     options = RetrievalOptions(
-        session=session or None,
+        session=event.context_id or None,
         budget=min(settings.preflight.budget, can.tokens),
         context=settings.hooks.context,
         alone=False,
         max_chars=can.max_bytes,
         counter=can.count_tokens,
-        served=asking.collect if asking is not None else None,
+        served=server.collect if server is not None else None,
         place=find_file,
         titled=hook.state.all_titles,
         lasting=can.lasting and not event.again,
     )
     block, homes = find_block(brains, event.text, options)
-    # Due where the session has none yet, or the lost answer to this very prompt had carried them.
-    due = hook.state.titles_from in ("", event.id if event.again else "")
-    titles = find_titles(hook, brains) if due and can.lasting else ""
-    evidence = _tell_draft(hook) if hook.state.drafts else ""
+    # The session needs the titles if it has none yet, or if the lost answer to the prompt had them.
+    needs_titles = hook.state.titles_from in ("", event.id if event.again else "")
+    titles = find_titles(hook, brains) if needs_titles and can.lasting else ""
+    draft_line = _describe_draft(hook) if hook.state.drafts else ""
+    return _Content(block=block, homes=homes, titles=titles, draft_line=draft_line)
+
+
+def _deliver(
+    hook: Hook,
+    prompt: Event,
+    missed: Missed,
+    brains: Brains,
+    content: _Content,
+    server: ServerQuery | None,
+) -> _Delivered | None:
+    """Begin the turn, note the content and return it; None if this prompt was answered before."""
+    event, can, block = hook.event, hook.can, content.block
+    session = event.context_id
     prompt = replace(prompt, record=redact_record({OUTCOME: outcome(block)}))
     with _new_turn(hook, prompt, missed) as state:
         if state is None:
-            return NOTHING
+            return None
         for brain in brains.members:
             brain.hook_journal.next_turn(session)
-        state.cards = note_given(homes, block, session, at=hook.now)
-        note_offered(homes, block, session, at=hook.now)
+        state.cards = note_given(content.homes, block, session, at=hook.now)
+        note_offered(content.homes, block, session, at=hook.now)
         state.near = [
             NearHit(shown_name(hit), f"{hit.confidence:.4f}")
             for hit in (*block.offered, *block.withheld)
             if hit.confidence >= NEAR
         ]
-        _remember_served(state, asking, block)
+        _remember_served(state, server, block)
         texts = [
             (BLOCK, block.text),
-            *state.take_titles(titles, event.id, whole=is_whole(titles)),
-            (DRAFT, evidence),
+            *state.take_titles(content.titles, event.id, whole=is_whole(content.titles)),
+            (DRAFT, content.draft_line),
         ]
-        state.drafts = state.drafts if event.part else []
+        if not event.part:
+            state.drafts = []
         context = state.deliver(texts, can)
         state.told = RepeatedAnswer(event.id, context) if event.repeats else None
-        lines = state.tell_drafted(can)
-    line = asking.tell() if asking is not None else ""
-    if line and can.lines:
-        said = f"server {event.agent} {event.session}"
-        lines += (line,) if note_first(state_home(), said, unknown=True) else ()
-    if asking is not None and asking.is_new:  # for the log: it came up just now
-        trouble = trouble or line
-    told = Answer(context=context, block=block, lines=lines, trouble=trouble)
-    return replace(told, language=settings.language, footer=settings.hooks.footer)
+        return _Delivered(context=context, lines=state.tell_drafted(can))
 
 
-def _tell_draft(hook: Hook) -> str:
-    """Return the line that hands the model the newest draft of its session, "" without one."""
+def _report_server(hook: Hook, server: ServerQuery | None) -> tuple[tuple[str, ...], str]:
+    """Return the lines for the user about a server in trouble, once in a session, and for the log.
+
+    The log gets the trouble only when it is new.
+    """
+    trouble = server.describe_trouble() if server is not None else ""
+    lines: tuple[str, ...] = ()
+    if trouble and hook.can.lines:
+        note = f"server {hook.event.agent} {hook.event.session}"
+        if note_first(state_home(), note, unknown=True):
+            lines = (trouble,)
+    is_new = server is not None and server.is_new
+    return lines, trouble if is_new else ""
+
+
+def _describe_draft(hook: Hook) -> str:
+    """Return the line that tells the model of the newest open draft of its session, or ""."""
     brain, command = hook.brains.members[0], hook.can.review.replace("lessons-review", "lesson")
     if not (command and brain.settings.hooks.draft_line) or hook.event.part:
         return ""
     folder = DraftFolder(brain.root)
-    known = ((name, folder.facts_of(name)) for name in reversed(hook.state.drafts))
-    name = next((name for name, facts in known if facts and facts.get("state") == "open"), "")
-    return _DRAFT_LINE.format(name=name, command=command) if name else ""
+    for name in reversed(hook.state.drafts):
+        facts = folder.facts_of(name)
+        if facts and facts.get("state") == "open":
+            return _DRAFT_LINE.format(name=name, command=command)
+    return ""
 
 
 @contextmanager
 def _new_turn(hook: Hook, prompt: Event, missed: Missed) -> Iterator[SessionMemory | None]:
-    """Journal a prompt and begin its turn; None if it was journalled before, and answered."""
+    """Journal a prompt and begin its turn; None if it was journalled and answered before."""
     event = hook.event
     with hook.transaction() as state:
         missed.note(state)
         journal_events(hook, state, missed.events)
-        # What a subagent is asked is no prompt of the user: nothing of the session begins anew.
+        # A subagent's task is not a prompt of the user and starts no turn of the session.
         if event.part:
             is_new = not state.prompt_unseen
         else:
@@ -148,80 +214,90 @@ def _new_turn(hook: Hook, prompt: Event, missed: Missed) -> Iterator[SessionMemo
         state.prompt_unseen, state.late = True, 0
         state.stopping, state.near, state.cards = None, [], []
         if not event.part:
-            state.spawned = []  # of calls that the user declined
+            state.spawned = []  # the rest belongs to calls that the user declined
         state.after = hook.journal.events.last_number()
         state.waiting = [text for text in state.waiting if text.about in OUTLIVE_A_PROMPT]
         yield state
 
 
-def _forget_unheard(hook: Hook, prompt: Event) -> None:
-    """Let lessons come again that the model was not given.
+def _reoffer_undelivered(hook: Hook, prompt: Event) -> None:
+    """Forget which lessons were given if the model did not get them, so that they come again.
 
-    - The same prompt came again, by a second hook: none, the first one has answered it.
-    - The same prompt came again, after a late process that noted it (``again``): those of the turn,
-      for nobody heard that answer.
-    - Another prompt came, and a block still waits for an event: those of the turn before.
-    - Another prompt came, and the agent keeps no block before the model (not ``lasting``): all, but
-      for those that it has opened.
+    - The same prompt is reported again by a second hook: forget nothing, since it was answered.
+    - The same prompt comes again because the first answer was late (``again``): forget the lessons
+      of this turn.
+    - Another prompt comes while a block still waits to be delivered: forget the lessons of the
+      turn before.
+    - Another prompt comes to an agent whose context does not last: forget all lessons except those
+      that the agent has opened.
 
-    A subagent's prompt is not journalled: ``prompt_unseen`` says that it was noted.
+    A subagent's prompt is not journalled; ``prompt_unseen`` shows that it was noted.
     """
     event, state = hook.event, hook.state
-    waits = any(text.about == BLOCK for text in state.waiting)
-    if not (waits or event.again) and hook.can.lasting:
+    is_waiting = any(text.about == BLOCK for text in state.waiting)
+    if not (is_waiting or event.again) and hook.can.lasting:
         return
-    noted = event.part and state.prompt_unseen
-    for one in hook.journal.events.find(session=event.session, kinds=("prompt",), limit=1):
-        is_same = one.id.partition("+")[0] == event.id and one.text == prompt.text
-        noted = noted or (is_same and bool(one.id or abs(one.at - prompt.at) <= event.within))
-    if noted and not event.again:
+    was_noted = (event.part and state.prompt_unseen) or _is_journalled(hook, prompt)
+    if was_noted and not event.again:
         return
-    unheard = {given.card for given in state.cards} if waits or noted else set()
+    cards: set[str] | None = None
+    if hook.can.lasting:
+        undelivered = is_waiting or was_noted
+        cards = {given.card for given in state.cards} if undelivered else set()
     for brain in hook.brains.members:
-        cards = unheard if hook.can.lasting else None
         brain.hook_journal.forget_context(event.context_id, cards, opened=False)
 
 
-def _ask(hook: Hook, prompt: str) -> Asking | None:
-    """Begin to ask the server that the user shares with others, if there is one."""
+def _is_journalled(hook: Hook, prompt: Event) -> bool:
+    """Return whether the last prompt in the journal is this one."""
+    event = hook.event
+    for last in hook.journal.events.find(session=event.session, kinds=("prompt",), limit=1):
+        if last.id.partition("+")[0] == event.id and last.text == prompt.text:
+            return bool(last.id) or abs(last.at - prompt.at) <= event.within
+    return False
+
+
+def _ask_server(hook: Hook, prompt: str) -> ServerQuery | None:
+    """Start a request to the server that the user shares with others; None if there is none."""
     if hook.event.posted or not os.path.exists(user_settings_path()):
         return None
     try:
         project = hook.brains.project
-    except ConfigError:  # told where the brain itself is asked
+    except ConfigError:  # the search of the brain reports it
         project = None
     return ask_server(
         prompt, directory=hook.event.directory, project=project, seconds=hook.event.patience
     )
 
 
-def _answer_alone(
+def _answer_from_server(
     hook: Hook,
     prompt: Event,
     missed: Missed,
-    asking: Asking | None,
+    server: ServerQuery | None,
     error: StorageError | ConfigError,
 ) -> Answer:
-    """Answer with the server's lessons alone; raises ``error`` where there are none."""
+    """Answer with the server's lessons alone. Raises ``error`` if there are none."""
     settings, brain = PreflightSettings(), hook.brains.members[0]
-    told = asking.collect() if asking is not None else ()
-    hits = [hit for hit in told if not is_kept_back(hook, brain, hit.card)]
+    served = server.collect() if server is not None else ()
+    hits = [hit for hit in served if not is_kept_back(hook, brain, hit.card)]
     block = hook.can.pack_known(hits[: settings.max_lessons], settings)
     with _new_turn(hook, prompt, missed) as state:
         if state is None:
             return NOTHING
         if hits:
             state.cards = [GivenCard("", hit.card.id) for hit in block.lessons]
-            _remember_served(state, asking, block)
+            _remember_served(state, server, block)
             context = state.deliver([(BLOCK, block.text)], hook.can)
     if not hits:
         raise error
     return Answer(context=context, block=block, trouble=f"{type(error).__name__}: {error}")
 
 
-def _remember_served(state: SessionMemory, asking: Asking | None, block: Preflight) -> None:
-    """Remember the server's lessons that were given: no file here holds them."""
-    told = {one["id"]: one for one in asking.told} if asking is not None else {}
-    given = [told[hit.card.id] for hit in block.lessons if hit.card.id in told]
-    names = {one["id"] for one in given}
-    state.served = [one for one in state.served if one.get("id") not in names] + given
+def _remember_served(state: SessionMemory, server: ServerQuery | None, block: Preflight) -> None:
+    """Remember the server's lessons that were given, since no local file has them."""
+    answer = server.lessons if server is not None else []
+    lessons = {lesson["id"]: lesson for lesson in answer}
+    given = [lessons[hit.card.id] for hit in block.lessons if hit.card.id in lessons]
+    given_ids = {lesson["id"] for lesson in given}
+    state.served = [lesson for lesson in state.served if lesson.get("id") not in given_ids] + given

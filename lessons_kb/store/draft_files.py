@@ -49,7 +49,7 @@ class DraftFacts(TypedDict, total=False):
     """
 
     kind: str
-    """What called for it, see ``collection.drafts.Draft``."""
+    """What called for it, see ``collection.draft_lookup.Draft``."""
     key: str
     """Equal for the same mistake, proposed title or find of the past."""
     ids: list[str]

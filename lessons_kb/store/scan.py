@@ -73,7 +73,7 @@ def scan_brain(
             kept = _choose(root, lines, settings)
             beyond = _sum_up(lines, kept)
         lines = {path: lines[path] for path in kept}
-        findings.append(tell_beyond(beyond[0], max_files))
+        findings.append(report_beyond(beyond[0], max_files))
     return Scan(
         files=lines,
         manifest=format_manifest(lines, like=settings_signature(root)),
@@ -320,8 +320,8 @@ _FIXES = {
 }
 
 
-def tell_beyond(count: int, max_files: int) -> Finding:
-    """Return what is found of a brain that has more files than may be indexed."""
+def report_beyond(count: int, max_files: int) -> Finding:
+    """Return the finding for a brain with more files than its limit."""
     message = f"{counted(count, 'file')} skipped: more than max_files = {max_files}"
     return _finding(".", "too-many-files", message)
 

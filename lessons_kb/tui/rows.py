@@ -18,7 +18,8 @@ from lessons_kb.brain.search_index import read_document
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.keys import split_header
 from lessons_kb.collection.cards import Cards
-from lessons_kb.collection.drafts import Draft, Drafts
+from lessons_kb.collection.draft_lookup import Draft
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.undo import Undoing
 from lessons_kb.data import read_lines, read_patterns
 from lessons_kb.errors import CardNotFound, InputError, LessonsError, StorageError

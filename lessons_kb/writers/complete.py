@@ -17,8 +17,9 @@ from typing import Any
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.collection.cards import compose
-from lessons_kb.collection.drafts import Draft, Drafts
+from lessons_kb.collection.compose_card import compose
+from lessons_kb.collection.draft_lookup import Draft
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.data import read_lines
 from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
 from lessons_kb.errors import InputError, LessonsError

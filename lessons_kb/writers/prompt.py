@@ -11,7 +11,7 @@ from typing import Any
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.cards import Cards
-from lessons_kb.collection.drafts import Draft
+from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.find.search import search
 from lessons_kb.mining.draft_text import UNNAMED, split_evidence
 from lessons_kb.model import KINDS, SEVERITIES, Card

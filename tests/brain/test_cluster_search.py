@@ -162,7 +162,11 @@ def test_a_key_that_others_can_read_is_not_used(root, server, tmp_path, push):
 
 @pytest.mark.parametrize(
     ("line", "words"),
-    [("url = 5", "url"), ("seconds = 0", "seconds"), ("place = 'x'", "url, key_file and seconds")],
+    [
+        ("url = 5", "url"),
+        ("seconds = 0", "seconds"),
+        ("place = 'x'", "use one of url, key_file, seconds"),
+    ],
 )
 def test_settings_that_cannot_be_used_are_named(root, server, line, words):
     local = ask(root)

@@ -239,5 +239,5 @@ def test_a_diff_that_tells_nothing_is_one_line(lessons, brain):
     git(brain, "add", "-A")
     done = lessons("check", "--diff", "--card", "telegram")
     assert (done.code, done.out) == (0, "")
-    assert "the diff tells nothing of" in done.err
+    assert "the diff has no evidence about" in done.err
     assert "? open: " in lessons("check", "--diff", "--card", "telegram", "--fail-on", "open").out

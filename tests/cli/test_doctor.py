@@ -85,7 +85,7 @@ def test_hooks_of_another_version_are_named_and_brought_to_this_one(lessons, bra
     assert "✓ agent: fixed: gemini-cli: " in lessons("upgrade").out
     assert path.read_text() == now
     done = lessons("upgrade").out.splitlines()
-    assert done[0] == f"✓ agents: hooks, plugins and daemon are those of version {__version__}"
+    assert done[0] == f"✓ agents: hooks, plugins and daemon have version {__version__}"
     assert done[1].endswith("&& lessons upgrade`")
     path.write_text(now.replace("replace|write_file|run_shell_command", "replace"))
     lessons("upgrade")

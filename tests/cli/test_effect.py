@@ -83,7 +83,7 @@ def test_a_terminal_gets_bars_and_sparks(shop, at_terminal):
     shown = "\n".join(lines)
     assert re.search(r"^injected .* [▁▂▃▄▅▆▇█]{3,}$", shown, re.MULTILINE)
     assert all(len(line) <= 80 for line in lines if not line.startswith(" "))
-    assert "without, with: sessions in which the mistake was left" in " ".join(shown.split())
+    assert "WITHOUT, WITH: sessions in which the mistake was left" in " ".join(shown.split())
 
 
 def test_json_holds_everything(shop, lessons):

@@ -24,7 +24,7 @@ def test_why_offers_on_a_terminal(answer, lessons, brain):
 
 def test_why_names_the_command_without_a_terminal(lessons, brain):
     told = lessons("why", PROMPT).err
-    assert f"held back near {CARD}" in told
+    assert f"{CARD} was nearly injected" in told
     assert f"`lessons why --add-symptom {CARD} '{PROMPT}'`" in told
     assert lessons("why", "--add-symptom", CARD, PROMPT).code == 0
     assert PROMPT in symptoms(lessons)

@@ -59,7 +59,7 @@ def test_red_a_fix_and_green_leave_one_draft(lessons, shop):
     waits = [line for line in green.stderr.splitlines() if line.startswith("lessons: ")]
     (draft,) = drafts(lessons)
     assert waits == [
-        f"lessons: what failed before passes now; draft {draft['id']} is ready for `lessons review`"
+        f"lessons: a test that failed before passes now; draft {draft['id']} is ready for `lessons review`"
     ]
     assert not lessons(*PYTEST).stderr.count("lessons: ")
     assert drafts(lessons) == [draft]

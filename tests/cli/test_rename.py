@@ -20,7 +20,7 @@ def test_file_links_and_journal_follow(lessons, brain):
     counted = json.loads(lessons("stats", OLD, "--json").out)
     done = lessons("rename", "telegram", TITLE)
     assert done.out == f"{OLD} → {NEW}\n"
-    assert "links followed in 1 file: notes.md" in done.err
+    assert "links updated in 1 file: notes.md" in done.err
     assert not (brain / OLD).exists()
     after = (brain / NEW).read_text()
     assert after.split("\n---\n", 1)[1] == before.split("\n---\n", 1)[1]

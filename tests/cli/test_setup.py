@@ -41,7 +41,7 @@ def test_undo_takes_the_first_lesson_of_agents_that_were_uninstalled(lessons, ma
     before = kept(machine)
     lessons("setup", "--yes")
     lessons("uninstall", "--all")
-    assert "nothing of ours in it" in lessons("uninstall", "cursor").out
+    assert "has no entries of lessons-kb" in lessons("uninstall", "cursor").out
     assert "Removed " in lessons("setup", "--undo").out
     assert kept(machine) == before
 

@@ -166,7 +166,7 @@ def test_one_of_another_version_is_named_and_ends(installation):
     assert "it ends by itself, and the next hook starts version 9.9.9" in told
     # It looks at its files behind an answer, at most once a second.
     wait_until(lambda: installation.lessons("daemon", "status") and installation.pids() == [])
-    assert "are those of version 9.9.9" in installation.lessons("upgrade")
+    assert "have version 9.9.9" in installation.lessons("upgrade")
 
 
 def test_it_speaks_after_its_cache_was_taken_away_and_notices_an_edit(installation):

@@ -17,7 +17,7 @@ FAULTS = {
     "a bad pattern": ("lessons.toml", '[triggers]\npatterns = ["("]\n', "lessons.toml:2"),
     "an unknown key": ("lessons.toml", "[gate]\nno_such_key = 1\n", "lessons.toml:2"),
     "no TOML": ("lessons.toml", "[gate\n", "lessons.toml"),
-    "a bad glob": (".lessonsignore", "[z-a]\n", ".lessonsignore"),
+    "a bad glob": (".lessonsignore", "src/[a\n", ".lessonsignore"),
 }
 
 

@@ -379,3 +379,16 @@ def test_a_refusal_that_cannot_be_recorded_comes_as_context(unwritable, claude):
     answer = claude.edit(FILE)
     assert answer.refused == ""
     assert TITLE in answer.context
+
+
+def test_a_faulty_glob_of_a_gated_card_costs_the_other_cards_nothing(gated):
+    """The index, which compiles the gates, is written; the faulty card guards no file."""
+    text = card("Keep secrets out", "Leave it", gate="once", paths="['*.tfvars [', 'src/*.py']")
+    write(gated, "lessons/faulty.md", text)
+    with Brain.open(gated) as brain:
+        brain.refresh()
+        assert brain.cards.get("faulty").gate == "once"
+        assert "bad-glob" in [finding.rule for finding in brain.lint()]
+    session = Session(gated, "claude-code", "s")
+    ruling = stage("claude-code", edit(session, FILE, "x"), {}, gated)
+    assert TITLE in str(ruling)

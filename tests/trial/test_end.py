@@ -104,7 +104,7 @@ def test_a_signal_ends_the_agent_and_all_that_it_has_started(started, hanging, n
     trial.send_signal(getattr(signal, name))  # a second one interrupts no clearing away
     printed, _ = trial.communicate(timeout=60)
     assert trial.returncode == 2
-    assert "lessons: interrupted; 0 runs kept, go on with `lessons trial" in printed
+    assert "lessons: interrupted; 0 runs kept, continue with `lessons trial" in printed
     assert hanging.living() == []
     assert list(started.temporary.iterdir()) == []
 

@@ -83,8 +83,9 @@ class Case(NamedTuple):
 
 
 def ask_search(root):
+    """Return what a search finds; tantivy adds scores in single precision, we in double."""
     with Brain.open(root) as brain:
-        return [(hit.card.id, hit.score, hit.passed) for hit in brain.search(PROMPT)]
+        return [(hit.card.id, round(hit.score, 4), hit.passed) for hit in brain.search(PROMPT)]
 
 
 def ask_preflight(root):

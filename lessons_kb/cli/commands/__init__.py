@@ -1,1 +1,5 @@
-"""The commands: a module each, which is loaded when its command is called."""
+"""One module per command, which is imported when its command is called.
+
+A command imports what it uses, but no other package imports a command. Start reading with
+``../command_table.py``; ``show.py`` is a short example.
+"""

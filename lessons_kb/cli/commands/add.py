@@ -1,4 +1,4 @@
-"""`lessons add`: a complete card in one line."""
+"""`lessons add`: add a complete card in one command."""
 
 from __future__ import annotations
 
@@ -30,49 +30,51 @@ from lessons_kb.mining.draft_text import MISSING
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import shell_word
 
-_ADDING = {
+_OPTION_FOR = {
     MISSING["title"]: "TITLE",
     MISSING["cause"]: "--why",
     MISSING["items"]: "--do",
     MISSING["symptoms"]: "--symptom",
     MISSING["symptom"]: "--symptom",
 }
-"""What a card lacks → the option that adds it."""
+"""Text for a missing part of a card → the option that adds the part."""
 
 
-_MANY = ("--do", "--symptom")
+_REPEATABLE = ("--do", "--symptom")
 
 
 def _say_missing(error: Incomplete, title: str, on_duplicate: str | None) -> None:
-    """Say what a card lacks, each with the option that adds it."""
+    """List the missing parts of a card, each with the option that adds it."""
     say("nothing was written; the card still needs:")
     for line in error.missing:
-        option = _ADDING.get(line) if title != STDIN else None
+        option = _OPTION_FOR.get(line) if title != STDIN else None
         say(f"  {option}: {line}" if option else f"  {line}")
     if title != STDIN:
-        chosen = "".join(f"--brain {shell_word(one)} " for one in options().brains)
-        command = f"lessons {chosen}create {shell_word(title)}"
+        brains = "".join(f"--brain {shell_word(brain)} " for brain in options().brains)
+        command = f"lessons {brains}create {shell_word(title)}"
         command += f" --on-duplicate {on_duplicate}" if on_duplicate else ""
         say(f"or run `{command}`, and fill in the card that it writes")
 
 
 def _ask(option: str) -> str:
-    more = " (empty: no more)" if option in _MANY else ""
-    return str(typer.prompt(f"{option}{more}", default="", show_default=False, err=True)).strip()
+    hint = " (empty: no more)" if option in _REPEATABLE else ""
+    return str(typer.prompt(f"{option}{hint}", default="", show_default=False, err=True)).strip()
 
 
-def _ask_for(chosen: CardOptions, wanted: Container[str | None]) -> bool:
-    """Ask for the options that are missing; return whether anything was answered."""
-    answers = []
-    if "--why" in wanted:
+def _ask_for(chosen: CardOptions, missing: Container[str | None]) -> bool:
+    """Ask the user for the missing options; return whether the user gave any answer."""
+    has_answer = False
+    if "--why" in missing:
         answer = _ask("--why")
-        answers.append(answer)
+        has_answer = bool(answer)
         chosen.why = answer or chosen.why
     for option, values in (("--do", chosen.items), ("--symptom", chosen.symptoms)):
-        while option in wanted and (answer := _ask(option)):
-            answers.append(answer)
+        if option not in missing:
+            continue
+        while answer := _ask(option):
+            has_answer = True
             values.append(answer)
-    return any(answers)
+    return has_answer
 
 
 def add(
@@ -89,9 +91,9 @@ def add(
     stage: CardStage = None,
     on_duplicate: OnDuplicate = None,
 ) -> None:
-    """Add a complete card in one line, or learn what it needs.
+    """Add a complete card in one command, or list what it lacks.
 
-    On a terminal it asks for the rest.
+    On a terminal, the command asks for the missing parts.
 
     Example: lessons add "Retried the charge without an idempotency key"
     --why "The gateway takes each request without a key for a new charge"
@@ -121,15 +123,16 @@ def add(
                 break
             on_duplicate = "new"
         except Incomplete as error:
-            wanted = {_ADDING.get(line) for line in error.missing}
+            missing = {_OPTION_FOR.get(line) for line in error.missing}
+            can_ask = title != STDIN and is_interactive()
             if options().json:
                 print_json({"card": None, "missing": list(error.missing)})
-            elif title == STDIN or not is_interactive() or not wanted <= {"--why", *_MANY}:
+            elif not can_ask or not missing <= {"--why", *_REPEATABLE}:
                 _say_missing(error, title, on_duplicate)
             else:
                 for line in error.missing:
                     say(line)
-                if _ask_for(chosen, wanted):
+                if _ask_for(chosen, missing):
                     continue
                 _say_missing(error, title, on_duplicate)
             raise typer.Exit(2) from None

@@ -1,8 +1,9 @@
-"""`lessons archive`: retire cards that hold no more."""
+"""`lessons archive`: retire cards that no longer apply."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Container
+from typing import Annotated, Any
 
 from typer import Option
 
@@ -10,7 +11,7 @@ from lessons_kb.cli.card_status import set_status
 from lessons_kb.cli.options import OptionalIds, open_brain
 from lessons_kb.cli.output import confirm, options, pick, print_json, print_table, say
 from lessons_kb.collection.cards import Cards
-from lessons_kb.collection.stale_cards import find_stale
+from lessons_kb.collection.stale_cards import Stale, find_stale
 from lessons_kb.errors import InputError
 from lessons_kb.text.sanitize import clean_line, counted
 
@@ -20,18 +21,20 @@ def archive(
     stale: Annotated[
         bool,
         Option(
-            "--stale", help="Archive cards that do harm, or were seen once and are long unused."
+            "--stale",
+            help="Archive cards that do harm, and cards seen once and not used for a long time.",
         ),
     ] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show which, change nothing.")] = False,
+    dry_run: Annotated[bool, Option("--dry-run", help="List the cards, but archive none.")] = False,
     yes: Annotated[
         bool, Option("--yes", "-y", help="Do not ask about cards from triggers (source: auto).")
     ] = False,
     curated: Annotated[
-        bool, Option("--curated", help="With --yes: nor about cards written by a human.")
+        bool,
+        Option("--curated", help="With --yes: do not ask about cards written by people either."),
     ] = False,
 ) -> None:
-    """Retire cards that hold no more; `restore` undoes it.
+    """Retire cards that no longer apply; `restore` undoes it.
 
     Example: lessons archive --stale --dry-run
     """
@@ -41,30 +44,42 @@ def archive(
         set_status("archived", ids or ())
         return
     brains = open_brain()
-    found = find_stale(brains)
+    candidates = find_stale(brains)
     chosen = []
-    for one in found if not dry_run else ():
-        name, source = one.card.id, one.card.source
-        why = one.harm or f"unused for {counted(one.days, 'day')}"
-        question = f"Archive {name} ({source}, {why})?"
-        if (yes and (curated or source == "auto")) or confirm(clean_line(question)):
-            chosen.append(name)
-    done = {card.id for card in Cards(brains).set_status("archived", *chosen)}
-    states = ["archived" if one.card.id in done else "kept" for one in found]
+    if not dry_run:
+        for stale_card in candidates:
+            agreed = yes and (curated or stale_card.card.source == "auto")
+            if agreed or confirm(_ask_to_archive(stale_card)):
+                chosen.append(stale_card.card.id)
+    archived = {card.id for card in Cards(brains).set_status("archived", *chosen)}
     if options().json:
-        facts = [{**pick(one.card, "id", "source"), **pick(one, "days", "harm")} for one in found]
-        print_json([{**one, "done": state} for one, state in zip(facts, states, strict=True)])
-    elif not found:
+        print_json([_as_json(stale_card, archived) for stale_card in candidates])
+    elif not candidates:
         say("no stale cards")
     else:
-        rows = []
-        for one, state in zip(found, states, strict=True):
-            title = f"harms: {one.harm}" if one.harm else one.card.title
-            name, source, days = one.card.id, one.card.source, str(one.days)
-            rows.append((name, source, days, state if state == "archived" else "", title))
+        rows = [_as_row(stale_card, archived) for stale_card in candidates]
         print_table(("id", "source", "days", "done", "title"), rows, right="days")
-        if not dry_run and len(done) < len(found):
+        if not dry_run and len(archived) < len(candidates):
             say(
-                f"{len(found) - len(done)} not archived; --yes archives those from triggers, "
-                "--curated also those written by a human"
+                f"{len(candidates) - len(archived)} not archived; --yes archives cards from "
+                "triggers, and with --curated also cards written by people"
             )
+
+
+def _ask_to_archive(stale_card: Stale) -> str:
+    card = stale_card.card
+    reason = stale_card.harm or f"unused for {counted(stale_card.days, 'day')}"
+    return clean_line(f"Archive {card.id} ({card.source}, {reason})?")
+
+
+def _as_json(stale_card: Stale, archived: Container[str]) -> dict[str, Any]:
+    card = stale_card.card
+    outcome = "archived" if card.id in archived else "kept"
+    return {**pick(card, "id", "source"), **pick(stale_card, "days", "harm"), "done": outcome}
+
+
+def _as_row(stale_card: Stale, archived: Container[str]) -> tuple[str, ...]:
+    card = stale_card.card
+    title = f"harms: {stale_card.harm}" if stale_card.harm else card.title
+    outcome = "archived" if card.id in archived else ""
+    return (card.id, card.source, str(stale_card.days), outcome, title)

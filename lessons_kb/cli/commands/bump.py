@@ -19,14 +19,13 @@ def bump(
         Option(
             "--task",
             metavar="TASK",
-            help="What was to be done when it happened again; kept as one of the card's "
-            "`examples`.",
+            help="The task in which the mistake happened again; added to the card's `examples`.",
         ),
     ] = None,
 ) -> None:
     """Count a mistake that happened again.
 
-    Adds 1 to `occurrences`, and sets `last-seen` to today.
+    The command adds 1 to `occurrences`, and sets `last-seen` to today.
 
     Example: lessons bump telegram-allowlist --task "Add /restart command"
     """
@@ -34,5 +33,5 @@ def bump(
     print_cards(cards, lambda card: f"{clean_line(card.id)} seen {card.occurrences}×")
     for card in cards:
         if card.status != "active":
-            back = f"`lessons restore {shell_word(card.id)}` makes it active"
-            say(f"{clean_line(card.id)} is {card.status}: no agent is given it; {back}")
+            fix = f"`lessons restore {shell_word(card.id)}` makes it active"
+            say(f"{clean_line(card.id)} is {card.status}, so no agent gets it; {fix}")

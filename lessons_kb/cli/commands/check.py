@@ -1,7 +1,8 @@
-"""`lessons check`: an answer or a diff against the checklists of lessons."""
+"""`lessons check`: compare an answer or a diff with the checklists of lessons."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -9,7 +10,7 @@ from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.annotations import print_found
+from lessons_kb.cli.annotations import print_findings
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import (
     Format,
@@ -25,10 +26,10 @@ from lessons_kb.cli.output import options, say
 from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
 from lessons_kb.find.block import RetrievalOptions, preflight
-from lessons_kb.find.detection import tell_line
+from lessons_kb.find.detection import make_detected_line
 from lessons_kb.find.project_detection import detect_diff
 from lessons_kb.ledger.given import find_given
-from lessons_kb.model import CONTRADICTED, DENIED, OPEN, CheckedItem, DetectedLine, Finding
+from lessons_kb.model import CONTRADICTED, DENIED, OPEN, Check, CheckedItem, Finding
 from lessons_kb.outcome.post_check import check_last, judge, read_change, read_diff_evidence
 from lessons_kb.postcheck.item_states import check_items, read_texts
 from lessons_kb.text.sanitize import counted
@@ -52,7 +53,7 @@ def check(
     ] = None,
     diff: Revision = None,
     last: Annotated[
-        bool, Option("--last", help="Check the latest answer in an agent once more.")
+        bool, Option("--last", help="Check the latest answer of an agent again.")
     ] = False,
     session: Session = None,
     form: Format = "text",
@@ -67,52 +68,36 @@ def check(
 ) -> None:
     """Check an answer or a diff against the lessons' checklists.
 
-    Each item is shown, denied, contradicted, claimed (closed by the agent's
-    word alone) or open.
+    The state of each item is shown, denied, contradicted, claimed (only the agent says that it is
+    done) or open.
 
-    Without --card, check the lessons injected for the last prompt or, with --diff, those that
-    match the change. Example: lessons check --diff origin/main...HEAD --format github
+    Without --card, the command checks the lessons injected for the last prompt or, with --diff,
+    the lessons that match the change.
+
+    Example: lessons check --diff origin/main...HEAD --format github
     """
     failing = split_list(fail_on)
     for state in failing:
         check_choice("--fail-on", state, FAILING)
     if last and (answer or card or evidence or diff is not None):
         raise InputError("--last takes no answer, --card, --evidence or --diff; leave them out")
-    brains, chosen = open_brain(), card
-    seen = read_texts([read_file(name) for name in evidence or ()])
-    text, detected = " ".join(answer or ()), list[DetectedLine]()
-    if diff is not None:
-        change = read_change(brains, diff)
-        seen = replace(seen, edits=(*seen.edits, *read_diff_evidence(change).edits))
-        detected = [tell_line(*one) for one in detect_diff(brains, change.text)]
-        if chosen is None:
-            query = " ".join([text, *change.files, *change.added])
-            asked = RetrievalOptions(paths=tuple(change.files), context=False)
-            block = preflight(brains, query, asked, fresh=True, remember=False)
-            chosen = [hit.card.id for hit in block.lessons]
-            chosen += dict.fromkeys(one.card for one in detected if one.card not in chosen)
-    elif not last:
-        text = read_text(answer or (), what="answer")
-        if not text.strip() and not evidence:
-            raise InputError("answer missing; pass it as an argument or on stdin")
+    brains = open_brain()
     if last:
         result = check_last(brains, session)
+    elif diff is not None:
+        result = _check_diff(brains, diff, answer or (), evidence or (), card)
     else:
-        if chosen is None:
-            cards = find_given(brains.members, session)
-        else:
-            cards = [Cards(brains).get(name) for name in chosen]
-        result = judge(check_items(cards, text, seen, detected), text, seen)
-        if chosen is None and not result.checked:
-            say("no lesson to check: none was injected for the last prompt; use --card ID")
-    if diff is not None and OPEN not in failing:  # of which nothing is known
-        known = tuple(item for item in result.items if item.state != OPEN)
-        if left := len(result.items) - len(known):
-            say(f"the diff tells nothing of {counted(left, 'item')}; --fail-on open lists them")
-            if not known and form == "text" and not options().json:
+        result = _check_answer(brains, answer or (), evidence or (), card, session)
+    if diff is not None and OPEN not in failing:  # a diff is no evidence about an open item
+        decided = tuple(item for item in result.items if item.state != OPEN)
+        undecided = len(result.items) - len(decided)
+        if undecided:
+            items = counted(undecided, "item")
+            say(f"the diff has no evidence about {items}; --fail-on open lists them")
+            if not decided and form == "text" and not options().json:
                 return
-        result = replace(result, items=known)
-    print_found(
+        result = replace(result, items=decided)
+    print_findings(
         "json" if options().json else form,
         render.check_data(result),
         render.check_text(result, brains.members[0].settings.language).splitlines(),
@@ -122,11 +107,56 @@ def check(
         raise typer.Exit(1)
 
 
+def _check_diff(
+    brains: Brains,
+    revision: str,
+    answer: Sequence[str],
+    evidence: Sequence[str],
+    names: Sequence[str] | None,
+) -> Check:
+    """Check a diff against the named cards, else against those that match it or detect a line."""
+    text = " ".join(answer)
+    facts = read_texts([read_file(name) for name in evidence])
+    change = read_change(brains, revision)
+    facts = replace(facts, edits=(*facts.edits, *read_diff_evidence(change).edits))
+    detected = [make_detected_line(card, match) for card, match in detect_diff(brains, change.text)]
+    if names is None:
+        query = " ".join([text, *change.files, *change.added])
+        request = RetrievalOptions(paths=tuple(change.files), context=False)
+        block = preflight(brains, query, request, fresh=True, remember=False)
+        matched = [hit.card.id for hit in block.lessons]
+        names = list(dict.fromkeys([*matched, *(line.card for line in detected)]))
+    cards = [Cards(brains).get(name) for name in names]
+    return judge(check_items(cards, text, facts, detected), text, facts)
+
+
+def _check_answer(
+    brains: Brains,
+    answer: Sequence[str],
+    evidence: Sequence[str],
+    names: Sequence[str] | None,
+    session: str | None,
+) -> Check:
+    """Check an answer against the named cards, else against those injected for the last prompt."""
+    facts = read_texts([read_file(name) for name in evidence])
+    text = read_text(answer, what="answer")
+    if not text.strip() and not evidence:
+        raise InputError("answer missing; pass it as an argument or on stdin")
+    if names is not None:
+        cards = [Cards(brains).get(name) for name in names]
+        return judge(check_items(cards, text, facts), text, facts)
+    result = judge(check_items(find_given(brains.members, session), text, facts), text, facts)
+    if not result.checked:
+        say("no lesson to check: none was injected for the last prompt; use --card ID")
+    return result
+
+
 def _annotate_item(brains: Brains, item: CheckedItem) -> Finding:
+    """Return the finding that points to the line of a checklist item in its card."""
     path, document = Cards(brains).read(item.card.id)
     items = document.card.checklist if document.card else ()
     line = 0
     if item.item in items and len(items) == len(document.checklist_lines):
         line = document.checklist_lines[items.index(item.item)]
-    told = render.checked_message(item)
-    return Finding(path=relative_path(path), line=line, rule=item.state, message=told, fix="")
+    message = render.checked_message(item)
+    return Finding(path=relative_path(path), line=line, rule=item.state, message=message, fix="")

@@ -1,4 +1,4 @@
-"""`lessons create`: a new card from its template."""
+"""`lessons create`: write a new card from the template."""
 
 from __future__ import annotations
 
@@ -47,7 +47,11 @@ def create(
     on_duplicate: OnDuplicate = None,
     from_diff: Annotated[
         str | None,
-        Option("--from-diff", metavar="FILE[:LINE]", help="Start from the change that fixed it."),
+        Option(
+            "--from-diff",
+            metavar="FILE[:LINE]",
+            help="Start from the change that fixed the mistake.",
+        ),
     ] = None,
     from_session: Annotated[
         str | None,
@@ -61,7 +65,7 @@ def create(
         bool, Option("--edit/--no-edit", help="Open the card in an editor (on a terminal).")
     ] = True,
 ) -> None:
-    """Write a new card from its template, to be filled in.
+    """Write a new card from the template, for you to fill in.
 
     Example: lessons create "Retried payment charged twice" --tags payments,retry --severity high
     """
@@ -92,8 +96,8 @@ def create(
     try:
         card = write_card(brains, title, on_duplicate, details, whole=False)
     except DuplicateCard as error:
-        known = ask_duplicate(brains, error, on_duplicate)
-        card = known or write_card(brains, title, "new", details, whole=False)
+        existing = ask_duplicate(brains, error, on_duplicate)
+        card = existing or write_card(brains, title, "new", details, whole=False)
     is_new = card.occurrences == 1 and not options().json
     if is_new and edit and is_interactive():
         path = Cards(brains).read(card.id)[0]
@@ -102,7 +106,7 @@ def create(
         edit_file(path)
         if sketch is None and read_file(path) == before:
             Cards(brains).delete(card.id)
-            say("left as it was: no card was written")
+            say("the template was not changed, so no card was written")
             return
     print_answer(as_data(card), name_card(card))
     if is_new:

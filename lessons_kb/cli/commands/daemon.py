@@ -1,4 +1,4 @@
-"""`lessons daemon`: the process that answers hooks."""
+"""`lessons daemon`: run, inspect or stop the process that answers hooks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def daemon(
 ) -> None:
     """Run, inspect or stop the process that answers hooks.
 
-    The first hook starts it; it ends after 15 idle minutes.
+    The first hook starts the daemon; the daemon ends after 15 idle minutes.
 
     Example: lessons daemon status
     """
@@ -39,7 +39,7 @@ def daemon(
     elif answer is not None and action == "stop":
         print("the daemon is stopping")
     else:
-        found = hook_daemon.find_daemon()
-        print(found.detail if answer else f"daemon: {found.detail}")
-        if found.fix:
-            print(f"  → {found.fix}")
+        health = hook_daemon.find_daemon()
+        print(health.detail if answer else f"daemon: {health.detail}")
+        if health.fix:
+            print(f"  → {health.fix}")

@@ -1,4 +1,4 @@
-"""`lessons detect`: the mistakes that cards describe by patterns."""
+"""`lessons detect`: find the mistakes that cards describe by patterns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typer import Argument, Option
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.rule_files import TOOLS, format_rules
 from lessons_kb.cards.sections import find_failing_examples
-from lessons_kb.cli.annotations import print_found
+from lessons_kb.cli.annotations import print_findings
 from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.options import FAIL_ON, FailOn, Format, Revision, open_brain, relative_path
 from lessons_kb.cli.output import options, pick, print_json, print_table, say
@@ -20,11 +20,11 @@ from lessons_kb.collection.cards import Cards
 from lessons_kb.errors import InputError
 from lessons_kb.find.project_detection import (
     Months,
+    describe_unused,
     detect_diff,
     detect_files,
     detect_history,
     list_tree,
-    tell_unused,
 )
 from lessons_kb.model import Card, Finding, as_data
 from lessons_kb.outcome.post_check import read_change
@@ -51,7 +51,7 @@ def detect(
         Option(
             "--export",
             metavar="TOOL",
-            help="Write the patterns as rules of ast-grep, semgrep or opengrep, with their "
+            help="Write the patterns as rules for ast-grep, semgrep or opengrep, with their "
             "tests, to the folder that PATHS names.",
         ),
     ] = None,
@@ -63,9 +63,11 @@ def detect(
 ) -> None:
     """Find the mistakes that cards describe by patterns (`detect`).
 
-    Exit 1 if there are any.
+    The exit code is 1 if there are any.
 
-    With --diff, report only what a change adds. Example: lessons detect --diff origin/main...HEAD
+    With --diff, the command reports only what a change adds.
+
+    Example: lessons detect --diff origin/main...HEAD
     """
     form = "json" if options().json else form
     if sum((diff is not None, history, test, bool(paths))) > 1:
@@ -82,7 +84,7 @@ def detect(
         raise InputError("--history is printed as text or json; choose one of them")
     brains = open_brain()
     brains.refresh()
-    for line in tell_unused(brains):
+    for line in describe_unused(brains):
         say(line)
     if history:
         _print_history(brains, detect_history(brains), form)
@@ -90,48 +92,61 @@ def detect(
     if diff is not None:
         change = read_change(brains, diff)
         if change.truncated:
-            say("the change is too long; only its first part was looked at")
-        found = detect_diff(brains, change.text)
+            say("the change is too long; only its first part was searched")
+        matches = list(detect_diff(brains, change.text))
     else:
         starts = []
         for path in paths or ():
             if not os.path.exists(path):
                 raise InputError(f"no file or folder {path}; give one that exists")
             starts.append(relative(brains.directory, os.path.realpath(path)))
-        found = list(detect_files(brains, list_tree(brains.directory, starts, tell=say)))
+        matches = list(detect_files(brains, list_tree(brains.directory, starts, warn=say)))
     data, lines, annotations = list[dict[str, Any]](), list[str](), list[Finding]()
-    for card, match in found:
+    for card, match in matches:
         path = relative_path(os.path.normpath(os.path.join(brains.directory, match.path)))
-        told = f"`{match.text}` — “{card.title}” ({card.id})"
-        place: dict[str, Any] = {
-            "path": path,
-            "line": match.line,
-            "level": _SEVERITY_LEVELS[card.severity],
-        }
-        facts = {**pick(card, "title", "severity"), "path": path}
-        facts |= {**pick(match, "line", "column", "text"), "pattern": as_data(match.rule.pattern)}
-        data.append({"card": card.id, **facts})
-        lines.append(visible(f"{path}:{match.line}:{match.column}: {told}"))
-        annotations.append(Finding(**place, rule=card.id, message=told, fix=""))
-    print_found(form, data, lines, annotations)
-    if form == "text":
-        of = counted(len({card.id for card, _match in found}), "card")
-        say(f"{counted(len(found), 'match', 'matches')} of {of}" if found else "no matches")
-    if not exit_zero and any(one.level in FAIL_ON[fail_on] for one in annotations):
+        message = f"`{match.text}` — “{card.title}” ({card.id})"
+        data.append(
+            {
+                "card": card.id,
+                **pick(card, "title", "severity"),
+                "path": path,
+                **pick(match, "line", "column", "text"),
+                "pattern": as_data(match.rule.pattern),
+            }
+        )
+        lines.append(visible(f"{path}:{match.line}:{match.column}: {message}"))
+        annotations.append(
+            Finding(
+                path=path,
+                line=match.line,
+                level=_SEVERITY_LEVELS[card.severity],
+                rule=card.id,
+                message=message,
+                fix="",
+            )
+        )
+    print_findings(form, data, lines, annotations)
+    if form == "text" and matches:
+        cards_text = counted(len({card.id for card, _match in matches}), "card")
+        say(f"{counted(len(matches), 'match', 'matches')} of {cards_text}")
+    elif form == "text":
+        say("no matches")
+    failing = FAIL_ON[fail_on]
+    if not exit_zero and any(finding.level in failing for finding in annotations):
         raise typer.Exit(1)
 
 
 def _test_patterns(cards: Sequence[Card]) -> int:
-    """Print which examples of patterns fail; return how many do."""
+    """Print the examples of patterns that fail; return their number."""
     tried = failed = 0
     for card in cards:
         for pattern in card.detect:
             tried += len(pattern.bad) + len(pattern.good)
             for name, text in find_failing_examples(pattern):
                 failed += 1
-                what = "good, and found" if name == "good" else "bad, and not found"
-                which = f"{card.id}: {pattern.kind} {pattern.text}"
-                print(visible(f"{which}: {what}: {text.strip()}"))
+                problem = "good, and found" if name == "good" else "bad, and not found"
+                place = f"{card.id}: {pattern.kind} {pattern.text}"
+                print(visible(f"{place}: {problem}: {text.strip()}"))
     say(f"{counted(tried, 'example')}, {failed} failed")
     return failed
 
@@ -140,8 +155,8 @@ def _export_rules(cards: Sequence[Card], tool: str, paths: Sequence[str]) -> Non
     check_choice("--export", tool, TOOLS)
     if len(paths) != 1:
         raise InputError(f"name one folder to write to; `lessons detect --export {tool} DIR`")
-    files, left = format_rules(tool, cards)
-    for line in left:
+    files, omissions = format_rules(tool, cards)
+    for line in omissions:
         say(visible(line))
     for name, text in files.items():
         write_export(os.path.join(paths[0], name), text.splitlines())
@@ -149,20 +164,23 @@ def _export_rules(cards: Sequence[Card], tool: str, paths: Sequence[str]) -> Non
 
 
 def _print_history(brains: Brains, history: Mapping[tuple[str, str], Months], form: str) -> None:
-    cards = {
-        (brain.alias, card.id): card
-        for brain in brains.members
-        for card in brain.read(lambda one: one.catalogue.all_cards())
-    }
+    cards: dict[tuple[str, str], Card] = {}
+    for brain in brains.members:
+        for card in brain.read(lambda index: index.catalogue.all_cards()):
+            cards[brain.alias, card.id] = card
     columns = ("month", "before", "since")
     data, rows, before, since = list[dict[str, Any]](), list[tuple[str, ...]](), 0, 0
     for key, months in history.items():
         card = cards[key]
-        sums = {"before": sum(one[1] for one in months), "since": sum(one[2] for one in months)}
-        listed = [dict(zip(columns, month, strict=True)) for month in months]
-        data.append({"card": card.id, **pick(card, "title", "created"), **sums, "months": listed})
+        sums = {
+            "before": sum(times_before for _month, times_before, _since in months),
+            "since": sum(times_since for _month, _before, times_since in months),
+        }
+        by_month = [dict(zip(columns, month, strict=True)) for month in months]
+        data.append({"card": card.id, **pick(card, "title", "created"), **sums, "months": by_month})
         rows += [(card.id, card.created or "", *map(str, month)) for month in months]
-        before, since = before + sums["before"], since + sums["since"]
+        before += sums["before"]
+        since += sums["since"]
     if form == "json":
         print_json(data)
     elif not rows:

@@ -1,4 +1,4 @@
-"""`lessons doctor`: what is in order, what is not, and the fix."""
+"""`lessons doctor`: check the installation, and suggest fixes."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ def doctor(
         bool,
         Option(
             "--fix",
-            help="Apply the safe fixes (caches, permissions, hooks); cards stay as they are.",
+            help="Apply the safe fixes (caches, permissions, hooks); cards are not changed.",
         ),
     ] = False,
     fail_on: FailOn = "error",
 ) -> None:
     """Check brain, index, agents and permissions; suggest fixes.
 
-    ✓ was seen to work, – is off or was not seen yet, ⚠ and ✗ come with a fix.
+    ✓ works, – is off or has not been used yet, ⚠ and ✗ come with a fix.
 
     Example: lessons doctor --fix
     """
     here, project = os.path.realpath(os.getcwd()), find_project()
-    found, brains = look(here), None
-    with contextlib.suppress(BrainNotFound, Untrusted):  # which is a finding below
-        brains = open_brain(found=found)
+    discovery, brains = look(here), None
+    with contextlib.suppress(BrainNotFound, Untrusted):  # check_health reports it
+        brains = open_brain(discovery)
     lines = [*apply_fixes(brains), *fix_agents(project)] if fix else []
     calls = find_last_calls(brains)
-    lines += check_health(brains, here, found=found, calls=calls)
+    lines += check_health(brains, here, found=discovery, calls=calls)
     lines += [*check_agents(project, calls), *check_daemon(os.environ)]
     print_lines(lines)
     if any(line.level in FAIL_ON[fail_on] for line in lines):

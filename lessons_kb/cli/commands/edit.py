@@ -12,13 +12,14 @@ from lessons_kb.errors import InputError
 
 
 def edit(card: CardId) -> None:
-    """Open a card in your editor, and say what it still needs.
+    """Open a card in your editor, and list what it still needs.
 
     Example: lessons edit telegram-allowlist
     """
     brains = open_brain()
-    brain, found = CardLookup(brains).find(card, notes=False)
-    name, path = f"{brain.alias}:{found.id}", os.path.join(brain.root, *found.id.split("/"))
+    brain, match = CardLookup(brains).find(card, notes=False)
+    name = f"{brain.alias}:{match.id}"
+    path = os.path.join(brain.root, *match.id.split("/"))
     if not is_interactive():
         raise InputError(f"an editor needs a terminal; edit {path} yourself")
     say_unfinished(brains, name, heading="fill in:")

@@ -40,14 +40,14 @@ COLUMNS = {
     "tokens": "tokens",
     "milliseconds": "ms",
 }
-"""Figure → its column."""
+"""Field of the report → column of the table."""
 
 
 _LESS_IS_BETTER = ("false_injection", "false_offer", "tokens", "milliseconds")
 
 
 _ROOM = 100
-"""Columns of a terminal from which on all figures stand side by side."""
+"""A terminal with this many columns shows all figures side by side."""
 
 
 _DIGITS = {"tokens": 1, "milliseconds": 1}
@@ -76,7 +76,7 @@ def evaluate(
         Option(
             "--fail-under",
             metavar="METRIC=VALUE",
-            help="Exit 1 if a figure is worse than this, as recall@5=0.8; repeatable.",
+            help="Exit 1 if a figure is worse than this, for example recall@5=0.8; repeatable.",
         ),
     ] = None,
     engine: Annotated[
@@ -84,19 +84,20 @@ def evaluate(
         Option(
             "--engine",
             metavar="ENGINE",
-            help="tantivy, rank-bm25, qdrant or all; default: the brain's.",
+            help="tantivy, rank-bm25, qdrant or all; default: the engine of the brain.",
         ),
     ] = None,
 ) -> None:
-    """Measure retrieval on labelled prompts; name what went wrong.
+    """Measure retrieval on labelled prompts, and list the errors.
 
     Each line of FILE is {"query": "…", "expected": ["id", …]}; an empty list means that nothing
     should be injected. recall@5, hit@3, mrr and ndcg@10 measure the ranking without the gate.
-    injected@3 measures what the gate lets through; kept is the ratio of the two. offered counts
-    cards that are offered by title as well, openable also those that a session lists at its start.
-    false injection is the share of prompts without a card that drew one, false offer of those
-    that drew a title, tokens the mean size of what is injected, ms the median time of a prompt.
-    Less is better of the last four, so --fail-under false-injection=0.05 fails above that.
+    injected@3 measures what the gate lets through; kept is the ratio of the two. offered also
+    counts cards that are offered by title; openable also counts cards that a session lists at its
+    start. false injection is the share of prompts without an expected card for which a card was
+    injected; false offer is the share for which a title was offered. tokens is the mean size of
+    what is injected; ms is the median time of a prompt. For the last four, less is better, so
+    --fail-under false-injection=0.05 fails above that value.
 
     Example: lessons eval prompts.jsonl --fail-under recall@5=0.8 --fail-under false-injection=0.05
     """
@@ -104,14 +105,16 @@ def evaluate(
     labelled = parse_labelled(read_file(file), name=file)
     report = measure(open_brain(), labelled, engine=engine)
     failed = []
-    for (name, found), (figure, bound) in product(report.engines.items(), bounds.items()):
-        value, less = getattr(found, figure), figure in _LESS_IS_BETTER
-        which = f"{name}: {COLUMNS[figure]}"
+    for (name, scores), (figure, bound) in product(report.engines.items(), bounds.items()):
+        value = getattr(scores, figure)
+        label = f"{name}: {COLUMNS[figure]}"
         if value is None:
             kind = "without a card" if figure.startswith("false") else "with a card"
-            failed.append(f"{which} is undefined: the file has no prompt {kind}")
-        elif value > bound if less else value < bound:
-            failed.append(f"{which} {value:.3f} is {'above' if less else 'below'} {bound:g}")
+            failed.append(f"{label} is undefined: the file has no prompt {kind}")
+        elif figure in _LESS_IS_BETTER and value > bound:
+            failed.append(f"{label} {value:.3f} is above {bound:g}")
+        elif figure not in _LESS_IS_BETTER and value < bound:
+            failed.append(f"{label} {value:.3f} is below {bound:g}")
     if options().json:
         print_json({**as_data(report), "failed": failed})
     else:
@@ -123,7 +126,7 @@ def evaluate(
 
 
 def _read_bound(text: str) -> tuple[str, float]:
-    """Return the figure that METRIC=VALUE names, and its bound; raise InputError."""
+    """Return the figure that METRIC=VALUE names, and its bound. Raises InputError."""
     name, _, value = text.rpartition("=")
     figures = {column: figure for figure, column in COLUMNS.items()}
     figures |= {figure: figure for figure in COLUMNS}
@@ -133,22 +136,18 @@ def _read_bound(text: str) -> tuple[str, float]:
     except ValueError:
         bound = math.nan
     if figure is None or not math.isfinite(bound):
-        known = ", ".join(COLUMNS.values())
-        raise InputError(f"--fail-under {text!r}: write METRIC=VALUE; the metrics are {known}")
+        metrics = ", ".join(COLUMNS.values())
+        raise InputError(f"--fail-under {text!r}: write METRIC=VALUE; the metrics are {metrics}")
     return figure, bound
 
 
 def _print_evaluation(report: Report) -> None:
     table = [("engine", *COLUMNS.values())]
-    for name, found in report.engines.items():
-        figures = {figure: getattr(found, figure) for figure in COLUMNS}
-        cells = (
-            "-" if value is None else f"{value:.{_DIGITS.get(figure, 3)}f}"
-            for figure, value in figures.items()
-        )
+    for name, scores in report.engines.items():
+        cells = [_format_figure(figure, getattr(scores, figure)) for figure in COLUMNS]
         table.append((name, *cells))
     if (terminal_width() or _ROOM) < _ROOM:
-        table = list(zip(*table, strict=True))  # a figure a line
+        table = list(zip(*table, strict=True))  # one figure per line
     print_table(table[0], table[1:], right=" ".join(table[0][1:]))
     for name, faults in report.faults.items():
         _print_faults(faults, f" ({name})" if len(report.faults) > 1 else "")
@@ -159,8 +158,12 @@ def _print_evaluation(report: Report) -> None:
         say(f"{count} expected cards are not active, so they cannot be found: {shown}")
 
 
+def _format_figure(figure: str, value: float | None) -> str:
+    return "-" if value is None else f"{value:.{_DIGITS.get(figure, 3)}f}"
+
+
 def _print_faults(faults: Sequence[Fault], engine: str) -> None:
-    """Print each prompt of which something is wrong, below it the cards and the reasons."""
+    """Print each prompt with a fault, and below it the cards and the reasons."""
     line = 0
     for fault in faults:
         if fault.line != line:

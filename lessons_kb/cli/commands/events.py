@@ -1,4 +1,4 @@
-"""`lessons events`: list what was recorded."""
+"""`lessons events`: list the recorded events."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ROWS = 50
 
 
 _WIDTHS = {"when": 14, "kind": 10, "tool": 12, "outcome": 17, "what": 60, "session": 8}
-"""Column → its characters at the most."""
+"""Column → its maximum width in characters."""
 
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -53,10 +53,10 @@ def events(
     """
     journal = SessionJournal(open_brain())
     start = _parse_since(since, now=time.time()) if since else None
-    find = journal.follow if follow else journal.events
-    found = find(session=session, kinds=kind or (), tools=tool or (), since=start, limit=limit)
+    read = journal.follow if follow else journal.events
+    selection = read(session=session, kinds=kind or (), tools=tool or (), since=start, limit=limit)
     if follow:
-        for event in found:
+        for event in selection:
             if options().json:
                 print(visible_json(json.dumps(as_data(event), ensure_ascii=False)), flush=True)
             else:
@@ -64,17 +64,19 @@ def events(
                 line = "  ".join(clean_line(cell).ljust(width) for cell, width in cells)
                 print(line.rstrip(), flush=True)
     elif options().json:
-        print_json([as_data(event) for event in found])
-    elif rows := [_row(event) for event in found]:
-        print_table(tuple(_WIDTHS), rows)
+        print_json([as_data(event) for event in selection])
     else:
-        say("no matching events; hooks (`lessons setup`) and `lessons run` record them")
+        rows = [_row(event) for event in selection]
+        if rows:
+            print_table(tuple(_WIDTHS), rows)
+        else:
+            say("no matching events; hooks (`lessons setup`) and `lessons run` record them")
 
 
 def _parse_since(text: str, *, now: float) -> float:
     """Return seconds since the epoch for ``2h`` (ago), an ISO date or an ISO date and time."""
-    if ago := re.fullmatch(r"(\d{1,9})\s?([smhdw])", text.strip()):
-        return now - int(ago[1]) * _UNITS[ago[2]]
+    if duration := re.fullmatch(r"(\d{1,9})\s?([smhdw])", text.strip()):
+        return now - int(duration[1]) * _UNITS[duration[2]]
     try:
         return dt.datetime.fromisoformat(text.strip()).timestamp()
     except (ValueError, OverflowError):
@@ -86,8 +88,8 @@ def _parse_since(text: str, *, now: float) -> float:
 def _row(event: Event) -> tuple[str, ...]:
     run = event.record.get("run")
     state = run.get("state") if isinstance(run, dict) else None
-    what = event.text or ", ".join(event.targets) or event.output
+    summary = event.text or ", ".join(event.targets) or event.output
     when = f"{dt.datetime.fromtimestamp(event.at):%m-%d %H:%M:%S}"
-    what = clean_line(f"[{event.stage}] {what}" if event.stage else what)
-    cells = (when, event.kind, event.tool, str(state or event.outcome), what, event.session)
+    summary = clean_line(f"[{event.stage}] {summary}" if event.stage else summary)
+    cells = (when, event.kind, event.tool, str(state or event.outcome), summary, event.session)
     return tuple(map(shorten, cells, _WIDTHS.values()))

@@ -22,7 +22,7 @@ def export(
 ) -> None:
     """Print every card; `import` reads json and jsonl.
 
-    Your own brain is left out beside others, unless --brain names it.
+    If there are other brains, your own brain is left out, unless --brain names it.
 
     Example: lessons export jsonl -o lessons.jsonl
     """

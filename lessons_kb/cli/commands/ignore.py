@@ -1,4 +1,4 @@
-"""`lessons ignore`: silence cards that do not fit here."""
+"""`lessons ignore`: silence cards that do not apply here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from lessons_kb.cli.options import Ids
 
 
 def ignore(ids: Ids) -> None:
-    """Silence cards that do not fit here; `restore` undoes it.
+    """Silence cards that do not apply here; `restore` undoes it.
 
     Example: lessons ignore telegram-allowlist
     """

@@ -1,4 +1,4 @@
-"""`lessons import`: cards from other systems."""
+"""`lessons import`: import cards from other systems and files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def import_cards(
         list[str],
         Argument(
             metavar="[SOURCE] FILE…",
-            help="Files or folders to read; what they are is found out, unless SOURCE says so: "
+            help="Files or folders to read. The format is detected, unless SOURCE names it: "
             "galangal, review, memory, jsonl or rules.",
         ),
     ],
@@ -42,13 +42,13 @@ def import_cards(
             "--near",
             ON_NEAR,
             metavar="NEAR",
-            help="If a card is a near-duplicate: skip, new or bump.",
+            help="What to do with a near-duplicate of a card: skip, new or bump.",
         ),
     ] = "skip",
     project: ForProject = None,
     tags: Tags = "",
 ) -> None:
-    """Import lessons kept elsewhere; --yes writes them.
+    """Import lessons from other files; --yes writes the cards.
 
     Rules files keep their rules; `diet` moves them. Example: lessons import tasks/lessons.md
     """

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.brain.brain import format_census, take_census
+from lessons_kb.brain.brain import count_kinds, format_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
 from lessons_kb.model import as_data
@@ -20,13 +20,13 @@ def index(
 ) -> None:
     """Update the index and report what happened to every file.
 
-    Searches update it by themselves.
+    A search updates the index by itself.
 
     Example: lessons index --rebuild
     """
     brains = open_brain()
     with draw_progress("reading") as show:
-        done = brains.refresh(
+        runs = brains.refresh(
             workers=max(1, min(4, os.cpu_count() or 1)),
             progress=show,
             rebuild=rebuild,
@@ -36,23 +36,18 @@ def index(
         if any(brain.settings.semantic.enabled for brain in brains.members):
             for brain in brains.members:
                 brain.encode(show)
-            after = brains.refresh()
-            done = tuple(
-                replace(run, stale=now.stale) for run, now in zip(done, after, strict=True)
-            )
-    rows = [
-        (brain, take_census(brain), run) for brain, run in zip(brains.members, done, strict=True)
-    ]
-    data = [
-        {"brain": brain.root, **as_data(count), "seconds": round(run.seconds, 3)}
-        for brain, count, run in rows
-    ]
+            later_runs = brains.refresh()
+            pairs = zip(runs, later_runs, strict=True)
+            runs = tuple(replace(run, stale=later.stale) for run, later in pairs)
+    data = []
     lines = []
-    for brain, count, run in rows:
-        name = f"{brain.alias}: " if len(rows) > 1 else ""
-        hint = " (see `lessons lint`)" if count.problems else ""
-        problems = counted(count.problems, "problem")
-        lines.append(f"{name}{format_census(count)}; {problems}{hint}; {run.seconds:.1f} s")
+    for brain, run in zip(brains.members, runs, strict=True):
+        census = count_kinds(brain)
+        data.append({"brain": brain.root, **as_data(census), "seconds": round(run.seconds, 3)})
+        name = f"{brain.alias}: " if len(brains.members) > 1 else ""
+        hint = " (see `lessons lint`)" if census.problems else ""
+        problems = counted(census.problems, "problem")
+        lines.append(f"{name}{format_census(census)}; {problems}{hint}; {run.seconds:.1f} s")
         if run.stale:
             say(f"{name}{run.stale}")
     print_answer(data, *lines)

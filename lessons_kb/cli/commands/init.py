@@ -32,7 +32,7 @@ def init(
 ) -> None:
     """Create a brain: lessons.toml, a cache and folders for cards.
 
-    A project that has cards gets no folders.
+    A folder that already contains cards gets no folders for cards.
 
     Example: lessons init docs/brain
     """
@@ -40,35 +40,38 @@ def init(
     if len({os.path.realpath(name) for name in named}) > 1:
         raise InputError(f"init makes one brain, not {' and '.join(named)}; name one folder")
     chosen = user_brain() if user else next(iter(named), ".")
-    root, made = make_brain(chosen, confirm=_confirm)
+    root, created = make_brain(chosen, confirm=_confirm)
     trusted = is_trusted(root)
-    told = f": created {', '.join(made)}" if made else " is already a brain; nothing changed"
-    print_answer({"brain": root, "made": made, "trusted": trusted}, f"{visible(root)}{told}")
+    result = (
+        f": created {', '.join(created)}" if created else " is already a brain; nothing changed"
+    )
+    print_answer({"brain": root, "made": created, "trusted": trusted}, f"{visible(root)}{result}")
     if not trusted:
         cards = counted(count_cards(root), "card")
-        say(f"{cards} found, not trusted yet; review, then run `lessons trust {shell_word(root)}`")
+        command = f"lessons trust {shell_word(root)}"
+        say(f"{cards} found, not trusted yet; review, then run `{command}`")
     say_goes_by_path(root)
-    if not made or not trusted or options().json:
+    if not created or not trusted or options().json:
         return
-    known = count_cards(root)
-    if known:
-        say(f"{counted(known, 'card')} found and in use; `lessons list` shows them")
+    existing = count_cards(root)
+    if existing:
+        say(f"{counted(existing, 'card')} found and in use; `lessons list` shows them")
     if not user and _offer_mining(root):
         return
     nearest = next(iter(look(os.curdir).trusted), "") == root
     option = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
-    first = "" if known else f'`lessons{option} add "what went wrong"` writes the first card; '
+    first = "" if existing else f'`lessons{option} add "what went wrong"` writes the first card; '
     say(f"next: {first}`lessons setup` connects your agents")
     say(
-        "to measure what lessons prevent, later: `[effect] withhold = 0.1` in "
+        "to measure later what lessons prevent, set `[effect] withhold = 0.1` in "
         f"{visible(user_settings_path())}"
     )
 
 
 def _offer_mining(root: str) -> bool:
-    """Offer to look for lessons in the past of the project; without a terminal, hint at it.
+    """Offer to search the history of the project for lessons; without a terminal, print a hint.
 
-    Returns whether that was the next step.
+    Returns whether the user accepted.
     """
     with contextlib.closing(Brains.open(root)) as brains:
         past = tell_past(brains.directory)
@@ -81,8 +84,8 @@ def _offer_mining(root: str) -> bool:
 
 
 def _confirm(root: str, count: int) -> bool:
-    """Ask whether what lies in a folder already may speak; nobody to ask means no."""
+    """Ask whether agents may read the cards that a folder already contains; the default is no."""
     if options().json or not is_interactive():
         return False
     cards = counted(count, "card")
-    return typer.confirm(f"{visible(root)} already holds {cards}. Let your agents read them?")
+    return typer.confirm(f"{visible(root)} already contains {cards}. Let your agents read them?")

@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.agents.install.settings_files import ROUTES, SCOPES
-from lessons_kb.cli.connect_agents import set_up
+from lessons_kb.cli.connect_agents import change_connections
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.server_settings import set_server
 from lessons_kb.errors import InputError
@@ -43,23 +43,28 @@ def install(
         Option(
             "--server",
             metavar="URL",
-            help="Ask this shared brain too: https://HOST/v1/brains/NAME.",
+            help="Also send prompts to this shared brain: https://HOST/v1/brains/NAME.",
         ),
     ] = "",
     token_file: Annotated[
         str,
-        Option("--token-file", metavar="FILE", help="Its token, in a file that only you can read."),
+        Option(
+            "--token-file",
+            metavar="FILE",
+            help="File with the token of the server; only you may be able to read it.",
+        ),
     ] = "",
     dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
     all_: Annotated[
-        bool, Option("--all", help="Every agent that is found on this machine.")
+        bool, Option("--all", help="Connect every agent that is found on this machine.")
     ] = False,
 ) -> None:
     """Connect a coding agent: add hooks and the MCP server.
 
-    Comments and other entries stay. Running it twice changes nothing. `lessons uninstall` restores
-    the former files. With `git`, git merges cards key by key: counts add up, lists are united.
-    With `--server`, prompts are sent to a server, without secrets: see docs/server.md.
+    Comments and other entries are preserved. A second run changes nothing. `lessons uninstall`
+    restores the former files. With `git`, git merges cards key by key: counts are added, and lists
+    are combined. With `--server`, prompts are sent to a server, without secrets: see
+    docs/server.md.
 
     Example: lessons install claude-code --dry-run
     """
@@ -67,6 +72,6 @@ def install(
         raise InputError("--token-file belongs to a server; add --server URL")
     if server:
         set_server(server, token_file, scope=scope, dry_run=dry_run)
-        if agent is None and not all_:  # hooks that are installed ask it from now on
+        if agent is None and not all_:  # installed hooks use the server from now on
             return
-    set_up(agent, dry_run, all_=all_, undo=False, via=via, scope=scope, shared=shared)
+    change_connections(agent, dry_run, all_=all_, undo=False, via=via, scope=scope, shared=shared)

@@ -1,4 +1,4 @@
-"""`lessons lint`: problems in cards, each with its line and a fix."""
+"""`lessons lint`: report problems in cards, each with its line and a fix."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.annotations import print_found
+from lessons_kb.cli.annotations import print_findings
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.lint_report import (
     MAX_FAULTS,
@@ -80,7 +80,7 @@ def lint(
         paths = [relative_path(os.path.join(root, finding.path)) for finding in findings]
         pairs = zip(findings, paths, strict=True)
         annotations = [replace(finding, path=path) for finding, path in pairs]
-        print_found(form, [as_data(finding) for finding in findings], (), annotations)
+        print_findings(form, [as_data(finding) for finding in findings], (), annotations)
     elif verbose:
         _print_findings(findings)
     else:

@@ -1,4 +1,4 @@
-"""`lessons list`: the cards of all brains that apply here, as a table."""
+"""`lessons list`: list the cards of all brains that apply here."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.text.times import age
 
 ROWS = 20
-"""Rows of ``list`` unless asked otherwise."""
+"""Default of ``--limit``."""
 
 
 _COLUMNS = ("id", "stage", "count", "title", "project", "last task", "age")
@@ -26,7 +26,7 @@ _WIDE = ("title", "id", "count", "age", "stage", "project", "last task")
 
 
 _NARROW = ("title", "id", "count", "age")
-"""Columns when piped, on a terminal of at least _ROOM columns, and on others."""
+"""Columns on a narrow terminal; a terminal of _ROOM columns shows _WIDE, a pipe _COLUMNS."""
 
 
 _ROOM = 120
@@ -42,7 +42,7 @@ _ORDERS = {
 
 def list_cards(
     type_: Annotated[
-        str | None, choose("--type", KINDS, metavar="TYPE", help="Only this kind.")
+        str | None, choose("--type", KINDS, metavar="TYPE", help="Only cards of this type.")
     ] = None,
     status: Annotated[
         str | None,
@@ -54,14 +54,17 @@ def list_cards(
         ),
     ] = None,
     project: Annotated[
-        str | None, Option("--project", metavar="PROJECT", help="Only this project's.")
+        str | None, Option("--project", metavar="PROJECT", help="Only this project's cards.")
     ] = None,
     stage: Annotated[
-        str | None, Option("--stage", metavar="STAGE", help="Only this stage's.")
+        str | None, Option("--stage", metavar="STAGE", help="Only this stage's cards.")
     ] = None,
-    tag: Annotated[str | None, Option("--tag", metavar="TAG", help="Only with this topic.")] = None,
+    tag: Annotated[
+        str | None, Option("--tag", metavar="TAG", help="Only cards with this tag.")
+    ] = None,
     severity: Annotated[
-        str | None, choose("--severity", SEVERITIES, metavar="SEVERITY", help="Only this severity.")
+        str | None,
+        choose("--severity", SEVERITIES, metavar="SEVERITY", help="Only cards of this severity."),
     ] = None,
     sort: Annotated[
         str, choose("--sort", tuple(_ORDERS), metavar="SORT", help="recent, count, title or id.")
@@ -69,22 +72,24 @@ def list_cards(
     limit: Annotated[
         int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of rows.")
     ] = ROWS,
-    all_: Annotated[bool, Option("--all", help="Every row.")] = False,
+    all_: Annotated[bool, Option("--all", help="List every card.")] = False,
 ) -> None:
     """List cards, most recent first.
 
     Example: lessons list --severity high --sort count
     """
     brains = open_brain()
-    known = CardLookup(brains).all(aliased=True)
-    cards = [
-        card
-        for card in known
-        if type_ in (None, card.kind)
-        and severity in (None, card.severity)
-        and status in (None, "all", card.status)
-        and names(card, stage=stage, topic=tag, project=project)
-    ]
+    every_card = CardLookup(brains).all(aliased=True)
+
+    def is_wanted(card: Card) -> bool:
+        return (
+            type_ in (None, card.kind)
+            and severity in (None, card.severity)
+            and status in (None, "all", card.status)
+            and names(card, stage=stage, topic=tag, project=project)
+        )
+
+    cards = [card for card in every_card if is_wanted(card)]
     cards.sort(key=_ORDERS["id"])
     cards.sort(key=_ORDERS[sort], reverse=sort in ("recent", "count"))
     shown = cards if all_ else cards[:limit]
@@ -93,13 +98,15 @@ def list_cards(
         print_json([as_data(card) for card in shown])
         return
     if not cards:
-        first = 'no cards yet; `lessons add "what went wrong"` writes the first'
-        say(f"none of {counted(len(known), 'card')} matches; remove a filter" if known else first)
+        if every_card:
+            say(f"none of {counted(len(every_card), 'card')} matches; remove a filter")
+        else:
+            say('no cards yet; `lessons add "what went wrong"` writes the first')
         return
     rows = [_describe(card) for card in shown]
     columns: tuple[str, ...] = _COLUMNS
     if width := terminal_width():
-        # A line a card: the title first, and of its name what commands need to find it.
+        # One line per card: the title first, and the shortest id by which commands find the card.
         short = CardLookup(brains).shorten_ids(shown)
         rows = [{**row, "id": short[row["id"]]} for row in rows]
         columns = _WIDE if width >= _ROOM else _NARROW
@@ -109,7 +116,7 @@ def list_cards(
 
 
 def _describe(card: Card) -> dict[str, str]:
-    """Return what stands in each column of a card's row."""
+    """Return column → cell of a card's row."""
     states = [card.status] if card.status != "active" else []
     states += ["template"] if card.template else []
     today = dt.datetime.now(tz=dt.UTC).astimezone().date()

@@ -14,8 +14,9 @@ from lessons_kb.service.open_brains import OpenBrains
 def lsp() -> None:
     """Serve lessons to an editor, over standard input and output.
 
-    Cards are checked while they are written, and the mistakes that their `detect` patterns
-    describe are marked in source code. See docs/editors.md for the settings of each editor.
+    The server checks cards while you write them, and marks the mistakes that their `detect`
+    patterns describe in source code. See docs/editors.md for the settings of each editor.
+
     Example: lessons lsp
     """
     if find_spec("pygls") is None:

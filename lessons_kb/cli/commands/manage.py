@@ -1,4 +1,4 @@
-"""`lessons manage`: browse and edit cards and drafts on a full screen."""
+"""`lessons manage`: browse and edit cards and drafts in full screen."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from lessons_kb.tui.rows import CARDS, RowSource
 
 
 def manage() -> None:
-    """Browse and edit cards and drafts on a full screen.
+    """Browse and edit cards and drafts in full screen.
 
     Press ? for the keys.
 
-    Without a terminal, read plain commands from stdin, one per line; `help` lists them.
+    Without a terminal, the command reads plain commands from stdin, one per line; `help` lists
+    them.
 
     Example: lessons manage
     """

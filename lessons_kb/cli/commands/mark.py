@@ -1,4 +1,4 @@
-"""`lessons mark`: record whether a lesson was of use."""
+"""`lessons mark`: record whether a lesson was useful."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 
 from typer import Argument, Option
 
-from lessons_kb.cli.marks import count_marks
+from lessons_kb.cli.marks import format_marks
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import confirm, print_answer, say
 from lessons_kb.collection.card_edits import CardEdits
@@ -34,33 +34,33 @@ def mark(
         Option(
             "--prompt",
             metavar="PROMPT",
-            help="With irrelevant: the prompt. Default: the last one with this card.",
+            help="With irrelevant: the prompt; default: the last prompt with this card.",
         ),
     ] = None,
     yes: Annotated[
-        bool, Option("--yes", "-y", help="With irrelevant: write it without asking.")
+        bool, Option("--yes", "-y", help="With irrelevant: write the prompt without asking.")
     ] = False,
 ) -> None:
     """Record that a lesson helped, misled or was not relevant.
 
-    For an irrelevant one it also offers to write the prompt into the card's `not-for`: the card
-    stays silent for that prompt and its like.
+    For an irrelevant lesson, the command offers to add the prompt to the card's `not-for`. The
+    card is then not injected for this prompt and similar ones.
 
     Example: lessons mark telegram-allowlist irrelevant --prompt "rename the bot"
     """
     brains = open_brain()
     effect = Stats(brains).mark(card, what, session=session)
     name = clean_line(effect.name)
-    print_answer(as_data(effect), f"{name} marked {what} ({count_marks(effect)})")
+    print_answer(as_data(effect), f"{name} marked {what} ({format_marks(effect)})")
     if what != "irrelevant":
         return
-    told = tell_prompt(prompt if prompt is not None else find_prompt(brains, effect.card))
-    if not told:
+    text = tell_prompt(prompt if prompt is not None else find_prompt(brains, effect.card))
+    if not text:
         say("no prompt with this lesson is remembered; name it with --prompt")
         return
-    shown = f"\u201c{clean_line(told)}\u201d"
+    shown = f"\u201c{clean_line(text)}\u201d"
     if yes or confirm(f"Write not-for: {shown} into {name}?"):
-        CardEdits(brains).teach(effect.name, "not-for", told)
+        CardEdits(brains).teach(effect.name, "not-for", text)
         say(f"{name}: + not-for: {shown}; it stays silent for this and its like")
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"add --yes to write {shown} into the card\u2019s not-for")

@@ -25,16 +25,18 @@ def mcp(
         Option(
             "--host",
             metavar="HOST",
-            help="Address to listen on; other than loopback needs a token.",
+            help="Address to listen on; any but loopback needs a token.",
         ),
     ] = "127.0.0.1",
     port: Port = 8765,
 ) -> None:
     """Serve lessons to MCP clients, over stdio by default.
 
-    Over HTTP the address is http://HOST:PORT/mcp. Requests from web pages of other sites are
-    refused. Every program and user of this machine can send requests, unless LESSONS_MCP_TOKEN
-    sets a token that each request must carry. Example: lessons mcp --http --port 8765
+    Over HTTP, the address is http://HOST:PORT/mcp. The server refuses requests from web pages of
+    other sites. Every program and user of this machine can send requests, unless LESSONS_MCP_TOKEN
+    sets a token that each request must carry.
+
+    Example: lessons mcp --http --port 8765
     """
     if not install_agent.has_sdk():
         raise InputError(
@@ -49,23 +51,31 @@ def mcp(
         serve_stdio,
     )
 
-    # The agent's project where it names one to its servers, else the current folder.
-    named = (os.environ.get(name, "") for agent in AGENTS.values() for name in agent.project)
-    workspace = OpenBrains(next(filter(os.path.isdir, named), os.getcwd()), roots=options().brains)
+    workspace = OpenBrains(_find_folder(), roots=options().brains)
 
     def answer(agent: str, event: dict[str, Any]) -> str:
-        placed = json.dumps({"cwd": workspace.directory, **event})
-        return answer_event(agent, placed, os.environ, find=workspace.find)[0]
+        event_with_folder = json.dumps({"cwd": workspace.directory, **event})
+        return answer_event(agent, event_with_folder, os.environ, find=workspace.find)[0]
 
     server = build_server(workspace, answer_hook=answer)
     try:
         if http:
-            told = f"serving on http://{host}:{port}{PATH}, press Ctrl-C to stop"
+            message = f"serving on http://{host}:{port}{PATH}, press Ctrl-C to stop"
             token = os.environ.get(TOKEN_VARIABLE, "")
             if not token:
-                told += f"; {TOKEN_VARIABLE} is not set: any user of this machine can connect"
-            serve_http(server, host=host, port=port, token=token, ready=lambda: say(told))
+                message += f"; {TOKEN_VARIABLE} is not set: any user of this machine can connect"
+            serve_http(server, host=host, port=port, token=token, ready=lambda: say(message))
         else:
             serve_stdio(server)
     finally:
         workspace.close()
+
+
+def _find_folder() -> str:
+    """Return the project that the agent passes to its servers, else the working directory."""
+    for agent in AGENTS.values():
+        for variable in agent.project:
+            folder = os.environ.get(variable, "")
+            if os.path.isdir(folder):
+                return folder
+    return os.getcwd()

@@ -1,4 +1,4 @@
-"""`lessons merge-driver`: what git calls to merge a card."""
+"""`lessons merge-driver`: git calls it to merge a card."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`lessons mine`: look for lessons in past sessions and in the history."""
+"""`lessons mine`: find lessons in past sessions and in git's history."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lessons_kb.cli.output import (
     terminal_width,
 )
 from lessons_kb.collection import mined_drafts
-from lessons_kb.collection.drafts import Draft
+from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.mining import mine_project as mining
 from lessons_kb.mining.candidates import Candidate, typed_before
@@ -39,7 +39,7 @@ def mine(
         bool,
         Option(
             "--all-projects",
-            help="Read the sessions of all projects; drafts go to your user brain.",
+            help="Read the sessions of all projects; write drafts to your user brain.",
         ),
     ] = False,
     draft: Annotated[
@@ -49,41 +49,41 @@ def mine(
             metavar="N",
             min=0,
             show_default=False,
-            help="Write drafts of the first N of the list.",
+            help="Write drafts of the first N candidates.",
         ),
     ] = 0,
     since: Annotated[
         str | None,
-        Option("--since", metavar="DATE", help="Leave out what is older, as 2026-01-31."),
+        Option("--since", metavar="DATE", help="Ignore older sessions; for example 2026-01-31."),
     ] = None,
     reviews: Annotated[
         list[str] | None,
         Option(
             "--reviews",
             metavar="FILE",
-            help="Read review comments, too: JSON exported from GitHub or GitLab; repeatable.",
+            help="Also read review comments: JSON exported from GitHub or GitLab; repeatable.",
         ),
     ] = None,
     limit: Annotated[
-        int, Option("--limit", metavar="N", min=1, help="Length of the list.")
+        int, Option("--limit", metavar="N", min=1, help="Maximum number of candidates to list.")
     ] = SHOWN,
     with_: Annotated[
         str | None,
         Option(
             "--with",
             metavar="[AGENT]",
-            help="With --draft: have claude, codex, gemini, opencode or copilot complete the "
-            "drafts, or a command that reads a prompt on stdin.",
+            help="With --draft: let an agent complete the drafts: claude, codex, gemini, opencode, "
+            "copilot, or a command that reads a prompt on stdin.",
         ),
     ] = None,
     show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print what the agent would be sent; send nothing.")
+        bool, Option("--show-prompt", help="Print the prompts for the agent, but send nothing.")
     ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before it is sent.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before prompts are sent.")] = False,
 ) -> None:
-    """Find lessons in past agent sessions and commits; read only.
+    """Find lessons in past agent sessions and commits (read-only).
 
-    Read the list, write drafts of its best, and accept them in `lessons review`.
+    Read the list, write drafts of the best candidates, and accept them in `lessons review`.
 
     Example: lessons mine --draft 10 --with claude
     """
@@ -95,11 +95,11 @@ def mine(
         raise BrainNotFound("no user brain for lessons of all projects; run `lessons init --user`")
     if since is not None and not read_date(since):
         raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}")
-    made = run_mine(brains, all_projects, draft, since, limit, reviews or ())
+    new_drafts = run_mine(brains, all_projects, draft, since, limit, reviews or ())
     if show_prompt:
-        print_prompts(build_prompts(brains, made))
+        print_prompts(build_prompts(brains, new_drafts))
     elif with_ is not None:
-        write_drafts(brains, made, with_, yes=yes)
+        write_drafts(brains, new_drafts, with_, yes=yes)
 
 
 def run_mine(
@@ -110,9 +110,9 @@ def run_mine(
     limit: int = SHOWN,
     comments: Sequence[str] = (),
 ) -> list[Draft]:
-    """Mine and print what was found; return the drafts that were made."""
+    """Print the candidates; return the drafts that were written."""
     with draw_progress("reading") as show:
-        found = mining.mine(
+        result = mining.mine(
             brains,
             everywhere=all_projects,
             since=since,
@@ -120,54 +120,56 @@ def run_mine(
             progress=lambda what, done, total: show(done, total, what),
         )
     if not options().json:
-        for line in found.trouble:
+        for line in result.trouble:
             say(line)
-        _print_found(found, min(limit, drafts or limit))
-    made = mined_drafts.draft(brains, found.candidates, drafts) if drafts else []
+        _print_result(result, min(limit, drafts or limit))
+    new_drafts = mined_drafts.draft(brains, result.candidates, drafts) if drafts else []
     if options().json:
-        told = pick(found, "sessions", "commits", "comments", "read", "trouble")
-        candidates = [_describe(one) for one in found.candidates[:limit]]
-        written = [pick(one, "id", "title", "path") for one in made]
-        print_json({**told, "candidates": candidates, "drafts": written})
-    elif made:
-        print(f"{counted(len(made), 'draft')} written; next: lessons review")
-    elif drafts and found.candidates:
+        counts = pick(result, "sessions", "commits", "comments", "read", "trouble")
+        candidates = [_describe(candidate) for candidate in result.candidates[:limit]]
+        written = [pick(draft, "id", "title", "path") for draft in new_drafts]
+        print_json({**counts, "candidates": candidates, "drafts": written})
+    elif new_drafts:
+        print(f"{counted(len(new_drafts), 'draft')} written; next: lessons review")
+    elif drafts and result.candidates:
         say("no new drafts: each candidate has one already; see `lessons review --list`")
-    elif found.candidates:
+    elif result.candidates:
         say("next: `lessons mine --draft 10`, then `lessons review`")
-    return made
+    return new_drafts
 
 
-def _print_found(found: MiningResult, limit: int) -> None:
-    parts = [counted(found.sessions, "session"), counted(found.commits, "commit")]
-    parts += [counted(found.comments, "review comment")] if found.comments else []
-    if not found.candidates:
+def _print_result(result: MiningResult, limit: int) -> None:
+    parts = [counted(result.sessions, "session"), counted(result.commits, "commit")]
+    if result.comments:
+        parts.append(counted(result.comments, "review comment"))
+    if not result.candidates:
         say(f"{', '.join(parts)}: nothing that looks like a mistake")
         return
     width = terminal_width()
     print("  #  SEEN  LAST        WHAT AND WHY")
-    for number, one in enumerate(found.candidates[:limit], 1):
-        when = dt.datetime.fromtimestamp(one.at).date().isoformat() if one.at else ""
-        what = " · ".join((*one.paths[:1], "; ".join(one.reasons)))
+    for number, candidate in enumerate(result.candidates[:limit], 1):
+        date = dt.datetime.fromtimestamp(candidate.at).date().isoformat() if candidate.at else ""
+        title = clean_line(candidate.title)
+        reason = " · ".join((*candidate.paths[:1], "; ".join(candidate.reasons)))
         lines = (
-            f"{number:>3} {one.occurrences:>4}×  {when:<10}  {clean_line(one.title)}",
-            f"{'':10}{clean_line(what)}",
+            f"{number:>3} {candidate.occurrences:>4}×  {date:<10}  {title}",
+            f"{'':10}{clean_line(reason)}",
         )
-        print("\n".join(cut_cells(line, width) if width else line for line in lines))
-    shown = min(limit, len(found.candidates))
-    total = counted(len(found.candidates), "candidate")
+        for line in lines:
+            print(cut_cells(line, width) if width else line)
+    shown = min(limit, len(result.candidates))
+    total = counted(len(result.candidates), "candidate")
     print(f"{shown} of {total} from {', '.join(parts[:-1])} and {parts[-1]}")
 
 
-def _describe(one: Candidate) -> dict[str, Any]:
+def _describe(candidate: Candidate) -> dict[str, Any]:
+    fields = ("session", "agent", "quote", "excerpt")
     return {
-        **pick(one, "title", "occurrences"),
-        "last": one.at,
-        "rank": round(one.rank, 3),
-        **pick(one, "reasons", "paths"),
-        "symptoms": list(typed_before(one)[:3]),
-        "examples": [
-            pick(sighting, "session", "agent", "quote", "excerpt") for sighting in one.sightings
-        ],
-        "commits": [pick(commit, "id", "subject") for commit in one.commits],
+        **pick(candidate, "title", "occurrences"),
+        "last": candidate.at,
+        "rank": round(candidate.rank, 3),
+        **pick(candidate, "reasons", "paths"),
+        "symptoms": list(typed_before(candidate)[:3]),
+        "examples": [pick(sighting, *fields) for sighting in candidate.sightings],
+        "commits": [pick(commit, "id", "subject") for commit in candidate.commits],
     }

@@ -1,4 +1,4 @@
-"""`lessons preflight`: the block of lessons for a prompt."""
+"""`lessons preflight`: print the block of lessons for a prompt."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def preflight(
     try:
         brains = open_brain()
     except Untrusted as error:
-        say(str(error))  # silence is the answer; why stands on stderr
+        say(str(error))  # the answer is empty, and stderr says why
         return
     if diff is None:
         text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
@@ -53,10 +53,10 @@ def preflight(
         change = load(READ_DIFF).read_change(brains, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])
         paths = (*(path or ()), *change.files)
-    asked = RetrievalOptions(
+    request = RetrievalOptions(
         stage=stage, paths=paths, session=session or "", budget=budget, context=context
     )
-    block = make_block(brains, text, asked, fresh=True, remember=True)
+    block = make_block(brains, text, request, fresh=True, remember=True)
     language = brains.members[0].settings.language
     if options().json:
         print_json(render.preflight_data(block, language))
@@ -66,7 +66,7 @@ def preflight(
         tell(footer([shown_name(hit) for hit in block.lessons], language))
 
     def retry(tokens: int) -> Preflight:
-        without_session = replace(asked, session=None, budget=tokens)
+        without_session = replace(request, session=None, budget=tokens)
         return make_block(brains, text, without_session, fresh=False, remember=False)
 
     if (least := find_least_budget(block, retry)) is not None:

@@ -1,4 +1,4 @@
-"""`lessons report`: an HTML page on which lessons come up and help."""
+"""`lessons report`: write an HTML page on which lessons are used and help."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def report(
             "--output",
             "-o",
             metavar="FILE",
-            help="File to write; - for stdout. Default: lessons-report.html in .lessons, which "
+            help="File to write, or - for stdout; default: lessons-report.html in .lessons, which "
             "git ignores.",
         ),
     ] = None,
@@ -43,11 +43,11 @@ def report(
         int, Option("--rows", metavar="ROWS", min=1, help="Maximum number of cards in each list.")
     ] = 20,
 ) -> None:
-    """Write an HTML report on which lessons come up and help.
+    """Write an HTML report on which lessons are used and help.
 
-    The page needs no network and no scripts. Your own brain is left out beside others, unless
-    --brain names it. If the page lies in the brain or above it, its links to
-    cards stay valid when both are moved together.
+    The page needs no network and no scripts. If there are other brains, your own brain is left
+    out, unless --brain names it. If the page is in the brain or above it, its links to cards stay
+    valid when you move both together.
 
     Example: lessons report -o report.html
     """
@@ -56,7 +56,7 @@ def report(
     brains, chosen = open_shared_brains(), output is not None
     if output is None:
         output = os.path.join(os.path.dirname(brains.members[0].cache), FILE)
-        if os.path.islink(output):  # whoever made it chose what is overwritten
+        if os.path.islink(output):  # its author could choose which file is overwritten
             raise InputError(
                 f"{FILE} is a symbolic link here; remove it, or choose a file with --output"
             )
@@ -64,14 +64,18 @@ def report(
     path = os.path.realpath(output)
     if output != STDOUT and chosen and not os.path.isdir(os.path.dirname(path)):
         raise InputError(f"there is no folder {os.path.dirname(path)}; create it first")
+    page_folder = None if output == STDOUT else os.path.dirname(path)
 
     def link(effect: Effect) -> str:
-        """Return the URL of a card, in its own brain."""
-        name, folder = effect.card.id, None if output == STDOUT else os.path.dirname(path)
-        homes = [brain for brain in brains.members if effect.brain in ("", brain.alias)]
-        known = (one for one in homes if one.read(lambda it: it.catalogue.numbers(name)))
-        root = next(known, brains.members[0]).root
-        return file_link(os.path.join(root, *name.split("/")), page_folder=folder)
+        """Return the URL of a card in its own brain."""
+        name = effect.card.id
+        root = brains.members[0].root
+        for brain in brains.members:
+            may_contain = effect.brain in ("", brain.alias)
+            if may_contain and brain.read(lambda index: index.catalogue.numbers(name)):
+                root = brain.root
+                break
+        return file_link(os.path.join(root, *name.split("/")), page_folder=page_folder)
 
     scope = {"stage": stage, "project": project}
     page = build_page(

@@ -20,30 +20,32 @@ _RESTORED = {
 def restore(ids: OptionalIds = None) -> None:
     """Make ignored, archived or deleted cards active again.
 
-    Without an ID it lists the trash.
+    Without an ID, the command lists the trash.
 
     Example: lessons restore telegram-allowlist
     """
     brains = open_brain()
-    done, failed = list[tuple[str, str]](), list[LessonsError]()
     if not ids:
-        trashed = [one for brain in brains.members for one in entries(brain.root)]
+        trashed = [entry for brain in brains.members for entry in entries(brain.root)]
         if options().json:
-            print_json([as_data(one) for one in trashed])
+            print_json([as_data(entry) for entry in trashed])
         elif trashed:
-            rows = [(one.path, one.when[:10], one.why) for one in trashed]
+            rows = [(entry.path, entry.when[:10], entry.why) for entry in trashed]
             print_table(("id", "since", "why"), rows)
         else:
             say("the trash is empty; name an ignored or archived card, which `lessons list` shows")
         return
+    restored: list[tuple[str, str]] = []
+    errors: list[LessonsError] = []
     for name in ids:
         try:
-            done.append(Cards(brains).restore(name))
+            restored.append(Cards(brains).restore(name))
         except LessonsError as error:
-            failed.append(error)
-    data = [{"id": card_id, "done": what} for card_id, what in done]
-    print_answer(data, *(f"{clean_line(card_id)} {_RESTORED[what]}" for card_id, what in done))
-    for other in failed[1:]:
-        say(str(other))
-    if failed:
-        raise failed[0]
+            errors.append(error)
+    data = [{"id": card_id, "done": action} for card_id, action in restored]
+    lines = [f"{clean_line(card_id)} {_RESTORED[action]}" for card_id, action in restored]
+    print_answer(data, *lines)
+    for further in errors[1:]:
+        say(str(further))
+    if errors:
+        raise errors[0]

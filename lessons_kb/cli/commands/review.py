@@ -26,7 +26,9 @@ def review(
     ] = None,
     discard: Annotated[
         str | None,
-        Option("--discard", metavar="ID", help="Remove a draft; one you edited goes to the trash."),
+        Option(
+            "--discard", metavar="ID", help="Remove a draft; an edited draft goes to the trash."
+        ),
     ] = None,
     on_duplicate: Annotated[
         str,
@@ -34,7 +36,7 @@ def review(
             "--on-duplicate",
             ("fail", "new"),
             metavar="ON_DUPLICATE",
-            help="If the lesson exists: fail or new.",
+            help="What to do if the lesson exists: fail or new.",
         ),
     ] = "fail",
     with_: Annotated[
@@ -42,18 +44,18 @@ def review(
         Option(
             "--with",
             metavar="[AGENT]",
-            help="Have an agent complete the drafts first: claude, codex, gemini, opencode, "
-            "copilot, each with options, or a command that reads a prompt on stdin.",
+            help="First let an agent complete the drafts: claude, codex, gemini, opencode, "
+            "copilot, each with its options, or a command that reads a prompt on stdin.",
         ),
     ] = None,
     show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print what would be sent, send nothing.")
+        bool, Option("--show-prompt", help="Print the prompts for the agent, but send nothing.")
     ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before it is sent.")] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before prompts are sent.")] = False,
 ) -> None:
     """Review drafts on one screen: accept, edit, merge or discard.
 
-    Without a terminal, list them.
+    Without a terminal, the command lists them.
 
     Example: lessons review --accept red-green-1a2b3c4d
     """
@@ -62,8 +64,8 @@ def review(
         raise InputError("use only one of --list, --show, --accept, --merge and --discard")
     brains = open_brain()
     if show_prompt or with_ is not None:
-        work = load(REVIEW_DRAFTS)
-        work.complete_drafts(brains, command=with_ or "", show_prompt=show_prompt, yes=yes)
+        complete_drafts = load(REVIEW_DRAFTS).complete_drafts
+        complete_drafts(brains, command=with_ or "", show_prompt=show_prompt, yes=yes)
         if show_prompt:
             return
     if show is not None:

@@ -24,38 +24,45 @@ def run(
     ] = 90.0,
     session: Annotated[
         str | None,
-        Option("--session", metavar="SESSION", help="Session it belongs to; default: detected."),
+        Option(
+            "--session",
+            metavar="SESSION",
+            help="Session that the run belongs to; default: the current one.",
+        ),
     ] = None,
     stage: Annotated[
-        str | None, Option("--stage", metavar="STAGE", help="Workflow stage it belongs to.")
+        str | None,
+        Option("--stage", metavar="STAGE", help="Workflow stage that the run belongs to."),
     ] = None,
 ) -> None:
     """Run a command and record how it ended.
 
     Output and exit code stay unchanged.
 
-    A command without output for --stall seconds is stopped with all that it started, as by
-    Ctrl-C (exit code 124).
+    A command that prints nothing for --stall seconds is stopped, with all processes that it
+    started, as by Ctrl-C (exit code 124).
 
     Example: lessons run --stall 300 -- pytest -q
     """
-    brains, trouble = None, ""
+    brains, problem = None, ""
     try:
         brains = open_brain()
     except LessonsError as error:
         if options().brains or not isinstance(error, BrainNotFound):
-            trouble = str(error)
-    stopped = stall or None
-    ended, unwritten = run_recorded(brains, command, stall=stopped, session=session, stage=stage)
+            problem = str(error)
+    limit = stall or None
+    ended, unwritten = run_recorded(brains, command, stall=limit, session=session, stage=stage)
     if ended.message:
         say(ended.message)
-    if trouble or unwritten:
-        say(f"this run was not recorded: {trouble or unwritten}")
+    if problem or unwritten:
+        say(f"this run was not recorded: {problem or unwritten}")
     elif brains is not None and ended.code == 0:
         try:
             for draft in draft_after(brains, command, session):
-                ready = f"draft {draft.id} is ready for `lessons review`"
-                say(f"what failed before passes now; {ready}")
+                say(
+                    "a test that failed before passes now; "
+                    f"draft {draft.id} is ready for `lessons review`"
+                )
         except LessonsError as error:
             say(f"no draft was saved: {error}")
     raise typer.Exit(ended.code)

@@ -1,4 +1,4 @@
-"""`lessons search`: cards and notes that match a query, without the gate."""
+"""`lessons search`: search cards and notes, without the gate."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ def search(
     limit: Annotated[
         int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of hits.")
     ] = 10,
-    explain: Annotated[bool, Option("--explain", help="Show score, factors and terms.")] = False,
+    explain: Annotated[
+        bool, Option("--explain", help="Show the score, its factors and the matched terms.")
+    ] = False,
 ) -> None:
-    """Search active cards and notes, by the words alone.
+    """Search active cards and notes, without the gate.
 
     Example: lessons search "allow list" --explain
     """
@@ -48,19 +50,19 @@ def search(
     if options().json:
         print_json([render.hit_data(hit) for hit in hits])
     elif explain:
-        for place, hit in enumerate(hits, 1):
-            print(f"{place}. {hit.card.title} ({hit.card.id})")
+        for rank, hit in enumerate(hits, 1):
+            print(f"{rank}. {hit.card.title} ({hit.card.id})")
             print(render.explain_hit(hit, query))
     elif hits:
-        columns, short = ("score", "kind", "title", "id"), {}
-        if sys.stdout.isatty():  # as `list` does: a line a hit
+        columns, short_ids = ("score", "kind", "title", "id"), {}
+        if sys.stdout.isatty():  # one line per hit, as `list` prints cards
             columns = ("score", "title", "id", "kind")
-            short = CardLookup(brains).shorten_ids([hit.card for hit in hits])
+            short_ids = CardLookup(brains).shorten_ids([hit.card for hit in hits])
         rows = []
         for hit in hits:
             name = shown_name(hit)
             cells = {"score": f"{hit.score:.2f}", **pick(hit.card, "kind", "title")}
-            cells["id"] = name if hit.brain else short.get(name, name)
+            cells["id"] = name if hit.brain else short_ids.get(name, name)
             rows.append([cells[column] for column in columns])
         print_table(columns, rows, right="score")
     else:

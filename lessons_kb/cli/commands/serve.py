@@ -24,55 +24,59 @@ def serve(
         list[str] | None,
         Argument(
             metavar="[BRAIN…|token add NAME|token list|token remove NAME]",
-            help="Folders to serve, each under its own name or NAME=FOLDER; default: the nearest "
-            "brain. Or what to do with tokens.",
+            help="Folders to serve, each under its own name or as NAME=FOLDER; default: the "
+            "nearest brain. `token` adds, lists or removes tokens.",
         ),
     ] = None,
     may: Annotated[
         str,
-        Option("--may", metavar="SCOPES", help="Of a new token: read, propose, review, metrics."),
+        Option(
+            "--may",
+            metavar="SCOPES",
+            help="Scopes of a new token: read, propose, review, metrics.",
+        ),
     ] = "read",
     name: Annotated[
         str,
         Option(
             "--name",
             metavar="NAME",
-            help="Of a new token that may review: who signs what is accepted.",
+            help="For a new token with the scope review: author of the commits of accepted drafts.",
         ),
     ] = "",
     email: Annotated[
-        str, Option("--email", metavar="EMAIL", help="The reviewer's address, for the same.")
+        str, Option("--email", metavar="EMAIL", help="Email address of that author.")
     ] = "",
     host: Annotated[
         str,
         Option(
             "--host",
             metavar="HOST",
-            help="Address to listen on; other than loopback needs tokens and TLS.",
+            help="Address to listen on; any but loopback needs tokens and TLS.",
         ),
     ] = "127.0.0.1",
     port: Port = 8766,
     tls_cert: Annotated[
-        str, Option("--tls-cert", metavar="FILE", help="Certificate chain (PEM).")
+        str, Option("--tls-cert", metavar="FILE", help="File with the certificate chain (PEM).")
     ] = "",
     tls_key: Annotated[
-        str, Option("--tls-key", metavar="FILE", help="Its private key (PEM).")
+        str, Option("--tls-key", metavar="FILE", help="File with its private key (PEM).")
     ] = "",
     behind_proxy: Annotated[
-        bool, Option("--behind-proxy", help="A proxy in front of this server speaks TLS.")
+        bool, Option("--behind-proxy", help="A proxy in front of this server handles TLS.")
     ] = False,
     branch: Annotated[
         str,
         Option(
             "--branch",
             metavar="BRANCH",
-            help="Branch of a brain's repository for what is accepted; default: lessons-review.",
+            help="Branch of a brain's repository for accepted drafts; default: lessons-review.",
         ),
     ] = "",
     rate: Annotated[
         float,
         Option(
-            "--rate", metavar="RATE", min=0.1, help="Requests a second that one token may send."
+            "--rate", metavar="RATE", min=0.1, help="Maximum requests per second for each token."
         ),
     ] = 100.0,
     workers: Annotated[
@@ -82,7 +86,7 @@ def serve(
             metavar="WORKERS",
             min=1,
             max=64,
-            help="Processes that answer; one more keeps the index.",
+            help="Processes that answer; one more keeps the index up to date.",
         ),
     ] = 1,
     max_body: Annotated[
@@ -92,14 +96,15 @@ def serve(
             metavar="MAX_BODY",
             min=1_000,
             max=32_000_000,
-            help="Bytes that a request may have.",
+            help="Maximum bytes of a request.",
         ),
     ] = 4_000_000,
 ) -> None:
-    """Serve brains over HTTP: to agents, and to people as pages.
+    """Serve brains over HTTP, to agents and as web pages.
 
-    A token opens the brains that --brain names, as they are served, and is shown once. Without any
-    token, every program and user of this machine can ask. See docs/server.md.
+    A token gives access to the brains that --brain names, by the names under which they are
+    served, and is shown once. If there is no token, every program and user of this machine can
+    send requests. See docs/server.md.
 
     Example: lessons serve shop=~/src/shop
     """
@@ -121,12 +126,12 @@ def serve(
     )
     scheme = "https" if tls_cert else "http"
     names = ", ".join(f"{scheme}://{host}:{port}/v1/brains/{name}" for name in roots)
-    told = f"serving {names} and pages at {scheme}://{host}:{port}/, press Ctrl-C to stop"
+    message = f"serving {names} and pages at {scheme}://{host}:{port}/, press Ctrl-C to stop"
     if not read_tokens():
-        told += "; there are no tokens: any user of this machine can ask"
+        message += "; there are no tokens: any user of this machine can send requests"
 
     def announce() -> None:
-        say(told)
+        say(message)
         if read_tokens():
             _say_what_reviewers_cannot_do(roots, branch or BRANCH)
 
@@ -152,7 +157,7 @@ def _say_what_reviewers_cannot_do(roots: Mapping[str, str], branch: str) -> None
 
 
 def _name_roots(words: Iterable[str]) -> dict[str, str]:
-    """Return name → folder of what is to be served."""
+    """Return name → folder of the brains to serve."""
     roots: dict[str, str] = {}
     for word in words:
         name, equals, folder = word.partition("=")
@@ -174,7 +179,7 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
     match words or ["list"]:
         case ["add", name]:
             brains = options().brains
-            scopes = [one.strip() for one in may.split(",")]
+            scopes = [scope.strip() for scope in may.split(",")]
             secret = add_token(name, brains=brains, may=scopes, person=person, email=email)
             say("the token is shown this once; keep it where only its user can read it")
             for served_as in brains:
@@ -187,9 +192,12 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
             tokens = read_tokens()
             if options().json:
                 fields = ("name", "brains", "may", "person", "email")
-                print_json([pick(one, *fields) for one in tokens])
+                print_json([pick(token, *fields) for token in tokens])
             elif tokens:
-                rows = [(t.name, ", ".join(t.brains), ", ".join(t.may), t.person) for t in tokens]
+                rows = [
+                    (token.name, ", ".join(token.brains), ", ".join(token.may), token.person)
+                    for token in tokens
+                ]
                 print_table(["NAME", "BRAINS", "MAY", "PERSON"], rows)
             else:
                 say("there are no tokens; `lessons serve token add NAME --brain BRAIN` makes one")

@@ -1,4 +1,4 @@
-"""`lessons setup`: connect the agents found here, and see a lesson arrive."""
+"""`lessons setup`: connect the agents on this machine, and try a first lesson."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typer import Option
 from lessons_kb.agents.install.install_agent import has_sdk, list_connections
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.make_brain import count_cards, take_first_lesson, write_first_lesson
-from lessons_kb.cli.connect_agents import Done, connect_all
+from lessons_kb.brain.make_brain import count_cards, remove_first_lesson, write_first_lesson
+from lessons_kb.cli.connect_agents import AgentChanges, connect_all
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
 from lessons_kb.collection.exchange import find_rules_files
@@ -27,16 +27,16 @@ from lessons_kb.store.purge import purge_state
 from lessons_kb.text.sanitize import visible
 
 EDITORS = {"code": "VS Code", "nvim": "Neovim", "hx": "Helix", "zed": "Zed"}
-"""Program → editor that can check cards while they are written."""
+"""Program → editor that can check cards while a user writes them."""
 
 
 ASK = "Show me that a lesson arrives."
-"""A prompt that draws the first lesson."""
+"""A prompt that matches the first lesson."""
 
 
-NOBODY = (
-    f"no agent found on this machine; `lessons install {next(iter(AGENTS))}` connects it all the"
-    f" same, and so for {', '.join(list(AGENTS)[1:])}"
+NO_AGENT = (
+    f"no agent found on this machine; `lessons install {next(iter(AGENTS))}` connects that agent "
+    f"anyway; the other names are {', '.join(list(AGENTS)[1:])}"
 )
 
 
@@ -54,20 +54,20 @@ def setup(
         bool,
         Option(
             "--purge",
-            help="With --undo: delete the state folder, too, with journal, drafts, trash and "
-            "trust. Cards stay.",
+            help="With --undo: also delete the state folder, with journal, drafts, trash and trust "
+            "records. Cards stay.",
         ),
     ] = False,
 ) -> None:
-    """Connect the agents found here, and see a lesson arrive.
+    """Connect the agents on this machine, and try a first lesson.
 
-    Shows what it would change and asks once. Comments and other entries of the agents' settings
-    stay. `lessons install` connects one agent, or a project.
+    The command shows what it would change and asks once. Comments and other entries in the agents'
+    settings are preserved. `lessons install` connects a single agent, or a project.
 
     Example: lessons setup --yes
     """
     if purge and not undo:
-        raise InputError("--purge deletes what was observed; run `lessons setup --undo --purge`")
+        raise InputError("--purge needs --undo; run `lessons setup --undo --purge`")
     if undo:
         _disconnect_all(yes=yes, purge=purge)
     else:
@@ -75,79 +75,80 @@ def setup(
 
 
 def _connect_found(*, yes: bool) -> None:
-    how: dict[str, Any] = {"undo": False, "scope": "user", "shared": False}
+    request: dict[str, Any] = {"undo": False, "scope": "user", "shared": False}
     present = list(filter(is_present, AGENTS))
-    plan, refused = connect_all(present, dry_run=True, **how)
+    plan, refused = connect_all(present, dry_run=True, **request)
     if not plan:
-        raise InputError("; ".join(refused) or NOBODY)
+        raise InputError("; ".join(refused) or NO_AGENT)
     if not options().json:
-        print("\n".join(_tell(plan, refused)))
-    if not (_changed(plan) or refused or not count_cards(user_brain())):
+        print("\n".join(_describe_plan(plan, refused)))
+    if count_cards(user_brain()) and not (_list_changes(plan) or refused):
         print_answer([], "Nothing to change.")
         return
     if not yes and not confirm("Connect them?"):
         raise InputError("nothing was changed; agree to it, or run `lessons setup --yes`")
-    done, refused = connect_all(present, dry_run=False, **how)
+    results, refused = connect_all(present, dry_run=False, **request)
     first = write_first_lesson()
     if options().json:
-        _print_done(done)
+        _print_data(results)
     else:
-        _tell_next(done, first)
+        _print_next_steps(results, first)
     if refused:
         raise InputError("; ".join(refused))
 
 
 def _disconnect_all(*, yes: bool, purge: bool) -> None:
-    how: dict[str, Any] = {"undo": True, "scope": "user", "shared": False}
+    request: dict[str, Any] = {"undo": True, "scope": "user", "shared": False}
     present = list(filter(is_present, AGENTS))
-    plan, refused = connect_all(present, dry_run=True, **how)
+    plan, refused = connect_all(present, dry_run=True, **request)
     state = state_home() if purge and os.path.isdir(state_home()) else ""
     if not options().json:
-        print("\n".join(_tell_undo(plan, refused, state)))
-    changes = _changed(plan)
+        print("\n".join(_describe_undo(plan, refused, state)))
+    changes = _list_changes(plan)
     if (changes or refused or state) and not yes:
         question = "Disconnect them, and delete that folder?" if state else "Disconnect them?"
         if not confirm(question):
             again = "lessons setup --undo --purge --yes" if purge else "lessons setup --undo --yes"
             raise InputError(f"nothing was changed; agree to it, or run `{again}`")
-    done, refused = connect_all(present, dry_run=False, **how)
-    told = ["Disconnected; a running session gets no more lessons."] if changes else []
-    if gone := take_first_lesson():
-        told.append(f"Removed {_short(gone)}.")
+    results, refused = connect_all(present, dry_run=False, **request)
+    lines = ["Disconnected; a running session gets no more lessons."] if changes else []
+    if removed := remove_first_lesson():
+        lines.append(f"Removed {_short(removed)}.")
     if stop_daemon():
-        told.append("The daemon was stopped.")
-    told += _tell_unread(done)
-    if (state or refused) and told:
-        if not options().json:  # a refusal below must not hide what was done
-            print("\n".join(told))
-        told = []
+        lines.append("The daemon was stopped.")
+    lines += _describe_unread(results)
+    if (state or refused) and lines:
+        if not options().json:  # an error below must not hide what was done
+            print("\n".join(lines))
+        lines = []
     if refused:
         kept = f"; {_short(state)} was kept, because it has their former content" if state else ""
         raise InputError("; ".join(refused) + kept)
     if state:
         _purge(state)
-        told.append(f"Deleted {_short(state)}.")
+        lines.append(f"Deleted {_short(state)}.")
     elif changes:
-        told.append("What was observed stays; `lessons setup --undo --purge` deletes it.")
+        lines.append("The journal and drafts stay; `lessons setup --undo --purge` deletes them.")
     if not state:
-        told += [note for _name, _files, notes in done for note in notes]
+        for result in results:
+            lines += result.notes
     if options().json:
-        _print_done(done)
+        _print_data(results)
     else:
-        print("\n".join(told) or "Nothing to change.")
+        print("\n".join(lines) or "Nothing to change.")
 
 
-def _tell_unread(done: Sequence[Done]) -> Iterator[str]:
-    """Yield a line for each file that could not be parsed and was never ours."""
-    for _name, files, _notes in done:
-        for file in files:
+def _describe_unread(results: Sequence[AgentChanges]) -> Iterator[str]:
+    """Yield a line for each file that cannot be parsed and that lessons never changed."""
+    for result in results:
+        for file in result.files:
             if file.action == "unread":
                 reason = "it cannot be parsed, and lessons never changed it"
                 yield f"Left {_short(file.path)} as it is: {reason}."
 
 
 def _purge(state: str) -> None:
-    """Delete the state folder, unless it is needed to restore the settings of a project."""
+    """Delete the state folder. Raises InputError if settings of a project still depend on it."""
     if connected := list_connections():
         first = connected[0]
         where = f" in {_short(first.project)}" if first.project else ""
@@ -158,52 +159,59 @@ def _purge(state: str) -> None:
     purge_state()
 
 
-def _changed(plan: Sequence[Done]) -> list[FileChange]:
-    return [one for _name, files, _notes in plan for one in files if one.diff]
+def _list_changes(plan: Sequence[AgentChanges]) -> list[FileChange]:
+    """Return the files that would change."""
+    files = [file for result in plan for file in result.files]
+    return [file for file in files if file.diff]
 
 
-def _print_done(done: Sequence[Done]) -> None:
-    print_json([{"agent": name, "files": as_data(files)} for name, files, _notes in done])
+def _print_data(results: Sequence[AgentChanges]) -> None:
+    print_json([{"agent": result.agent, "files": as_data(result.files)} for result in results])
 
 
-def _tell_agents(plan: Sequence[Done], refused: list[str], *, state: str) -> Iterator[str]:
-    """Yield a line for each agent: its files that would change, else the ``state`` it is in."""
-    for name, files, _notes in plan:
-        paths = [_short(one.path) for one in files if one.diff]
+def _describe_agents(
+    plan: Sequence[AgentChanges], refused: list[str], *, state: str
+) -> Iterator[str]:
+    """Yield a line for each agent: its files that would change, or ``state`` if there are none."""
+    for result in plan:
+        paths = [_short(file.path) for file in result.files if file.diff]
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        yield f"  {name:<12} {paths[0]}{more}" if paths else f"  {name:<12} {state}"
-    yield from (f"  {visible(line)}" for line in refused)
+        yield f"  {result.agent:<12} {paths[0]}{more}" if paths else f"  {result.agent:<12} {state}"
+    for line in refused:
+        yield f"  {visible(line)}"
 
 
-def _tell_undo(plan: Sequence[Done], refused: list[str], state: str) -> Iterator[str]:
-    """Yield the screen that says what would be taken back."""
+def _describe_undo(plan: Sequence[AgentChanges], refused: list[str], state: str) -> Iterator[str]:
+    """Yield the lines that describe what ``--undo`` would do."""
     if plan or refused:
         yield "Agents to disconnect:"
-        yield from _tell_agents(plan, refused, state="not connected")
+        yield from _describe_agents(plan, refused, state="not connected")
     if state:
         yield f"Folder to delete, with journal, drafts, trash and trust:\n  {_short(state)}"
 
 
-def _tell(plan: Sequence[Done], refused: list[str]) -> Iterator[str]:
-    """Yield the screen that says what would be done."""
-    yield "Agents found here, and what would be written:"
-    yield from _tell_agents(plan, refused, state="connected already")
+def _describe_plan(plan: Sequence[AgentChanges], refused: list[str]) -> Iterator[str]:
+    """Yield the lines that describe what the command would do."""
+    yield "Agents found here, and the files to change:"
+    yield from _describe_agents(plan, refused, state="connected already")
     yield "Each former file is kept; `lessons setup --undo` restores it."
     root = user_brain()
     if not count_cards(root):
-        yield f"Your own brain, with one card to see arrive:\n  {_short(root)}"
+        yield f"Your own brain to create, with one card to try:\n  {_short(root)}"
     editors = [name for program, name in EDITORS.items() if shutil.which(program)]
     if editors:
         yield f"Not touched: {', '.join(editors)} (`lessons lsp` checks cards there)."
     top = find_project()
-    if rules := [os.path.relpath(path, top) for path in find_rules_files(top)]:
+    rules = [os.path.relpath(path, top) for path in find_rules_files(top)]
+    if rules:
         more = f" and {len(rules) - 1} more" if len(rules) > 1 else ""
-        yield visible(f"Not touched: {rules[0]}{more}; `lessons diet` makes cards of such rules.")
+        yield visible(f"Not touched: {rules[0]}{more}; `lessons diet` moves rules to cards.")
 
 
-def _tell_next(done: Sequence[Done], first: str) -> None:
-    """Print what is left to do, and a prompt that draws a lesson."""
-    names = [name for name, files, _notes in done if any(one.action != "foreign" for one in files)]
+def _print_next_steps(results: Sequence[AgentChanges], first: str) -> None:
+    """Print what is left to do, and a prompt that matches the first lesson."""
+    connected = [result for result in results if _has_own_entries(result)]
+    names = [result.agent for result in connected]
     print(f"Connected: {', '.join(names)}.")
     for name in names:
         print_wrapped(f"  {name}: {AGENTS[name].notes.splitlines()[0]}")
@@ -211,10 +219,15 @@ def _tell_next(done: Sequence[Done], first: str) -> None:
         needed = f"`{install_command('mcp')}`, then `lessons setup` again"
         print_wrapped(f"`/lesson` in the chat needs the MCP server: {needed}.")
     if first:
-        print(f"Open one of them in a new session and paste this:\n\n  {ASK}\n")
+        print(f"Start a new session in one of them and paste this:\n\n  {ASK}\n")
+
+
+def _has_own_entries(result: AgentChanges) -> bool:
+    """Return whether any file of an agent has entries of lessons-kb."""
+    return any(file.action != "foreign" for file in result.files)
 
 
 def _short(path: str) -> str:
-    """Return a path that can be read, as the user would type it."""
+    """Return a path in printable form, with ``~`` for the home folder."""
     home = os.path.expanduser("~") + os.sep
     return visible(f"~/{path[len(home) :]}" if path.startswith(home) else path)

@@ -1,4 +1,4 @@
-"""`lessons show`: a card or a note as it stands in its file."""
+"""`lessons show`: print the file of a card or a note."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from lessons_kb.text.sanitize import clean
 
 
 def show(card_id: CardId) -> None:
-    """Print a card or a note. A card then counts as given in an agent's session.
+    """Print a card or a note.
+
+    In a session of an agent, the card then counts as given to that session.
 
     Example: lessons show telegram-allowlist
     """

@@ -1,4 +1,4 @@
-"""`lessons stats`: what was injected, what came back, and what helps."""
+"""`lessons stats`: show what was injected, which mistakes recurred, and what helps."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from lessons_kb.cli.marks import count_marks
+from lessons_kb.cli.marks import format_marks
 from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain
 from lessons_kb.cli.output import (
     options,
@@ -45,7 +45,7 @@ History = tuple[tuple[str, str, int], ...]
 
 
 ROWS = 10
-"""Rows of each table unless all are asked for as JSON."""
+"""Maximum rows of each table; JSON has all."""
 
 
 _DAYS = 20
@@ -61,9 +61,9 @@ _NEVER = VERDICTS[-1]
 
 
 _COLUMNS = (
-    "addressed: items of the checklist that answers addressed, of those checked; without, with: "
-    "sessions in which the mistake was left, of those without and with the lesson; blank or not "
-    "shown: no such session yet (`[effect] withhold` makes those without)"
+    "ADDRESSED: checklist items the agent dealt with / items checked. WITHOUT, WITH: sessions in "
+    "which the mistake was left / sessions without and with the lesson. Blank or missing: no such "
+    "session yet (`[effect] withhold` makes sessions without the lesson)."
 )
 
 
@@ -76,7 +76,7 @@ _HISTORY = {
     "helpful": "helpful",
     "harmful": "harmful",
 }
-"""What is counted by day → its column."""
+"""Event that is counted by day → column of the table."""
 
 
 def stats(
@@ -86,23 +86,23 @@ def stats(
     stage: OnlyStage = None,
     project: OnlyProject = None,
 ) -> None:
-    """Show what was injected, what came back, and what helps.
+    """Show what was injected, which mistakes recurred, what helps.
 
-    With `[effect] withhold = 0.1` in your own settings each lesson is withheld from a tenth of
-    your sessions, to compare with; see docs/effect.md.
+    With `[effect] withhold = 0.1` in your own settings, each lesson is withheld from a tenth of
+    your sessions for comparison; see docs/effect.md.
 
     Example: lessons stats telegram-allowlist
     """
-    noun = Stats(open_brain())
+    statistics = Stats(open_brain())
     if card is not None:
-        effect, history = noun.effect(card), noun.history(card)
+        effect, history = statistics.effect(card), statistics.history(card)
         if options().json:
-            rows = [{"day": day, "what": what, "times": n} for day, what, n in history]
+            rows = [{"day": day, "what": event, "times": n} for day, event, n in history]
             print_json({**as_data(effect), "history": rows})
         else:
             _print_effect(effect, history)
         return
-    overview = noun.overview(stage=stage, project=project)
+    overview = statistics.overview(stage=stage, project=project)
     if options().json:
         print_json({**as_data(overview), "verdicts": dict(count_verdicts(overview.effects))})
     elif overview.cards:
@@ -122,17 +122,16 @@ def _print_overview(overview: Overview) -> None:
     if overview.drafts:
         rows["drafts"] = f"{overview.drafts} to review with `lessons review`"
     if overview.injections:
-        weeks = _spark([p.injections for p in overview.periods])
-        back = _spark([p.recurrences for p in overview.periods])
-        rows["injected"] = f"{_injected(overview)}, {counted(overview.tokens, 'token')}{weeks}"
+        injections = _spark([period.injections for period in overview.periods])
+        recurrences = _spark([period.recurrences for period in overview.periods])
+        tokens = counted(overview.tokens, "token")
+        rows["injected"] = f"{_injected(overview)}, {tokens}{injections}"
         rows["addressed"] = _items(overview)
-        rows["left"] = f"{overview.recurrences:,}×{back}"
+        rows["left"] = f"{overview.recurrences:,}×{recurrences}"
     if overview.late:
         rows["late"] = f"{counted(overview.late, 'event')} in the last {LATE_DAYS} days"
-    if overview.late:
-        rows["late"] = f"{counted(overview.late, 'event')} in the last {LATE_DAYS} days"
-    if told := tell_pooled(overview.pooled):
-        rows["difference"] = told
+    if difference := tell_pooled(overview.pooled):
+        rows["difference"] = difference
     if added := tell_added(overview.effects):
         rows["in git"] = added.replace("the card,", "their cards,")
     verdicts = [f"{name} {n}" for name, n in count_verdicts(overview.effects).items() if n]
@@ -147,15 +146,17 @@ def _print_overview(overview: Overview) -> None:
     if not overview.injections:
         say("no injections yet; `lessons setup` connects your agents")
         return
-    if found := top(overview, ROWS):
+    if most_injected := top(overview, ROWS):
         _print_title("Most injected")
         columns = ("id", "injected", "addressed", "without", "with", "verdict")
         table = []
-        for one in found:
-            rates = ((rate.times, rate.of) for rate in (one.untold, one.told))
-            pairs = ((one.addressed, one.checked), *rates)
-            parts = [f"{part}/{whole}" if whole else "" for part, whole in pairs]
-            table.append((one.name, str(one.injections), *parts, one.verdict))
+        for effect in most_injected:
+            fractions = (
+                _fraction(effect.addressed, effect.checked),
+                _fraction(effect.untold.times, effect.untold.of),
+                _fraction(effect.told.times, effect.told.of),
+            )
+            table.append((effect.name, str(effect.injections), *fractions, effect.verdict))
         print_table(columns, table, right=" ".join(columns[1:5]))
         print_wrapped(_COLUMNS)
     if proposed := [effect for effect in overview.effects if effect.proposal]:
@@ -194,22 +195,22 @@ def _print_effect(effect: Effect, history: History) -> None:
     if added := tell_added([effect]):
         months = ", ".join(f"{month}: {before + since}" for month, before, since in effect.added)
         rows["in git"] = f"{added} ({months})"
-    rows["marks"] = count_marks(effect)
+    rows["marks"] = format_marks(effect)
     _print_facts({name: text for name, text in rows.items() if text})
     if not history:
         say("no usage recorded yet")
         return
     if not sys.stdout.isatty():
         print()
-    days = sorted({day for day, _what, _times in history})
-    times_of = {(day, what): str(times) for day, what, times in history}
-    seen = {what for _day, what, _times in history}
-    columns = {what: column for what, column in _HISTORY.items() if what in seen}
-    print_table(
-        ("day", *columns.values()),
-        [(day, *(times_of.get((day, what), "") for what in columns)) for day in days[-_DAYS:]],
-        right=" ".join(columns.values()),
-    )
+    days = sorted({day for day, _event, _times in history})
+    cells = {(day, event): str(times) for day, event, times in history}
+    recorded = {event for _day, event, _times in history}
+    columns = {event: column for event, column in _HISTORY.items() if event in recorded}
+    table = []
+    for day in days[-_DAYS:]:
+        counts = [cells.get((day, event), "") for event in columns]
+        table.append((day, *counts))
+    print_table(("day", *columns.values()), table, right=" ".join(columns.values()))
     if len(days) > _DAYS:
         say(f"{counted(len(days) - _DAYS, 'day')} earlier; use --json")
 
@@ -217,9 +218,9 @@ def _print_effect(effect: Effect, history: History) -> None:
 def _print_groups(overview: Overview) -> None:
     rows = []
     for by in ("stage", "project", "severity", "source", "status"):
-        found: Sequence[tuple[str, int]] = getattr(overview, f"by_{by}")
-        rows += [(by, name, str(n)) for name, n in found[:ROWS]]
-        if rest := found[ROWS:]:
+        counts: Sequence[tuple[str, int]] = getattr(overview, f"by_{by}")
+        rows += [(by, name, str(n)) for name, n in counts[:ROWS]]
+        if rest := counts[ROWS:]:
             rows.append((by, counted(len(rest), "other"), str(sum(n for _name, n in rest))))
     if not sys.stdout.isatty():
         print()
@@ -242,29 +243,37 @@ def _print_title(text: str) -> None:
     print_bold(text)
 
 
-def _injected(seen: Effect | Overview) -> str:
-    """Return how often something was injected, and where: a call by hand is of no session."""
-    where = f" in {counted(seen.sessions, 'session')}" if seen.sessions else ", outside any session"
-    return f"{seen.injections:,}×{where}"
+def _fraction(part: int, whole: int) -> str:
+    return f"{part}/{whole}" if whole else ""
+
+
+def _injected(effect: Effect | Overview) -> str:
+    """Return how often something was injected, and in how many sessions.
+
+    An injection by a command on a terminal belongs to no session.
+    """
+    if not effect.sessions:
+        return f"{effect.injections:,}×, outside any session"
+    return f"{effect.injections:,}× in {counted(effect.sessions, 'session')}"
 
 
 def _rate(rate: Rate) -> str:
-    """Return in how many sessions a mistake was left, and the interval of its rate."""
+    """Return the number of sessions in which a mistake was left, and the interval of the rate."""
     if not rate.of:
         return "no sessions"
-    seen = f"the mistake left in {rate.times} of {counted(rate.of, 'session')}"
-    return f"{seen} ({rate.times / rate.of:.0%}), from {rate.low:.0%} to {rate.high:.0%}"
+    sessions = f"the mistake left in {rate.times} of {counted(rate.of, 'session')}"
+    return f"{sessions} ({rate.times / rate.of:.0%}), from {rate.low:.0%} to {rate.high:.0%}"
 
 
-def _items(seen: Effect | Overview) -> str:
-    if not seen.checked:
+def _items(effect: Effect | Overview) -> str:
+    if not effect.checked:
         return "no answers checked yet"
-    items = counted(seen.checked, "item")
-    return f"{seen.addressed:,} of {items} ({seen.addressed / seen.checked:.0%})"
+    items = counted(effect.checked, "item")
+    return f"{effect.addressed:,} of {items} ({effect.addressed / effect.checked:.0%})"
 
 
 def _spark(values: Sequence[int]) -> str:
-    """Return a spark line with a space before it; "" when the output is read by a program."""
+    """Return a sparkline after two spaces, or "" if stdout is not a terminal."""
     most = max(values, default=0)
     if not most or not sys.stdout.isatty():
         return ""

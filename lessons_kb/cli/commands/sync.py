@@ -1,4 +1,4 @@
-"""`lessons sync`: push what changed to a shared cluster."""
+"""`lessons sync`: push changes to a shared cluster."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _MOST_NAMED = 20
 def sync(
     to: Annotated[
         str,
-        Option("--to", metavar="DIR|URL", help="A Qdrant server, or a folder to try it without."),
+        Option("--to", metavar="DIR|URL", help="URL of a Qdrant server, or a folder for a test."),
     ],
     verify: Annotated[
-        bool, Option("--verify", help="Push nothing; exit 1 where the two differ.")
+        bool, Option("--verify", help="Push nothing; exit 1 if brain and cluster differ.")
     ] = False,
 ) -> None:
-    """Push what changed in the nearest brain to a shared cluster.
+    """Push the changes of the nearest brain to a shared cluster.
 
-    The key of the server is read from LESSONS_SYNC_KEY.
+    The API key of the server is read from LESSONS_SYNC_KEY.
 
     Example: lessons sync --to https://qdrant.example.com:6333
     """
@@ -46,20 +46,26 @@ def sync(
         with contextlib.closing(open_cluster(brain, to, key=key, create=not verify)) as engine:
             if not verify:
                 with draw_progress("pushing") as show:
-                    done = push(brain, engine, progress=show)
-                changes = f"{done.added} added, {done.changed} changed, {done.removed} removed"
-                line = visible(f"{to}: {counted(done.cards, 'file')}; {changes}")
-                print_answer({"brain": brain.root, "to": to, **as_data(done)}, line)
+                    pushed = push(brain, engine, progress=show)
+                changes = (
+                    f"{pushed.added} added, {pushed.changed} changed, {pushed.removed} removed"
+                )
+                line = visible(f"{to}: {counted(pushed.cards, 'file')}; {changes}")
+                print_answer({"brain": brain.root, "to": to, **as_data(pushed)}, line)
                 return
-            found = compare(brain, engine)
+            difference = compare(brain, engine)
     except (EngineUnreachable, IndexBroken) as error:
         say(str(error))
         raise typer.Exit(1) from None
-    lists = {"missing": found.missing, "changed": found.changed, "extra": found.extra}
+    lists = {
+        "missing": difference.missing,
+        "changed": difference.changed,
+        "extra": difference.extra,
+    }
     lines = [f"{what}: {card_id}" for what, ids in lists.items() for card_id in ids]
-    counts = f"{counted(found.cards, 'file')} here, {found.held} there"
+    counts = f"{counted(difference.cards, 'file')} here, {difference.held} there"
     more = f"; {counted(len(lines), 'difference')}" if lines else "; no difference"
-    data = {"brain": brain.root, "to": to, "same": not found, **as_data(found)}
+    data = {"brain": brain.root, "to": to, "same": not difference, **as_data(difference)}
     print_answer(data, *map(visible, (*lines[:_MOST_NAMED], f"{to}: {counts}{more}")))
-    if found:
+    if difference:
         raise typer.Exit(1)

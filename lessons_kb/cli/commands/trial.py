@@ -1,4 +1,4 @@
-"""``lessons trial``: the same tasks with and without lessons, in pairs."""
+"""`lessons trial`: let an agent do the same tasks with and without lessons, in pairs."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from lessons_kb.trial.summary import show_summary, summarize
 from lessons_kb.trial.tasks import read_tasks, write_tasks
 
 _HEADING = (
-    "Tasks from this repository's past. Read each prompt: it may give the solution away, or miss",
-    "what somebody would say. Then run `lessons trial FILE --agent claude-code`.",
+    "Tasks from this repository's past. Read each prompt: it may give the solution away, or omit",
+    "what a user would say. Then run `lessons trial FILE --agent claude-code`.",
 )
 
 
@@ -45,7 +45,7 @@ def trial(
         Option(
             "--agent",
             metavar="COMMAND",
-            help="An agent we know (claude-code, codex …), or a command with {prompt}.",
+            help="Name of an agent (claude-code, codex …), or a command with {prompt}.",
         ),
     ] = "",
     arms: Annotated[
@@ -62,9 +62,11 @@ def trial(
         float, Option("--seconds", metavar="N", min=1, help="Deadline of the agent, for each run.")
     ] = 900.0,
     out: Annotated[
-        str, Option("--out", metavar="DIR", help="Keep results here, not in our state.")
+        str, Option("--out", metavar="DIR", help="Folder for the results; default: our state.")
     ] = "",
-    resume: Annotated[bool, Option("--resume", help="Go on with what has no result yet.")] = False,
+    resume: Annotated[
+        bool, Option("--resume", help="Continue with the runs that have no result yet.")
+    ] = False,
     from_history: Annotated[
         int,
         Option(
@@ -72,7 +74,7 @@ def trial(
             metavar="N",
             min=0,
             show_default=False,
-            help="Write TASKS: N tasks from past fixes and their tests.",
+            help="Write N tasks to TASKS, from past fixes and their tests.",
         ),
     ] = 0,
     check: Annotated[
@@ -80,7 +82,7 @@ def trial(
         Option(
             "--check",
             metavar="COMMAND",
-            help="With --from-history: how the tests in {files} are run.",
+            help="With --from-history: command that runs the tests in {files}.",
         ),
     ] = "",
     setup: Annotated[
@@ -88,14 +90,14 @@ def trial(
         Option(
             "--setup",
             metavar="COMMAND",
-            help="With --from-history: what is run first in each folder.",
+            help="With --from-history: command to run first in each folder.",
         ),
     ] = "",
 ) -> None:
     """Let an agent do the same tasks with and without lessons.
 
-    Each run gets a folder with the files of the task's commit; the task's check, run afterwards,
-    says whether it is right. Nothing in your repository is changed.
+    Each run gets a folder with the files of the task's commit. Afterwards, the check of the task
+    decides whether the result is right. Nothing in your repository is changed.
 
     Example: lessons trial tasks.toml --agent claude-code
     """
@@ -108,22 +110,22 @@ def trial(
         raise InputError("--agent is missing; name one, such as claude-code, or give its command")
     chosen = split_list(arms)
     if unknown := [arm for arm in chosen if arm not in ARMS]:
-        raise InputError(f"--arms: {unknown[0]!r} is none of {', '.join(ARMS)}")
+        raise InputError(f"--arms: {unknown[0]!r} must be one of {', '.join(ARMS)}")
     if WITHOUT not in chosen or len(set(chosen)) < 2:  # noqa: PLR2004 (a comparison)
         raise InputError(f"--arms: name {WITHOUT} and at least one other arm to compare with it")
     text = read_file(file)
     tasks = read_tasks(text, os.path.basename(file))
     brains = open_brain()
     brains.refresh()
-    brain = next(
-        (one for one in brains.members if is_inside(one.root, repository)), brains.members[0]
-    )
+    inside = [brain for brain in brains.members if is_inside(brain.root, repository)]
+    brain = inside[0] if inside else brains.members[0]
     folder = out or os.path.join(state_dir(brain.root), "trials", Path(file).stem)
     folder = os.path.abspath(folder)
     make_private(folder)
     _check_folder(folder, text, resume=resume)
-    every = brain.read(lambda one: one.catalogue.all_cards())
-    names = (CONFIG_NAME, IGNORE_NAME, *(card.id for card in every if card.kind != NOTE))
+    documents = brain.read(lambda index: index.catalogue.all_cards())
+    cards = [document.id for document in documents if document.kind != NOTE]
+    names = (CONFIG_NAME, IGNORE_NAME, *cards)
     plan = TrialPlan(
         tasks=tasks,
         repository=repository,
@@ -140,7 +142,7 @@ def trial(
     )
     with take_lock(os.path.join(folder, "lock"), folder, seconds=0), interrupt_by_signals():
         for run in find_dead(folder, read_results(folder)):
-            say(f"{run} died; it is run again")
+            say(f"{run} died; it runs again")
         try:
             end = run_trial(plan, say=say)
         except KeyboardInterrupt:
@@ -149,38 +151,39 @@ def trial(
     data = summarize(tasks, results, find_dead(folder, results))
     page = os.path.join(folder, "report.html")
     write_export(page, build_trial_page(data, template=read_template("trial.html")).split("\n"))
-    kept = (f"raw results: {folder}", f"page: {page}")
-    print_answer({**data, "folder": folder, "page": page}, *show_summary(data), *kept)
+    places = (f"raw results: {folder}", f"page: {page}")
+    print_answer({**data, "folder": folder, "page": page}, *show_summary(data), *places)
     if end:
-        again = f"`lessons trial {shell_word(file)} … --resume`"
-        raise InputError(f"{end}; {counted(len(results), 'run')} kept, go on with {again}")
+        command = f"`lessons trial {shell_word(file)} … --resume`"
+        raise InputError(f"{end}; {counted(len(results), 'run')} kept, continue with {command}")
 
 
 def _check_folder(folder: str, text: str, *, resume: bool) -> None:
-    """Raise InputError where a folder holds another trial, or this one and is not to go on."""
+    """Raise InputError if the folder contains another trial, or this trial without ``resume``."""
     path = os.path.join(folder, "tasks")
     if not os.path.exists(path):
         write_private(path, text.encode())
     elif not resume:
         raise InputError(
-            f"{folder} holds a trial already; go on with --resume, or choose a folder by --out"
+            f"{folder} already contains a trial; continue it with --resume, or choose a folder "
+            "with --out"
         )
     elif read_file(path) != text:
-        raise InputError(f"the tasks differ from those in {folder}; choose a folder by --out")
+        raise InputError(f"the tasks differ from those in {folder}; choose a folder with --out")
 
 
 def _write_tasks(file: str, repository: str, count: int, check: str, setup: str) -> None:
     if os.path.lexists(file):
-        raise InputError(f"{file} is there already; name a new file for the tasks")
+        raise InputError(f"{file} already exists; name a new file for the tasks")
     learnt: dict[str, str] = {}
-    with contextlib.suppress(LessonsError):  # without a brain nothing was learnt
+    with contextlib.suppress(LessonsError):  # without a brain there are no cards from fixes
         learnt = Drafts(open_brain()).learnt_from()
     check = check or find_check(repository)
     tasks, dropped = find_tasks(repository, count, check=check, setup=setup, learnt=learnt, say=say)
     if not tasks:
         raise InputError(
-            f"no task: {counted(len(dropped), 'fix', 'fixes')} tried, none whose tests fail before "
-            "and pass after it; see the reasons above, and --setup and --check"
+            f"no task: of {counted(len(dropped), 'fix', 'fixes')} tried, there is none whose tests "
+            "fail before and pass after it; see the reasons above, and --setup and --check"
         )
     write_export(file, write_tasks(tasks, heading=_HEADING).splitlines())
     tried = counted(len(tasks) + len(dropped), "fix", "fixes")

@@ -14,12 +14,12 @@ from lessons_kb.text.sanitize import visible
 
 def trust(
     folder: Annotated[str, Argument(metavar="DIR", help="Folder of the brain.")] = ".",
-    revoke: Annotated[bool, Option("--revoke", help="Revoke trust.")] = False,
+    revoke: Annotated[bool, Option("--revoke", help="Revoke the trust in the brain.")] = False,
 ) -> None:
     """Allow the cards of a brain to reach your agents.
 
-    A brain in a cloned repository is silent until you trust it. Read its cards first: they are
-    put in front of your agents.
+    A brain in a cloned repository is not used until you trust it. Read its cards first: your
+    agents will see them.
 
     Example: lessons trust docs/brain
     """

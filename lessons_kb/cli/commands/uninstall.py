@@ -1,4 +1,4 @@
-"""`lessons uninstall`: remove what `install` added."""
+"""`lessons uninstall`: remove the entries that `install` added."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.agents.install.settings_files import SCOPES
-from lessons_kb.cli.connect_agents import set_up
+from lessons_kb.cli.connect_agents import change_connections
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.server_settings import forget_server
 
@@ -30,10 +30,10 @@ def uninstall(
     ] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
     server: Annotated[
-        bool, Option("--server", help="Forget the shared brain, and its token.")
+        bool, Option("--server", help="Remove the shared brain and its token from the settings.")
     ] = False,
     all_: Annotated[
-        bool, Option("--all", help="Every agent that is found on this machine.")
+        bool, Option("--all", help="Disconnect every agent that is found on this machine.")
     ] = False,
 ) -> None:
     """Remove hooks and the MCP server from a coding agent.
@@ -44,4 +44,4 @@ def uninstall(
         forget_server(dry_run=dry_run)
         if agent is None and not all_:
             return
-    set_up(agent, dry_run, all_=all_, undo=True, scope=scope, shared=shared)
+    change_connections(agent, dry_run, all_=all_, undo=True, scope=scope, shared=shared)

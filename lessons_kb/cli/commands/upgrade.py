@@ -1,4 +1,4 @@
-"""`lessons upgrade`: bring hooks to this version."""
+"""`lessons upgrade`: update the installed hooks."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ from lessons_kb.version import __version__
 
 
 def upgrade() -> None:
-    """Bring hooks to this version after an upgrade.
+    """Update the installed hooks after an upgrade of the package.
 
-    Writes anew what another version wrote into agents' settings, for all projects and for this
-    one. Fetches nothing: the last line is the command that gets a newer release here.
+    The command rewrites the entries that another version wrote into agents' settings, both for all
+    projects and for this project. It downloads nothing: its last line is the command that installs
+    a newer release.
 
     Example: lessons upgrade
     """
     project = find_project()
-    found = (*fix_agents(project), *check_agents(project), *check_daemon(os.environ))
-    lines = [line for line in found if line.level in ("warning", "error", "fixed")]
+    results = (*fix_agents(project), *check_agents(project), *check_daemon(os.environ))
+    lines = [line for line in results if line.level in ("warning", "error", "fixed")]
     if not lines:
-        detail = f"hooks, plugins and daemon are those of version {__version__}"
+        detail = f"hooks, plugins and daemon have version {__version__}"
         lines = [Health("ok", "agents", detail)]
     fix = f"for a newer one, run `{upgrade_command()}`"
     print_lines([*lines, Health("ok", "package", f"lessons-kb {__version__}", fix)])

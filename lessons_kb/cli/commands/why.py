@@ -1,4 +1,4 @@
-"""`lessons why`: why a lesson came or did not."""
+"""`lessons why`: explain why a lesson was injected or not."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ _MAX_OFFERED, _MAX_PROMPT = 200, 300
 
 
 def _offer(brains: Brains, near: Verdict, prompt: str) -> None:
-    """Ask whether a prompt is to become a symptom; without a terminal, say how it would."""
-    told = tell_prompt(prompt)
-    shown = shorten(clean_line(told), _MAX_OFFERED)
-    say(f"held back near {clean_line(near.id)} ({near.confidence:.2f}): \u201c{shown}\u201d")
+    """Offer to add the prompt to a card's symptoms; without a terminal, print the command."""
+    symptom = tell_prompt(prompt)
+    shown = shorten(clean_line(symptom), _MAX_OFFERED)
+    name, confidence = clean_line(near.id), f"{near.confidence:.2f}"
+    say(f"{name} was nearly injected ({confidence}) for \u201c{shown}\u201d")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        say(f"`lessons why --add-symptom {near.id} {shell_word(told)}` adds it as a symptom")
+        say(f"`lessons why --add-symptom {near.id} {shell_word(symptom)}` adds it as a symptom")
     elif confirm("Add this prompt as a symptom of the card?"):
         _teach(brains, near.id, prompt)
 
 
 def _teach(brains: Brains, name: str, prompt: str) -> None:
-    """Write a prompt into a card's symptoms, and say so."""
+    """Add a prompt to a card's symptoms, and print that."""
     card = load(EDIT_CARDS).CardEdits(brains).teach(name, "symptoms", prompt)
     say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(tell_prompt(prompt))}\u201d")
 
@@ -68,7 +69,7 @@ def why(
 ) -> None:
     """Explain what was injected last, and why the rest was not.
 
-    On a terminal it offers to teach the prompt to a card that was nearly injected.
+    If a card was nearly injected, the command offers to add the prompt to its symptoms.
 
     Example: lessons why "Add a Telegram command that runs a shell script"
     """
@@ -76,40 +77,41 @@ def why(
     if prompt and not text.strip():
         raise InputError("the prompt is empty; leave it out to explain the last one")
     brains = open_brain()
-    told: Why | None
+    reasons: Why | None
     if prompt:
-        told = explain_prompt(brains, text, session=session, paths=tuple(path or ()), stage=stage)
+        paths = tuple(path or ())
+        reasons = explain_prompt(brains, text, session=session, paths=paths, stage=stage)
     else:
-        told = find_why(brains, session)
+        reasons = find_why(brains, session)
     if add_symptom is not None:
-        if told is None or not told.prompt:
+        if reasons is None or not reasons.prompt:
             raise InputError("no prompt to add; name it, as in `lessons why PROMPT`")
-        _teach(brains, add_symptom, told.prompt)
+        _teach(brains, add_symptom, reasons.prompt)
         return
     if options().json:
-        print_json(as_data(told) if told else None)
+        print_json(as_data(reasons) if reasons else None)
         return
-    if told is None:
+    if reasons is None:
         where = f"for session {session!r}" if session else "yet"
         print_wrapped(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
         return
-    for line in _explain(told, brains.members[0].settings.language):
+    for line in _explain(reasons, brains.members[0].settings.language):
         print_wrapped(line)
-    if told.source == UNNOTED:
+    if reasons.source == UNNOTED:
         say("this session recorded no reasons")
-    if near := find_near_miss(told):
-        _offer(brains, near, told.prompt)
+    if near := find_near_miss(reasons):
+        _offer(brains, near, reasons.prompt)
 
 
 def _ago(at: float) -> str:
-    """Return a time, and how long ago it was."""
+    """Return a date and time, and how long ago it was."""
     return f"{dt.datetime.fromtimestamp(at):%Y-%m-%d %H:%M}, {ago(time.time() - at)}"
 
 
 def _explain(why: Why, language: str) -> Iterator[str]:
-    """Yield the lines that say what a prompt brought and what was held back by which setting."""
+    """Yield the lines of the explanation: the injected and suppressed cards, with the reasons."""
     words = render.words_by_term(why.prompt)
-    given = [one for one in why.verdicts if one.given]
+    injected = [verdict for verdict in why.verdicts if verdict.given]
     if why.at:
         agent = f" ({clean_line(why.agent)})" if why.agent else ""
         session = clean_line(why.session)
@@ -117,18 +119,21 @@ def _explain(why: Why, language: str) -> Iterator[str]:
         yield f"{where}, {_ago(why.at)}"
     if why.prompt:
         yield f"Prompt: {shorten(clean_line(why.prompt), _MAX_PROMPT)}"
-    if given:
-        yield footer([one.id for one in given], language)
+    if injected:
+        yield footer([verdict.id for verdict in injected], language)
     yield ""
-    offered = [one for one in why.verdicts if one.offered]
-    cost = f" ({counted(why.tokens, 'token')}{', offers included' if offered else ''})"
-    yield f"Injected{cost if given and why.tokens else ''}:"
-    yield from _list_verdicts(given, "✓", words)
+    offered = [verdict for verdict in why.verdicts if verdict.offered]
+    cost = ""
+    if injected and why.tokens:
+        offers = ", offers included" if offered else ""
+        cost = f" ({counted(why.tokens, 'token')}{offers})"
+    yield f"Injected{cost}:"
+    yield from _list_verdicts(injected, "✓", words)
     if offered:
         yield "Offered by title:"
         yield from _list_verdicts(offered, "?", words)
     yield "Suppressed:"
-    suppressed = [one for one in why.verdicts if not (one.given or one.offered)]
+    suppressed = [verdict for verdict in why.verdicts if not (verdict.given or verdict.offered)]
     yield from _list_verdicts(suppressed, "✗", words)
     for title, verdicts in (
         ("Injected later:", why.later),
@@ -148,21 +153,21 @@ def _explain(why: Why, language: str) -> Iterator[str]:
 def _list_verdicts(
     verdicts: Sequence[Verdict], mark: str, words: Mapping[str, str]
 ) -> Iterator[str]:
-    for one in verdicts:
-        facts = [clean_line(one.id)]
-        if one.confidence is not None:
-            facts.append(f"confidence {one.confidence:.2f}")
-        if one.changed:
+    for verdict in verdicts:
+        facts = [clean_line(verdict.id)]
+        if verdict.confidence is not None:
+            facts.append(f"confidence {verdict.confidence:.2f}")
+        if verdict.changed:
             facts.append("changed since")
-        if one.given:
-            missing = "a server's card" if SERVED in one.id else "a card that no longer exists"
-            yield f"  {mark} {clean_line(one.title) or missing}"
+        if verdict.given:
+            missing = "a server's card" if SERVED in verdict.id else "a card that no longer exists"
+            yield f"  {mark} {clean_line(verdict.title) or missing}"
             yield f"    {', '.join(facts)}"
         else:
             yield f"  {mark} {', '.join(facts)}"
-        reason = render.in_words(clean_line(one.reason), words)
+        reason = render.in_words(clean_line(verdict.reason), words)
         reason = reason.removeprefix("suppressed: ").removeprefix(OFFERED)
         if reason:
-            yield f"    {reason}{f' [{one.rule}]' if one.rule else ''}"
+            yield f"    {reason}{f' [{verdict.rule}]' if verdict.rule else ''}"
     if not verdicts:
         yield "  nothing"

@@ -34,7 +34,8 @@ from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.links import slug
 from lessons_kb.cards.rule_files import format_comment
 from lessons_kb.cards.sections import normal_newlines
-from lessons_kb.collection.cards import find_links_to, find_relinks, keep_record
+from lessons_kb.collection.card_links import find_links_to, find_relinks
+from lessons_kb.collection.rename_card import move_records
 from lessons_kb.detect.matcher import language_of
 from lessons_kb.errors import CardNotFound, EditRefused, InputError
 from lessons_kb.model import NOTE, Card
@@ -423,7 +424,7 @@ def keep_records(files: Files, params: RenameFilesParams) -> None:
         brains = files.brain_of(os.path.dirname(new))
         for brain in brains.members if brains else ():
             if is_inside(old, brain.root) and is_inside(new, brain.root):
-                keep_record(brain, relative(brain.root, old), relative(brain.root, new))
+                move_records(brain, relative(brain.root, old), relative(brain.root, new))
 
 
 def find_references(

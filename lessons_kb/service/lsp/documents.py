@@ -29,7 +29,7 @@ from lessons_kb.brain.discovery import untrusted_hint
 from lessons_kb.cards.file_kinds import kind_of
 from lessons_kb.cards.keys import canonical
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.collection.cards import read_file
+from lessons_kb.collection.card_links import read_file
 from lessons_kb.errors import BrainNotFound, LessonsError, Untrusted
 from lessons_kb.library import Library
 from lessons_kb.model import NOTE, Card, Document

@@ -246,7 +246,9 @@ def _add_skipped(answer: Answered, brains: Library) -> Answered:
 
     Their paths are left out, because the client may run on another machine.
     """
-    lines = [brain.tell_beyond().replace(brain.root, brain.alias, 1) for brain in brains.members]
+    lines = [
+        brain.describe_unindexed().replace(brain.root, brain.alias, 1) for brain in brains.members
+    ]
     skipped = defang_line(" ".join(filter(None, lines)))
     if skipped:
         answer["skipped"] = skipped

@@ -21,7 +21,7 @@ from starlette.routing import Route
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.cards.sections import render_html
 from lessons_kb.collection.branch_review import BranchReview
-from lessons_kb.collection.drafts import Draft, tell_source
+from lessons_kb.collection.draft_lookup import Draft, describe_source
 from lessons_kb.collection.lookup import names
 from lessons_kb.collection.near_duplicates import RELATED
 from lessons_kb.errors import (
@@ -405,7 +405,7 @@ def _describe_draft(draft: Draft) -> str:
     """Return a line with the source of a draft, its date, and how often it was seen."""
     date = dt.datetime.fromtimestamp(draft.at, tz=dt.UTC).date().isoformat()
     times = f", seen {draft.seen:,}×" if draft.seen > 1 else ""
-    return f"{tell_source(draft)} on {date}{times}"
+    return f"{describe_source(draft)} on {date}{times}"
 
 
 def _describe_lacks(draft: Draft) -> str:

@@ -12,7 +12,8 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import refresh_in_hook
 from lessons_kb.brain.discovery import Discovery
 from lessons_kb.brain.open_index import Refresh
-from lessons_kb.collection.drafts import Draft, Drafts
+from lessons_kb.collection.draft_lookup import Draft
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.near_duplicates import NearDuplicate
 from lessons_kb.errors import (
     BrainNotFound,
@@ -101,7 +102,7 @@ class ServedBrain:
         if time.monotonic() >= self._look_at:
             self._members = self._workspace.find().members
             for brain in self._members:
-                brain.kept = not self._watched
+                brain.watched_elsewhere = not self._watched
             self._look_at = time.monotonic() + LOOK_SECONDS
         return self._members
 

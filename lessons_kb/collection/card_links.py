@@ -1,0 +1,108 @@
+"""The links between the files of a brain: find them, and let them follow a renamed card."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from urllib.parse import quote
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.cards.links import Link, find_links, relink
+from lessons_kb.errors import LessonsError, StorageError
+from lessons_kb.store import card_files
+
+Edits = list[tuple[int, int, str]]
+"""(start, end, new text), in characters of the old text, in order."""
+
+
+def find_relinks(
+    brain: Brain, moves: Mapping[str, str], read: Callable[[str], str]
+) -> dict[str, Edits]:
+    """Return old id → edits, for each file whose links change with some moves.
+
+    ``moves`` maps the old id of each moved file to the new one. ``read`` returns the text of a file
+    by its id, "" if it cannot be read.
+    """
+    edits_of: dict[str, Edits] = {}
+    for path in _list_files(brain):
+        edits = relink(read(path), _follow_moves(path, moves))
+        if edits:
+            edits_of[path] = edits
+    return edits_of
+
+
+def rewrite_links(brain: Brain, old: str, new: str) -> tuple[list[str], list[str]]:
+    """Change the links of all files to a card that was renamed from ``old`` to ``new``.
+
+    Returns the files changed, and one line for each file that could not be changed.
+    """
+    brain.refresh()
+    changed: list[str] = []
+    failed: list[str] = []
+    moves = {old: new}
+    name = posixpath.splitext(posixpath.basename(old))[0]
+    limit = brain.settings.index.max_file_bytes
+
+    def read(path: str) -> str:
+        try:
+            data = card_files.read_bytes(brain.root, path, limit=limit)
+        except LessonsError as error:
+            failed.append(f"{path}: {error}")
+            return ""
+        text = data.decode("utf-8", "replace")
+        return text if name in text or quote(name) in text else ""
+
+    def follow(data: bytes, *, path: str) -> bytes:
+        text = data.decode("utf-8")
+        for start, end, target in reversed(relink(text, _follow_moves(path, moves))):
+            text = text[:start] + target + text[end:]
+        return text.encode("utf-8")
+
+    for path in find_relinks(brain, moves, read):
+        try:
+            card_files.rewrite(brain.root, path, partial(follow, path=path))
+            changed.append(path)
+        except LessonsError as error:
+            failed.append(f"{path}: {error}")
+    brain.touch()
+    return changed, failed
+
+
+def find_links_to(
+    brain: Brain, card: str, read: Callable[[str], str]
+) -> Iterator[tuple[str, Link]]:
+    """Yield (id of the file, link) for each link in the brain that leads to a card."""
+    for path in _list_files(brain):
+        for link in find_links(read(path)):
+            if link.leads_to(card, home=path):
+                yield path, link
+
+
+def _list_files(brain: Brain) -> list[str]:
+    return brain.read(lambda brain: sorted(brain.catalogue.numbers()))
+
+
+def read_file(brain: Brain, path: str) -> str:
+    """Return the text of a file of a brain; "" if it cannot be read as text."""
+    try:
+        data = card_files.read_bytes(brain.root, path, limit=brain.settings.index.max_file_bytes)
+        return data.decode("utf-8")
+    except (StorageError, UnicodeDecodeError):
+        return ""
+
+
+def _follow_moves(home: str, moves: Mapping[str, str]) -> Callable[[Link], str | None]:
+    """Return a function from a link in the file ``home`` to its new target, None if unchanged."""
+    new_home = moves.get(home, home)
+
+    def find_target(link: Link) -> str | None:
+        for old, new in moves.items():
+            if link.leads_to(old, home=home):
+                return link.written_to(new, home=new_home)
+        if posixpath.dirname(new_home) == posixpath.dirname(home) or link.kind != "path":
+            return None
+        path = posixpath.join(posixpath.dirname(home), link.target)
+        return posixpath.relpath(posixpath.normpath(path), posixpath.dirname(new_home) or ".")
+
+    return find_target

@@ -1,0 +1,112 @@
+"""Compose the text of a new card, and remove secrets from a card's text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypedDict
+
+from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.keys import split_header
+from lessons_kb.cards.links import slug
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.read_header import read_header
+from lessons_kb.cards.sections import one_line
+from lessons_kb.collection.card_edits import check_choice
+from lessons_kb.errors import EditRefused, InputError
+from lessons_kb.importers.incoming import SECTIONS
+from lessons_kb.mining.draft_text import Sketch, fill, format_patterns
+from lessons_kb.model import KINDS, SEVERITIES
+from lessons_kb.store.card_files import read_template
+from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import clean_line
+
+
+class NewCard(TypedDict, total=False):
+    """The optional parts of a new card; see ``Sketch``."""
+
+    kind: str
+    topics: Sequence[str]
+    project: str | None
+    stage: str | None
+    severity: str | None
+    paths: Sequence[str]
+    symptoms: Sequence[str]
+    sections: Mapping[str, str]
+    """Heading → Markdown."""
+
+
+def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: bool = False) -> str:
+    """Return the text of a card: the template of its kind, filled with a sketch.
+
+    A ``whole`` card has only the parts of the sketch, without the guidance of the template. Raises
+    InputError for an invalid part and EditRefused for a pattern that a header cannot express.
+    """
+    slug(sketch.title)
+    check_choice("kind", sketch.kind, KINDS)
+    check_choice("severity", sketch.severity or SEVERITIES[1], SEVERITIES)
+    header: dict[str, Change] = {
+        "type": sketch.kind,
+        "title": one_line(sketch.title),
+        "applies-to": tuple(map(clean_line, sketch.topics)),
+        "project": clean_line(sketch.project or ""),
+        "stage": clean_line(sketch.stage or ""),
+        "paths": tuple(map(clean_line, sketch.paths)),
+        "symptoms": tuple(map(clean_line, sketch.symptoms)),
+        "severity": sketch.severity or SEVERITIES[1],
+        "source": source,
+        "examples": (sketch.example,) if sketch.example else (),
+        "created": created,
+    }
+    values = {name: value for name, value in header.items() if value}
+    if whole:
+        headings = [name for name in SECTIONS if name in sketch.sections]
+        body = "\n".join(f"## {name}\n\n{sketch.sections[name]}\n" for name in headings)
+        text = edit_header(f"\n{body}", values)
+    else:
+        text = edit_header(read_template(f"{sketch.kind}.md"), values)
+        text = fill(text, sketch.sections)
+    if "\0" in text:
+        raise InputError("the text contains a NUL character; leave it out")
+    return _add_patterns(text, sketch) if sketch.detect else text
+
+
+def _add_patterns(text: str, sketch: Sketch) -> str:
+    """Return a card's text with the patterns of the sketch at the end of its header."""
+    end = text.rindex("---", 0, len(text) - len(split_header(text).body))
+    complete = f"{text[:end]}{format_patterns(sketch.detect)}\n{text[end:]}"
+    card = parse_card(complete, path="lessons/new.md", folders={}).card
+    if card is None or card.detect != tuple(sketch.detect):
+        raise EditRefused("the pattern cannot be written; add it to the card by hand")
+    return complete
+
+
+def redact_card(text: str) -> str:
+    """Return a card's text without secrets, with a header that is as readable as before.
+
+    The replacement of a secret may end a list or a quote too early, and an unclosed value hides
+    the keys after it. If that happens, each value with a secret is written anew. Raises EditRefused
+    if the header is still not readable.
+    """
+    split = split_header(text)
+    header, body = text[: len(text) - len(split.body)], redact(split.body)
+    redacted = redact(header)
+    if redacted == header or _read_structure(redacted) == _read_structure(header):
+        return redacted + body
+    values: dict[str, Change] = {}
+    for entry in read_header(split).entries:
+        if any(item and redact(item) != item for item in entry.texts):
+            if entry.shape == "scalar":
+                values[entry.key] = redact(entry.texts[0] or "")
+            else:
+                values[entry.key] = tuple(redact(item) for item in entry.texts if item)
+    header = edit_header(header, values)
+    redacted = redact(header)
+    if _read_structure(redacted) != _read_structure(header):
+        raise EditRefused("the header contains a secret; remove it by hand")
+    return redacted + body
+
+
+def _read_structure(text: str) -> tuple[str, list[tuple[str, str, int]]]:
+    """Return the keys of a header with the shapes of their values, but not the values."""
+    reading = read_header(split_header(text))
+    return reading.reader, [(entry.key, entry.shape, len(entry.texts)) for entry in reading.entries]

@@ -1,0 +1,186 @@
+"""The drafts of a brain as values: list them and find them by their names."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+
+from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.errors import AmbiguousCard, CardNotFound, StorageError
+from lessons_kb.mining.draft_text import find_lacks
+from lessons_kb.model import Document
+from lessons_kb.store.draft_files import DraftFolder
+from lessons_kb.values import frozen
+
+PROPOSED = "proposed"
+"""The kind of a draft that somebody wrote. The other kinds are ``learn.triggers.TRIGGERS``."""
+
+
+MINED = "mined"
+"""The kind of a draft from past sessions and commits."""
+
+
+OPEN, ACCEPTED, MERGED, DISCARDED = "open", "accepted", "merged", "discarded"
+"""The states of a draft."""
+
+
+_ID = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")
+
+
+@frozen
+class Draft:
+    """A lesson that waits for review; it is never injected."""
+
+    id: str
+    path: str
+    """Its Markdown file, which a person may edit."""
+    title: str
+    kind: str = PROPOSED
+    """The trigger (``red-green``, ``feedback`` …), ``proposed`` or ``mined``."""
+    at: float = 0.0
+    """When it was last drafted or counted, in seconds since the epoch; for a mined draft, when the
+    mistake was last seen."""
+    seen: int = 1
+    """How often the mistake was seen."""
+    missing: tuple[str, ...] = ()
+    """What it lacks before it can be accepted, one line each."""
+    card: str = ""
+    """The card that an earlier draft of the same mistake became; "" if none did."""
+    text: str = ""
+    place: int = 0
+    """Its rank among the mined drafts; the likeliest mistake has the lowest."""
+    fix: str = ""
+    """The diff that fixed the mistake when it came back; "" if unknown."""
+    by: str = ""
+    """The user of a server who proposed it; "" if none did."""
+    trouble: str = ""
+    """Why it can only be discarded; "" if it can be accepted or merged once it is complete."""
+
+    @property
+    def digest(self) -> str:
+        """A digest of the text, which changes with the text."""
+        return digest_text(self.text)
+
+
+class DraftLookup:
+    """The drafts of the nearest brain: listed, and found by their names."""
+
+    def __init__(self, brains: Brains) -> None:
+        self._brains = brains
+        self._brain = brains.members[0]
+        self._folder = DraftFolder(self._brain.root)
+
+    def all(self) -> list[Draft]:
+        """Return the open drafts: first the others, newest first, then the mined, likeliest first.
+
+        The list has every file in the folder of drafts, even if the file cannot be read.
+        """
+        drafts: list[Draft] = []
+        for name in self.ids():
+            draft = self._read(name)
+            if draft is not None:
+                drafts.append(draft)
+        return sorted(
+            drafts, key=lambda draft: (draft.kind == MINED, draft.place, -draft.at, draft.id)
+        )
+
+    def ids(self) -> list[str]:
+        """Return the ids of the open drafts, in order, without reading the drafts."""
+        return self._folder.ids()
+
+    def count(self) -> int:
+        """Return the number of open drafts, without reading them."""
+        return len(self.ids())
+
+    def get(self, name: str) -> Draft:
+        """Return a draft by its id or by an unambiguous prefix of it.
+
+        In the name, a question mark may stand for bytes that are not UTF-8, as on a page. Raises
+        CardNotFound and AmbiguousCard.
+        """
+        ids = self.ids()
+        fitting = [draft_id for draft_id in ids if name and draft_id.startswith(name)]
+        if name in ids:
+            fitting = [name]
+        if not fitting:
+            fitting = [
+                draft_id for draft_id in ids if draft_id.encode(errors="replace").decode() == name
+            ]
+        draft = self._read(fitting[0]) if len(fitting) == 1 else None
+        if draft is not None:
+            return draft
+        if len(fitting) > 1:
+            raise AmbiguousCard(f"{name!r} matches {', '.join(fitting)}; write more of the id")
+        raise CardNotFound(f"no draft named {name!r}; see `lessons review --list`")
+
+    def find_missing(self, name: str, text: str) -> tuple[str, ...]:
+        """Return what a draft with this text would lack before it can be accepted."""
+        return find_lacks(self._parse(self.get(name).id, text))
+
+    def find_outcome(self, name: str) -> tuple[str, str]:
+        """Return the state of a draft, and the card that it became or was merged into.
+
+        The state is ``accepted``, ``merged``, ``discarded``, ``open``, or "" if it is unknown.
+        """
+        facts = (self._folder.facts_of(name) or {}) if _ID.fullmatch(name) else {}
+        return str(facts.get("state", "")), str(facts.get("card", ""))
+
+    def learnt_from(self) -> dict[str, str]:
+        """Return commit → card, for each commit whose mined draft became a card."""
+        cards: dict[str, str] = {}
+        for facts in self._folder.facts().values():
+            card = facts.get("card")
+            if facts.get("kind") == MINED and card:
+                cards.update(dict.fromkeys(facts["ids"], card))
+        return cards
+
+    def _read(self, name: str) -> Draft | None:
+        """Return a draft with its facts; None if its file no longer exists."""
+        facts = self._folder.facts_of(name) or {}
+        text, trouble = "", ""
+        try:
+            text = self._folder.read_text(name)
+        except (OSError, StorageError) as error:
+            if not os.path.lexists(self._folder.path(name)):
+                return None
+            message = error.strerror if isinstance(error, OSError) else str(error)
+            reason = (message or "").partition(";")[0]
+            trouble = f"its file cannot be read ({reason}); discard it"
+        document = self._parse(name, text)
+        state, card = facts.get("state", OPEN), facts.get("card", "")
+        if state != OPEN and not trouble:
+            place = f" as {card}" if card else ""
+            trouble = f"it was already {state}{place}; discard it"
+        return Draft(
+            id=name,
+            path=self._folder.path(name),
+            title=document.card.title if document.card else name,
+            kind=facts.get("kind") or PROPOSED,
+            at=facts.get("at") or self._folder.written_at(name),
+            seen=max(facts.get("seen", 1), 1),
+            missing=(trouble,) if trouble else find_lacks(document),
+            card=card,
+            text=text,
+            place=facts.get("place", 0),
+            fix=facts.get("fix", ""),
+            by=facts.get("by", ""),
+            trouble=trouble,
+        )
+
+    def _parse(self, name: str, text: str) -> Document:
+        folders = self._brain.settings.folders
+        return parse_card(text, path=f"lessons/{name}.md", folders=folders)
+
+
+def digest_text(text: str) -> str:
+    """Return the digest of a draft's text."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+
+
+def describe_source(draft: Draft) -> str:
+    """Return, in words, who or what a draft comes from."""
+    if draft.by:
+        return f"proposed by {draft.by}"
+    return "proposed" if draft.kind == PROPOSED else f"drafted ({draft.kind})"

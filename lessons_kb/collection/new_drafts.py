@@ -1,0 +1,337 @@
+"""Write drafts: from the triggers of a session, from a proposal, or from a project's past."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Unpack
+
+from lessons_kb.brain.current_session import is_posted
+from lessons_kb.calls.failure_signs import CHANGES
+from lessons_kb.cards.file_names import numbered_names
+from lessons_kb.cards.keys import parse_pattern
+from lessons_kb.cards.links import normal_title
+from lessons_kb.collection.compose_card import NewCard, compose, redact_card
+from lessons_kb.collection.draft_lookup import (
+    DISCARDED,
+    MINED,
+    OPEN,
+    PROPOSED,
+    Draft,
+    DraftLookup,
+    digest_text,
+)
+from lessons_kb.collection.find_fix import find_fix
+from lessons_kb.collection.pending_drafts import MAX_EVENTS, find_new_triggers
+from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.find.project_detection import propose_pattern
+from lessons_kb.mining.candidates import Candidate
+from lessons_kb.mining.draft_text import (
+    MAX_DIFF,
+    Sketch,
+    names_of,
+    pick_hunks,
+    sketch_diff,
+    sketch_session,
+    sketch_trigger,
+    split_files,
+)
+from lessons_kb.mining.triggers import RED_GREEN, Trigger, pick_turns
+from lessons_kb.model import EVENTS, Event
+from lessons_kb.process.git import read_diff
+from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts
+from lessons_kb.store.files import relative
+from lessons_kb.store.journal import day_of
+from lessons_kb.store.repositories import git_top
+from lessons_kb.text.redact import redact
+from lessons_kb.values import replace
+
+_MAX_HEADER_BYTES = 50_000
+"""The most bytes of a proposal that go into the header, which may have 64,000 characters."""
+
+
+class NewDrafts(DraftLookup):
+    """The drafts of the nearest brain, with the ways to write new ones."""
+
+    def collect(self, session: str | None = None) -> list[Draft]:
+        """Draft the mistakes in the events of the last seven days, of one session if it is named.
+
+        It is called at the end of a turn, of a session and of a captured run. Returns the drafts
+        that were written, extended or counted; a second call finds nothing new. Without events it
+        costs one query of the journal. Raises the first LessonsError after all triggers are done.
+        """
+        now = time.time()
+        drafts: list[Draft] = []
+        failed: list[LessonsError] = []
+        for trigger in find_new_triggers(self._brain, session, now=now):
+            try:
+                draft = self._draft_trigger(trigger, now)
+            except LessonsError as error:
+                failed.append(error)  # a draft that cannot be written does not stop the others
+                continue
+            if draft is not None:
+                drafts.append(draft)
+        if failed:
+            raise failed[0]
+        return drafts
+
+    def propose(
+        self,
+        title: str,
+        *,
+        prevention: Sequence[str] = (),
+        detect: Sequence[Mapping[str, object]] = (),
+        example: str = "",
+        by: str = "",
+        now: float | None = None,
+        **parts: Unpack[NewCard],
+    ) -> Draft:
+        """Write a draft in somebody's own words. It replaces an earlier one with the same title.
+
+        An earlier draft stays if it was edited since or was proposed by another user of a server
+        (``by``); this proposal then becomes a second draft. The same proposal twice is one draft,
+        even if the first writer was killed.
+
+        ``prevention`` are the items of the checklist, ``detect`` patterns as in a header. Raises
+        InputError for an invalid pattern or a proposal that is too large.
+        """
+        _check_proposal_size(title, example, [*detect], prevention, parts)
+        title = redact(title)  # the key is in lower case, where redaction finds no secret
+        patterns = [parse_pattern(pattern) for pattern in detect]
+        sketch = Sketch(title=title, example=example, detect=patterns, **parts)
+        if prevention:
+            items = "\n".join(f"- [ ] {' '.join(item.split())}" for item in prevention)
+            sketch = replace(sketch, sections={**sketch.sections, "Prevention Checklist": items})
+        text = _compose(sketch, time.time())
+        key = normal_title(title)
+        facts = _make_facts(PROPOSED, key, text, time.time() if now is None else now)
+        if by:
+            facts["by"] = by
+        with self._folder.locked():
+            names = numbered_names(_make_name(PROPOSED, key), "")
+            name = next(name for name in names if self._may_replace(name, text, by=by))
+            # A file without facts was left by a killed writer. The trash keeps it.
+            over = None if self._folder.facts_of(name) is None else self._folder.read(name)
+            self._folder.write(name, text, facts, over=over)
+        return self.get(name)
+
+    def add_mined(self, candidate: Candidate, sketch: Sketch, *, place: int) -> Draft | None:
+        """Write a draft of a mistake in the past; None if there was ever a draft of it."""
+        name = _make_name(MINED, candidate.id)
+        with self._folder.locked():
+            if self._folder.facts_of(name) is not None:
+                return None
+            text = _compose(sketch, candidate.at)
+            facts = _make_facts(MINED, candidate.id, text, candidate.at)
+            facts["seen"] = candidate.occurrences
+            facts["place"] = place
+            facts["ids"] = [commit.id for commit in candidate.commits]
+            self._folder.write(name, text, facts)
+        return self.get(name)
+
+    def sketch_session(self, session: str | None = None, *, title: str = "") -> Sketch:
+        """Return a sketch of the mistake in a session, by default the latest one.
+
+        ``title`` limits the sketch to the mistake that it names, and the change to the files that
+        were edited for it. Raises InputError if the journal has no such session.
+        """
+        journal = self._brain.journal.events
+        if session is None:
+            latest = journal.find(kinds=[kind for kind in EVENTS if kind != "preflight"], limit=1)
+            session = latest[0].session if latest else None
+        events = journal.find(session=session, limit=MAX_EVENTS) if session is not None else []
+        if not events:
+            missing = f"session {session!r}" if session else "session yet"
+            raise InputError(f"the journal has no {missing}; see `lessons events`")
+        if title:
+            events = pick_turns(events, title)
+        failed = [event.at for event in events if event.outcome == "exec_error"]
+        since = events[0].at
+        if failed:
+            since = failed[0] if title else failed[-1]
+        directory = self._find_directory(events[-1])
+        edited: list[str] = []
+        for event in events:
+            if event.kind in CHANGES:
+                edited += event.targets
+        diff = find_fix(directory, since=since, files=edited, brains=self._brains.members)
+        if title and edited:
+            diff = "".join(part for part in split_files(diff) if names_of(part)[-1] in edited)
+        propose = partial(propose_pattern, directory)
+        return sketch_session(events, diff=redact(diff), title=title, propose=propose)
+
+    def sketch_diff(self, where: str, *, title: str = "") -> Sketch:
+        """Return a sketch of the uncommitted change at ``FILE`` or ``FILE:LINE``.
+
+        Raises InputError if there is no change.
+        """
+        name, colon, number = where.rpartition(":")
+        path, line = (name, int(number)) if colon and number.isdecimal() else (where, 0)
+        directory = self._brains.directory
+        inside = relative(directory, os.path.realpath(path))
+        hunks = pick_hunks(read_diff(directory).text, inside, line)
+        if not hunks:
+            raise InputError(f"{where} has no change against HEAD; give a changed file and line")
+        propose = partial(propose_pattern, directory)
+        return sketch_diff(inside, redact(hunks), line=line, title=title, propose=propose)
+
+    def _draft_trigger(self, trigger: Trigger, now: float) -> Draft | None:
+        """Write, extend or count the draft of a trigger; None if there is nothing to report.
+
+        The ``ids`` of a trigger are its observations, its ``key`` is the mistake, and ``name`` is
+        the id of the draft.
+        """
+        with self._folder.locked():
+            facts_by_name = self._folder.facts()
+            for name, facts in facts_by_name.items():
+                # A draft has an observation of it: the turn went on, or this is a repeated call.
+                if not {*trigger.ids}.isdisjoint(facts.get("ids", ())):
+                    return self._extend(name, facts, trigger)
+            earlier = {
+                name: facts
+                for name, facts in facts_by_name.items()
+                if facts.get("key") == trigger.key
+            }
+            for name, facts in earlier.items():
+                if facts.get("state") in (OPEN, DISCARDED):
+                    return self._count_again(name, facts, trigger, now)
+            if self._is_flaky(trigger):
+                return None
+            # There is no draft yet, or earlier ones were settled and the mistake came back.
+            name = _make_name(trigger.kind, trigger.key)
+            if name in facts_by_name:
+                name = f"{name}-{len(earlier) + 1}"
+            text = self._compose_trigger(trigger)
+            new_facts = _make_facts(trigger.kind, trigger.key, text, now)
+            new_facts["ids"] = [*trigger.ids]
+            new_facts["card"] = ""
+            if earlier:
+                latest = list(earlier.values())[-1]
+                new_facts["card"] = str(latest.get("card", ""))
+            self._folder.write(name, text, new_facts)
+        return self.get(name)
+
+    def _count_again(
+        self, name: str, facts: DraftFacts, trigger: Trigger, now: float
+    ) -> Draft | None:
+        """Count a mistake once more on its draft; None if the draft was discarded."""
+        counted: DraftFacts = {
+            **facts,
+            "seen": int(facts.get("seen", 1)) + 1,
+            "at": now,
+            "ids": [*facts["ids"], *trigger.ids],
+        }
+        is_open = facts["state"] == OPEN
+        fix = self._find_fix(trigger) if is_open else ""
+        if fix:
+            counted["fix"] = redact(fix)[:MAX_DIFF]
+        self._folder.note(name, counted)
+        return self.get(name) if is_open else None
+
+    def _extend(self, name: str, facts: DraftFacts, trigger: Trigger) -> Draft | None:
+        """Write more into an unedited draft whose turn has gone on; None if nothing changed."""
+        new_ids = [observation for observation in trigger.ids if observation not in facts["ids"]]
+        if not new_ids:  # these events were collected before
+            return None
+        extended: DraftFacts = {**facts, "ids": [*facts["ids"], *new_ids]}
+        text = self._folder.read(name)
+        if facts.get("state") != OPEN or text is None or digest_text(text) != facts.get("digest"):
+            self._folder.note(name, extended)  # the draft was settled or edited: keep its text
+            return None
+        longer = self._compose_trigger(trigger)
+        extended["kind"] = trigger.kind
+        extended["key"] = trigger.key
+        extended["digest"] = digest_text(longer)
+        self._folder.write(name, longer, extended, over=text)
+        return self.get(name)
+
+    def _is_flaky(self, trigger: Trigger) -> bool:
+        """Return whether a test turned green although git reports no change since it was red."""
+        names_no_file = trigger.kind == RED_GREEN and not trigger.files
+        if not names_no_file or is_posted(trigger.cause.session):
+            return False
+        in_git = git_top(self._find_directory(trigger.cause)) is not None
+        return in_git and not self._find_fix(trigger)
+
+    def _may_replace(self, name: str, text: str, *, by: str) -> bool:
+        """Return whether a proposal may use this name: it is free, or its draft may be replaced."""
+        existing, facts = self._folder.read(name), self._folder.facts_of(name)
+        if existing is None or facts is None or existing == text:
+            return True
+        return facts.get("by", "") == by and digest_text(existing) == facts.get("digest")
+
+    def _compose_trigger(self, trigger: Trigger) -> str:
+        propose = partial(propose_pattern, self._find_directory(trigger.cause))
+        sketch = sketch_trigger(trigger, diff=self._find_fix(trigger), propose=propose)
+        return _compose(sketch, trigger.cause.at)
+
+    def _find_fix(self, trigger: Trigger) -> str:
+        """Return the diff that fixed the mistake of a trigger: the change since the last failure.
+
+        Returns "" if it is unknown. The files of the trigger come first.
+        """
+        if trigger.kind != RED_GREEN or not trigger.failure or is_posted(trigger.cause.session):
+            return ""
+        return find_fix(
+            self._find_directory(trigger.cause),
+            since=trigger.failure.at,
+            until=trigger.cause.at,
+            files=trigger.files,
+            brains=self._brains.members,
+        )
+
+    def _find_directory(self, event: Event) -> str:
+        """Return the directory of an event if it exists here, else the current project."""
+        exists = not is_posted(event.session) and os.path.isdir(event.scope)
+        return event.scope if exists else self._brains.directory
+
+
+def _check_proposal_size(
+    title: str,
+    example: str,
+    detect: Sequence[Mapping[str, object]],
+    prevention: Sequence[str],
+    parts: NewCard,
+) -> None:
+    """Raise InputError if a proposal is too large for a draft or for its header."""
+    header = [title, example, *(str(pattern) for pattern in detect)]
+    header += [*parts.get("topics", ()), *parts.get("paths", ()), *parts.get("symptoms", ())]
+    header_bytes = _count_bytes(header)
+    body_bytes = _count_bytes([*prevention, *parts.get("sections", {}).values()])
+    if header_bytes + body_bytes > MAX_DRAFT_BYTES:
+        raise InputError(f"a draft has at most {MAX_DRAFT_BYTES:,} bytes; shorten it")
+    if header_bytes > _MAX_HEADER_BYTES:
+        raise InputError(
+            "title, symptoms, topics, paths, patterns and example of a draft have at most "
+            f"{_MAX_HEADER_BYTES:,} bytes together; shorten them"
+        )
+
+
+def _count_bytes(texts: Iterable[str]) -> int:
+    return sum(len(text.encode("utf-8", "replace")) for text in texts)
+
+
+def _make_facts(kind: str, key: str, text: str, at: float) -> DraftFacts:
+    """Return the facts that are stored beside the text of a new draft."""
+    return {
+        "kind": kind,
+        "key": key,
+        "ids": [],
+        "at": at,
+        "seen": 1,
+        "state": OPEN,
+        "digest": digest_text(text),
+    }
+
+
+def _compose(sketch: Sketch, at: float) -> str:
+    return redact_card(compose(sketch, created=day_of(at), source="auto"))
+
+
+def _make_name(kind: str, key: str) -> str:
+    """Return the id of a draft."""
+    digest = hashlib.blake2b(key.encode("utf-8", "replace"), digest_size=4).hexdigest()
+    return f"{kind}-{digest}"

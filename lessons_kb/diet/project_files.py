@@ -1,0 +1,113 @@
+"""The files of a project, looked up by folder, by glob, and by the name of a folder."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+
+from lessons_kb.errors import InputError
+from lessons_kb.text.patterns import compile_globs, match_globs
+
+_PLACEHOLDER = re.compile(r"<[^<>/]*>|\{[^{},/]*\}|\[[^\[\]/]*\]")
+_COMMON_WORDS = frozenset(
+    (
+        *("api", "apis", "behavior", "behaviour", "code", "common", "config", "data", "default"),
+        *("general", "local", "main", "new", "other", "public", "schema", "shared", "style"),
+        *("test", "tests", "types", "user"),
+    )
+)
+"""Names of folders that mean something else in a sentence."""
+_DEEPEST_NAMED = 2
+"""Depth down to which a folder may be called by its name alone ("the wrangler package")."""
+
+
+class Project:
+    """The files of a project."""
+
+    def __init__(self, *, files: Sequence[str]) -> None:
+        self.files = files
+        self._matches: dict[str, list[str]] = {}
+
+    @cached_property
+    def folders(self) -> Counter[str]:
+        """Each folder with how many files it holds."""
+        counts = Counter[str]()
+        for path in self.files:
+            for place, character in enumerate(path):
+                if character == "/":
+                    counts[path[:place]] += 1
+        return counts
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All files."""
+        return frozenset(self.files)
+
+    @cached_property
+    def _folders_by_name(self) -> dict[str, list[str]]:
+        by_name: dict[str, list[str]] = defaultdict(list)
+        for folder in sorted(self.folders, key=lambda path: (path.count("/"), path)):
+            if folder.count("/") < _DEEPEST_NAMED and not folder.startswith("."):
+                by_name[folder.rpartition("/")[2].casefold()].append(folder)
+        return by_name
+
+    def holds(self, name: str) -> bool:
+        """Return whether a name is that of a file or folder here."""
+        path = name.strip("/").removeprefix("./")
+        return path in self.names or path in self.folders
+
+    def match(self, glob: str) -> list[str]:
+        """Return the files that a glob fits, none for a glob that cannot be read."""
+        if glob not in self._matches:
+            found: list[str] = []
+            try:
+                compiled = compile_globs([glob])
+            except InputError:
+                self._matches[glob] = found
+                return found
+            head = glob.split("*", maxsplit=1)[0].rpartition("/")[0]
+            below = (path for path in self.files if path.startswith(head))
+            self._matches[glob] = [path for path in below if match_globs(compiled, path)]
+        return self._matches[glob]
+
+    def find_folder(self, word: str) -> str:
+        """Return the folder that a word names, "" where it is none, or more than one."""
+        if word.casefold() in _COMMON_WORDS:
+            return ""
+        for name in (word.casefold(), f"{word.casefold()}s"):
+            folders = self._folders_by_name.get(name, [])
+            depth = folders[0].count("/") if folders else 0
+            nearest = [folder for folder in folders if folder.count("/") == depth]
+            if len(nearest) == 1:
+                return nearest[0]
+        return ""
+
+    def find_glob(self, name: str) -> str:
+        """Return the glob of a file, folder or glob as a rule names it, "" for none here."""
+        path = _PLACEHOLDER.sub("*", name.strip().strip("@").removeprefix("./")).strip("/")
+        if not path.strip("*/.") or " " in path or path.startswith(("~", "..", "http")):
+            return ""
+        if path in self.names:
+            return path
+        if path in self.folders:
+            return f"{path}/**"
+        if "/" not in path and "*" not in path:
+            return self._find_by_name(path)
+        if "*" not in path:
+            return ""
+        is_folder = name.rstrip("@ ").endswith("/")
+        if self.match(path) and not is_folder:
+            return path
+        below = f"{path}/**"
+        return below if self.match(below) else ""
+
+    def _find_by_name(self, name: str) -> str:
+        """Return the glob of a file that is named without its folder; it has to be one file."""
+        if re.fullmatch(r"\.\w+", name):  # the ending of files
+            return f"**/*{name}" if self.match(f"**/*{name}") else ""
+        if "." not in name.strip("."):
+            return ""
+        found = self.match(f"**/{name}")
+        return found[0] if len(found) == 1 else f"**/{name}" if found else ""

@@ -1,0 +1,146 @@
+"""Situations that rules name in words, and the files or commands that show them.
+
+The situations are data (``diet_situations.toml``). A rule names one by the activity ("when
+committing"), by its things after a verb ("before adding a migration") or a preposition ("in unit
+tests"), or by a sentence that is about the things ("Commit messages must …").
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import NamedTuple
+
+from lessons_kb.data import read_mapping, read_toml
+
+_DATA = "diet_situations.toml"
+_CHANGES = (
+    r"\b(?:writ|add|updat|edit|chang|creat|modif|remov|touch|bump|upgrad|introduc|work(?!flow)|"
+    r"renam|fix|review|generat|regenerat|implement|refactor|adjust|extend|delet)\w*\s+"
+    r"(?:(?:on|with|in|to|a|an|the|any|new|existing|your|of|or|and|\w+ing)\s+){0,4}(?:\w+\s+){0,2}?"
+)
+_PLACE = r"\A(?:for|in|on|within|inside|with)\s+(?:(?:the|all|any|every|each|our|your|new)\s+)*"
+_WRITE_LANGUAGE = (
+    r"\b(?:writ|edit|chang|modif|touch|work|updat|add)\w*\s+(?:(?:on|with|in|any|the)\s+)*"
+)
+_NEGATION = r"\b(?:non|not|no|without|except|other\s+than|outside|unless|besides)\b"
+_NEGATION_BEFORE = re.compile(rf"{_NEGATION}\W+(?:\w+\s+)?\Z", re.IGNORECASE)
+_VERB = (
+    r"(?:is|are|must|should|shall|may|can|cannot|can't|needs?|requires?|has|have|uses?|never|only|"
+    r"follows?|always|do|does|goes?|go|belongs?|lives?|live)\b"
+)
+_ARTICLES = r"(?:(?:a|an|the|all|any|every|each|new|our|your)\s+)*"
+_OF_THEM = re.compile(
+    r"\A(?:keep|name|prefix|write|structure|group|organi[sz]e|place|put|make|format|title)\s+"
+    rf"{_ARTICLES}(?P<things>[\w'\s-]+)",
+    re.IGNORECASE,
+)
+_IN_THEM = re.compile(
+    r"\A(?:(?:do not|don't|never)\s+\w+|use|prefer|avoid|keep|mock|stub|include|omit|follow|put|"
+    r"assert|reference|mention|link|describe|explain)\b[^,;:]*\s(?:in|for|to|from)\s+"
+    rf"{_ARTICLES}(?P<things>[^,;:.()`]+)\Z",
+    re.IGNORECASE | re.DOTALL,
+)
+
+_FORM_OF_THEM = re.compile(
+    r"\A(?:use|follow)\b[^,;:]*?\s(?P<things>(?:[\w-]+\s+){1,3}?)"
+    r"(?:formats?|styles?|conventions?|specification|naming)\Z",
+    re.IGNORECASE,
+)
+
+_PARTS = r"(?:titles?|descriptions?|bod(?:y|ies)|subjects?|messages?|names?|templates?)"
+_IS_UPKEEP = re.compile(
+    r"\A(?:write|make)\b|"
+    r"\b(?:current|up[\s-]to[\s-]date|in sync|synchroni[sz]ed|updated|passing|green)\b",
+    re.IGNORECASE,
+)
+"""What is done to the things whenever something else changes."""
+
+
+class Situation(NamedTuple):
+    """A situation that files or commands of a session show."""
+
+    name: str
+    things: re.Pattern[str] | None
+    """The nouns for what is changed in it."""
+    doing: tuple[re.Pattern[str], ...]
+    """How a condition puts the activity."""
+    globs: tuple[str, ...]
+    pattern: str
+    samples: tuple[str, ...]
+
+
+@cache
+def read_situations() -> tuple[Situation, ...]:
+    """Return all situations, in their order of precedence."""
+    texts = read_mapping(_DATA)
+    situations = []
+    for name, row in read_toml(_DATA).items():
+        if name == "fragments":
+            continue
+        things = texts[name].get("things", "") if "things" in row else ""
+        doing = [texts[name]["doing"]] if "doing" in row else []
+        if things:
+            noun = rf"(?:{things})\b"
+            doing.append(rf"{_PLACE}(?!run)(?:[\w-]+\s+){{0,3}}{noun}\Z")
+            doing.append(rf"{_PLACE}(?!run)(?:[\w-]+\s+)?{noun}")
+            doing.append(rf"\A(?:for|in)\s+(?:[\w-]+\s+){{1,4}}in\s+(?:[\w-]+\s+)?{noun}")
+            if "doing" not in row:
+                doing.append(rf"{_CHANGES}{noun}")
+        if things and name[0].isupper():  # a language, which needs no noun behind a verb
+            doing += [rf"{_WRITE_LANGUAGE}{re.escape(name)}\b", rf"\Ain\s+{re.escape(name)}\Z"]
+        situations.append(
+            Situation(
+                name=name,
+                things=re.compile(rf"(?:{things})", re.IGNORECASE) if things else None,
+                doing=tuple(re.compile(text, re.IGNORECASE) for text in doing),
+                globs=tuple(row.get("globs", ())),
+                pattern=row.get("pattern", ""),
+                samples=tuple(row.get("samples", ())),
+            )
+        )
+    return tuple(situations)
+
+
+def find_in_clause(clause: str) -> Situation | None:
+    """Return the situation of a condition such as "before adding a migration"."""
+    for situation in read_situations():
+        for pattern in situation.doing:
+            found = pattern.search(clause)
+            if found is None or re.search(_NEGATION, found[0], re.IGNORECASE):
+                continue
+            if not _NEGATION_BEFORE.search(clause[: found.start()]):
+                return situation
+    return None
+
+
+def find_subject(sentence: str) -> tuple[Situation, str] | None:
+    """Return the situation that a sentence is about, and its words: "Commit messages must …"."""
+    for situation in read_situations():
+        if situation.things is None:
+            continue
+        things = situation.things.pattern
+        parts = rf"(?:\s+(?:and|or)\s+{_PARTS})?" if situation.pattern else ""
+        about = re.match(
+            rf"\A(?P<said>{_ARTICLES}{things}{parts})\s+{_VERB}", sentence, re.IGNORECASE
+        )
+        if about:
+            return situation, about["said"]
+        if situation.globs and _IS_UPKEEP.search(sentence):
+            continue
+        for pattern in (_OF_THEM, _IN_THEM, _FORM_OF_THEM):
+            found = pattern.match(sentence)
+            said = found["things"].strip() if found else ""
+            if said and _begins_with(situation.things, said, whole=pattern is not _OF_THEM):
+                return situation, said
+    return None
+
+
+def _begins_with(things: re.Pattern[str], text: str, *, whole: bool) -> bool:
+    found = things.match(text) or re.match(rf"[\w-]+\s+{things.pattern}", text, re.IGNORECASE)
+    if found is None:
+        return False
+    rest = text[found.end() :]
+    if whole:
+        return not rest.strip() or bool(re.match(r"\s+(?:that|which|of|under)\b", rest))
+    return not rest or not (rest[0].isalnum() or rest[0] in "-'")
