@@ -16,11 +16,17 @@ from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import NOTE, Card
-from lessons_kb.on_demand import GATE_FILE, MATCH_PATTERNS, READ_CARDS, READ_ORIGINS, load
+from lessons_kb.on_demand import (
+    CARD_FILES,
+    GATE_FILE,
+    MATCH_PATTERNS,
+    READ_CARDS,
+    READ_ORIGINS,
+    load,
+)
 from lessons_kb.search.engine_protocol import Engine, Reader
 from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
 from lessons_kb.store.brain_settings import read_ignored, read_settings
-from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import (
     FORMAT,
     Catalogue,
@@ -269,6 +275,7 @@ class SearchIndex:
     def read_sources(self, path: str) -> frozenset[str]:
         """Return the names of the files that a card was imported from; empty if it is gone."""
         try:
+            read_bytes = load(CARD_FILES).read_bytes
             data = read_bytes(self.root, path, limit=self.settings.index.max_file_bytes)
         except StorageError:
             return frozenset()

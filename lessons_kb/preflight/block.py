@@ -31,6 +31,11 @@ from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.token_estimate import TokenCounter
 from lessons_kb.values import replace
 
+CLOSING_REQUEST = (
+    "End your last message with one line such as "
+    "Lessons: L1.1 done src/bot.py:41; L1.2 n/a; L1.3 left"
+)
+"""What a block asks for; `postcheck.closing_line` reads the answer."""
 LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
 LESSONS_CLOSE = "[/ACTIVE LESSONS]"
 CONTEXT_OPEN = "[CONTEXT]"

@@ -31,18 +31,16 @@ from lessons_kb.search.engine_protocol import (
     Engine,
     Reader,
     Terms,
-    build_vector,
     check_stamp,
     find_best,
-    find_dimension,
     join_terms,
     make_folder,
     order_hits,
     plain_term,
     read_terms,
-    sum_up,
     tell_refused,
 )
+from lessons_kb.search.sparse_vectors import build_vector, find_dimension, sum_up
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 
 _SIGN, _WRAP = 1 << 63, 1 << 64

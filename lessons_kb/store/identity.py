@@ -10,7 +10,6 @@ record there and in a mark in git's own directory, which all work trees share an
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -18,6 +17,7 @@ from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import StorageError
+from lessons_kb.on_demand import HASHES, load
 from lessons_kb.store.files import list_folder, read_json, read_regular, storage_errors
 from lessons_kb.store.locations import CACHE_NAME, above, state_home, user_brain
 from lessons_kb.store.private_files import write_private
@@ -235,5 +235,5 @@ def _quote(path: str) -> str:
     if len(key) <= _MAX_KEY_BYTES:
         return key
 
-    digest = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
+    digest = load(HASHES).blake2b(os.fsencode(path), digest_size=16).hexdigest()
     return f"{key[:_KEPT_OF_LONG_KEY]}=={digest}"
