@@ -13,8 +13,8 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError, StorageError
 from lessons_kb.model import NOTE, SERVED, Card
+from lessons_kb.on_demand import TRASH, load
 from lessons_kb.store import files as disk
-from lessons_kb.store import trash
 from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import replace
@@ -152,7 +152,7 @@ class CardLookup:
     def find_in_trash(self, name: str, *, exact: bool) -> tuple[Brain, list[str]]:
         """Return the nearest brain with cards in the trash that ``name`` fits, and these."""
         for brain in self._brains.members:
-            paths = {entry.path for entry in trash.entries(brain.root)}
+            paths = {entry.path for entry in load(TRASH).entries(brain.root)}
             if fitting := find_fitting(name, paths, exact=exact):
                 break
         return brain, fitting
