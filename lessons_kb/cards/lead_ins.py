@@ -62,7 +62,8 @@ def find_lead_ins(
     of its own: there a label speaks for its paragraph alone, and list items keep their words.
     """
     lines = text.split("\n")
-    if not any(_read_label(line, labels, normalise, in_item=True)[1] for line in lines):
+    likely = [line for line in lines if ":" in line or "**" in line or "__" in line]
+    if not any(_read_label(line, labels, normalise, in_item=True)[1] for line in likely):
         return []
     found = list(_find_labels(parse(text), lines, labels, normalise, in_section=in_section))
     lead_ins = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from html import unescape
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
@@ -503,6 +503,7 @@ _SHORT_CODES = re.compile(r"^(?::[a-z0-9_+-]+:\s*)+")
 _REST = re.compile(r"\s*[(\[{&:\u2013\u2014]|\s+--?\s")
 
 
+@lru_cache(4_096)
 def _names_of(text: str) -> tuple[str, ...]:
     """Return what a heading or a label may be known by, the likeliest first.
 
@@ -557,13 +558,15 @@ def read_why(sections: Sections) -> str:
     for role in (CAUSE, MISTAKE, PROSE, LEAD):
         for section in _in_order(sections, role):
             paragraph = first_paragraph(section.text)
-            items = [item.text for item in find_items(section.text)]
-            if role in (PROSE, LEAD) and paragraph in items:
-                continue
             sentence = first_sentence(paragraph)
             announces_items = sentence.endswith(":") and sentence == paragraph
-            if announces_items and items:
-                sentence = f"{sentence} {items[0]}"
+            may_be_item = role in (PROSE, LEAD)
+            if announces_items or may_be_item:
+                items = [item.text for item in find_items(section.text)]
+                if may_be_item and paragraph in items:
+                    continue
+                if announces_items and items:
+                    sentence = f"{sentence} {items[0]}"
             if sentence:
                 return sentence
     return ""
