@@ -21,7 +21,7 @@ from lessons_kb.agents.payloads import Payload, read_common, text_of
 from lessons_kb.hook_client import SILENT
 from lessons_kb.hook_gates import EVENT_KEYS, NOBODY_ANSWERS, name_event
 from lessons_kb.preflight.block import footer
-from lessons_kb.session.state import AgentTraits, Answer, HookEvent
+from lessons_kb.session.event_types import AgentTraits, Answer, HookEvent
 from lessons_kb.text.sanitize import defang_line, visible
 from lessons_kb.values import field, frozen
 

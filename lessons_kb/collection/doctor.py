@@ -16,7 +16,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
 from lessons_kb.collection.git_merge import find_sharing
-from lessons_kb.collection.health import Health
+from lessons_kb.collection.health import FIX, Health
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
@@ -24,8 +24,8 @@ from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.process.installation import install_command
 from lessons_kb.process.run import split_command
-from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
+from lessons_kb.search.semantic_extra import EXTRA, find_absent_libraries
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.draft_files import DraftFolder
@@ -47,9 +47,6 @@ from lessons_kb.store.user_settings import (
     read_user_settings,
 )
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word
-
-FIX = "`lessons doctor --fix`"
-
 
 _STEP, _ROUND = 1_000, 10
 

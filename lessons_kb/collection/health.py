@@ -6,6 +6,9 @@ from typing import NamedTuple
 
 MARKS = {"ok": "✓", "off": "–", "warning": "⚠", "error": "✗", "fixed": "✓"}
 
+FIX = "`lessons doctor --fix`"
+"""The command that repairs what it can."""
+
 
 class Health(NamedTuple):
     """One line of the doctor's report."""

@@ -21,7 +21,7 @@ from lessons_kb.diet.conditions import Condition
 from lessons_kb.importers.incoming import unmarked
 from lessons_kb.model import NOTE
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import Capabilities, HookEvent
+from lessons_kb.session.event_types import Capabilities, HookEvent
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.files import write_unsynced
 from lessons_kb.store.locations import private_state_home

@@ -34,8 +34,8 @@ from lessons_kb.hook_client import (
 )
 from lessons_kb.process.clock import check_clock
 from lessons_kb.session.dispatch import respond
+from lessons_kb.session.event_types import NOTHING, AgentTraits, Answer, Capabilities, HookEvent
 from lessons_kb.session.late import Unheard
-from lessons_kb.session.state import NOTHING, AgentTraits, Answer, Capabilities, HookEvent
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.session_notes import is_silenced, pin_directory

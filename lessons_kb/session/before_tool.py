@@ -76,7 +76,8 @@ from lessons_kb.model import (
 )
 from lessons_kb.outcome.post_check import find_session_evidence
 from lessons_kb.postcheck.item_states import check_items
-from lessons_kb.session.state import NOTHING, Answer, Capabilities, Held, Hook
+from lessons_kb.session.event_types import NOTHING, Answer, Capabilities
+from lessons_kb.session.state import Held, Hook
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,

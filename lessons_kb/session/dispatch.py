@@ -11,8 +11,9 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, describe_below, describe_untrusted, look_in_agent
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
 from lessons_kb.session.compact import catch_up
+from lessons_kb.session.event_types import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.late import Unheard, add_late, keep_late
-from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook, HookEvent
+from lessons_kb.session.state import Hook
 from lessons_kb.store.locations import state_home, user_brain
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.token_estimate import count_bytes

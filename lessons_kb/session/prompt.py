@@ -26,8 +26,9 @@ from lessons_kb.ledger.session_memory import (
 from lessons_kb.model import SERVED, Event, Hit, Preflight
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR
+from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import Missed, journal_events, read_missed
-from lessons_kb.session.state import NOTHING, Answer, Hook
+from lessons_kb.session.state import Hook
 from lessons_kb.session.turn_lessons import find_titles, is_kept_back
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import redact_event, redact_record

@@ -11,7 +11,8 @@ from lessons_kb.calls.parse_call import kind_of_failure, parse_call
 from lessons_kb.guards.session_guards import Watch
 from lessons_kb.ledger.session_memory import SessionMemory
 from lessons_kb.model import Event, Signal
-from lessons_kb.session.state import Hook, HookEvent
+from lessons_kb.session.event_types import HookEvent
+from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_tail
 from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.transcripts.session_records import (

@@ -20,8 +20,9 @@ from lessons_kb.outcome.post_check import (
     settle,
 )
 from lessons_kb.session.draft_process import start_drafting
+from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import find_answer, journal_events, read_missed
-from lessons_kb.session.state import NOTHING, Answer, Hook
+from lessons_kb.session.state import Hook
 from lessons_kb.store.journal import redact_event
 from lessons_kb.values import replace
 

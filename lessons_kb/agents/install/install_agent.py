@@ -46,8 +46,7 @@ from lessons_kb.agents.install.settings_files import (
     take_pieces,
 )
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.collection.doctor import FIX
-from lessons_kb.collection.health import Health
+from lessons_kb.collection.health import FIX, Health
 from lessons_kb.errors import InputError, LessonsError, StorageError
 from lessons_kb.process.installation import install_command, upgrade_command
 from lessons_kb.process.programs import find_program

@@ -12,7 +12,6 @@ import typer
 from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.cli.complete_drafts import open_ask, print_prompts
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     confirm,
@@ -32,14 +31,13 @@ from lessons_kb.diet.transaction import apply_diet, recover, undo_diet
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
+from lessons_kb.on_demand import ASK_WRITER, COMPLETE_DRAFTS, WRITE_PROMPTS, load
 from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.store.files import is_inside
 from lessons_kb.store.locks import hold_diet
 from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.values import replace
-from lessons_kb.writers.complete import improve
-from lessons_kb.writers.prompt import DIET_SCHEMA, build_diet_prompt
 
 _SHOWN = 70
 _FIRST_REASONS = 6
@@ -130,7 +128,9 @@ def diet(
     if with_ is not None and not (apply or show_prompt):
         raise InputError("--with writes into cards: add --apply, or --show-prompt")
     if show_prompt:
-        print_prompts(_build_prompts(found, plan_diet(found, brain, stay=stay).moves))
+        load(COMPLETE_DRAFTS).print_prompts(
+            _build_prompts(found, plan_diet(found, brain, stay=stay).moves)
+        )
         return
     with draw_progress("proving") as progress:
         plan = plan_diet(
@@ -189,8 +189,9 @@ def _find_brain(root: str, *, needed: bool) -> Brain | None:
 
 
 def _build_prompts(found: Diet, moves: Sequence[Move]) -> dict[str, str]:
+    build_prompt = load(WRITE_PROMPTS).build_diet_prompt
     return {
-        f"diet-{number}": build_diet_prompt(move.text, found.tracked)
+        f"diet-{number}": build_prompt(move.text, found.tracked)
         for number, move in enumerate(moves, 1)
     }
 
@@ -201,8 +202,10 @@ def _improve(found: Diet, moves: list[Move], agent: str | None, *, yes: bool) ->
         return moves
     prompts = _build_prompts(found, moves)
     texts = {f"diet-{number}": move.text for number, move in enumerate(moves, 1)}
-    ask = open_ask(agent, prompts, "card", schema=DIET_SCHEMA, yes=yes)
+    schema = load(WRITE_PROMPTS).DIET_SCHEMA
+    ask = load(COMPLETE_DRAFTS).open_ask(agent, prompts, "card", schema=schema, yes=yes)
     with interrupt_by_signals(), draw_progress("writing") as show:
+        improve = load(ASK_WRITER).improve
         fuller = improve(open_brain(), texts, prompts, ask, files=found.tracked, progress=show)
     return [replace(move, text=text) for move, text in zip(moves, fuller, strict=True)]
 
