@@ -74,7 +74,12 @@ def holds(value, names):
 
 
 def is_ours(name):
-    """Whether a module has it, a brain (``brain.journal``) or the settings (``check.seconds``)."""
+    """Return whether a name is a file, or is in a module, a brain or the settings.
+
+    Examples are ``brain.py``, ``brain.journal`` and ``check.seconds``.
+    """
+    if name.endswith(".py"):
+        return any(PACKAGE.rglob(name))
     names = name.split(".")
     others = {"brain": lessons_kb.Brain, "check": JudgeSettings}
     found = [holds(DEFAULTS, names), holds(others.get(names[0]), names[1:])]

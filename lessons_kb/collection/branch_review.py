@@ -1,4 +1,4 @@
-"""Drafts that reviewers accept on a branch of git."""
+"""Review drafts so that each decision becomes a commit on a branch of git."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
 
 BRANCH = "lessons-review"
-"""Where decisions go unless the server is told otherwise."""
+"""The default branch for decisions."""
 
 
 class BranchReview(Drafts):
-    """The drafts of the nearest brain, for one reviewer; the author of what is committed.
+    """The drafts of the nearest brain, for one reviewer, who is the author of the commits.
 
-    Raises GitError, StorageError and InputError, beside what ``Drafts`` does.
+    In addition to the errors of ``Drafts``, it raises GitError, StorageError and InputError.
     """
 
     def __init__(self, brains: Brains, *, branch: str, author: Author) -> None:
@@ -45,14 +45,15 @@ class BranchReview(Drafts):
 
     @cached_property
     def _folder_in_git(self) -> str:
-        """The brain's folder from git's top, with a slash at its end; "" for the top itself."""
+        """The brain's folder relative to git's top, with a final slash; "" for the top itself."""
         inside = relative(self._branch.top, os.path.realpath(self._brain.root))
         return "" if inside == os.curdir else f"{inside}/"
 
     def is_checked_out(self) -> bool:
-        """Tell whether the brain's own folder shows the branch, so that lessons are served at once.
+        """Return whether the branch is checked out in the brain's own folder.
 
-        Raises InputError where another work tree shows it, and GitError outside a repository.
+        If so, accepted lessons are served at once. Raises InputError if another work tree has the
+        branch, and GitError outside of a repository.
         """
         return self._branch.is_checked_out()
 
@@ -61,33 +62,36 @@ class BranchReview(Drafts):
         self._branch.check_writable()
 
     def find_waiting(self) -> list[Card]:
-        """Return the cards that are on the branch and not in the folder's history yet."""
+        """Return the cards that are on the branch but not yet in the history of the folder."""
         tip = self._branch.tip()
-        names = [n for n in self._branch.find_unmerged(self._folder_in_git) if n.endswith(SUFFIXES)]
-        texts = ((name, self._branch.read(tip, name)) for name in names)
-        found = [
-            self._parse_card(name.removeprefix(self._folder_in_git), data)
-            for name, data in texts
-            if data is not None
-        ]
-        return [card for card in found if card is not None and card.kind != NOTE]
+        waiting: list[Card] = []
+        for name in self._branch.find_unmerged(self._folder_in_git):
+            data = self._branch.read(tip, name) if name.endswith(SUFFIXES) else None
+            if data is None:
+                continue
+            card = self._parse_card(name.removeprefix(self._folder_in_git), data)
+            if card is not None and card.kind != NOTE:
+                waiting.append(card)
+        return waiting
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
-        """Return the cards that may be the same lesson, those that wait on the branch first."""
+        """Return the cards that may be the same lesson, those waiting on the branch first."""
         card = self._parse(draft.id, draft.text).card
         served = super().find_near_duplicates(draft)
         if card is None:
             return served
         text = "\n".join((card.why, *card.checklist))
         waiting = Duplicates(self.find_waiting()).find(card.title, text=text)
-        known = {one.card.id for one in waiting}
-        return [*waiting, *(one for one in served if one.card.id not in known)]
+        waiting_ids = {duplicate.card.id for duplicate in waiting}
+        others = [duplicate for duplicate in served if duplicate.card.id not in waiting_ids]
+        return [*waiting, *others]
 
     def _write(self, draft: Draft, card: Card, text: str) -> Card:
         def add(start: str) -> tuple[str, bytes]:
             for path in numbered_names(f"{card.kind}s/{slug(redact(card.title))}"):
-                there = os.path.lexists(os.path.join(self._brain.root, *path.split("/")))
-                if not there and self._branch.find_entry(start, self._folder_in_git + path) is None:
+                exists = os.path.lexists(os.path.join(self._brain.root, *path.split("/")))
+                entry = self._branch.find_entry(start, self._folder_in_git + path)
+                if not exists and entry is None:
                     break
             return path, text.encode("utf-8")
 
@@ -96,57 +100,60 @@ class BranchReview(Drafts):
 
     def _count(self, draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
         cards = Cards(self._brains)
-        waiting = next((one for one in self.find_waiting() if one.id == card), None)
-        known = waiting or cards.get(card)
+        waiting = {waiting.id: waiting for waiting in self.find_waiting()}
+        target = waiting.get(card) or cards.get(card)
 
         def count(start: str) -> tuple[str, bytes]:
-            data = self._branch.read(start, self._folder_in_git + known.id)
+            data = self._branch.read(start, self._folder_in_git + target.id)
             if data is None:
-                raise InputError(f"{known.id} is not committed; commit it before you merge into it")
+                raise InputError(
+                    f"{target.id} is not committed; commit it before you merge into it"
+                )
             try:
                 text = data.decode("utf-8")
             except UnicodeDecodeError:
-                raise EditRefused(f"{known.id} is not UTF-8; save it as UTF-8") from None
-            counted = cards.bump_text(self._brain, known.id, text, task=task)
-            return known.id, counted.encode("utf-8")
+                raise EditRefused(f"{target.id} is not UTF-8; save it as UTF-8") from None
+            counted = cards.bump_text(self._brain, target.id, text, task=task)
+            return target.id, counted.encode("utf-8")
 
-        merged = self._commit(count, f"Count once more: {clean_line(known.title)}", draft)
-        cards.note_bump(self._brain, known.id, at=at)
-        return merged or known
+        merged = self._commit(count, f"Count once more: {clean_line(target.title)}", draft)
+        cards.note_bump(self._brain, target.id, at=at)
+        return merged or target
 
     def _commit(
         self, change: Callable[[str], tuple[str, bytes]], message: str, draft: Draft
     ) -> Card | None:
-        """Commit a new content of one of the brain's files and return the card that it holds then.
+        """Commit a change of one of the brain's files; return the card in the changed file.
 
-        ``change`` returns path and content, to follow on a commit. Where the folder shows the
-        branch, the file is written too; what somebody saved there meanwhile stays.
+        ``change`` gets the commit to build on and returns path and content. If the branch is
+        checked out in the folder, the file is written as well, unless somebody has just edited it.
         """
-        here = self.is_checked_out()
+        is_checked_out = self.is_checked_out()
         path, data = "", b""
         before: bytes | None = None
 
-        def changed(start: str) -> Mapping[str, bytes]:
+        def make_files(start: str) -> Mapping[str, bytes]:
             nonlocal path, data, before
             path, data = change(start)
             full = self._folder_in_git + path
-            if here and not self._branch.is_clean(full):
+            if is_checked_out and not self._branch.is_clean(full):
                 raise InputError(f"{path} has changes that are not committed; commit them")
             before = self._branch.read(start, full)
             return {full: data}
 
-        def replaced(found: bytes) -> bytes:  # whatever line ends its checkout has
-            unchanged = (before or b"").replace(b"\r\n", b"\n") == found.replace(b"\r\n", b"\n")
-            return data if unchanged else found
+        def replace_unedited(current: bytes) -> bytes:
+            committed = (before or b"").replace(b"\r\n", b"\n")
+            is_unedited = current.replace(b"\r\n", b"\n") == committed  # ignore the line ends
+            return data if is_unedited else current
 
         text = (
             f"{message}\n\nReviewed on the server's page; {describe_source(draft)} as {draft.id}.\n"
         )
-        self._branch.commit(changed, message=text, author=self._author)
-        if here:
+        self._branch.commit(make_files, message=text, author=self._author)
+        if is_checked_out:
             self._brain.touch()
             if before is not None:
-                card_files.rewrite(self._brain.root, path, replaced)
+                card_files.rewrite(self._brain.root, path, replace_unedited)
             else:
                 with contextlib.suppress(DuplicateCard):
                     card_files.create(self._brain.root, path, data)
@@ -158,7 +165,7 @@ class BranchReview(Drafts):
 
 
 def find_review_obstacle(root: str, branch: str) -> str:
-    """Return why nothing in the brain at ``root`` can be accepted onto a branch, "" if it can."""
+    """Return why no draft of the brain at ``root`` can be accepted on a branch, or ""."""
     try:
         Branch(root, branch).check_writable()
     except LessonsError as error:

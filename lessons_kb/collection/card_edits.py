@@ -1,4 +1,4 @@
-"""Change the header of a card: count it, teach it a prompt, set its status."""
+"""Change the header of a card: count a mistake, add a prompt, set the status."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
 from lessons_kb.cards.parse import parse_bytes, parse_card
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.collection.merged_by_git import merges_cards
-from lessons_kb.collection.prompt_text import tell_prompt
+from lessons_kb.collection.prompt_text import shorten_prompt
 from lessons_kb.errors import (
     EditRefused,
     GitError,
@@ -30,72 +30,76 @@ from lessons_kb.text.redact import redact
 
 _DAY_SECONDS = 86_400
 MAX_TAUGHT = 20
-"""Prompts that a card keeps of what it was taught."""
+"""The most prompts in the ``symptoms`` or the ``not-for`` of a card."""
 
 
 class CardEdits(CardLookup):
-    """Cards found by name, with edits of their headers; all other bytes stay."""
+    """Cards found by name, with edits of their headers. The other bytes of a file stay."""
 
     def bump(self, *names: str, task: str | None = None, at: float | None = None) -> list[Card]:
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
 
-        ``task`` is appended to ``examples``, of which the last five stay. All names are looked up
-        before the first file is touched. ``at`` (seconds since the epoch, now by default) is when
-        the journal counts it. Where git merges the card key by key, ``last-seen``
-        holds the time as well: of two files with the same bytes git keeps one and asks nobody,
-        so that the counts of two clones that bumped on the same day would not add up.
+        ``task`` is appended to ``examples``, which keeps the last five. All names are looked up
+        before the first file is changed. The journal counts the bump at ``at``, in seconds since
+        the epoch, by default now.
+
+        If git merges the card key by key, ``last-seen`` has the time as well. Otherwise two clones
+        that bump the card on the same day would write the same bytes, which git merges into one
+        count without calling the merge driver.
         """
 
         def bump(brain: Brain, card: Card) -> Card:
-            day = _now(brain.root, card.id)
-            bumped = self.rewrite(
-                brain, card.id, lambda one, text: edit_header(text, count_again(one, task, day))
-            )
+            day = _format_now(brain.root, card.id)
+
+            def edit(card: Card, text: str) -> str:
+                return edit_header(text, count_again(card, task, day))
+
+            bumped = self.rewrite(brain, card.id, edit)
             self.note_bump(brain, card.id, at=at)
             return bumped
 
-        return self._each(names, bump)
+        return self._change_each(names, bump)
 
     def bump_text(self, brain: Brain, path: str, text: str, *, task: str | None = None) -> str:
-        """Return a card's text, as an editor holds it, with the mistake counted once more.
+        """Return a card's text, such as that in an editor, with the mistake counted once more.
 
-        ``task`` is as in ``bump``; ``note_bump`` is for when the text was taken over. Raises
-        EditRefused.
+        ``task`` is as in ``bump``. Call ``note_bump`` when the text was saved. Raises EditRefused.
         """
         card = require_card(parse_card(text, path=path, folders=brain.settings.folders), path)
-        return edit_header(text, count_again(card, task, _now(brain.root, path)))
+        return edit_header(text, count_again(card, task, _format_now(brain.root, path)))
 
     def note_bump(self, brain: Brain, path: str, *, at: float | None = None) -> None:
-        """Count that the mistake of a card came back, ``at`` seconds since the epoch or now."""
+        """Journal a bump of a card, ``at`` seconds since the epoch or now."""
         at = time.time() if at is None else at
-        # The card itself is what counts: a journal that cannot be written costs the statistics.
+        # A journal that cannot be written costs statistics, but the card was changed.
         with contextlib.suppress(StorageError):
             brain.journal.outcomes.count(path, BUMPED, at=at)
-            # Said outside of any session, it is meant of the last one of a day.
+            # A bump outside of any session belongs to the last session of the day before.
             outcomes = brain.journal.outcomes
             session = session_of()[0] or outcomes.last_session(path, since=at - _DAY_SECONDS)
             if session:
                 brain.journal.ledger.bump(session, path, at=at)
 
     def teach(self, name: str, key: str, prompt: str) -> Card:
-        """Write a prompt into a card's ``symptoms``, by which it is found, or its ``not-for``.
+        """Add a prompt, without secrets, to the ``symptoms`` or the ``not-for`` of a card.
 
-        See ``redact``. Of many the last twenty stay. Raises InputError for a prompt without a word.
+        ``symptoms`` are searched; prompts in ``not-for`` do not find the card. The last twenty
+        stay. Raises InputError if the prompt is empty.
         """
-        told = tell_prompt(prompt)
-        if not told:
+        line = shorten_prompt(prompt)
+        if not line:
             raise InputError("the prompt is empty; name it")
         brain, card = self.find(name, notes=False)
 
-        def teach(card: Card, text: str) -> str:
-            known = card.symptoms if key == "symptoms" else card.not_for
-            taught = (*(one for one in known if one != told), told)[-MAX_TAUGHT:]
-            return edit_header(text, {key: taught})
+        def add_line(card: Card, text: str) -> str:
+            lines = card.symptoms if key == "symptoms" else card.not_for
+            others = [other for other in lines if other != line]
+            return edit_header(text, {key: (*others, line)[-MAX_TAUGHT:]})
 
-        return self.rewrite(brain, card.id, teach)
+        return self.rewrite(brain, card.id, add_line)
 
     def set_status(self, status: str, *names: str) -> list[Card]:
-        """Make cards ``active``, ``ignored`` or ``archived``."""
+        """Set the status of cards: ``active``, ``ignored`` or ``archived``."""
         check_choice("status", status, STATUSES)
 
         def change(brain: Brain, card: Card) -> Card:
@@ -103,30 +107,32 @@ class CardEdits(CardLookup):
                 return card
             return self.rewrite(brain, card.id, partial(change_status, status=status))
 
-        return self._each(names, change)
+        return self._change_each(names, change)
 
     def rewrite(self, brain: Brain, path: str, edit: Callable[[Card, str], str]) -> Card:
-        """Give a card the text that ``edit`` makes of card and text; return what it is then."""
+        """Replace the text of a card by ``edit(card, text)``; return the changed card."""
         folders = brain.settings.folders
 
-        def edited(data: bytes) -> bytes:
+        def edit_bytes(data: bytes) -> bytes:
             card = require_card(parse_bytes(data, path=path, folders=folders), path)
             try:
                 return edit(card, data.decode("utf-8")).encode("utf-8")
             except EditRefused as error:
                 raise EditRefused(f"{path} was not changed: {error}") from None
 
-        data = card_files.rewrite(brain.root, path, edited)
+        data = card_files.rewrite(brain.root, path, edit_bytes)
         brain.touch()
         return require_card(parse_bytes(data, path=path, folders=folders), path)
 
-    def _each(self, names: Sequence[str], change: Callable[[Brain, Card], Card]) -> list[Card]:
-        """Change every card; those that refuse are named when the others are done."""
+    def _change_each(
+        self, names: Sequence[str], change: Callable[[Brain, Card], Card]
+    ) -> list[Card]:
+        """Change every card, each only once. After that, raise an error for those that refused."""
         named = [self.find(name, notes=False) for name in names]
-        found = {(brain.root, card.id): (brain, card) for brain, card in named}  # each card once
+        unique = {(brain.root, card.id): (brain, card) for brain, card in named}
         cards: list[Card] = []
         refused: list[LessonsError] = []
-        for brain, card in found.values():
+        for brain, card in unique.values():
             try:
                 cards.append(change(brain, card))
             except (EditRefused, StorageError) as error:
@@ -138,11 +144,12 @@ class CardEdits(CardLookup):
 
 
 def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
-    """Return the changes by which a card counts its mistake once more."""
+    """Return the changes of the header that count the mistake once more."""
     occurrences = min(card.occurrences + 1, MAX_OCCURRENCES)
     changes: dict[str, Change] = {"occurrences": occurrences, "last-seen": day}
-    if task := redact(" ".join((task or "").split())):
-        changes["examples"] = (*card.examples, task)[-MAX_EXAMPLES:]
+    example = redact(" ".join((task or "").split()))
+    if example:
+        changes["examples"] = (*card.examples, example)[-MAX_EXAMPLES:]
     return changes
 
 
@@ -152,29 +159,29 @@ def change_status(_card: Card, text: str, *, status: str) -> str:
 
 
 def require_card(document: Document, path: str) -> Card:
-    """Return the card of a file; EditRefused where the file is none."""
+    """Return the card of a file. Raises EditRefused if the file is not a card."""
     if document.card is None:
         why = document.findings[0].message if document.findings else "it is not readable"
         raise EditRefused(f"{path} was not changed: {why}; run `lessons lint` for a fix")
     return document.card
 
 
-def check_choice(what: str, value: str, choices: Sequence[str]) -> None:
-    """Raise InputError for a value that is none of the choices."""
+def check_choice(name: str, value: str, choices: Sequence[str]) -> None:
+    """Raise InputError if a value is not one of the choices. ``name`` is for the message."""
     if value not in choices:
-        raise InputError(f"{what} must be one of {', '.join(choices)}, not {value!r}")
+        raise InputError(f"{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
-def _now(root: str, path: str) -> str:
-    """Return today's date, with the time for a card that is merged key by key."""
-    moment = dt.datetime.now(tz=dt.UTC).astimezone()
+def _format_now(root: str, path: str) -> str:
+    """Return today's local date, with the time if git merges the card key by key."""
+    now = dt.datetime.now(tz=dt.UTC).astimezone()
     try:
-        timed = merges_cards(root, path)
+        has_time = merges_cards(root, path)
     except GitError:
-        timed = False
-    return moment.isoformat(timespec="milliseconds") if timed else moment.date().isoformat()
+        has_time = False
+    return now.isoformat(timespec="milliseconds") if has_time else now.date().isoformat()
 
 
 def today() -> str:
-    """Return the ISO date of today here."""
+    """Return today's local date in ISO format."""
     return dt.datetime.now(tz=dt.UTC).astimezone().date().isoformat()

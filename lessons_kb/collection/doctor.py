@@ -1,4 +1,4 @@
-"""What the doctor examines: each part of a brain and of its surroundings."""
+"""The checks of ``lessons doctor``: each examines one part of a brain or of its environment."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
 from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
+from lessons_kb.model import Finding
 from lessons_kb.process.installation import install_command
 from lessons_kb.process.run import split_command
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
@@ -89,7 +90,7 @@ def check_trust(brain: Brain) -> Iterator[Health]:
 
 
 def check_settings(brain: Brain) -> Iterator[Health]:
-    """Read ``lessons.toml``; what is wrong there is raised and told."""
+    """Report the settings of ``lessons.toml``. Raises ConfigError if they cannot be read."""
     settings, origins = read_settings(brain.root)
     there = os.path.isfile(os.path.join(brain.root, CONFIG_NAME))
     keys = f"{counted(len(origins), 'key')} set in" if there else "all defaults, no"
@@ -98,7 +99,7 @@ def check_settings(brain: Brain) -> Iterator[Health]:
 
 
 def check_gates(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
-    """Look at the file from which the hook program decides gates where no answer comes in time."""
+    """Check the gate file, from which a hook decides gates if no answer comes in time."""
     if not is_trusted(brain.root):
         return
     state = brain.state
@@ -121,44 +122,51 @@ def check_gates(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
 
 
 def check_index(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
-    """See whether the index is fresh, whole and of this version; bring it up to date."""
+    """Bring the index up to date, and check that it is complete."""
     before = brain.state
-    done = brain.refresh()
-    if done.fault:
-        what, _, advice = done.fault.rpartition("; ")
-        yield Health("error", "index", f"not up to date: {what}", advice)
+    result = brain.refresh()
+    if result.fault:
+        fault, _, advice = result.fault.rpartition("; ")
+        yield Health("error", "index", f"not up to date: {fault}", advice)
         return
-    if done.stale:
+    if result.stale:
         advice = "run `lessons index`, which waits for it and indexes the rest"
-        yield Health("warning", "index", done.stale, advice)
-    count = count_kinds(brain)
+        yield Health("warning", "index", result.stale, advice)
+    census = count_kinds(brain)
     state = brain.state
     if brain.engine is None or state is None:
         return
-    if fix and not done.stale and (before is None or before.generation != state.generation):
+    is_new = before is None or before.generation != state.generation
+    if fix and is_new and not result.stale:
         built = "built; the old one was missing or unusable" if before is None else "rebuilt"
         yield Health("fixed", "index", built)
-    size = brain.read(lambda one: one.engine.size() if one.engine else 0)
-    if size != (expected := state.cards + state.notes) and not done.stale:
+    size = brain.read(lambda brain: brain.engine.size() if brain.engine else 0)
+    expected = state.cards + state.notes
+    if size != expected and not result.stale:
         if fix:
             brain.refresh(rebuild=True)
             yield Health("fixed", "index", f"rebuilt; it held {size} of {expected}")
         else:
             detail = f"the index holds {size} of {expected} files"
             yield Health("error", "index", detail, f"`lessons index --rebuild`, or {FIX}")
-    changed = done.changed + done.removed
-    when = f"{changed} updated just now" if changed else "fresh"
-    when = when if before is not None else "built just now"
-    room = size_of(measure_folder(brain.cache))
-    yield Health("ok", "index", f"{format_census(count)}; {room}, {when}")
+    changed = result.changed + result.removed
+    if before is None:
+        freshness = "built just now"
+    elif changed:
+        freshness = f"{changed} updated just now"
+    else:
+        freshness = "fresh"
+    size_on_disk = size_of(measure_folder(brain.cache))
+    yield Health("ok", "index", f"{format_census(census)}; {size_on_disk}, {freshness}")
 
 
 def check_cluster(brain: Brain) -> Iterator[Health]:
-    """Tell whether a brain that is to be searched in a cluster is, and what keeps it from that."""
+    """Report whether the cluster of a brain can answer, if the settings name the cluster engine."""
     if brain.settings.index.engine != CLUSTER_ENGINE:
         return
     cluster = ClusterSearch(brain)
-    if trouble := brain.read(lambda _brain: cluster.find_trouble()):
+    trouble = brain.read(lambda _brain: cluster.find_trouble())
+    if trouble:
         fix = "see docs/cluster.md, or set another engine"
         yield Health("warning", "cluster", f"the local index answers: {trouble}", fix)
     else:
@@ -166,16 +174,19 @@ def check_cluster(brain: Brain) -> Iterator[Health]:
 
 
 def check_semantic(brain: Brain) -> Iterator[Health]:
-    """Tell whether cards are found by their meaning, and what keeps that off."""
+    """Report whether cards are searched by meaning, and if not, why."""
     meaning = brain.meaning
     if meaning is None:
         absent = ", ".join(find_absent_libraries())
         why = f", {absent} not installed ({install_command(EXTRA)})" if absent else ""
         yield Health("off", "semantic", f"off{why}: cards are found by words only")
-    elif meaning.trouble:
+        return
+    if meaning.trouble:
         detail, _, fix = meaning.trouble.partition("; ")
         yield Health("warning", "semantic", f"off: {detail}", fix)
-    elif left := meaning.encode(limit=0):
+        return
+    left = meaning.encode(limit=0)
+    if left:
         missing = counted(left, "file is not encoded yet", "files are not encoded yet")
         yield Health("warning", "semantic", f"on, {missing}", "run `lessons index` to encode them")
     else:
@@ -183,30 +194,32 @@ def check_semantic(brain: Brain) -> Iterator[Health]:
 
 
 def check_files(brain: Brain) -> Iterator[Health]:
-    """Name the files that are out of use, as the index knows them: nothing is read again."""
+    """Report the files that cannot be used. It takes them from the index and reads no file."""
     state = brain.state
-    seen = scan_brain(brain.root, brain.settings, state.ignored if state else ())
-    known = brain.read(lambda one: one.catalogue.findings())
-    grave = [
-        one for one in (*seen.findings, *known) if one.level == "error" or one.rule == "bad-pattern"
-    ]
-    for finding in sorted(grave, key=by_place):
+    scan = scan_brain(brain.root, brain.settings, state.ignored if state else ())
+    indexed = brain.read(lambda brain: brain.catalogue.findings())
+    serious = list(filter(_is_serious, (*scan.findings, *indexed)))
+    for finding in sorted(serious, key=by_place):
         where = f"{finding.path}:{finding.line}" if finding.line else finding.path
         yield Health(finding.level, "file", f"{where}: {finding.message}", finding.fix)
-    if not grave:
+    if not serious:
         yield Health("ok", "files", "all files are readable")
 
 
-def _close(folder: str, what: str, *, fix: bool) -> Health:
-    """Tell of a folder that others may look into, or close it."""
+def _is_serious(finding: Finding) -> bool:
+    return finding.level == "error" or finding.rule == "bad-pattern"
+
+
+def _check_privacy(folder: str, check: str, *, fix: bool) -> Health:
+    """Report a folder that other users can read; with ``fix``, make it private."""
     if fix:
         close_folder(folder)
         return Health("fixed", "state", f"{folder} is private again")
-    return Health("warning", what, f"other users can read {folder}", f"{FIX} closes it")
+    return Health("warning", check, f"other users can read {folder}", f"{FIX} closes it")
 
 
 def check_write_access(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
-    """See whether cards, cache and state can be written, and by whom else."""
+    """Check that cards, cache and state are writable, and that the state is private."""
     if os.access(brain.root, os.W_OK):
         yield Health("ok", "write access", brain.root)
     else:
@@ -218,13 +231,13 @@ def check_write_access(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
             yield Health("error", "write access", f"no write access to {folder}", advice)
     for folder in find_open_folders(brain.root):
         if folder.startswith(state_dir(brain.root)):
-            yield _close(folder, "write access", fix=fix)
+            yield _check_privacy(folder, "write access", fix=fix)
     if not brain.cache.startswith(os.path.join(brain.root, CACHE_NAME)):
         yield Health("ok", "cache", f"stored in {brain.cache}")
 
 
 def check_journal(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
-    """See whether the journal can be written, and how large it is."""
+    """Check that the journal is writable, and report its size."""
     journal = brain.journal
     size, rows, oldest = journal.measure()
     days = counted(brain.settings.journal.retention_days, "day")
@@ -232,7 +245,8 @@ def check_journal(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
     if oldest:
         detail += f", the oldest of {time.strftime('%Y-%m-%d', time.localtime(oldest))}"
     yield Health("ok", "journal", detail)
-    if fix and (ended := journal.runs.end_abandoned()):
+    ended = journal.runs.end_abandoned() if fix else 0
+    if ended:
         commands = counted(ended, "command")
         yield Health("fixed", "journal", f"ended {commands} whose process no longer exists")
     advice = "a new journal was started; delete the damaged file, or try `sqlite3 FILE .recover`"
@@ -241,25 +255,30 @@ def check_journal(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
 
 
 def check_drafts(brain: Brain) -> Iterator[Health]:
-    """Tell how many drafts wait for a human."""
+    """Report the number of drafts that wait for review."""
     count = len(DraftFolder(brain.root).ids())
-    wait, fix = (counted(count, "draft"), "run `lessons review`") if count else ("none", "")
-    yield Health("ok", "drafts", wait, fix)
+    if count:
+        yield Health("ok", "drafts", counted(count, "draft"), "run `lessons review`")
+    else:
+        yield Health("ok", "drafts", "none")
 
 
 def check_harm(brain: Brain) -> Iterator[Health]:
-    """Name the cards that make things worse, and tell how much is withheld to know it."""
-    cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
-    for one in weigh_cards(brain, (card for card in cards if card.is_injectable)).values():
-        if one.verdict == "harms":
-            fix = f"run `lessons stats {shell_word(one.card.id)}`, then archive or rewrite it"
-            yield Health("warning", "harm", f"{clean_line(one.card.id)}: {one.reason}", fix)
-    if share := read_user_settings(WithholdSettings).withhold:
+    """Report harmful cards, and the share of sessions from which each lesson is withheld."""
+    cards = brain.read(lambda brain: brain.catalogue.all_cards()) if brain.state else ()
+    injectable = [card for card in cards if card.is_injectable]
+    for effect in weigh_cards(brain, injectable).values():
+        if effect.verdict == "harms":
+            card_id = effect.card.id
+            fix = f"run `lessons stats {shell_word(card_id)}`, then archive or rewrite it"
+            yield Health("warning", "harm", f"{clean_line(card_id)}: {effect.reason}", fix)
+    share = read_user_settings(WithholdSettings).withhold
+    if share:
         yield Health("ok", "withheld", f"each lesson from {share:.0%} of the sessions, to measure")
 
 
 def check_git(brain: Brain) -> Iterator[Health]:
-    """Tell how git merges the cards of a brain in a work tree."""
+    """Report how git merges the cards of a brain."""
     match find_sharing(brain.root):
         case (True, True):
             yield Health("ok", "git", "merges cards key by key")
@@ -288,7 +307,7 @@ BRAIN_CHECKS = (
 
 
 def check_found_brains(found: Discovery) -> Iterator[Health]:
-    """Name the brains that were found and are silent."""
+    """Report the brains that were found but are not trusted."""
     if found.missing:
         detail, _, fix = found.missing.partition("; ")
         yield Health("error", "trust", detail, fix)
@@ -298,7 +317,7 @@ def check_found_brains(found: Discovery) -> Iterator[Health]:
 
 
 def find_last_calls(brains: Brains | None) -> dict[str, float]:
-    """Return each agent whose hooks called for one of the brains, and when it last did so."""
+    """Return agent → time of the last call of its hooks for one of the brains."""
     calls: dict[str, float] = {}
     for brain in brains.members if brains is not None else ():
         with contextlib.suppress(LessonsError, sqlite3.Error):  # `check_journal` reports it
@@ -308,7 +327,7 @@ def find_last_calls(brains: Brains | None) -> dict[str, float]:
 
 
 def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
-    """Tell the last errors of hooks in words, alike ones together, the newest first."""
+    """Report the last errors of hooks, the newest first; equal errors are one line."""
     found: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in read_troubles(1_000):
         if trouble.message.startswith(LATE_MARK):
@@ -330,7 +349,7 @@ def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
     for (where, message), troubles in recent:
         times = f"{len(troubles)}×, last " if len(troubles) > 1 else ""
         detail = f"{where}: {message} ({times}{troubles[-1].at.replace('T', ' ')})"
-        # Where the daemon fails, each hook answers by itself.
+        # If the daemon fails, each hook answers by itself.
         cost = "" if where.startswith("daemon ") else "the agent continued without an answer; "
         fix = f"{cost}fix the cause, then delete {log}"
         yield Health("warning", "hooks", detail, fix)
@@ -341,7 +360,7 @@ def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
 
 
 def check_late(_directory: str) -> Iterator[Health]:
-    """Count the events that the deadline cut off; none of them is an error of ours."""
+    """Report the number of events that the deadline cut off. A slow machine is not an error."""
     late = find_late()
     if not late:
         return
@@ -352,10 +371,10 @@ def check_late(_directory: str) -> Iterator[Health]:
 
 
 def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
-    """See whether the state folder can be written, and by this user alone."""
+    """Check that the state folder is writable and private."""
     home = state_home()
     for folder in find_open_folders():
-        yield _close(folder, "state", fix=fix)
+        yield _check_privacy(folder, "state", fix=fix)
     if os.path.lexists(home) and not os.path.isdir(home):
         advice = "move it away; journal, drafts and trust need a folder there"
         yield Health("error", "state", f"{home} is not a folder", advice)
@@ -369,7 +388,7 @@ def check_state(_directory: str, *, fix: bool = False) -> Iterator[Health]:
 
 
 def check_extras(_directory: str) -> Iterator[Health]:
-    """Tell which optional parts are installed, and their versions."""
+    """Report the versions of the package and of its optional parts."""
     parts = {}
     for package in ("lessons-kb", "tantivy", "mcp", "onnxruntime"):
         with contextlib.suppress(PackageNotFoundError):
@@ -380,7 +399,7 @@ def check_extras(_directory: str) -> Iterator[Health]:
 
 
 def check_user_settings(_directory: str) -> Iterator[Health]:
-    """Report what is wrong with the user's own settings; nothing if they can be read."""
+    """Report faults in the user's own settings; nothing if they are valid."""
     for section in USER_SECTIONS:
         read_user_settings(section)
     commands = {
@@ -397,9 +416,10 @@ def check_user_settings(_directory: str) -> Iterator[Health]:
 
 
 def check_server(directory: str) -> Iterator[Health]:
-    """Tell whether the server that hooks ask answers, and what it says of its index."""
+    """Check that the server for hooks answers and that its index is up to date."""
     settings = read_user_settings(ServerSettings)
-    if not (url := settings.url):
+    url = settings.url
+    if not url:
         return
     if is_settings_moved(directory):
         detail = "your settings lie in this project because of a variable; hooks do not use them"
@@ -433,7 +453,7 @@ ENVIRONMENT_CHECKS = (
 
 
 FIXING = (check_write_access, check_gates, check_index, check_journal)
-"""Checks that put right, if asked to, what they find."""
+"""The checks that can repair what they find."""
 
 
 def check_health(
@@ -443,11 +463,11 @@ def check_health(
     found: Discovery | None = None,
     calls: Mapping[str, float] | None = None,
 ) -> list[Health]:
-    """Examine the brains that are open and those that wait at ``directory``; nothing is raised.
+    """Check the open brains, the environment and the untrusted brains of ``directory``.
 
-    ``found`` is what ``look`` returned for it, ``calls`` what `find_last_calls` returned. Indexes
-    are brought up to date on the way, as any search does. A line that is the same for all of
-    several brains stands once, before them.
+    ``found`` is the result of ``look`` for it, and ``calls`` that of `find_last_calls`; both are
+    computed if they are missing. Indexes are brought up to date, as by any search. A line that is
+    the same for all of several brains appears once, before them. Errors are lines, too.
     """
     lines = collect((check_found_brains,), found or look(directory))
     lines += collect((check_hooks,), find_last_calls(brains) if calls is None else calls)
@@ -464,9 +484,11 @@ def check_health(
         lines += [line for line in report if line not in shared]
     lines = _drop_repeated_errors(lines)
     if brains is None:
-        if any(line.what == "trust" for line in lines):  # which has been named, with its fix
+        has_untrusted = any(line.what == "trust" for line in lines)
+        hint = "" if has_untrusted else describe_unclaimed(directory)
+        if has_untrusted:  # the lines about trust have a fix
             detail, fix = "none that you trust", ""
-        elif hint := describe_unclaimed(directory):
+        elif hint:
             detail, _, fix = hint.partition("; ")
         else:
             detail = "none here"
@@ -476,43 +498,43 @@ def check_health(
 
 
 def _drop_repeated_errors(lines: Sequence[Health]) -> list[Health]:
-    """Return lines without each error that an earlier one reports, such as one of the settings."""
-    reported = set()
-    kept = []
+    """Return the lines without repeated errors, such as an error that two checks report."""
+    reported: set[tuple[str, str]] = set()
+    remaining: list[Health] = []
     for line in lines:
         key = (line.detail, line.fix)
         if line.level != "error" or key not in reported:
-            kept.append(line)
+            remaining.append(line)
         if line.level == "error":
             reported.add(key)
-    return kept
+    return remaining
 
 
 def apply_fixes(brains: Brains | None) -> list[Health]:
-    """Put right what is safe to put right and say what was done; nothing is raised.
+    """Repair what is safe to repair, and return what was repaired.
 
-    Caches and permissions of state folders. Never a card, never what a damaged journal left. Done
-    twice, the second finds nothing to do.
+    It repairs caches and the permissions of state folders. It never changes a card or the file of
+    a damaged journal. A second call finds nothing to repair. It raises nothing.
     """
-    done = collect((check_state,), "", fix=True)
+    lines = collect((check_state,), "", fix=True)
     for brain in brains.members if brains is not None else ():
-        done += collect(FIXING, brain, fix=True)
-    return [line for line in done if line.level == "fixed"]
+        lines += collect(FIXING, brain, fix=True)
+    return [line for line in lines if line.level == "fixed"]
 
 
 def collect(
-    checks: Sequence[Callable[..., Iterator[Health]]], about: object, **how: bool
+    checks: Sequence[Callable[..., Iterator[Health]]], subject: object, **options: bool
 ) -> list[Health]:
-    """Return the lines of all checks; one that fails is itself a finding."""
+    """Return the lines of all checks. A check that raises an error becomes a line as well."""
     lines: list[Health] = []
     for check in checks:
-        what = check.__name__.removeprefix("check_").replace("_", " ")
+        name = check.__name__.removeprefix("check_").replace("_", " ")
         try:
-            lines += check(about, **how)
+            lines += check(subject, **options)
         except LessonsError as error:
             detail, _, fix = str(error).partition("; ")
-            lines.append(Health("error", what, detail, fix))
+            lines.append(Health("error", name, detail, fix))
         except (OSError, sqlite3.Error) as error:
             fix = "check the disk and the permissions of the folder"
-            lines.append(Health("error", what, str(error), fix))
+            lines.append(Health("error", name, str(error), fix))
     return lines

@@ -1,4 +1,4 @@
-"""Lessons in from other systems, and out to them: planned first, written when told to."""
+"""Import lessons from other systems and export them. An import is planned before it is written."""
 
 from __future__ import annotations
 
@@ -61,20 +61,21 @@ _RULES = (
     *(".claude/CLAUDE.md", ".claude/rules/**/*.md", ".cursor/rules/**/*.mdc"),
     *(".github/copilot-instructions.md", ".github/instructions/**/*.instructions.md"),
 )
-"""Globs of what a project keeps for its agents, relative to its root."""
+"""Globs of the rules files for agents, relative to the root of a project."""
 _TEXTS, _RULE_FILES = (".md", ".mdc", ".markdown", ".txt"), (".yml", ".yaml")
 _SQLITE = b"SQLite format 3\0"
 _HEAD = 1 << 20
-"""Bytes by which a file is told."""
+"""Bytes from which the format of a file is guessed."""
 
 
 def find_rules_files(root: str) -> list[str]:
-    """Return the rules files that a project keeps for its agents."""
-    found = (
-        glob.glob(os.path.join(glob.escape(root), name), recursive=True, include_hidden=True)
-        for name in _RULES
-    )
-    return [path for some in found for path in sorted(some) if os.path.isfile(path)]
+    """Return the rules files for agents in a project."""
+    files: list[str] = []
+    for name in _RULES:
+        pattern = os.path.join(glob.escape(root), name)
+        matches = sorted(glob.glob(pattern, recursive=True, include_hidden=True))
+        files += filter(os.path.isfile, matches)
+    return files
 
 
 def find_files(path: str) -> list[str]:
@@ -127,7 +128,7 @@ _ORIGIN_BYTES = re.compile(rb"imported[-_ ]from", re.IGNORECASE)
 
 @frozen
 class ImportStep:
-    """What an import does, or would do, with one lesson."""
+    """The action of an import for one lesson, planned or done."""
 
     action: str
     """``create``, ``bump`` or ``skip``."""
@@ -135,24 +136,24 @@ class ImportStep:
     where: str
     """File and line, or row."""
     card: str = ""
-    """Id of the card that is bumped or there already; of a new one, once it is written."""
+    """Id of the card that is bumped or exists already; for a new card, once it is written."""
     reason: str = ""
 
 
 @frozen
 class Plan:
-    """What an import would do."""
+    """The steps of an import."""
 
     steps: tuple[ImportStep, ...]
     notes: tuple[str, ...] = ()
-    """What was not understood, one line each."""
+    """Remarks about unknown parts of the source, one line each."""
     lessons: tuple[Incoming | None, ...] = ()
-    """For each step what it is about; None where the source itself was passed over."""
+    """The lesson of each step; None if the reader of the source has already skipped it."""
     near: str = "skip"
 
 
 class Exchange:
-    """Import into the nearest brain and export from all."""
+    """Import into the nearest brain, and export from all brains."""
 
     def __init__(self, brains: Brains) -> None:
         self._brains = brains
@@ -166,11 +167,11 @@ class Exchange:
         project: str | None = None,
         topics: Sequence[str] = (),
     ) -> Plan:
-        """Return what importing a file would do; nothing is written.
+        """Return the steps of importing a file; nothing is written.
 
-        ``source`` is one of SOURCES. A lesson imported before is skipped, one that is there
-        under the same title is bumped, ``near`` (one of ON_NEAR) says what becomes of one that
-        is merely like a card. Raises InputError naming file and line, StorageError.
+        ``source`` is one of SOURCES. A lesson that was imported before is skipped, and one with the
+        title of a card bumps that card. ``near`` (one of ON_NEAR) is the action for a lesson that
+        is a near-duplicate of a card. Raises InputError with file and line, and StorageError.
         """
         if near not in ON_NEAR:
             raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
@@ -196,25 +197,27 @@ class Exchange:
         )
 
     def carry_out(self, plan: Plan) -> tuple[ImportStep, ...]:
-        """Write what a plan says and return its steps with the ids of the cards.
+        """Write the cards of a plan; return its steps with the ids of the cards.
 
-        A step that cannot be done becomes a skip that says why; the others go on. What the disk
-        refuses is raised: the next would fare no better, and doing it all again repeats nothing.
-        Each step is planned anew: of two imports of one file that run at once, the second finds
-        the cards of the first.
+        A step that fails becomes a skip with the reason, and the others continue. If the disk
+        refuses, StorageError is raised, since the next step would fail as well; a second import
+        repeats nothing. Each step is planned again, so that of two simultaneous imports of one file
+        the second one finds the cards of the first.
         """
         date = today()
         nearest = self._brains.members[0]
         with hold_new(nearest.root):
             shelf = _Shelf(self._brains, plan.near, plan.lessons)
             written: dict[str, str] = {}
-            done = []
+            """Planned id of a new card → its id."""
+            steps: list[ImportStep] = []
             for planned, lesson in zip(plan.steps, plan.lessons, strict=True):
                 step = shelf.judge(lesson) if lesson else planned
                 try:
                     if lesson and step.action == CREATE:
-                        written[step.card] = made = self._create(lesson, date)
-                        step = replace(step, card=made)
+                        card_id = self._create(lesson, date)
+                        written[step.card] = card_id
+                        step = replace(step, card=card_id)
                     elif lesson and step.action == BUMP:
                         target = written.get(step.card, step.card)
                         self._bump(shelf.homes.get(target, nearest), target, lesson, date)
@@ -223,30 +226,31 @@ class Exchange:
                     raise
                 except LessonsError as error:
                     step = replace(step, action=SKIP, reason=str(error))
-                done.append(step)
-        return tuple(done)
+                steps.append(step)
+        return tuple(steps)
 
     def export(self, form: str) -> Iterator[str]:
         """Yield the lines of every card in one of FORMATS, in the order of brains and paths."""
         if form not in FORMATS:
             raise InputError(f"the format must be one of {', '.join(FORMATS)}, not {form!r}")
-        make = {"json": _format_json, "jsonl": _format_jsonl, "markdown": _format_markdown}[form]
-        return make(self._texts())
+        formatters = {"json": _format_json, "jsonl": _format_jsonl, "markdown": _format_markdown}
+        return formatters[form](self._read_redacted())
 
-    def _texts(self) -> Iterator[tuple[Card, str]]:
+    def _read_redacted(self) -> Iterator[tuple[Card, str]]:
+        """Yield each card with the text of its file, without secrets."""
         self._brains.refresh()
         for brain in self._brains.members:
             limit, folders = brain.settings.index.max_file_bytes, brain.settings.folders
-            for card in brain.read(lambda one: one.catalogue.all_cards()):
+            for card in brain.read(lambda brain: brain.catalogue.all_cards()):
                 if card.kind == NOTE:
                     continue
-                text = card_files.read_bytes(brain.root, card.id, limit=limit).decode(
-                    "utf-8", "replace"
-                )
-                shown, again = redact_card(text), None
-                if shown != text:
-                    again = parse_card(shown, path=card.id, folders=folders).card
-                yield again or card, shown
+                data = card_files.read_bytes(brain.root, card.id, limit=limit)
+                text = data.decode("utf-8", "replace")
+                redacted = redact_card(text)
+                redacted_card = None
+                if redacted != text:
+                    redacted_card = parse_card(redacted, path=card.id, folders=folders).card
+                yield redacted_card or card, redacted
 
     def _create(self, lesson: Incoming, date: str) -> str:
         folders = self._brains.members[0].settings.folders
@@ -256,14 +260,14 @@ class Exchange:
                 with contextlib.suppress(DuplicateCard, InputError):
                     root = self._brains.members[0].root
                     return card_files.create(root, lesson.id, text.encode("utf-8"))
-            # It gets another name: remember where it came from.
+            # The id was not possible: record the origin under the new name.
             text = edit_header(text, {ORIGIN_KEY: (*read_origins(text), lesson.origin)})
         return Cards(self._brains).add(text, kind=lesson.kind, title=lesson.title).id
 
     def _bump(self, brain: Brain, card_id: str, lesson: Incoming, date: str) -> None:
-        """Count at a card what an import has seen.
+        """Count the occurrences of an imported lesson on a card.
 
-        A lesson that came from there before brings its new total, any other one what it has seen.
+        A lesson that was imported before replaces its total; any other one is added.
         """
 
         def count(card: Card, text: str) -> str:
@@ -276,42 +280,44 @@ class Exchange:
                 changes[ORIGIN_KEY] = (*origins, lesson.origin)
             changes["occurrences"] = min(total, MAX_OCCURRENCES)
             changes["last-seen"] = max(filter(None, (card.last_seen, lesson.last_seen or date)))
-            if fresh := [example for example in lesson.examples if example not in card.examples]:
-                changes["examples"] = tuple(map(redact, (*card.examples, *fresh)[-MAX_EXAMPLES:]))
+            new = [example for example in lesson.examples if example not in card.examples]
+            if new:
+                changes["examples"] = tuple(map(redact, (*card.examples, *new)[-MAX_EXAMPLES:]))
             return edit_header(text, changes)
 
         Cards(self._brains).rewrite(brain, card_id, count)
 
 
 class _Shelf:
-    """The cards that are there, and those that a plan would add."""
+    """The existing cards, and those that a plan would add."""
 
     def __init__(self, brains: Brains, near: str, lessons: Iterable[Incoming | None]) -> None:
         self._near = near
         self._exported = {(one.id, one.title) for one in lessons if one and one.text}
-        """Id and title of the cards of an export: that no two of them are one was decided there."""
+        """Id and title of the cards of an export, which has no two cards of one lesson."""
         self._added: dict[tuple[str, ...], list[Card]] = {}
-        """By the terms of their titles: what its source keeps apart is not ours to join."""
+        """Terms of the title → cards that the plan adds. Two lessons of one source are merged only
+        if their titles have the same terms."""
         self._origins: dict[tuple[str, str], str] = {}
-        """(System, digest) → id of the card that came from there."""
+        """(System, digest) → id of the card with this origin."""
         self.homes: dict[str, Brain] = {}
         cards = Cards(brains).all()
         for brain in brains.members[:1] if self._exported else brains.members:
             limit = brain.settings.index.max_file_bytes
-            for one in brain.read(lambda one: one.catalogue.all_cards()):
-                self.homes.setdefault(one.id, brain)
+            for card in brain.read(lambda brain: brain.catalogue.all_cards()):
+                self.homes.setdefault(card.id, brain)
                 with contextlib.suppress(StorageError):
-                    data = card_files.read_bytes(brain.root, one.id, limit=limit)
+                    data = card_files.read_bytes(brain.root, card.id, limit=limit)
                     text = data.decode("utf-8", "replace") if _ORIGIN_BYTES.search(data) else ""
                     for origin in read_origins(text):
-                        self._origins.setdefault(origin_key(origin), one.id)
+                        self._origins.setdefault(origin_key(origin), card.id)
         self._folders = brains.members[0].settings.folders
         self._ids = {card.id: card for card in reversed(cards) if card.id in self.homes}
         self._known = Duplicates(self._ids.values())
         self._taken = set(self._ids)
 
     def judge(self, lesson: Incoming) -> ImportStep:
-        """Return what becomes of a lesson, and remember it for those that follow."""
+        """Return the step for a lesson, and remember it for the lessons that follow."""
         step = ImportStep(action=CREATE, title=lesson.title, where=lesson.where)
         origin = origin_key(lesson.origin)
         known = self._origins.get(origin, "")
@@ -331,13 +337,14 @@ class _Shelf:
             return replace(step, action=SKIP, reason="already here")
         if known:
             return replace(step, action=SKIP, card=known, reason="twice in the source")
-        if (alike := self._find_near_duplicate(card, lesson)) is not None:
-            action, how = BUMP, ""
-            if alike.level == NEAR:
-                action, how = self._near, "" if self._near == BUMP else _NEAR_HINT
+        duplicate = self._find_near_duplicate(card, lesson)
+        if duplicate is not None:
+            action = self._near if duplicate.level == NEAR else BUMP
+            hint = "" if action == BUMP else _NEAR_HINT
             if action == BUMP:
-                self._origins[origin] = alike.card.id
-            return replace(step, action=action, card=alike.card.id, reason=f"{alike.reason}{how}")
+                self._origins[origin] = duplicate.card.id
+            reason = f"{duplicate.reason}{hint}"
+            return replace(step, action=action, card=duplicate.card.id, reason=reason)
         if not is_safe_id(lesson.id) or card.id in self._taken:
             names = numbered_names(f"{lesson.kind}s/{slug(redact(lesson.title))}")
             card = replace(card, id=next(name for name in names if name not in self._taken))
@@ -347,16 +354,20 @@ class _Shelf:
         return replace(step, card=card.id)
 
     def _find_near_duplicate(self, card: Card, lesson: Incoming) -> NearDuplicate | None:
-        """Return the card that is there in other words and decides, None where none does."""
-        said, exported = "\n".join((card.why, *card.checklist)), bool(lesson.text)
-        for one in self._known.find(card.title, text=said, limit=len(self._ids)):
-            if exported and (one.card.id, one.card.title) in self._exported:
+        """Return the card that decides about a lesson because it is the same or near, else None."""
+        text, is_exported = "\n".join((card.why, *card.checklist)), bool(lesson.text)
+        for duplicate in self._known.find(card.title, text=text, limit=len(self._ids)):
+            if is_exported and (duplicate.card.id, duplicate.card.title) in self._exported:
                 continue
-            if one.level == SAME or (one.level == NEAR and self._near != "new"):
-                return one
-        added = () if exported else self._added.get(tuple(analyze(card.title)), ())
-        same = (compare(card.title, other) for other in added)
-        return next((one for one in same if one and one.level == SAME), None)
+            if duplicate.level == SAME or (duplicate.level == NEAR and self._near != "new"):
+                return duplicate
+        if is_exported:
+            return None
+        for other in self._added.get(tuple(analyze(card.title)), ()):
+            planned = compare(card.title, other)
+            if planned and planned.level == SAME:
+                return planned
+        return None
 
     def _parse(self, lesson: Incoming) -> Card:
         """Return the card that a lesson would become."""
@@ -364,8 +375,8 @@ class _Shelf:
         text = card_text(lesson, created=_ANY_DATE, folders=self._folders)
         document = parse_card(text, path=path, folders=self._folders)
         if document.card is None or document.card.kind == NOTE:
-            why = document.findings[0].message if document.findings else "would be a note"
-            raise EditRefused(f"not a valid card: {why}")
+            reason = document.findings[0].message if document.findings else "would be a note"
+            raise EditRefused(f"not a valid card: {reason}")
         return document.card
 
 
@@ -385,7 +396,7 @@ def read_lessons(source: str, path: str) -> Imported:
 
 
 def _read_rules(text: str, name: str) -> Imported:
-    """Return the rules of a file as lessons; one that becomes no card says why."""
+    """Return the rules of a file as lessons; those that cannot be cards have a reason."""
     lessons: list[Incoming] = []
     passed: list[PassedOver] = []
     try:
@@ -406,7 +417,7 @@ def _read_rules(text: str, name: str) -> Imported:
 
 
 def _compose_rule(about: Mapping[str, str], pattern: Pattern, name: str) -> Incoming:
-    """Return the lesson that a rule makes; InputError or EditRefused where it makes none."""
+    """Return a rule as a lesson. Raises InputError or EditRefused if it cannot be a card."""
     sketch = Sketch(
         title=about["title"],
         severity=about["severity"],
@@ -432,15 +443,16 @@ _KEYS = (
     *("paths", "symptoms", "not-for", "severity", "source", "status", "occurrences", "last-seen"),
     *("created", "examples", "gate", "evidence", "supported-by", "reopen-when"),
 )
-"""Of a header, in the order of a card; what a lesson has under the same names."""
+"""Keys of a header, in the order of a card. A lesson has attributes of the same names."""
 _DEFAULTS = {"severity": "medium", "source": "curated", "status": "active"}
 
 
 def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> str:
-    """Return the file of a card: as it was exported, else made from what is known of it.
+    """Return the text of a card: the exported text, or else a text composed from the lesson.
 
-    Secrets are taken out. ``created`` is the date for a lesson that has none. One that only a
-    folder made a lesson, which is not among ``folders`` here, says itself what it is.
+    Secrets are removed. ``created`` is the date for a lesson without one. If an exported card was a
+    lesson only because of its folder, and ``folders`` does not have that folder, its kind is added
+    to the header.
     """
     if lesson.text:
         text = redact_card(lesson.text)
@@ -469,7 +481,7 @@ def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> 
 
 
 def is_safe_id(card_id: str) -> bool:
-    """Return whether an id from outside may name a file here that a scan would find."""
+    """Return whether an id from another system is a safe file name that a scan would find."""
     parts = card_id.split("/")
     return (
         card_id.endswith((".md", ".markdown"))
@@ -504,7 +516,7 @@ def _format_markdown(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
         chosen = [card for card in every if card.kind == kind]
         yield from ("", f"## {heading}") if chosen else ()
         for card in chosen:
-            known = {
+            values = {
                 "last": card.last_seen,
                 "stage": ", ".join(card.stages),
                 "project": card.project,
@@ -514,7 +526,7 @@ def _format_markdown(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
                 "reopen when": card.reopen_when,
             }
             marks = [card.severity, f"seen {card.occurrences}×"]
-            marks += [f"{name} {value}".strip() for name, value in known.items() if value]
+            marks += [f"{name} {value}".strip() for name, value in values.items() if value]
             marks += [card.status, card.id] if card.status != "active" else [card.id]
             yield f"\n### {_plain(card.title)}\n\n{_plain(' · '.join(marks))}"
             yield from ("", f"Why: {_plain(card.why)}") if card.why else ()

@@ -1,7 +1,7 @@
-"""Set git up to merge the cards of a brain key by key, and take that out again.
+"""Configure git to merge the cards of a brain key by key, and undo that.
 
-Git is no agent: nothing of it watches a session, and what is written follows from where brains
-lie and which folders they map. So this is a use case of a brain, beside making and trusting one.
+This is not part of installing agents, since git watches no session. The configuration depends only
+on the location of the brains and on their folders of cards.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Iterable, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from lessons_kb.cards.merge import merge_cards
 from lessons_kb.collection.merged_by_git import DRIVER, merges_cards
@@ -42,24 +43,31 @@ _PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f]+")
 
 
 def build_patterns(brain: str, folders: Sequence[str]) -> tuple[str, ...]:
-    """Return the patterns for the cards of a brain.
+    """Return the patterns of an attributes file that match the cards of a brain.
 
-    ``brain`` is its POSIX path relative to the work tree, "" for the work tree itself; a folder
-    counts wherever it lies inside, as for ``kind_of``.
+    ``brain`` is the POSIX path of the brain relative to the work tree, "" for the work tree itself.
+    As for ``kind_of``, a folder of cards may be at any depth.
     """
     names = [folder.strip("/") for folder in folders]
-    # A folder inside another one is named with it: ``.ai/lessons`` with ``lessons``.
-    names = [n for n in names if not any(f"/{m}/" in f"/{n}/" for m in names if m != n)]
-    brain, *names = [_GLOB.sub(lambda found: "\\" + found[0], one) for one in (brain, *names)]
-    start = f"/{brain}/" if brain else ""
-    paths = [f"{start}**/{name}/**/*." for name in names]
-    return tuple(_quoted(path + ending) for path in paths for ending in _ENDINGS)
+    start = f"/{_escape_glob(brain)}/" if brain else ""
+    patterns: list[str] = []
+    for name in names:
+        # The pattern of ``lessons`` matches ``.ai/lessons``, too.
+        is_covered = any(f"/{other}/" in f"/{name}/" for other in names if other != name)
+        if not is_covered:
+            path = f"{start}**/{_escape_glob(name)}/**/*."
+            patterns += [_quote(path + ending) for ending in _ENDINGS]
+    return tuple(patterns)
+
+
+def _escape_glob(text: str) -> str:
+    return _GLOB.sub(lambda match: "\\" + match[0], text)
 
 
 def put_block(text: str, patterns: Sequence[str]) -> str:
-    """Return the text of an attributes file with these patterns as our block.
+    """Return the text of an attributes file with a block of these patterns.
 
-    A block that stands there already is replaced where it stands.
+    An existing block of ours is replaced in its place.
     """
     end = "\r\n" if "\r" in text else "\n"
     lines = (_FIRST, *(pattern + _MERGE for pattern in patterns), _LAST)
@@ -70,19 +78,19 @@ def put_block(text: str, patterns: Sequence[str]) -> str:
     return f"{text}{gap}{block}"
 
 
-def take_block(text: str) -> str:
+def remove_block(text: str) -> str:
     """Return the text of an attributes file without our block."""
     return _BLOCK.sub("", text)
 
 
 def find_patterns(text: str) -> tuple[str, ...]:
-    """Return the patterns of our block, () when there is none."""
+    """Return the patterns of our block; () if there is no block."""
     lines = "".join(_BLOCK.findall(text)).splitlines()
     return tuple(line.removesuffix(_MERGE) for line in lines if line.endswith(_MERGE))
 
 
-def _quoted(pattern: str) -> str:
-    """Return a pattern as the file takes it: in quotes where it holds blanks or the like."""
+def _quote(pattern: str) -> str:
+    """Return a pattern in the syntax of the file: in quotes if it has spaces or the like."""
     if _PLAIN.fullmatch(pattern) and pattern[0] not in "#!":
         return pattern
 
@@ -96,8 +104,8 @@ def _quoted(pattern: str) -> str:
 
 TITLE = "lessons_kb: cards are merged key by key"
 PLACEHOLDERS = "%O %A %B %L %P %S %X %Y"
-"""What git hands over: the three files, the size of its markers, the path, the three labels (of
-which an older git knows nothing and leaves the letters)."""
+"""Git's placeholders for the three files, the size of the markers, the path and the three labels.
+An older git does not know the labels and leaves their placeholders unchanged."""
 COMMITTED = ".gitattributes"
 
 
@@ -109,52 +117,59 @@ def share(
     shared: bool = False,
     dry_run: bool = False,
 ) -> list[FileChange]:
-    """Let git merge the cards of the brains at ``roots`` with our driver; twice is once.
+    """Configure git to merge the cards of the brains at ``roots`` with our merge driver.
 
-    ``program`` is how ``lessons`` is called. The driver is written to git's configuration of this
-    user or, by ``scope`` ``project``, of each clone; the attributes to the clone's own file or,
-    with ``shared``, to ``.gitattributes``. Raises BrainNotFound, InputError, GitError,
-    StorageError.
+    ``program`` is the command ``lessons``. The driver is written to the user's git configuration
+    or, with the ``scope`` ``project``, to that of each clone. The attributes are written to the
+    clone's own file or, with ``shared``, to ``.gitattributes``. A second call changes nothing.
+    Raises BrainNotFound, InputError, GitError and StorageError.
     """
-    found = _by_work_tree(roots, scope, shared=shared)
-    plans = []
-    for top, brains in found.items():
+    work_trees = _group_by_work_tree(roots, scope, shared=shared)
+    plans: list[_Plan] = []
+    for top, brains in work_trees.items():
         patterns: dict[str, None] = {}
         for brain in brains:
             inside = "" if brain == top else relative(top, brain)
             patterns |= dict.fromkeys(build_patterns(inside, [*read_settings(brain)[0].folders]))
-        committed = b""  # nothing is named again that the repository names itself
-        with contextlib.suppress(StorageError):
-            committed = read_settings_file(os.path.join(top, COMMITTED)) or b""
-        named = () if shared else find_patterns(committed.decode("utf-8", "replace"))
-        if new := [pattern for pattern in patterns if pattern not in named]:
+        committed = () if shared else _read_committed_patterns(top)
+        new = [pattern for pattern in patterns if pattern not in committed]
+        if new:
             plans.append(_plan(top, new, shared=shared))
-    return _carry_out(plans, found, build_command(program), scope, dry_run=dry_run)
+    return _carry_out(plans, work_trees, build_command(program), scope, dry_run=dry_run)
+
+
+def _read_committed_patterns(top: str) -> tuple[str, ...]:
+    """Return the patterns of our block in ``.gitattributes``, which a clone need not repeat."""
+    data = b""
+    with contextlib.suppress(StorageError):
+        data = read_settings_file(os.path.join(top, COMMITTED)) or b""
+    return find_patterns(data.decode("utf-8", "replace"))
 
 
 def unshare(
     roots: Sequence[str], *, scope: str = "user", shared: bool = False, dry_run: bool = False
 ) -> list[FileChange]:
-    """Take out what ``share`` wrote; a file that holds nothing else is removed.
+    """Remove what ``share`` wrote. A file that becomes empty is deleted.
 
-    The scope ``user`` includes the drivers of these clones: their cards have no attributes then.
+    With the scope ``user``, the drivers of these clones are removed as well, since their cards have
+    no attributes any more.
     """
-    found = _by_work_tree(roots, scope, shared=shared)
-    plans = [_plan(top, None, shared=shared) for top in found]
-    changes = _carry_out(plans, found, None, scope, dry_run=dry_run)
+    work_trees = _group_by_work_tree(roots, scope, shared=shared)
+    plans = [_plan(top, None, shared=shared) for top in work_trees]
+    changes = _carry_out(plans, work_trees, None, scope, dry_run=dry_run)
     if scope == "user":
-        drivers = [_drive(top, None, "project", dry_run=dry_run) for top in found]
+        drivers = [_set_driver(top, None, "project", dry_run=dry_run) for top in work_trees]
         changes += [driver for driver in drivers if driver.diff]
     return changes
 
 
 def build_command(program: str) -> str:
-    """Return the driver's command line: ours, and git's own merge where ``lessons`` is gone.
+    """Return the command line of the driver: ours, or git's own merge if ``lessons`` is missing.
 
-    Without the second a vanished program would leave our version alone in the file, as a conflict
-    that shows no markers.
+    Without that fallback, a missing program would leave one version in the file and report a
+    conflict that has no markers.
     """
-    # Git runs drivers in a POSIX shell on Windows too, where / parts folders as well.
+    # On Windows, too, git runs drivers in a POSIX shell, where / separates folders.
     quoted = shlex.quote(program.replace(os.sep, "/")).replace("%", "%%")
     plain = "git merge-file --marker-size=%L %A %O %B"
     return (
@@ -164,9 +179,9 @@ def build_command(program: str) -> str:
 
 
 def find_sharing(root: str) -> tuple[bool, bool] | None:
-    """Tell whether the brain's cards are named to git, and whether a driver is configured.
+    """Return whether git has attributes for the brain's cards, and whether it has our driver.
 
-    None outside a git work tree. Raises GitError.
+    Returns None outside of a git work tree. Raises GitError.
     """
     if git_top(root) is None:
         return None
@@ -174,30 +189,36 @@ def find_sharing(root: str) -> tuple[bool, bool] | None:
     return merges_cards(root, "lessons/a.md"), driver is not None
 
 
-def _by_work_tree(roots: Sequence[str], scope: str, *, shared: bool) -> dict[str, list[str]]:
+def _group_by_work_tree(roots: Sequence[str], scope: str, *, shared: bool) -> dict[str, list[str]]:
+    """Return the top of each work tree → its brains. Raises InputError and BrainNotFound."""
     if scope not in git.SCOPES:
         scopes = ", ".join(git.SCOPES)
         raise InputError(f"--scope must be one of {scopes}, not {scope!r}")
     if shared and scope != "project":
         raise InputError("--shared writes a project's committed file; add --scope project")
-    found: dict[str, list[str]] = {}
+    work_trees: dict[str, list[str]] = {}
     for root in roots:
-        if (top := git_top(root)) is not None:
-            found.setdefault(top, []).append(os.path.realpath(root))
-    if not found and scope == "project":
+        top = git_top(root)
+        if top is not None:
+            work_trees.setdefault(top, []).append(os.path.realpath(root))
+    if not work_trees and scope == "project":
         where = ", ".join(map(shown, roots)) or "here"
         raise BrainNotFound(
             f"no brain in a git repository ({where}); run this inside one, or use --brain"
         )
-    return found
+    return work_trees
 
 
-_Plan = tuple[str, bytes | None, bytes | None]
-"""A file, what it holds, and what it is to hold; None for no file."""
+class _Plan(NamedTuple):
+    """A change of a file; None stands for no file."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
 
 
 def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
-    """Plan the block with ``patterns``, those that stand there kept; None takes the block out."""
+    """Plan to add ``patterns`` to the block of an attributes file; None removes the block."""
     path = os.path.join(top, COMMITTED) if shared else git.find_attributes_file(top)
     if os.path.islink(path):
         raise StorageError(
@@ -211,17 +232,17 @@ def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
             f"{shown(path)}: not UTF-8; save it as UTF-8, then run this again"
         ) from None
     if patterns is None:
-        return path, before, take_block(text).encode() or None
-    kept = [pattern for pattern in find_patterns(text) if pattern not in patterns]
-    return path, before, put_block(text, (*kept, *patterns)).encode()
+        return _Plan(path, before, remove_block(text).encode() or None)
+    others = [pattern for pattern in find_patterns(text) if pattern not in patterns]
+    return _Plan(path, before, put_block(text, (*others, *patterns)).encode())
 
 
 def _carry_out(
     plans: Sequence[_Plan], tops: Iterable[str], command: str | None, scope: str, *, dry_run: bool
 ) -> list[FileChange]:
-    """Write the driver first: attributes that name none would do no harm, but no good either."""
+    """Write the driver and then the files: attributes without a driver would have no effect."""
     places = tops if scope == "project" else [os.getcwd()]
-    drivers = [_drive(place, command, scope, dry_run=dry_run) for place in places]
+    drivers = [_set_driver(place, command, scope, dry_run=dry_run) for place in places]
     files = []
     for path, before, after in plans:
         action = "removed" if after is None else "changed" if before else "created"
@@ -234,8 +255,8 @@ def _carry_out(
     return [*files, *drivers]
 
 
-def _drive(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> FileChange:
-    """Configure the driver, or take it out with None."""
+def _set_driver(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> FileChange:
+    """Configure the driver; None removes it."""
     before, file = git.read_driver(cwd, DRIVER, scope)
     action = "created" if before is None else "changed" if command else "removed"
     signed = {"-": before, "+": command} if before != command else {}
@@ -255,8 +276,8 @@ def merge_files(
 ) -> bool:
     """Merge three versions of a card into the file ``ours``; return whether it conflicts.
 
-    ``labels`` name ours, base and theirs in conflict markers. What is no text in UTF-8 is merged
-    by lines alone. Raises GitError or StorageError, and then ``ours`` is as it was.
+    ``labels`` name ours, base and theirs in conflict markers. Files that are not UTF-8 are merged
+    by lines. Raises GitError or StorageError; ``ours`` is then unchanged.
     """
     versions = [read_settings_file(path) or b"" for path in (base, ours, theirs)]
     by_lines = partial(git.merge_lines, labels=labels, marker_size=marker_size, cwd=os.getcwd())

@@ -1,4 +1,4 @@
-"""One line of what the doctor found, and how to fix it."""
+"""A line of the doctor's report: a result and its fix."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ class Health(NamedTuple):
     """One line of the doctor's report."""
 
     level: str
-    """``ok`` for what was seen to work, ``off`` for what is off or was not seen yet, ``warning``,
-    ``error``, or ``fixed`` for what was put right."""
+    """``ok`` if it works, ``off`` if it is disabled or was never used, ``warning``, ``error``, or
+    ``fixed`` if the doctor repaired it."""
     what: str
     detail: str
     fix: str = ""

@@ -1,9 +1,9 @@
-"""What is wrong with the files of a brain."""
+"""Lint the files of a brain."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
@@ -23,7 +23,7 @@ from lessons_kb.detect.matcher import (
 from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.find.project_detection import find_in_tree, list_tree
-from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.model import NOTE, Card, Document, Finding, Pattern
 from lessons_kb.process.installation import install_command
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.locations import CONFIG_NAME
@@ -35,10 +35,10 @@ _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not install
 
 
 def lint(brain: Brain, directory: str = "") -> list[Finding]:
-    """Read every file of a brain anew and return its findings, by path and line.
+    """Read every file of a brain again and return the findings, by path and line.
 
-    With ``directory``, a project's root in git, its files are searched for patterns that find
-    too much.
+    With ``directory``, the root of a project in git, patterns that match too many places in its
+    files are reported, too.
     """
     try:
         settings, _origins = read_settings(brain.root)
@@ -75,7 +75,7 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
 
 
 def _report_copy(copy: Copy) -> Finding:
-    """Return the finding for a file that holds the card of another file."""
+    """Return the finding for a file that is a copy of another card."""
     if copy.is_same:
         message, fix = f"the same as {copy.original}, byte for byte", "remove one of the two"
     else:
@@ -90,31 +90,32 @@ def by_place(finding: Finding) -> tuple[str, int, str]:
 
 
 def check_document(document: Document) -> list[Finding]:
-    """Return what is wrong with a file by its text alone."""
+    """Return the findings about a file that follow from its text alone."""
     is_note = document.card is not None and document.card.kind == NOTE
     found = document.findings if is_note else check_card(document)
     return [*found, *check_globs(document)]
 
 
 def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
-    """Return which globs are words with blanks that name no file of a project, if it is in git."""
+    """Return the globs with spaces that match no file of a project in git.
+
+    They are probably several globs in one value.
+    """
     if not git_top(directory):
         return []
-    worded = [
-        (document, path)
-        for document in documents
-        for path in (document.card.paths if document.card else ())
-        if " " in path
-    ]
-    if not worded:
+    globs_with_spaces: list[tuple[Document, Card, str]] = []
+    for document in documents:
+        card = document.card
+        if card is not None:
+            globs_with_spaces += [(document, card, path) for path in card.paths if " " in path]
+    if not globs_with_spaces:
         return []
     files = list_tree(directory)
     findings = []
-    for document, path in worded:
-        card = document.card
+    for document, card, path in globs_with_spaces:
         with contextlib.suppress(InputError):
             globs = compile_globs([path])
-            if card and not any(match_globs(globs, file) for file in files):
+            if not any(match_globs(globs, file) for file in files):
                 line = find_line_of("paths", document.key_lines)
                 message = f"paths: {path[:60]!r} matches no file of the project"
                 fix = "write globs, separated by commas, such as src/**/*.py"
@@ -123,25 +124,28 @@ def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
 
 
 def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
-    """Return which ``ast`` patterns are no code, or, once, that nothing can tell."""
-    found = []
-    patterns = [
-        (card.id, document.key_lines.get("detect", 0), one)
-        for card, document in detecting
-        for one in card.detect
-        if one.kind == "ast"
-    ]
-    for path, line, pattern in patterns:
-        if not is_available():
+    """Return the ``ast`` patterns with a syntax error; without ast-grep, a single remark."""
+    findings: list[Finding] = []
+    for card, document in detecting:
+        line = document.key_lines.get("detect", 0)
+        patterns = [pattern for pattern in card.detect if pattern.kind == "ast"]
+        if patterns and not is_available():
             message, fix = _NO_AST_GREP, install_command(AST_EXTRA)
-            return [_finding(path, line, "no-ast-grep", message, fix, "info")]
-        languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
-        for language in sorted(languages):
-            if why := check_syntax(pattern, language):
-                message = f"detect: ast {pattern.text[:60]} is not {language}: {why}"
-                fix = "write it as code, with $X for what varies"
-                found.append(_finding(path, line, "bad-pattern", message, fix))
-    return found
+            return [_finding(card.id, line, "no-ast-grep", message, fix, "info")]
+        for pattern in patterns:
+            findings += _check_languages(pattern, card.id, line)
+    return findings
+
+
+def _check_languages(pattern: Pattern, path: str, line: int) -> Iterator[Finding]:
+    """Yield a finding for each of its languages in which an ``ast`` pattern has a syntax error."""
+    languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
+    for language in sorted(languages):
+        fault = check_syntax(pattern, language)
+        if fault:
+            message = f"detect: ast {pattern.text[:60]} is not {language}: {fault}"
+            fix = "write it as code, with $X for what varies"
+            yield _finding(path, line, "bad-pattern", message, fix)
 
 
 def _finding(
@@ -153,22 +157,27 @@ def _finding(
 def check_places(
     detecting: Sequence[tuple[Card, Document]], root: str, directory: str
 ) -> list[Finding]:
-    """Return which patterns find more than a handful of places in a project, if it is in git."""
+    """Return the patterns that match more than a handful of places in a project in git."""
     if not git_top(directory):
         return []
-    rules = {
-        Rule(card=f"{card.id} {place}", pattern=one, globs=compile_globs(one.files)): (card, text)
-        for card, text in detecting
-        if card.status == "active"
-        for place, one in enumerate(card.detect)
-        if one.kind in ("regex", "ast")
-    }
-    places: dict[Rule, list[str]] = {rule: [] for rule in rules}
-    for match in find_in_tree(directory, Matcher(rules), root=root) if rules else ():
+    owners: dict[Rule, tuple[Card, Document]] = {}
+    for card, document in detecting:
+        if card.status != "active":
+            continue
+        for number, pattern in enumerate(card.detect):
+            if pattern.kind in ("regex", "ast"):
+                globs = compile_globs(pattern.files)
+                rule = Rule(card=f"{card.id} {number}", pattern=pattern, globs=globs)
+                owners[rule] = card, document
+    if not owners:
+        return []
+    places: dict[Rule, list[str]] = {rule: [] for rule in owners}
+    for match in find_in_tree(directory, Matcher(owners), root=root):
         places[match.rule].append(f"{match.path}:{match.line}")
-    message = "finds {:,} places in the project, the first in {}".format
-    return [
-        advise(*rules[rule], rule.pattern, FOUND_OFTEN, message(len(found), found[0]))
-        for rule, found in places.items()
-        if len(found) > MANY_PLACES
-    ]
+    findings: list[Finding] = []
+    for rule, rule_places in places.items():
+        if len(rule_places) > MANY_PLACES:
+            count = f"{len(rule_places):,} places in the project"
+            message = f"finds {count}, the first in {rule_places[0]}"
+            findings.append(advise(*owners[rule], rule.pattern, FOUND_OFTEN, message))
+    return findings

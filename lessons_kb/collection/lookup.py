@@ -1,4 +1,4 @@
-"""Find cards by name: by id, alias, slug, prefix or the path of a link."""
+"""Find cards by name: an id, an alias, a slug, a prefix or the path of a link."""
 
 from __future__ import annotations
 
@@ -20,49 +20,51 @@ from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import replace
 
 _SHORTEST = 12
-"""Characters of a shortened id that still read as a name."""
+"""The least characters of a shortened id, so that it is still readable."""
 MAX_SHOWN = 5
-"""Candidates named in a message."""
+"""The most candidates in a message."""
 
 
 def names(
     card: Card, *, stage: str | None = None, topic: str | None = None, project: str | None = None
 ) -> bool:
-    """Return whether a card names this stage, topic and project; None chooses every card."""
-    chosen = ((stage, card.stages), (topic, card.topics), (project, (card.project or "",)))
-    return all(
-        name is None or name.casefold() in map(str.casefold, known) for name, known in chosen
-    )
+    """Return whether a card names this stage, topic and project; None matches every card."""
+    filters = ((stage, card.stages), (topic, card.topics), (project, (card.project or "",)))
+    for wanted, values in filters:
+        if wanted is not None and wanted.casefold() not in map(str.casefold, values):
+            return False
+    return True
 
 
 class CardLookup:
-    """The cards of all brains that apply: listed, and found by their names."""
+    """The cards of the brains that apply: listed, and found by their names."""
 
     def __init__(self, brains: Brains) -> None:
         self._brains = brains
 
     def all(self, *, notes: bool = False, aliased: bool = False) -> list[Card]:
-        """Return every card, whatever its status, by brain and path.
+        """Return every card of any status, by brain and path.
 
-        A file that a brain inside another holds for both is the nearer one's. ``aliased`` puts
-        its brain's alias before an id that two brains hold; ``find`` understands both.
+        A file that belongs to two nested brains counts for the nearer one. With ``aliased``, an id
+        that two brains have begins with the alias of its brain; ``find`` accepts both forms.
         """
         self._brains.refresh()
-        found: dict[str, tuple[Brain, Card]] = {}
+        by_file: dict[str, tuple[Brain, Card]] = {}
         for brain in self._brains.members:
-            for card in brain.read(lambda one: one.catalogue.all_cards()):
+            for card in brain.read(lambda brain: brain.catalogue.all_cards()):
                 if notes or card.kind != NOTE:
-                    found.setdefault(f"{brain.root}/{card.id}", (brain, card))
+                    by_file.setdefault(f"{brain.root}/{card.id}", (brain, card))
         if not aliased or len(self._brains.members) == 1:
-            return [card for _brain, card in found.values()]
-        count = Counter(card.id for _brain, card in found.values())
-        return [
-            card if count[card.id] == 1 else replace(card, id=f"{brain.alias}:{card.id}")
-            for brain, card in found.values()
-        ]
+            return [card for _brain, card in by_file.values()]
+        count = Counter(card.id for _brain, card in by_file.values())
+        cards: list[Card] = []
+        for brain, card in by_file.values():
+            is_unique = count[card.id] == 1
+            cards.append(card if is_unique else replace(card, id=f"{brain.alias}:{card.id}"))
+        return cards
 
     def check_free(self, path: str) -> None:
-        """Raise InputError for the path, on disk, of a card, even of one that cannot be read."""
+        """Raise InputError if a path on disk is that of a card, even of an unreadable one."""
         full = os.path.realpath(path)
         if not full.endswith((".md", ".markdown")) or not os.path.isfile(full):
             return
@@ -124,24 +126,32 @@ class CardLookup:
         raise CardNotFound(_not_found(name, everything))
 
     def shorten_ids(self, cards: Sequence[Card]) -> dict[str, str]:
-        """Return the id of each card → the least of its slug, in whole words, that ``find`` needs.
+        """Return the id of each card → a short name that ``find`` accepts.
 
-        Where no part of the slug will do, it is the id.
+        It is the shortest unambiguous beginning of the slug that ends with a whole word, or the id
+        if every beginning is ambiguous.
         """
         ids = sorted(card.id for card in self.all(notes=True))
         slugs = sorted(map(_slug, ids))
 
         def shorten(card_id: str) -> str:
             own = _slug(card_id)
-            ends = [at for at, sign in enumerate(own) if sign == "-" and at >= _SHORTEST]
+            ends = [place for place, letter in enumerate(own) if letter == "-"]
             for end in (*ends, len(own)):
                 part = own[:end]
-                place, begun = bisect_left(slugs, part), bisect_left(ids, part)
-                alone = sum(one.startswith(part) for one in slugs[place : place + 2]) == 1
-                alone = alone or (end == len(own) and slugs.count(own) == 1)
-                if alone and not "".join(ids[begun : begun + 1]).startswith(part):
+                is_whole = end == len(own)
+                if end < _SHORTEST and not is_whole:
+                    continue
+                is_alone = count_beginning(slugs, part, most=2) == 1
+                if is_whole and slugs.count(own) == 1:
+                    is_alone = True
+                if is_alone and not count_beginning(ids, part, most=1):
                     return part
             return card_id
+
+        def count_beginning(names: list[str], part: str, *, most: int) -> int:
+            first = bisect_left(names, part)
+            return sum(name.startswith(part) for name in names[first : first + most])
 
         return {card.id: shorten(card.id) for card in cards}
 
@@ -150,10 +160,11 @@ class CardLookup:
         return self.find(name)[1]
 
     def find_in_trash(self, name: str, *, exact: bool) -> tuple[Brain, list[str]]:
-        """Return the nearest brain with cards in the trash that ``name`` fits, and these."""
+        """Return the cards in the trash that ``name`` fits, with their brain, the nearest one."""
         for brain in self._brains.members:
             paths = {entry.path for entry in load(TRASH).entries(brain.root)}
-            if fitting := find_fitting(name, paths, exact=exact):
+            fitting = find_fitting(name, paths, exact=exact)
+            if fitting:
                 break
         return brain, fitting
 
@@ -170,17 +181,24 @@ def remove_alias(name: str, brain: Brain) -> str:
 
 
 def find_fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[str]:
-    """Return the ids that ``name`` fits best: as id, as slug and, unless it is to be ``exact``,
-    as prefix of id, of slug.
+    """Return the ids that ``name`` fits best: as an id or as a slug.
+
+    Unless the fit has to be ``exact``, a prefix of an id or of a slug fits as well.
     """
-    tests: tuple[Callable[[str], bool], ...] = (
-        lambda i: name in (i, os.path.splitext(i)[0]),
-        lambda i: name in (_slug(i), i.rpartition("/")[2]),
-        lambda i: i.startswith(name),
-        lambda i: _slug(i).startswith(name),
-    )
-    for test in (tests[:2] if exact else tests) if name else ():
-        if fitting := sorted(filter(test, ids)):
+    if not name:
+        return []
+    tests: list[Callable[[str], bool]] = [
+        lambda card_id: name in (card_id, os.path.splitext(card_id)[0]),
+        lambda card_id: name in (_slug(card_id), card_id.rpartition("/")[2]),
+    ]
+    if not exact:
+        tests += [
+            lambda card_id: card_id.startswith(name),
+            lambda card_id: _slug(card_id).startswith(name),
+        ]
+    for test in tests:
+        fitting = sorted(filter(test, ids))
+        if fitting:
             return fitting
     return []
 
@@ -195,8 +213,9 @@ def _not_found(name: str, ids: Sequence[str]) -> str:
         page = f"read it at {url}/cards/{name.partition(SERVED)[2]}"
         unset = "none is set; `lessons install --server URL` sets one"
         return f"{name} is a card of a server; {page if url else unset}"
-    names = {i.casefold(): i for i in reversed(ids)}
-    names |= {_slug(i).casefold(): i for i in reversed(ids)}
-    if near := difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5):
-        return f"no card named {name!r}; did you mean {names[near[0]]}?"
+    names = {card_id.casefold(): card_id for card_id in reversed(ids)}
+    names |= {_slug(card_id).casefold(): card_id for card_id in reversed(ids)}
+    similar = difflib.get_close_matches(name.casefold(), names, n=1, cutoff=0.5)
+    if similar:
+        return f"no card named {name!r}; did you mean {names[similar[0]]}?"
     return f"no card named {name!r}; see `lessons list`"

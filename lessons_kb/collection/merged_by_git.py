@@ -1,4 +1,4 @@
-"""Whether git merges a card key by key."""
+"""Check whether git merges a card key by key."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ DRIVER = "lessons"
 
 
 def merges_cards(root: str, path: str) -> bool:
-    """Tell whether git hands a card of the brain at ``root`` to our driver."""
+    """Return whether git merges a card of the brain at ``root`` with our merge driver."""
     return git_top(root) is not None and git.read_merge_attribute(root, path) == DRIVER

@@ -1,4 +1,4 @@
-"""Drafts of the mistakes that mining found."""
+"""Write drafts of the mistakes that mining found in a project's past."""
 
 from __future__ import annotations
 
@@ -29,73 +29,92 @@ from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
 from lessons_kb.values import replace
 
-_TELLING = 5
-"""Words by which a cause is found again in a diff."""
+_CAUSE_WORDS = 5
+"""The first words of a cause, by which it is found in a diff."""
 
 
 def draft(brains: Brains, candidates: Sequence[Candidate], count: int) -> list[Draft]:
-    """Write drafts of the first ``count`` candidates that have none yet, and return them."""
-    made: list[Draft] = []
-    roots = {git_top(brains.directory) or brains.directory, brains.directory}
-    ran = [
-        event.text
-        for brain in brains.members
-        for event in brain.hook_journal.events.find(kinds=["command", "test"], outcomes=[*DONE])
-    ]
+    """Write drafts of the first ``count`` candidates without a draft, and return the drafts."""
+    drafts: list[Draft] = []
+    commands = _list_commands(brains)
     for place, candidate in enumerate(candidates):
-        if len(made) >= count:
+        if len(drafts) >= count:
             break
-        diff = tests = ""
-        for commit in candidate.commits[:1]:
-            with contextlib.suppress(GitError):
-                whole = read_commit(brains.directory, commit.id)
-                diff = _pick_code(whole, commit.causes)
-                tests = "".join(p for p in split_files(whole) if is_test(names_of(p)[-1]))
-        for one in candidate.sightings:
-            diff = diff or _find_answer(brains.directory, one)
-        # A card cannot guard a file that is gone.
-        paths = tuple(
-            path
-            for path in candidate.paths
-            if any(os.path.isfile(os.path.join(root, path)) for root in roots)
-        )
+        diff, tests = _read_fix(brains.directory, candidate)
         sketch = sketch_candidate(
-            replace(candidate, paths=paths),
+            replace(candidate, paths=_find_existing(brains.directory, candidate.paths)),
             prompts=typed_before(candidate),
             diff=redact(diff),
             tests=redact(tests) if tests not in diff else "",
             propose=partial(propose_pattern, brains.directory),
-            ran=ran,
+            ran=commands,
         )
         draft = Drafts(brains).add_mined(candidate, sketch, place=place)
-        made += [draft] if draft is not None else []
-    return made
+        if draft is not None:
+            drafts.append(draft)
+    return drafts
 
 
-def _find_answer(directory: str, seen: Sighting) -> str:
-    """Return the change of the file to which a reviewer's comment led, "" where none is known."""
-    line = seen.excerpt.rpartition("\n")[2][1:].strip()
-    if seen.agent != REVIEW or not (line and seen.paths and seen.at):
+def _list_commands(brains: Brains) -> list[str]:
+    """Return the commands and tests that the journals report as done."""
+    commands: list[str] = []
+    for brain in brains.members:
+        events = brain.hook_journal.events.find(kinds=["command", "test"], outcomes=[*DONE])
+        commands += [event.text for event in events]
+    return commands
+
+
+def _read_fix(directory: str, candidate: Candidate) -> tuple[str, str]:
+    """Return the diff of the code that fixed a mistake, and the diff of its tests."""
+    diff = tests = ""
+    for commit in candidate.commits[:1]:
+        with contextlib.suppress(GitError):
+            whole = read_commit(directory, commit.id)
+            diff = _pick_code(whole, commit.causes)
+            tests = "".join(part for part in split_files(whole) if is_test(names_of(part)[-1]))
+    for sighting in candidate.sightings:
+        diff = diff or _find_answer(directory, sighting)
+    return diff, tests
+
+
+def _find_existing(directory: str, paths: Sequence[str]) -> tuple[str, ...]:
+    """Return the paths that exist: a card cannot guard a file that was deleted."""
+    roots = {git_top(directory) or directory, directory}
+
+    def exists(path: str) -> bool:
+        return any(os.path.isfile(os.path.join(root, path)) for root in roots)
+
+    return tuple(filter(exists, paths))
+
+
+def _find_answer(directory: str, sighting: Sighting) -> str:
+    """Return the change that answered a reviewer's comment, in the file of the comment, or ""."""
+    line = sighting.excerpt.rpartition("\n")[2][1:].strip()
+    if sighting.agent != REVIEW or not (line and sighting.paths and sighting.at):
         return ""
-    since = dt.datetime.fromtimestamp(seen.at, dt.UTC).isoformat()
+    path = sighting.paths[0]
+    since = dt.datetime.fromtimestamp(sighting.at, dt.UTC).isoformat()
     with contextlib.suppress(GitError):
-        commit = find_change(directory, line, seen.paths[0], since=since)
+        commit = find_change(directory, line, path, since=since)
         parts = split_files(read_commit(directory, commit)) if commit else ()
-        return "".join(part for part in parts if seen.paths[0] in names_of(part))
+        return "".join(part for part in parts if path in names_of(part))
     return ""
 
 
 def _pick_code(diff: str, causes: Sequence[str] = ()) -> str:
-    """Return a diff without lessons, which would tell what is to be found out, and tests.
+    """Return the part of a diff that changes code.
 
-    The tests stay where nothing else is changed. Of a change that is too long to be shown, what
-    stays is the hunks that give a cause.
+    Lessons are left out, because they would reveal the answer. Tests are left out unless nothing
+    else changed. If the result is too long to be shown, only the hunks with a cause stay.
     """
-    parts = [(names_of(part)[-1], part) for part in split_files(diff)]
-    parts = [(name, part) for name, part in parts if not name.endswith((".md", ".lock"))]
+    parts: list[tuple[str, str]] = []
+    for part in split_files(diff):
+        name = names_of(part)[-1]
+        if not name.endswith((".md", ".lock")):
+            parts.append((name, part))
     code = [part for name, part in parts if is_code(name) and not is_test(name)]
     whole = "".join(code or [part for _name, part in parts])
-    told = [cause.split(maxsplit=_TELLING)[:_TELLING] for cause in causes]
-    if len(whole) <= MAX_DIFF or not told:
+    cause_words = [cause.split(maxsplit=_CAUSE_WORDS)[:_CAUSE_WORDS] for cause in causes]
+    if len(whole) <= MAX_DIFF or not cause_words:
         return whole
-    return "".join(pick_hunks_with(part, told) for part in code) or whole
+    return "".join(pick_hunks_with(part, cause_words) for part in code) or whole

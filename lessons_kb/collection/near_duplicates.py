@@ -1,8 +1,8 @@
-"""Is this lesson there already? Candidates by BM25, then how alike two texts are.
+"""Find near-duplicates of a lesson: candidates by BM25, then the similarity of two texts.
 
-Three answers, for a wrong merge destroys a lesson: ``same`` may be merged by whatever runs
-unattended, ``near`` is proposed, ``related`` has the form of another card and speaks of other
-things. The figures of ``python -m benchmarks dedup`` hold for the thresholds below.
+There are three levels, because a wrong merge destroys a lesson. A program may merge cards that are
+the ``same``. A person decides about ``near`` ones. ``related`` cards have the same form, but
+another subject. ``python -m benchmarks dedup`` measures the thresholds below.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ NEAR = "near"
 RELATED = "related"
 
 PROPOSED = 0.55
-"""Similarity from which a card is proposed: recall .59 at precision .96 on pairs/ko_question."""
+"""The least similarity of a near-duplicate: recall .59 at precision .96 on pairs/ko_question."""
 CANDIDATES = 20
-"""Cards that are compared word by word."""
+"""The most cards that are compared word by word."""
 _DENSE = "\u1100-\u11ff\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3"
 _TURNING = frozenset(
     """
@@ -39,7 +39,7 @@ _TURNING = frozenset(
     off from to with only until while if unless less more too own same other
     """.split()  # noqa: SIM905 - a table for people
 )
-"""Stop words that turn a sentence round: two titles that differ in one are not the same."""
+"""Stop words that change the meaning of a sentence: titles that differ in one are not the same."""
 _SYMBOL = r"[=<>+*/%&|^~#@$\\!?-]+"
 
 
@@ -51,13 +51,13 @@ class NearDuplicate:
     level: str
     """``same``, ``near`` or ``related``."""
     score: float
-    """0 to 1; 1 for the same words."""
+    """From 0 to 1; 1 for the same words."""
     reason: str
-    """One line for whoever decides."""
+    """One line for the person who decides."""
 
 
 class Duplicates:
-    """The cards of a brain, asked for near-duplicates of one that is to be written."""
+    """The cards of a brain, searched for near-duplicates of a new card."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
         self._cards = [card for card in cards if card.kind != "note"]
@@ -73,17 +73,20 @@ class Duplicates:
     def _bm25(self) -> LuceneBM25:
         from lessons_kb.search.rank_bm25_engine import LuceneBM25
 
-        texts = (f"{c.title}\n{_said(c)}\n{' '.join(c.symptoms)}" for c in self._cards)
-        # A corpus without a single term would divide by zero.
-        return LuceneBM25([analyze(text) or ["\0"] for text in texts])
+        documents: list[list[str]] = []
+        for card in self._cards:
+            text = f"{card.title}\n{_join_text(card)}\n{' '.join(card.symptoms)}"
+            # A placeholder, since a corpus without a single term would divide by zero.
+            documents.append(analyze(text) or ["\0"])
+        return LuceneBM25(documents)
 
     def find(
         self, title: str, *, text: str = "", kind: str | None = None, limit: int = 3
     ) -> list[NearDuplicate]:
-        """Return the likeliest near-duplicates of a card with this title, best first.
+        """Return the likeliest near-duplicates of a card with this title, by level, score and id.
 
-        ``text`` is what else it says (cause, checklist), ``kind`` limits the search to cards of
-        one kind. The order is by level, score and id.
+        ``text`` is the rest of the card (cause and checklist). ``kind`` limits the search to cards
+        of one kind.
         """
         titled = self._titles.get(normal_title(title), ())
         candidates = [*titled, *self._find_candidates(f"{title}\n{text}")]
@@ -92,72 +95,86 @@ class Duplicates:
         return find_alike(title, candidates, text=text)[:limit]
 
     def _find_candidates(self, text: str) -> list[Card]:
-        terms = dict.fromkeys(analyze(text)) if self._cards else ()
-        if not (known := [term for term in terms if term in self._bm25.idf]):
+        if not self._cards:
             return []
-        scores = self._bm25.get_scores(known)
+        terms = [term for term in dict.fromkeys(analyze(text)) if term in self._bm25.idf]
+        if not terms:
+            return []
+        scores = self._bm25.get_scores(terms)
         best = sorted(range(len(self._cards)), key=lambda n: (-scores[n], n))[:CANDIDATES]
         return [self._cards[n] for n in best if scores[n] > 0]
 
 
 def find_alike(title: str, candidates: Iterable[Card], *, text: str = "") -> list[NearDuplicate]:
-    """Return which of some cards are near-duplicates of a card with this title, best first."""
-    likely = {}
+    """Return the candidates that are near-duplicates of a card with this title, best first."""
+    unique: dict[str, Card] = {}
     for card in candidates:
-        if card.id not in likely:
-            likely[card.id] = compare(title, card, text=text)
-    found = [duplicate for duplicate in likely.values() if duplicate is not None]
-    return sorted(found, key=lambda one: (_ORDER[one.level], -one.score, one.card.id))
+        unique.setdefault(card.id, card)
+    duplicates: list[NearDuplicate] = []
+    for card in unique.values():
+        duplicate = compare(title, card, text=text)
+        if duplicate is not None:
+            duplicates.append(duplicate)
+    return sorted(duplicates, key=_sort_key)
+
+
+def _sort_key(duplicate: NearDuplicate) -> tuple[int, float, str]:
+    return _ORDER[duplicate.level], -duplicate.score, duplicate.card.id
 
 
 _ORDER = {SAME: 0, NEAR: 1, RELATED: 2}
 
 
 def compare(title: str, card: Card, *, text: str = "") -> NearDuplicate | None:
-    """Return how a card duplicates a lesson with this title and text, None if it does not."""
+    """Return the card as a near-duplicate of a lesson with this title and text, else None."""
     if normal_title(title) == normal_title(card.title):
         return _same_title(card)
     if is_same_wording(title, card.title):
         reason = f"{card.id} has a title with the same words: {card.title}"
         return NearDuplicate(card=card, level=SAME, score=1.0, reason=reason)
     titles = similarity(title, card.title)
-    said = _said(card)
-    whole = similarity(f"{title}\n{text}", f"{card.title}\n{said}") if text and said else 0.0
+    card_text = _join_text(card)
+    whole = 0.0
+    if text and card_text:
+        whole = similarity(f"{title}\n{text}", f"{card.title}\n{card_text}")
     score = max(titles, whole)
     if score < PROPOSED:
         return None
-    filled = titles >= PROPOSED and _is_other_subject(title, card.title)
-    level = RELATED if filled else NEAR
-    what = "title" if titles >= whole else "text"
-    reason = f"{card.id} is similar ({what} {score:.0%}): {card.title}"
+    is_same_form = titles >= PROPOSED and _is_other_subject(title, card.title)
+    level = RELATED if is_same_form else NEAR
+    part = "title" if titles >= whole else "text"
+    reason = f"{card.id} is similar ({part} {score:.0%}): {card.title}"
     return NearDuplicate(card=card, level=level, score=round(score, 4), reason=reason)
 
 
-def similarity(one: str, other: str) -> float:
-    """Return how alike two texts are, from 0 to 1.
+def similarity(first: str, second: str) -> float:
+    """Return the similarity of two texts, from 0 to 1.
 
-    The mean of three Dice coefficients (Dice 1945) over multisets: of words (stems; characters
-    of Hangul, Kana, Han), of pairs (stems; character bigrams) and of pieces (letter trigrams;
+    It is the mean of three Dice coefficients (Dice 1945) over multisets: words (stems; characters
+    of Hangul, Kana and Han), pairs (of stems; character bigrams) and pieces (letter trigrams;
     trigrams of Jamo, in which a particle or an ending is a small part).
     """
     total = 0.0
-    for mine, theirs in zip(_families(one), _families(other), strict=True):
-        both = mine.total() + theirs.total()
-        total += 2 * (mine & theirs).total() / both if both else 0.0
+    for first_units, second_units in zip(_count_units(first), _count_units(second), strict=True):
+        both = first_units.total() + second_units.total()
+        if both:
+            total += 2 * (first_units & second_units).total() / both
     return total / 3
 
 
-def is_same_wording(one: str, other: str) -> bool:
-    """Return whether two titles are equal but for inflection, stop words, spaces and full stops.
+def is_same_wording(first: str, second: str) -> bool:
+    """Return whether two titles are equal except for inflection, stop words, spaces and full stops.
 
-    Order, negation, numbers and symbols count; titles of fewer than three words never are.
+    The order of words, negations, numbers and symbols must be equal. Titles of fewer than three
+    words never have the same wording.
     """
-    first, second = _wording(one), _wording(other)
-    length = sum(len(word) if _is_dense(word) else 2 for word in first)
-    return first == second and length >= _SHORTEST
+    first_words, second_words = _split_wording(first), _split_wording(second)
+    length = sum(len(word) if _is_dense(word) else 2 for word in first_words)
+    return first_words == second_words and length >= _SHORTEST
 
 
 _SHORTEST = 6
+"""The least length of a title: a character without spaces counts 1, any other word 2."""
 
 
 def _same_title(card: Card) -> NearDuplicate:
@@ -165,23 +182,27 @@ def _same_title(card: Card) -> NearDuplicate:
     return NearDuplicate(card=card, level=SAME, score=1.0, reason=reason)
 
 
-def _said(card: Card) -> str:
+def _join_text(card: Card) -> str:
+    """Return the cause and the checklist of a card."""
     return "\n".join((card.why, *card.checklist)).strip()
 
 
-def _words(text: str) -> list[str]:
+def _split_words(text: str) -> list[str]:
+    """Return the words and symbols of a text; a run of dense script is one word."""
     text = unicodedata.normalize("NFKC", text).casefold()
-    found = re.findall(rf"[{_DENSE}]+|[^\W{_DENSE}]+|{_SYMBOL}", text)
-    return [word for word in found if word not in ("-", "!", "?", "/")]
+    words = re.findall(rf"[{_DENSE}]+|[^\W{_DENSE}]+|{_SYMBOL}", text)
+    return [word for word in words if word not in ("-", "!", "?", "/")]
 
 
 def _is_dense(word: str) -> bool:
+    """Return whether a word is in a script that is compared by characters."""
     return re.match(f"[{_DENSE}]", word) is not None
 
 
 @lru_cache(maxsize=4096)
-def _families(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
-    words = [word for word in _words(text) if word[0].isalnum()]
+def _count_units(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
+    """Return the words, the pairs and the pieces of a text; see `similarity`."""
+    words = [word for word in _split_words(text) if word[0].isalnum()]
     dense = [word for word in words if _is_dense(word)]
     stems = analyze(" ".join(word for word in words if not _is_dense(word)))
     run = "".join(dense)
@@ -194,43 +215,53 @@ def _families(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
     return units, pairs, pieces
 
 
-def _wording(text: str) -> list[str]:
-    """Return what must be equal: stems, words that turn a sentence, numbers, symbols, in order.
+def _split_wording(text: str) -> list[str]:
+    """Return, in order, the stems, the words that change a meaning, the numbers and the symbols.
 
-    Text without spaces between words is one run: where they stand is a matter of taste.
+    Words of dense script are joined, because the spaces between them are optional.
     """
-    kept: list[str] = []
-    for word in _words(text):
+    wording: list[str] = []
+    for word in _split_words(text):
         if _is_dense(word):
-            if kept and _is_dense(kept[-1]):
-                kept[-1] += word
+            if wording and _is_dense(wording[-1]):
+                wording[-1] += word
             else:
-                kept.append(word)
+                wording.append(word)
         elif not word[0].isalnum() or word in _TURNING or word[0].isdigit():
-            kept.append(word)
+            wording.append(word)
         elif word not in STOP_WORDS and word != "a":
-            kept += analyze(word) or [word]
-    return kept
+            wording += analyze(word) or [word]
+    return wording
 
 
-def _is_other_subject(one: str, other: str) -> bool:
-    """Return whether two titles fill one form with other words: "A for X" and "A for Y".
+def _is_other_subject(first: str, second: str) -> bool:
+    """Return whether two titles have one form and different subjects: "A for X" and "A for Y".
 
-    So they do where every difference is an exchange, or a number, a symbol or a negation.
+    That is the case if every difference is a replacement, or if a number, a symbol or a negation
+    differs.
     """
-    first, second = (
-        [part for word in _wording(text) for part in (word if _is_dense(word) else [word])]
-        for text in (one, other)
-    )
-    exchanged = False
-    for what, i, j, k, m in SequenceMatcher(None, first, second, autojunk=False).get_opcodes():
-        # A number, a symbol or a negation changes the meaning.
-        if what != "equal" and any(
-            not word[0].isalpha() or any(map(str.isdigit, word)) or word in _TURNING
-            for word in (*first[i:j], *second[k:m])
-        ):
+    first_parts, second_parts = _split_parts(first), _split_parts(second)
+    matcher = SequenceMatcher(None, first_parts, second_parts, autojunk=False)
+    has_replacement = False
+    for operation, i, j, k, m in matcher.get_opcodes():
+        if operation == "equal":
+            continue
+        if any(map(_changes_meaning, (*first_parts[i:j], *second_parts[k:m]))):
             return True
-        if what in ("insert", "delete"):
+        if operation in ("insert", "delete"):
             return False
-        exchanged = exchanged or what == "replace"
-    return exchanged
+        has_replacement = True
+    return has_replacement
+
+
+def _split_parts(text: str) -> list[str]:
+    """Return the wording of a title, with dense script divided into characters."""
+    parts: list[str] = []
+    for word in _split_wording(text):
+        parts += list(word) if _is_dense(word) else [word]
+    return parts
+
+
+def _changes_meaning(word: str) -> bool:
+    """Return whether a word is a number, a symbol or a negation."""
+    return not word[0].isalpha() or any(map(str.isdigit, word)) or word in _TURNING

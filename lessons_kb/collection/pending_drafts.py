@@ -1,4 +1,4 @@
-"""Whether there is a draft to review: one that is written, or one that events call for."""
+"""Find the triggers in recent events, and check whether there is a draft to review."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from lessons_kb.mining.triggers import Trigger, find_triggers
 from lessons_kb.store.draft_files import DraftFolder
 
 WINDOW_SECONDS = 7 * 86_400
-"""A mistake and what fixed it lie no further apart."""
+"""The longest time between a mistake and its fix."""
 MAX_EVENTS = 5_000
 
 
 def find_new_triggers(brain: Brain, session: str | None, *, now: float) -> list[Trigger]:
-    """Return what the last seven days' events call for, of one session if it is named."""
+    """Return the triggers in the events of the last seven days, of one session if it is named."""
     events = brain.journal.events.find(
         session=session, since=now - WINDOW_SECONDS, limit=MAX_EVENTS
     )
@@ -22,5 +22,5 @@ def find_new_triggers(brain: Brain, session: str | None, *, now: float) -> list[
 
 
 def has_drafts(brain: Brain) -> bool:
-    """Return whether drafts are written or called for."""
+    """Return whether there are drafts or triggers that will become drafts."""
     return bool(DraftFolder(brain.root).ids() or find_new_triggers(brain, None, now=time.time()))

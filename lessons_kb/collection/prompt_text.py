@@ -1,4 +1,4 @@
-"""A prompt as a card may hold it."""
+"""Shorten a prompt so that a card can store it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from lessons_kb.text.redact import redact
 _MAX_PROMPT = 300
 
 
-def tell_prompt(prompt: str) -> str:
-    """Return a prompt as a card may hold it: one line, without secrets, not too long."""
+def shorten_prompt(prompt: str) -> str:
+    """Return a prompt as one line without secrets, at most 300 characters long."""
     return redact(" ".join(prompt.split()))[:_MAX_PROMPT].strip()

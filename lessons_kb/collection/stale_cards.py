@@ -1,4 +1,4 @@
-"""Cards that may be put away: they do harm, or were seen once and are long unused."""
+"""Find cards to archive: harmful ones, and those seen once and unused for long."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from lessons_kb.text.times import read_date
 from lessons_kb.values import frozen
 
 _USES = ("injected", "addressed", "bumped", "helpful")
-"""What is counted of a card that shows it is in use."""
+"""The counts of the journal that show that a card is in use."""
 
 
 @frozen
 class Stale:
-    """A card that may be put away."""
+    """A card to archive."""
 
     card: Card
     days: int
-    """Since it was last of use."""
+    """Days since its last use."""
     harm: str = ""
-    """Why it does harm, "" where it is merely unused."""
+    """Why it is harmful; "" if it is only unused."""
 
 
 def find_stale(brains: Brains) -> list[Stale]:
-    """Return active cards of the nearest brain that do harm, or were seen once and are unused.
+    """Return the active cards of the nearest brain that are harmful or stale.
 
-    Harmful ones come first, of the others those from triggers, then those longest unused, for
-    ``stale_days`` at least; one that is known to help is never among them. A use is an injection
-    or what followed it, as the journal counts them by day, or a date in the card. A card without
-    any is as old as its file.
+    A card is stale if its mistake was seen once and the card was unused for ``stale_days``, unless
+    the ledger says that it helps. Harmful cards come first, then those from triggers, then those
+    unused for longest. A use is a date in the card, or an injection or a later outcome that the
+    journal counts by day. A card without any use is as old as its file.
     """
     brain = brains.members[0]
     limit = brain.settings.learn.stale_days
     brains.refresh()
     used: dict[str, str] = {}
     with contextlib.suppress(StorageError):
-        counts = brain.journal.counts()  # by day: the last wins
-        used = {card: day for card, what, day, _times in counts if what in _USES}
+        counts = brain.journal.counts()  # by day, so that the latest wins
+        used = {card_id: day for card_id, outcome, day, _times in counts if outcome in _USES}
     now = dt.date.fromisoformat(today())
-    found = []
-    cards = brain.read(lambda one: one.catalogue.all_cards())
+    stale: list[Stale] = []
+    cards = brain.read(lambda brain: brain.catalogue.all_cards())
     effects = weigh_cards(brain, [card for card in cards if card.kind != NOTE])
     for card in cards:
         effect = effects.get(card.id)
@@ -55,13 +55,17 @@ def find_stale(brains: Brains) -> list[Stale]:
         idle = card.occurrences == 1 and not helps
         if card.kind == NOTE or card.status != "active" or not (idle or harm):
             continue
-        seen = [day for day in (card.last_seen, card.created, used.get(card.id)) if day]
-        last = max(filter(None, map(read_date, seen)), default=None)
+        days_used = [day for day in (card.last_seen, card.created, used.get(card.id)) if day]
+        last = max(filter(None, map(read_date, days_used)), default=None)
         if last is None:
             with contextlib.suppress(OSError):
                 written = os.stat(os.path.join(brain.root, *card.id.split("/"))).st_mtime
                 last = dt.date.fromtimestamp(written)
         days = (now - last).days if last else 0
         if harm or (last and days >= limit):
-            found.append(Stale(card=card, days=days, harm=harm))
-    return sorted(found, key=lambda s: (not s.harm, s.card.source != "auto", -s.days, s.card.id))
+            stale.append(Stale(card=card, days=days, harm=harm))
+    return sorted(stale, key=_sort_key)
+
+
+def _sort_key(stale: Stale) -> tuple[bool, bool, int, str]:
+    return not stale.harm, stale.card.source != "auto", -stale.days, stale.card.id

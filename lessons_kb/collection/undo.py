@@ -1,4 +1,4 @@
-"""Changes to cards and drafts by one person at work, each of which can be taken back."""
+"""Change cards and drafts interactively, with an undo for each change."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ from lessons_kb.values import frozen
 _WORDS = {"active": "restoring", "ignored": "ignoring", "archived": "archiving"}
 
 
-_Back = Callable[[], object]
+_Revert = Callable[[], object]
 
 
 @frozen
 class Step:
-    """One change, and how to take it back."""
+    """One change, and the functions that undo it."""
 
     what: str
-    """What was done, such as ``bump of lessons/a.md``."""
+    """The change in words, such as ``bump of lessons/a.md``."""
     names: tuple[str, ...]
-    """Cards to look at again then, as ``Cards.find`` understands them."""
-    backs: tuple[_Back, ...]
-    """Done in order."""
+    """Names of the cards to show again after the undo, as ``Cards.find`` accepts them."""
+    reverts: tuple[_Revert, ...]
+    """Called in this order."""
     remark: str = ""
-    """What to add once it is taken back."""
+    """A sentence to show after the undo."""
 
 
 class Undoing:
-    """The cards and drafts of a brain, with every change that was made through it.
+    """The cards and drafts of a brain, with the changes that were made through this object.
 
-    All of them raise LessonsError. ``undo`` takes the latest change back and never overwrites
-    what another program wrote since.
+    All methods raise LessonsError. ``undo`` reverts the latest change. It never overwrites what
+    another program has written since.
     """
 
     def __init__(self, brains: Brains) -> None:
@@ -52,7 +52,7 @@ class Undoing:
         self._steps: list[Step] = []
 
     def name_of(self, brain: Brain, path: str) -> str:
-        """Return the name by which ``Cards.find`` knows the file of one of the brains for sure."""
+        """Return an unambiguous name for a file, which ``Cards.find`` accepts."""
         return f"{brain.alias}:{path}" if len(self._brains.members) > 1 else path
 
     def bump(self, name: str) -> Card:
@@ -63,7 +63,7 @@ class Undoing:
             return Cards(self._brains).bump(name, at=at)[0]
 
     def set_status(self, status: str, name: str) -> Card:
-        """Make a card ``active``, ``ignored`` or ``archived``."""
+        """Set the status of a card: ``active``, ``ignored`` or ``archived``."""
         brain, card = Cards(self._brains).find(name)
         with self._changing(f"{_WORDS[status]} {card.id}", brain, card.id):
             return Cards(self._brains).set_status(status, name)[0]
@@ -73,45 +73,47 @@ class Undoing:
         brain, card = Cards(self._brains).find(name)
         entry = trash.put(brain.root, card.id)
         brain.touch()
-        back = partial(trash.restore, brain.root, entry)
-        self._keep(f"deletion of {card.id}", back, brain.touch, at=(brain, card.id))
+        restore = partial(trash.restore, brain.root, entry)
+        self._add_step(f"deletion of {card.id}", restore, brain.touch, at=(brain, card.id))
         return card
 
     def edit(self, brain: Brain, path: str, editor: Callable[[str], object]) -> bool:
-        """Let ``editor`` change a file, given its path on disk; return whether it did.
+        """Call ``editor`` with the path of a file on disk; return whether the file changed.
 
-        The file need not be a usable card.
+        The file need not be a valid card.
         """
         before, remark = _read(brain, path), "the edited version is in the trash"
-        with self._changing(f"edit of {path}", brain, path, kept="edit undone", remark=remark):
+        with self._changing(
+            f"edit of {path}", brain, path, trash_reason="edit undone", remark=remark
+        ):
             editor(os.path.join(brain.root, *path.split("/")))
             brain.touch()
-        return _find(brain, path) != before
+        return _read_if_exists(brain, path) != before
 
     def edit_draft(self, name: str, editor: Callable[[str], object]) -> bool:
-        """Let ``editor`` change a draft, given its path; return whether it did."""
+        """Call ``editor`` with the path of a draft; return whether the draft changed."""
         _drafts, draft, reopen = self._open_draft(name)
         editor(draft.path)
         after = self._folder.read(draft.id)
         if after is None or after == draft.text:
             return False
-        self._keep(f"edit of {draft.id}", partial(reopen, after))
+        self._add_step(f"edit of {draft.id}", partial(reopen, after))
         return True
 
     def accept(self, name: str, *, on_duplicate: str = "fail") -> Card:
-        """Make a draft a card; see ``Drafts.accept``."""
+        """Turn a draft into a card; see ``Drafts.accept``."""
         drafts, draft, reopen = self._open_draft(name)
         card = drafts.accept(draft.id, on_duplicate=on_duplicate)
         brain = self._brains.members[0]
-        made = _read(brain, card.id)
+        accepted = _read(brain, card.id)
 
-        def back() -> None:
-            if _read(brain, card.id) != made:
+        def remove_card() -> None:
+            if _read(brain, card.id) != accepted:
                 raise EditRefused(f"{card.id} was edited since; it stays a card")
             trash.put(brain.root, card.id, why="acceptance undone")
             brain.touch()
 
-        self._keep(f"acceptance of {draft.id}", back, reopen, at=(brain, card.id))
+        self._add_step(f"acceptance of {draft.id}", remove_card, reopen, at=(brain, card.id))
         return card
 
     def merge(self, name: str, card_name: str) -> Card:
@@ -126,21 +128,21 @@ class Undoing:
         """Remove a draft; see ``Drafts.discard``."""
         drafts, draft, reopen = self._open_draft(name)
         drafts.discard(draft.id)
-        self._keep(f"discarding of {draft.id}", reopen)
+        self._add_step(f"discarding of {draft.id}", reopen)
         return draft
 
     def undo(self) -> tuple[str, tuple[str, ...]]:
-        """Take the latest change back; return a line for the user, and cards to look at again.
+        """Undo the latest change; return a line for the user, and the cards to show again.
 
-        One that cannot be taken back, since another program changed the same file, is given up
-        and said to be; the next call takes back the one before.
+        If another program has changed the same file, the change stays and the line says so. The
+        next call undoes the change before.
         """
         if not self._steps:
             return "nothing to undo", ()
         step = self._steps.pop()
         try:
-            for back in step.backs:
-                back()
+            for revert in step.reverts:
+                revert()
         except LessonsError as error:
             return f"not undone ({step.what}): {error}", step.names
         remark = f"; {step.remark}" if step.remark else ""
@@ -150,11 +152,11 @@ class Undoing:
     def _folder(self) -> DraftFolder:
         return DraftFolder(self._brains.members[0].root)
 
-    def _keep(
-        self, what: str, *backs: _Back, at: tuple[Brain, str] | None = None, remark: str = ""
+    def _add_step(
+        self, what: str, *reverts: _Revert, at: tuple[Brain, str] | None = None, remark: str = ""
     ) -> None:
         names = (self.name_of(*at),) if at else ()
-        self._steps.append(Step(what=what, names=names, backs=backs, remark=remark))
+        self._steps.append(Step(what=what, names=names, reverts=reverts, remark=remark))
 
     @contextlib.contextmanager
     def _changing(
@@ -164,45 +166,47 @@ class Undoing:
         path: str,
         *,
         at: float | None = None,
-        kept: str = "",
-        then: _Back | None = None,
+        trash_reason: str = "",
+        then: _Revert | None = None,
         remark: str = "",
     ) -> Iterator[None]:
-        """Keep how to take back what the block changes of a file, if it changes anything.
+        """Add a step that undoes what the block changes in a file, if it changes anything.
 
-        ``at`` is when it counted the mistake: that is taken back, too, with the recurrence. What
-        it made of the file goes to the trash as ``kept``; ``then`` is done last.
+        ``at`` is the time of a bump; the bump is then removed from the journal as well. With a
+        ``trash_reason``, the changed file goes to the trash. ``then`` is called last.
         """
         before = _read(brain, path)
         yield
-        after = _find(brain, path)
-        if after in (before, None):  # where it is gone, that is the user's own doing
+        after = _read_if_exists(brain, path)
+        if after in (before, None):  # if the user deleted the file, there is nothing to undo
             return
 
-        def put(found: bytes) -> bytes:
-            if found != after:
+        def put_back(current: bytes) -> bytes:
+            if current != after:
                 raise EditRefused(f"{path} has changed since then; nothing was undone")
             return before
 
-        def back() -> None:
+        def revert() -> None:
             if not os.path.lexists(os.path.join(brain.root, *path.split("/"))):
                 raise CardNotFound(f"{path} no longer exists; nothing was undone")
-            card_files.rewrite(brain.root, path, put)
-            if kept and after is not None:
-                trash.put_bytes(brain.root, path, after, kept)
+            card_files.rewrite(brain.root, path, put_back)
+            if trash_reason and after is not None:
+                trash.put_bytes(brain.root, path, after, trash_reason)
             brain.touch()
-            # As when it was counted: the card itself is what counts.
+            # A journal that cannot be written costs statistics, but the card was reverted.
             with contextlib.suppress(StorageError):
                 if at is not None:
                     brain.journal.outcomes.count(path, BUMPED, at=at, times=-1)
                     brain.journal.ledger.take_back(path, at=at)
 
-        self._keep(what, *filter(None, (back, then)), at=(brain, path), remark=remark)
+        reverts = [revert] if then is None else [revert, then]
+        self._add_step(what, *reverts, at=(brain, path), remark=remark)
 
     def _open_draft(self, name: str) -> tuple[Drafts, Draft, Callable[..., None]]:
-        """Return the drafts, one of them, and what makes it again what it is now.
+        """Return the drafts, one of them by its name, and a function that restores it.
 
-        That takes what its text is by then, by default None for a draft that was settled.
+        The argument of that function is the text that the draft must have before, None (the
+        default) for a draft that was settled.
         """
         drafts = Drafts(self._brains)
         draft = drafts.get(name)
@@ -214,15 +218,15 @@ class Undoing:
             with self._folder.locked():
                 if self._folder.read(draft.id) != expected:
                     raise EditRefused(f"{draft.id} has changed since then; nothing was undone")
-                # A draft that was not settled may have been counted again meanwhile.
-                now = facts if expected is None else self._folder.facts_of(draft.id)
-                self._folder.write(draft.id, draft.text, now or facts)
+                # A draft that was not settled may have been counted again since.
+                current = facts if expected is None else self._folder.facts_of(draft.id)
+                self._folder.write(draft.id, draft.text, current or facts)
 
         return drafts, draft, reopen
 
 
-def _find(brain: Brain, path: str) -> bytes | None:
-    """Return the bytes of a file, None where there are none to be read."""
+def _read_if_exists(brain: Brain, path: str) -> bytes | None:
+    """Return the bytes of a file; None if it cannot be read."""
     try:
         return _read(brain, path)
     except StorageError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from lessons_kb.brain.brain import Brain
@@ -11,7 +12,7 @@ from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.parse import parse_card
 from lessons_kb.collection.card_edits import today
 from lessons_kb.collection.exchange import card_text
-from lessons_kb.diet.conditions import Condition, find_condition
+from lessons_kb.diet.condition import Condition
 from lessons_kb.diet.diet import Diet
 from lessons_kb.diet.probes import (
     Occasion,
@@ -21,6 +22,8 @@ from lessons_kb.diet.probes import (
     open_proof,
 )
 from lessons_kb.diet.project_files import Project
+from lessons_kb.diet.proposals import may_have_condition
+from lessons_kb.diet.read_condition import find_condition
 from lessons_kb.diet.transaction import FileEdit, MovedRule
 from lessons_kb.importers.incoming import PREVENTION, SITUATION, Incoming, make_origin
 from lessons_kb.importers.rules_file import AgentRule, RulesFile, as_item, title_of
@@ -61,6 +64,10 @@ class Stay:
     reason: str
 
 
+Propose = Callable[[Sequence[Stay], Project], Mapping[int, Condition]]
+"""Returns the conditions of some rules, by their places."""
+
+
 @mutable
 class Plan:
     """What a diet does."""
@@ -93,18 +100,21 @@ def plan_diet(
     brain: Brain | None,
     *,
     stay: Callable[[RulesFile], str] = lambda _file: "",
+    propose: Propose = lambda _stays, _project: {},
     improve: Callable[[list[Move]], list[Move]] = lambda moves: moves,
     progress: Callable[[int, int], object] = lambda _done, _all: None,
 ) -> Plan:
     """Return the plan of a diet: only rules move whose arrival is proved.
 
-    ``stay`` says why no rule of a file may move, ``improve`` may add to the cards of the candidates
-    before they are proved. Nothing is written.
+    ``stay`` says why no rule of a file may move. ``propose`` may state the conditions of rules in
+    which none was read, and ``improve`` may add to the cards of the candidates, both before the
+    proof. Nothing is written.
     """
     plan = Plan()
     own = {file.name for file in diet.files}
     project = Project(files=[path for path in diet.tracked if path not in own])
     candidates = _find_candidates(diet, project, plan, stay)
+    candidates += _find_proposed(diet, project, plan, propose)
     candidates = improve(candidates)
     proved = _prove(diet, brain, candidates, plan, progress)
     plan.moves = _keep_saving(diet, proved, plan)
@@ -117,10 +127,7 @@ def _find_candidates(
     diet: Diet, project: Project, plan: Plan, stay: Callable[[RulesFile], str]
 ) -> list[Move]:
     candidates = []
-    counts: dict[str, int] = {}
-    for file in diet.files:
-        for rule in file.rules:
-            counts[rule.words] = counts.get(rule.words, 0) + 1
+    counts = Counter(rule.words for file in diet.files for rule in file.rules)
     for file in diet.files:
         reason = _why_file_stays(diet, file) or stay(file)
         for rule in file.rules:
@@ -133,6 +140,25 @@ def _find_candidates(
             else:
                 candidates.append(move)
     return candidates
+
+
+def _find_proposed(diet: Diet, project: Project, plan: Plan, propose: Propose) -> list[Move]:
+    """Return the moves of rules whose conditions were proposed; they no longer stay."""
+    files = {file.name: file for file in diet.files}
+    words = Counter(rule.words for file in diet.files for rule in file.rules)
+    asked = [
+        one
+        for one in plan.stays
+        if may_have_condition(one.rule, one.reason) and words[one.rule.words] == 1
+    ]
+    moves = []
+    for place, condition in propose(asked, project).items():
+        one = asked[place]
+        move = _make_move(files[one.file], one.rule, condition)
+        if move is not None:
+            plan.stays.remove(one)
+            moves.append(move)
+    return moves
 
 
 def _why_file_stays(diet: Diet, file: RulesFile) -> str:

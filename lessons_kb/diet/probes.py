@@ -17,7 +17,7 @@ from contextlib import contextmanager
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.diet.conditions import Condition
+from lessons_kb.diet.condition import Condition
 from lessons_kb.importers.incoming import unmarked
 from lessons_kb.model import NOTE
 from lessons_kb.session.dispatch import respond

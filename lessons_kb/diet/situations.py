@@ -25,9 +25,15 @@ _WRITE_LANGUAGE = (
 )
 _NEGATION = r"\b(?:non|not|no|without|except|other\s+than|outside|unless|besides)\b"
 _NEGATION_BEFORE = re.compile(rf"{_NEGATION}\W+(?:\w+\s+)?\Z", re.IGNORECASE)
+_END_OF_NOUN = (
+    r"(?=\s*\Z|[,:;?/`]|\s+(?:that|which|of|for|in|under|with|and|or|where|using|to|on|by|from|"
+    r"before|after|when|directly|manually|use|make|run|follow|prefer|keep)\b)"
+)
+"""What may follow a noun: "tests of the store", not "test results", which is another noun."""
 _VERB = (
-    r"(?:is|are|must|should|shall|may|can|cannot|can't|needs?|requires?|has|have|uses?|never|only|"
-    r"follows?|always|do|does|goes?|go|belongs?|lives?|live)\b"
+    r"(?:must|should|shall|may|can|cannot|can't|needs?|requires?|uses?|never|follows?|always|"
+    r"do(?:es)?\s+not|don't|goes?|go|belongs?|lives?|live|have\s+to|"
+    r"(?:is|are)\s+(?:not|never|only|always|required|written|named|placed|expected))\b"
 )
 _ARTICLES = r"(?:(?:a|an|the|all|any|every|each|new|our|your)\s+)*"
 _OF_THEM = re.compile(
@@ -41,7 +47,6 @@ _IN_THEM = re.compile(
     rf"{_ARTICLES}(?P<things>[^,;:.()`]+)\Z",
     re.IGNORECASE | re.DOTALL,
 )
-
 _FORM_OF_THEM = re.compile(
     r"\A(?:use|follow)\b[^,;:]*?\s(?P<things>(?:[\w-]+\s+){1,3}?)"
     r"(?:formats?|styles?|conventions?|specification|naming)\Z",
@@ -51,9 +56,11 @@ _FORM_OF_THEM = re.compile(
 _PARTS = r"(?:titles?|descriptions?|bod(?:y|ies)|subjects?|messages?|names?|templates?)"
 _IS_UPKEEP = re.compile(
     r"\A(?:write|make)\b|"
-    r"\b(?:current|up[\s-]to[\s-]date|in sync|synchroni[sz]ed|updated|passing|green)\b",
+    r"\b(?:current|up[\s-]to[\s-]date|in sync|synchroni[sz]ed|updated|passing|green)\b|"
+    r"\b(?:must|should|needs?\s+to|have\s+to)\s+(?:all\s+)?(?:pass|succeed|be\s+(?:run|added|written))\b",
     re.IGNORECASE,
 )
+_IS_WRITING = re.compile(r"\A(?:write|make)\b", re.IGNORECASE)
 """What is done to the things whenever something else changes."""
 
 
@@ -81,7 +88,7 @@ def read_situations() -> tuple[Situation, ...]:
         things = texts[name].get("things", "") if "things" in row else ""
         doing = [texts[name]["doing"]] if "doing" in row else []
         if things:
-            noun = rf"(?:{things})\b"
+            noun = rf"(?:{things})\b{_END_OF_NOUN}"
             doing.append(rf"{_PLACE}(?!run)(?:[\w-]+\s+){{0,3}}{noun}\Z")
             doing.append(rf"{_PLACE}(?!run)(?:[\w-]+\s+)?{noun}")
             doing.append(rf"\A(?:for|in)\s+(?:[\w-]+\s+){{1,4}}in\s+(?:[\w-]+\s+)?{noun}")
@@ -114,20 +121,29 @@ def find_in_clause(clause: str) -> Situation | None:
     return None
 
 
+def names_another(sentence: str, situation: Situation) -> bool:
+    """Return whether a sentence names the things of another situation, or its activity."""
+    for other in read_situations():
+        patterns = [*other.doing, *([other.things] if other.things is not None else [])]
+        if other is not situation and any(pattern.search(sentence) for pattern in patterns):
+            return True
+    return False
+
+
 def find_subject(sentence: str) -> tuple[Situation, str] | None:
     """Return the situation that a sentence is about, and its words: "Commit messages must …"."""
     for situation in read_situations():
         if situation.things is None:
             continue
         things = situation.things.pattern
+        if _IS_UPKEEP.search(sentence) and (situation.globs or not _IS_WRITING.match(sentence)):
+            continue
         parts = rf"(?:\s+(?:and|or)\s+{_PARTS})?" if situation.pattern else ""
         about = re.match(
             rf"\A(?P<said>{_ARTICLES}{things}{parts})\s+{_VERB}", sentence, re.IGNORECASE
         )
         if about:
             return situation, about["said"]
-        if situation.globs and _IS_UPKEEP.search(sentence):
-            continue
         for pattern in (_OF_THEM, _IN_THEM, _FORM_OF_THEM):
             found = pattern.match(sentence)
             said = found["things"].strip() if found else ""

@@ -1,4 +1,4 @@
-"""How well does this brain answer prompts whose cards are known? By engine."""
+"""Evaluate a brain with labelled prompts, for each engine."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -37,13 +37,13 @@ ALL_ENGINES = "all"
 
 
 MISS, FALSE, EXTRA = "miss", "false-injection", "extra"
-"""What may be wrong with a prompt: an expected card was not injected; a card was, where silence is
-right; another card was injected beside those that are expected."""
+"""The kinds of faults: an expected card was not injected; a card was injected although none is
+expected; a card was injected in addition to the expected ones."""
 
 
 @frozen
 class Fault:
-    """One card that was injected, or not, against what a prompt's labels say."""
+    """A card whose injection, or lack of it, contradicts the labels of a prompt."""
 
     kind: str
     """MISS, FALSE or EXTRA."""
@@ -51,122 +51,129 @@ class Fault:
     """1-based line of the file of prompts."""
     query: str
     card: str
-    """Its id."""
+    """The id of the card."""
     rank: int | None
-    """1-based place in the ranking without the gate; None where it is not in the first ten."""
+    """1-based place in the ranking without the gate; None if it is not among the first ten."""
     reason: str
-    """Why it was injected, or suppressed."""
+    """Why it was injected or suppressed."""
 
 
 @frozen
 class Report:
-    """What an evaluation found."""
+    """The result of an evaluation."""
 
     engines: dict[str, Evaluation]
     faults: dict[str, tuple[Fault, ...]]
     """By engine, in the order of the prompts."""
     inactive: tuple[str, ...] = ()
-    """Expected cards that are ignored or archived: no engine can bring them up."""
+    """Expected cards that are ignored or archived, so that no engine finds them."""
 
 
 def evaluate(brains: Brains, labelled: Sequence[Labelled], *, engine: str | None = None) -> Report:
-    """Put every labelled prompt to the brain as `Brain.search` and `Brain.preflight` would.
+    """Run every labelled prompt through `Brain.search` and `Brain.preflight`.
 
     ``engine`` is one of ENGINES or ALL_ENGINES (those that need no extra), by default that of
-    ``lessons.toml``. Rankings are
-    those without the gate; what is injected are the lessons, without notes. Nothing is
-    journalled. Raises InputError for an expected name that is no card, naming the line.
+    ``lessons.toml``. The rankings are those without the gate, and the blocks have no notes. Nothing
+    is journalled. Raises InputError, with the line, if an expected name is not a card.
     """
     if engine not in (None, ALL_ENGINES, *ENGINES):
         raise InputError(f"unknown engine {engine!r}; choose {', '.join((*ENGINES, ALL_ENGINES))}")
     brains.refresh()
     own = brains.members[0].settings.index.engine
-    names = _Names(brains)
-    expected = [names.resolve(prompt) for prompt in labelled]
-    engines, faults = {}, {}
+    run = _Run(brains)
+    expected = [run.resolve(prompt) for prompt in labelled]
+    engines: dict[str, Evaluation] = {}
+    faults: dict[str, tuple[Fault, ...]] = {}
     for name in LOCAL_ENGINES if engine == ALL_ENGINES else (engine or own,):
-        with _with_engine(brains, name) as asked:
-            answers = [
-                names.ask(asked, prompt, ids)
-                for prompt, ids in zip(labelled, expected, strict=True)
-            ]
-        engines[name] = summarise([outcome for outcome, _faults in answers])
-        faults[name] = tuple(fault for _outcome, found in answers for fault in found)
-    return Report(engines=engines, faults=faults, inactive=tuple(sorted(names.inactive)))
+        outcomes: list[PromptOutcome] = []
+        engine_faults: list[Fault] = []
+        with _with_engine(brains, name) as copy:
+            for prompt, names in zip(labelled, expected, strict=True):
+                outcome, reasons = run.ask(copy, prompt, names)
+                outcomes.append(outcome)
+                engine_faults += run.find_faults(prompt, outcome, reasons)
+        engines[name] = summarise(outcomes)
+        faults[name] = tuple(engine_faults)
+    return Report(engines=engines, faults=faults, inactive=tuple(sorted(run.inactive)))
 
 
-class _Names:
-    """Every card's name in an evaluation: its id behind the alias of its brain."""
+_DEPTH = max(HIT_LIMIT, NDCG_DEPTH)
+"""Length of the rankings."""
+
+
+class _Run:
+    """An evaluation of some brains. A card's name is its id after the alias of its brain."""
 
     def __init__(self, brains: Brains) -> None:
         self._brains = brains
         self._names: dict[Card, str] = {}
         self._by_id: dict[str, Card] = {}
         for brain in brains.members:
-            for card in brain.read(lambda one: one.catalogue.all_cards()):
+            for card in brain.read(lambda brain: brain.catalogue.all_cards()):
                 self._names.setdefault(card, f"{brain.alias}:{card.id}")
                 self._by_id.setdefault(card.id, card)
         self._count = Counter(card.id for card in self._names)
         self.inactive: set[str] = set()
-        # The cards whose titles a session has from its start.
-        files = [
-            os.path.join(brains.directory, place)
-            for place in find_listed(brains, Access(directory=brains.directory))
-        ]
-        found = ((one.alias, find_card(one, file)) for one in brains.members for file in files)
-        self.listed = frozenset(f"{alias}:{card}" for alias, card in found if card)
+        self.listed = frozenset(_find_titled(brains))
+        """Names of the cards whose titles a session gets when it starts."""
 
-    def of(self, card: Card) -> str:
+    def name_of(self, card: Card) -> str:
         return self._names.get(card, card.id)
 
     def ask(
         self, brains: Brains, prompt: Labelled, expected: tuple[str, ...]
-    ) -> tuple[PromptOutcome, list[Fault]]:
-        """Return what a brain gives for a prompt, and what is wrong with that."""
+    ) -> tuple[PromptOutcome, dict[str, str]]:
+        """Return the outcome of a prompt, and name → reason of the cards that were found."""
         query = prompt.query
         began = time.perf_counter()
         block = preflight(
             brains, query, RetrievalOptions(context=False), fresh=False, remember=False
         )
         seconds = time.perf_counter() - began
-        depth = max(HIT_LIMIT, NDCG_DEPTH)
-        ranked = search(brains, query, kinds=KINDS, limit=depth, fresh=False)
+        ranked = search(brains, query, kinds=KINDS, limit=_DEPTH, fresh=False)
         outcome = PromptOutcome(
             expected=expected,
-            ranked=tuple(self.of(hit.card) for hit in ranked),
-            injected=tuple(self.of(hit.card) for hit in block.lessons),
-            offered=tuple(self.of(hit.card) for hit in block.offered),
+            ranked=tuple(self.name_of(hit.card) for hit in ranked),
+            injected=tuple(self.name_of(hit.card) for hit in block.lessons),
+            offered=tuple(self.name_of(hit.card) for hit in block.offered),
             listed=self.listed,
             tokens=block.tokens,
             milliseconds=seconds * 1000,
         )
         hits = (*ranked, *block.lessons, *block.offered, *block.withheld)
-        reasons = {self.of(hit.card): hit.reason for hit in hits}
-        wrong = [(MISS, name) for name in expected if name not in outcome.injected]
-        unasked = [name for name in outcome.injected if name not in expected]
-        wrong += [(EXTRA if expected else FALSE, name) for name in unasked]
-        found = []
-        for kind, name in wrong:
-            card = self.id_of(name)
-            absent = f"not among the first {depth}"
+        return outcome, {self.name_of(hit.card): hit.reason for hit in hits}
+
+    def find_faults(
+        self, prompt: Labelled, outcome: PromptOutcome, reasons: Mapping[str, str]
+    ) -> Iterator[Fault]:
+        """Yield the faults of a prompt, missed cards first."""
+        expected, injected = outcome.expected, outcome.injected
+        kinds = {name: MISS for name in expected if name not in injected}
+        unexpected = EXTRA if expected else FALSE
+        kinds |= {name: unexpected for name in injected if name not in expected}
+        for name, kind in kinds.items():
+            absent = f"not among the first {_DEPTH}"
             if name.partition(":")[2] in self.inactive:
                 absent = "not active, so no prompt finds it"
-            rank = outcome.ranked.index(name) + 1 if name in outcome.ranked else None
-            reason = reasons.get(name, absent)
-            found.append(
-                Fault(kind=kind, line=prompt.line, query=query, card=card, rank=rank, reason=reason)
+            yield Fault(
+                kind=kind,
+                line=prompt.line,
+                query=prompt.query,
+                card=self.id_of(name),
+                rank=outcome.ranked.index(name) + 1 if name in outcome.ranked else None,
+                reason=reasons.get(name, absent),
             )
-        return outcome, found
 
     def id_of(self, name: str) -> str:
-        """Return the id of the card of a name, with its alias where two brains hold the id."""
+        """Return the id of a named card, with its alias if two brains have the id."""
         card_id = name.partition(":")[2]
         return name if self._count[card_id] > 1 else card_id
 
     def resolve(self, prompt: Labelled) -> tuple[str, ...]:
-        found: dict[str, None] = {}
+        """Return the names of the expected cards. Raises InputError if one is not a card."""
+        names: dict[str, None] = {}
         for name in prompt.expected:
-            try:  # looking up a thousand whole ids one by one would take seconds
+            try:  # `Cards.get` takes milliseconds, too long for a thousand ids
                 card = self._by_id.get(name) or Cards(self._brains).get(name)
             except LessonsError as error:
                 raise InputError(f"line {prompt.line}: {error}") from None
@@ -177,13 +184,23 @@ class _Names:
                 )
             if card.status != "active":
                 self.inactive.add(card.id)
-            found[self.of(card)] = None
-        return tuple(found)
+            names[self.name_of(card)] = None
+        return tuple(names)
+
+
+def _find_titled(brains: Brains) -> Iterator[str]:
+    """Yield the names of the cards whose titles a session gets when it starts."""
+    files = find_listed(brains, Access(directory=brains.directory))
+    for brain in brains.members:
+        for file in files:
+            card_id = find_card(brain, os.path.join(brains.directory, file))
+            if card_id:
+                yield f"{brain.alias}:{card_id}"
 
 
 @contextlib.contextmanager
 def _with_engine(brains: Brains, name: str) -> Iterator[Brains]:
-    """Give the same brain with another engine, which lives as long as the context."""
+    """Open the same brains with another engine, which exists only within the context."""
     if all(brain.settings.index.engine == name for brain in brains.members):
         yield brains
         return
@@ -197,7 +214,7 @@ def _with_engine(brains: Brains, name: str) -> Iterator[Brains]:
 
 
 class _OtherEngine(Brain):
-    """A brain as it stands, searched with another engine. It is never refreshed."""
+    """A brain at its last commit, searched with another engine. It is never refreshed."""
 
     def __init__(self, brain: Brain, name: str, directory: str) -> None:
         super().__init__(brain.root, alias=brain.alias)
@@ -215,7 +232,7 @@ class _OtherEngine(Brain):
     def engine(self) -> Engine:
         return self._other
 
-    def refresh(self, **_how: object) -> Refresh:
+    def refresh(self, **_options: object) -> Refresh:
         return Refresh(files=0)
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""The near miss: the card that came nearest to a prompt that was given none.
+"""The near miss: the likeliest card for a prompt that got no card.
 
-`lessons why` asks the user about it: was it meant? Start with `find_near_miss`.
+`lessons why` asks the user whether that card was meant. Start with `find_near_miss`.
 """
 
 from __future__ import annotations
@@ -8,23 +8,23 @@ from __future__ import annotations
 from lessons_kb.outcome.why import GATE, Verdict, Why
 
 LEAST_CONFIDENCE = 0.4
-"""From this confidence on the user is asked about the card. Of the cards above it, three of five
-were about the prompt; of fifteen below it, none was."""
+"""The least confidence for which the user is asked. Three of the five cards above it were about the
+prompt, and none of the fifteen below it."""
 
 
 def find_near_miss(why: Why) -> Verdict | None:
-    """Return the card that the gate alone held back, with the highest confidence.
+    """Return the card with the highest confidence that only the gate suppressed.
 
-    None if the prompt was given a card, or if no card came near.
+    Returns None if the prompt got a card, or if no card has the least confidence.
     """
     was_given = any(verdict.given for verdict in why.verdicts)
     if was_given or not why.prompt.strip():
         return None
-    candidates = [verdict for verdict in why.verdicts if _came_near(verdict)]
+    candidates = [verdict for verdict in why.verdicts if _is_near(verdict)]
     return max(candidates, key=lambda verdict: verdict.confidence or 0, default=None)
 
 
-def _came_near(verdict: Verdict) -> bool:
+def _is_near(verdict: Verdict) -> bool:
     if verdict.rule != GATE or "not-for" in verdict.reason:
         return False
     return (verdict.confidence or 0) >= LEAST_CONFIDENCE

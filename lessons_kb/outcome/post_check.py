@@ -1,11 +1,12 @@
-"""What an answer did: the post-check, and what became of the lessons that a session was due.
+"""The post-check of an answer, and the outcome of each lesson that was due in a session.
 
-What was written and run counts as done, never what was read, nor the brain's own files: a card that
-comes with its fix would else be found by its own words and be its own evidence.
+Only edits and commands are evidence. Reading is not, and neither are changes of the brain's own
+files: a card that comes with its fix would be evidence for itself.
 
-A session made a card's mistake if what it wrote or ran holds a pattern of the card, or if its runs
-print the card's error or fail its test; it put the mistake right if the line is gone, or the same
-run went well, by its end. It avoided the mistake if it wrote or ran what would have shown it.
+A session made the mistake of a card if an edit or a command matches a pattern of the card, or if a
+command printed the error of the card or failed its test. It corrected the mistake if, at its end,
+the line is gone or the same command succeeds. It avoided the mistake if it wrote or ran something
+in which the mistake would have shown.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -45,6 +46,7 @@ from lessons_kb.model import (
     Edit,
     Event,
     Evidence,
+    Occasion,
 )
 from lessons_kb.postcheck.claims import is_harmless, is_quiet
 from lessons_kb.postcheck.closing_line import read_closings
@@ -58,7 +60,7 @@ from lessons_kb.postcheck.item_states import (
 from lessons_kb.process.git import Diff, read_diff
 from lessons_kb.process.run import run_filter
 from lessons_kb.store.files import read_inside
-from lessons_kb.store.journal import Journal
+from lessons_kb.store.journal import Journal, Ledger
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, state_home
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 from lessons_kb.store.user_settings import JudgeSettings, read_user_settings
@@ -69,20 +71,24 @@ from lessons_kb.values import frozen, replace
 
 
 def count_items(given: Sequence[tuple[Brain, Card]], check: Check, *, at: float) -> None:
-    """Count for each card how many of its items were visible in the answer, and how many not."""
+    """Count, for each card, the items that the answer shows and those that it does not show."""
     for brain, card in given:
-        shown = [item.state == SHOWN for item in check.items if item.card is card]
+        states = [item.state for item in check.items if item.card is card]
+        shown = states.count(SHOWN)
+        outcomes = brain.hook_journal.outcomes
         with brain.hook_journal.transaction():
-            for what, is_shown in ((UNADDRESSED, False), (ADDRESSED, True)):
-                if times := shown.count(is_shown):
-                    brain.hook_journal.outcomes.count(card.id, what, at=at, times=times)
+            if len(states) > shown:
+                outcomes.count(card.id, UNADDRESSED, at=at, times=len(states) - shown)
+            if shown:
+                outcomes.count(card.id, ADDRESSED, at=at, times=shown)
 
 
 def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0) -> Check:
-    """Return a check as the user's program sees it, the same check where there is none.
+    """Return a check with the verdicts of the user's program; the same check if there is none.
 
-    ``within`` seconds it has to be done, where that is less than the user allows; 0 = no limit of
-    its own. Whatever goes wrong is the check's ``trouble``, and the built-in verdict holds.
+    The program gets ``within`` seconds or the time in the user's settings, whichever is shorter; 0
+    uses the settings. If the program fails, ``trouble`` of the check has the reason, and the
+    built-in verdicts stay.
     """
     if not check.items:
         return check
@@ -103,7 +109,7 @@ _SETTINGS = (CONFIG_NAME, IGNORE_NAME)
 
 
 def read_change(brains: Brains, revision: str = "") -> Diff:
-    """Return the diff to a revision, or of the working tree, without files of the brain itself."""
+    """Return the diff to a revision, or of the working tree, without the files of the brains."""
     globs = (*(f"*{suffix}" for suffix in SUFFIXES), *_SETTINGS, f"{CACHE_NAME}/**")
     own = [(brain.root, f"**/{glob}") for brain in brains.members for glob in globs]
     drafts = (state_home(), "**")
@@ -117,53 +123,63 @@ def find_evidence(
     earlier: Iterable[Event] = (),
     complete: bool = False,
 ) -> Evidence:
-    """Return what some changes and runs did.
+    """Return the edits and commands of some events.
 
-    ``earlier`` are those of the session before its last prompt. ``complete`` says that there were
-    no others; a call by an unknown tool among them may have done anything.
+    ``earlier`` are the events of the session before its last prompt. ``complete`` states that there
+    were no other events. The evidence is still not complete if an unknown tool was called, since
+    that may have done anything.
     """
     edits: list[Edit] = []
     commands: list[Command] = []
-    for is_earlier, some in ((True, earlier), (False, events)):
+    for is_earlier, phase in ((True, earlier), (False, events)):
         calls: dict[str, list[Event]] = {}
-        for number, event in enumerate(some):
+        for number, event in enumerate(phase):
             calls.setdefault(event.id or f"#{number}", []).append(event)
             if event.kind == "tool" and event.outcome in DONE and not is_harmless(event.tool):
                 complete = False
         for call in calls.values():
-            written = [
-                os.path.normpath(os.path.join(event.scope, target))
-                for event in call
-                if event.kind in CHANGES
-                for target in event.targets
-            ]
-            if written and all(any(_is_own(p, one.root) for one in brains) for p in written):
+            if _writes_only_brains(call, brains):
                 continue
             for event in call:
                 if event.kind in CHANGES and event.outcome in DONE:
-                    edits += (replace(edit, earlier=is_earlier) for edit in _edits_of(event))
+                    edits += [replace(edit, earlier=is_earlier) for edit in _read_edits(event)]
                 elif event.kind in RUNS and event.text and event.outcome in (*DONE, "exec_error"):
-                    done = read_command(event.text, failed=event.outcome == "exec_error")
-                    commands.append(replace(done, earlier=is_earlier))
+                    command = read_command(event.text, failed=event.outcome == "exec_error")
+                    commands.append(replace(command, earlier=is_earlier))
     return Evidence(edits=tuple(edits), commands=tuple(commands), complete=complete)
+
+
+def _writes_only_brains(call: Sequence[Event], brains: Sequence[Brain]) -> bool:
+    """Return whether a call writes files, and all of them belong to brains."""
+    targets: list[str] = []
+    for event in call:
+        if event.kind in CHANGES:
+            paths = [os.path.join(event.scope, target) for target in event.targets]
+            targets += map(os.path.normpath, paths)
+    if not targets:
+        return False
+    return all(any(_is_own(target, brain.root) for brain in brains) for target in targets)
 
 
 def find_session_evidence(
     journal: Journal, session: str, brains: Sequence[Brain], *, after: int, until: int | None = None
 ) -> Evidence:
-    """Return what a session did, complete unless there was too much of it.
+    """Return the edits and commands of a session; complete unless it has too many events.
 
-    What was journalled up to number ``after`` is ``earlier``; what came behind ``until`` is left
+    Events up to the number ``after`` are ``earlier``, and those after the number ``until`` are left
     out.
     """
     kinds = (*CHANGES, *RUNS, "tool")
-    done = journal.events.numbered(session=session, kinds=kinds, limit=_MAX_EVENTS)
-    return find_evidence(
-        [event for number, event in done if number > after and (not until or number <= until)],
-        brains,
-        earlier=[event for number, event in done if number <= after],
-        complete=len(done) < _MAX_EVENTS,
-    )
+    numbered = journal.events.numbered(session=session, kinds=kinds, limit=_MAX_EVENTS)
+    earlier: list[Event] = []
+    events: list[Event] = []
+    for number, event in numbered:
+        if number <= after:
+            earlier.append(event)
+        elif not until or number <= until:
+            events.append(event)
+    is_complete = len(numbered) < _MAX_EVENTS
+    return find_evidence(events, brains, earlier=earlier, complete=is_complete)
 
 
 def read_command(line: str, *, failed: bool = False) -> Command:
@@ -172,45 +188,47 @@ def read_command(line: str, *, failed: bool = False) -> Command:
 
 
 def read_diff_evidence(diff: Diff) -> Evidence:
-    """Return a change that git tells of as evidence; nothing is known of what was run."""
+    """Return a diff of git as evidence, without commands."""
     edits = read_patch(diff.text)
-    named = {edit.path for edit in edits}
-    edits += (Edit(path=path) for path in diff.files if path not in named)
+    patched = {edit.path for edit in edits}
+    edits += [Edit(path=path) for path in diff.files if path not in patched]
     return Evidence(edits=tuple(edits))
 
 
 def is_change(evidence: Evidence) -> bool:
-    """Tell whether the turn changed anything, or ran a command that may have."""
-    return any(not edit.earlier for edit in evidence.edits) or any(
-        not command.earlier and not is_quiet(command) for command in evidence.commands
-    )
+    """Return whether the turn changed anything, or ran a command that may have changed anything."""
+    if any(not edit.earlier for edit in evidence.edits):
+        return True
+    return any(not command.earlier and not is_quiet(command) for command in evidence.commands)
 
 
-def _edits_of(event: Event) -> list[Edit]:
+def _read_edits(event: Event) -> list[Edit]:
+    """Return the edits of an event, one for each file or part of its patch."""
     edits: list[Edit] = []
     if event.kind != "remove" and event.output:
         path = event.targets[0] if event.targets else ""
         edits = read_patch(event.output, path=path) if is_patch(event.output) else []
         edits = edits or [Edit(path=path, text=event.output)]
-        # opencode's diffs name files in full.
+        # The diffs of opencode have absolute paths.
         edits = [replace(edit, path=relative_path(edit.path, event.scope)) for edit in edits]
-    named = {edit.path for edit in edits}
-    return edits + [Edit(path=path) for path in event.targets if path not in named]
+    patched = {edit.path for edit in edits}
+    return edits + [Edit(path=path) for path in event.targets if path not in patched]
 
 
 def _is_own(path: str, root: str) -> bool:
+    """Return whether a file is a card, a note or a settings file of the brain at ``root``."""
     inside = os.path.relpath(path, root).split(os.sep)
     own = inside[-1].endswith(SUFFIXES) or inside[-1] in _SETTINGS or CACHE_NAME in inside
     return own and inside[0] != os.pardir
 
 
 _CHECKED = "checked"
-"""Key of an answer's record: [root, card id, number in the block or 0] of the lessons that it was
-held against, and those that a server told."""
+"""Key in an answer's record: a list of [root, card id, number in the block or 0] for the lessons of
+its check, and of dictionaries for the lessons of a server."""
 _FIELDS = 3
 _MAX_ANSWERS = 50
 _MAX_FILE = 1_000_000
-"""Bytes of a file in which a line is looked for."""
+"""The most bytes of a file in which a line is searched."""
 
 
 def note_checked(
@@ -220,13 +238,13 @@ def note_checked(
     numbered: Mapping[int, str],
     served: Sequence[dict[str, Any]] = (),
 ) -> None:
-    """Remember which lessons an answer, as it was journalled, was held against.
+    """Add the lessons of an answer's check to the record of the journalled answer.
 
-    ``cards`` are (root, id); ``numbered`` maps their numbers in the block to ids; ``served`` are
-    those that a server told.
+    ``cards`` are (root, id) pairs, ``numbered`` maps numbers in the block to ids, and ``served``
+    are the lessons of a server.
     """
-    ranks = {card: rank for rank, card in numbered.items()}
-    local = [[*pair, ranks.get(pair[-1], 0)] for pair in cards]
+    numbers = {card: number for number, card in numbered.items()}
+    local = [[root, card, numbers.get(card, 0)] for root, card in cards]
     journal.events.tell(answer, _CHECKED, [*local, *served])
 
 
@@ -239,9 +257,9 @@ def check_answer(
     *,
     look: bool = True,
 ) -> Check:
-    """Return the check of an answer in an agent, before the user's program has its say.
+    """Return the check of an agent's answer, without the verdicts of the user's program.
 
-    ``numbered`` maps numbers in the block to ids; unless we may ``look``, no file is read.
+    ``numbered`` maps numbers in the block to ids. Without ``look``, no file is read.
     """
     closings = read_closings(text, numbered, {card.id: card.checklist for card in cards})
     detected = find_in_evidence(brains, evidence, look=look)
@@ -249,37 +267,47 @@ def check_answer(
 
 
 def check_last(brains: Brains, session: str | None = None) -> Check:
-    """Return the check of the latest answer that lessons were given for, in a session or in any.
+    """Return the check of the latest answer with lessons, in one session or in any.
 
-    Lines of edits come with their numbers in the files as they are now. Raises InputError where no
-    such answer is known.
+    The lines of edits have their current numbers in the files. Raises InputError if there is no
+    such answer.
     """
     members = brains.members
-    events = members[0].journal.events
-    answers = events.numbered(session=session, kinds=("answer",), limit=_MAX_ANSWERS)
-    checked = [(n, one) for n, one in answers if isinstance(one.record.get(_CHECKED), list)]
-    if not checked:
-        raise InputError("no answer with lessons yet; run a task in an agent, or pass an answer")
-    number, answer = checked[-1]
-    given: Any = answer.record[_CHECKED]
-    prompts = events.numbered(session=answer.session, kinds=("prompt",))
-    after = max((at for at, _event in prompts if at < number), default=-1)
+    number, answer = _find_checked_answer(members[0].journal, session)
+    prompts = members[0].journal.events.numbered(session=answer.session, kinds=("prompt",))
+    before = [prompt_number for prompt_number, _event in prompts if prompt_number < number]
     evidence = find_session_evidence(
-        members[0].journal, answer.session, members, after=after, until=number
+        members[0].journal, answer.session, members, after=max(before, default=-1), until=number
     )
-    local = [one for one in given if isinstance(one, list) and len(one) == _FIELDS]
-    cards = [read_card(one) for one in given if isinstance(one, dict)]
+    local: list[list[Any]] = []
+    cards: list[Card] = []
+    records: Any = answer.record[_CHECKED]
+    for record in records:
+        if isinstance(record, dict):
+            cards.append(read_card(record))
+        elif isinstance(record, list) and len(record) == _FIELDS:
+            local.append(record)
     for brain in reversed(members):
-        ids = {str(name) for root, name, _rank in local if root == brain.root}
+        ids = {str(card) for root, card, _number in local if root == brain.root}
         cards = [*find_cards(brain, ids), *cards]
-    numbered = {int(rank): str(name) for _root, name, rank in local if rank}
+    numbered = {int(in_block): str(card) for _root, card, in_block in local if in_block}
     check = check_answer(brains, answer.text, cards, evidence, numbered)
     check = judge(check, answer.text, evidence)
-    return replace(check, items=tuple(_locate(x, answer.scope, evidence) for x in check.items))
+    items = [_add_line_number(item, answer.scope, evidence) for item in check.items]
+    return replace(check, items=tuple(items))
 
 
-def _locate(item: CheckedItem, scope: str, evidence: Evidence) -> CheckedItem:
-    """Add the number of the line that an item's quote has in its file today, if it is there."""
+def _find_checked_answer(journal: Journal, session: str | None) -> tuple[int, Event]:
+    """Return the latest answer that was checked, with its number. Raises InputError if none."""
+    answers = journal.events.numbered(session=session, kinds=("answer",), limit=_MAX_ANSWERS)
+    for number, answer in reversed(answers):
+        if isinstance(answer.record.get(_CHECKED), list):
+            return number, answer
+    raise InputError("no answer with lessons yet; run a task in an agent, or pass an answer")
+
+
+def _add_line_number(item: CheckedItem, scope: str, evidence: Evidence) -> CheckedItem:
+    """Return an item with the line number that its quote has in its file now, if it is there."""
     if not item.quote or all(edit.path != item.where for edit in evidence.edits):
         return item
     root, name = os.path.split(os.path.normpath(os.path.join(scope, item.where)))
@@ -287,8 +315,10 @@ def _locate(item: CheckedItem, scope: str, evidence: Evidence) -> CheckedItem:
         lines = read_inside(root, name, limit=_MAX_FILE).decode("utf-8", "replace").splitlines()
     except (StorageError, OSError):
         return item
-    number = next((n for n, line in enumerate(lines, 1) if line.strip() == item.quote), 0)
-    return replace(item, where=f"{item.where}:{number}") if number else item
+    for number, line in enumerate(lines, 1):
+        if line.strip() == item.quote:
+            return replace(item, where=f"{item.where}:{number}")
+    return item
 
 
 _FENCED = re.compile(r"^\s*(?:```|~~~).*\n((?:.*\n)*?)\s*(?:```|~~~)\s*$", re.MULTILINE)
@@ -296,29 +326,36 @@ _FENCED = re.compile(r"^\s*(?:```|~~~).*\n((?:.*\n)*?)\s*(?:```|~~~)\s*$", re.MU
 
 @frozen
 class Facts:
-    """What shows a card's mistake."""
+    """The facts that show the mistake of a card."""
 
     matcher: Matcher
+    """The patterns of the card."""
     errors: tuple[str, ...] = ()
-    """Signatures."""
+    """Signatures of errors."""
     tests: frozenset[str] = frozenset()
-    """Names."""
+    """Names of tests."""
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Those of FACTS that the card has."""
-        has = (self.matcher.rules, self.errors, self.tests)
-        return tuple(kind for kind, some in zip(FACTS, has, strict=True) if some)
+        """The kinds of facts that the card has, of FACTS."""
+        values = dict(zip(FACTS, (self.matcher.rules, self.errors, self.tests), strict=True))
+        return tuple(kind for kind, value in values.items() if value)
 
 
 def read_facts(brain: Brain, card: Card) -> Facts:
-    """Return what shows a card's mistake: its patterns, and the errors and tests in its text."""
-    shown = [*card.symptoms, *_FENCED.findall(brain.read_body(card.id) + "\n")]
-    rules = (Rule(card=card.id, pattern=one, globs=compile_globs(one.files)) for one in card.detect)
+    """Return a card's patterns, and the errors and tests in its symptoms and code blocks."""
+    texts = [*card.symptoms, *_FENCED.findall(brain.read_body(card.id) + "\n")]
+    rules = [
+        Rule(card=card.id, pattern=pattern, globs=compile_globs(pattern.files))
+        for pattern in card.detect
+    ]
+    tests: set[str] = set()
+    for text in texts:
+        tests.update(find_failing(text))
     return Facts(
         matcher=Matcher(rules),
-        errors=tuple(filter(None, map(error_signature, shown))),
-        tests=frozenset(name for text in shown for name in find_failing(text)),
+        errors=tuple(filter(None, map(error_signature, texts))),
+        tests=frozenset(tests),
     )
 
 
@@ -326,83 +363,160 @@ Step = tuple[Event, Evidence]
 
 
 def read_steps(events: Iterable[Event], brains: Sequence[Brain]) -> list[Step]:
-    """Return each event with what it did."""
+    """Return each event with its evidence."""
     return [(event, find_evidence([event], brains)) for event in events]
 
 
 def judge_steps(facts: Facts, steps: Iterable[Step], *, folder: str = "") -> tuple[str, str]:
-    """Return what became of a card's mistake in some steps of a session, and which fact shows it.
+    """Return the outcome of a card in some steps of a session, and the kind of fact that shows it.
 
-    ``folder`` is the project root, where it may be looked whether a line is still there.
+    With ``folder``, the project root, the files are searched for the lines with the mistake.
     """
-    chance = ""
-    runs = any(rule.pattern.kind == "command" for rule in facts.matcher.rules)
-    made: dict[tuple[str, str, str], bool] = {}  # (fact, path or run, text) → whether it is gone
+    mistakes = _Mistakes(facts)
     for event, evidence in steps:
         for edit in evidence.edits:
-            before = edit.before or str(event.record.get("before", ""))
-            for fact, path, text in made:
-                gone = event.kind == "remove" or (text in before and text not in edit.text)
-                if path == edit.path and fact == PATTERN_FACT and gone:
-                    made[fact, path, text] = True
-            change = Change(path=edit.path, before=before, after=edit.text, line=0)
-            for match in facts.matcher.find_added(change):
-                made[PATTERN_FACT, edit.path, match.text.rstrip("…")] = False
-            for rule in facts.matcher.rules:
-                in_file = not rule.globs or match_globs(rule.globs, edit.path)
-                if in_file and rule.pattern.language in ("", language_of(edit.path)):
-                    chance = chance or (PATTERN_FACT if rule.pattern.kind != "command" else "")
-        for command in evidence.commands if runs else ():
-            chance = chance or PATTERN_FACT
-            for match in facts.matcher.find_in_commands(find_run(command.line)):
-                made[PATTERN_FACT, "", match.text] = False
-        if event.kind in RUNS and event.outcome != "cancelled" and (facts.errors or facts.tests):
-            run, failing = find_test_command(event.text), find_failing(event.output)
-            if run and (failing or event.outcome in DONE):
-                chance = chance or (TEST_FACT if facts.tests else ERROR_FACT)
-                made |= {key: True for key in made if key[1] == run}
-            for name in facts.tests.intersection(failing):
-                made[TEST_FACT, run or event.text, name] = False
-            for error in facts.errors:
-                if event.outcome != "ok" and is_same_error(error, event.output):
-                    made[ERROR_FACT, run or event.text, error] = False
-                elif event.outcome in DONE:
-                    made |= {key: True for key in made if key[1] == event.text}
-    for (fact, path, text), gone in made.items():
-        if folder and fact == PATTERN_FACT and path and not gone:
-            full = os.path.join(folder, *path.split("/"))
-            now = read_text(full)  # of a file that cannot be read nobody knows
-            made[fact, path, text] = text not in now if now else not os.path.exists(full)
-    left = [fact for (fact, _where, _text), gone in made.items() if not gone]
-    if made:
-        return (LEFT if left else CORRECTED), next(iter([*left, *(key[0] for key in made)]))
-    return (AVOIDED if chance else UNKNOWN_OUTCOME), chance
+            mistakes.see_edit(event, edit)
+        for command in evidence.commands:
+            mistakes.see_command(command)
+        if event.kind in RUNS and event.outcome != "cancelled":
+            mistakes.see_run(event)
+    if folder:
+        mistakes.search_files(folder)
+    return mistakes.judge()
+
+
+class _Mistake(NamedTuple):
+    """One occurrence of a card's mistake."""
+
+    fact: str
+    """PATTERN_FACT, ERROR_FACT or TEST_FACT."""
+    where: str
+    """The path of the file, or the command that failed; "" for a command that matches."""
+    text: str
+    """The line, the signature of the error or the name of the test."""
+
+
+class _Mistakes:
+    """The occurrences of a card's mistake in a session, and whether they were corrected."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._has_command_patterns = any(
+            rule.pattern.kind == "command" for rule in facts.matcher.rules
+        )
+        self._corrected: dict[_Mistake, bool] = {}
+        """Occurrence → whether it was corrected since."""
+        self._chance = ""
+        """The kind of the first fact that would have shown the mistake, had it been made."""
+
+    def see_edit(self, event: Event, edit: Edit) -> None:
+        """Note the matches that an edit removes, and then those that it adds."""
+        before = edit.before or str(event.record.get("before", ""))
+        for mistake in self._corrected:
+            if mistake.fact != PATTERN_FACT or mistake.where != edit.path:
+                continue
+            is_removed = mistake.text in before and mistake.text not in edit.text
+            if event.kind == "remove" or is_removed:
+                self._corrected[mistake] = True
+        change = Change(path=edit.path, before=before, after=edit.text, line=0)
+        for match in self._facts.matcher.find_added(change):
+            self._corrected[_Mistake(PATTERN_FACT, edit.path, match.text.rstrip("…"))] = False
+        if any(_applies_to(rule, edit.path) for rule in self._facts.matcher.rules):
+            self._chance = self._chance or PATTERN_FACT
+
+    def see_command(self, command: Command) -> None:
+        """Note the matches in a command."""
+        if not self._has_command_patterns:
+            return
+        self._chance = self._chance or PATTERN_FACT
+        for match in self._facts.matcher.find_in_commands(find_run(command.line)):
+            self._corrected[_Mistake(PATTERN_FACT, "", match.text)] = False
+
+    def see_run(self, event: Event) -> None:
+        """Note the errors and the failing tests in a command's output, or that it succeeded."""
+        errors, tests = self._facts.errors, self._facts.tests
+        if not (errors or tests):
+            return
+        test_command, failing = find_test_command(event.text), find_failing(event.output)
+        if test_command and (failing or event.outcome in DONE):
+            self._chance = self._chance or (TEST_FACT if tests else ERROR_FACT)
+            self._correct_all(test_command)
+        for name in tests.intersection(failing):
+            self._corrected[_Mistake(TEST_FACT, test_command or event.text, name)] = False
+        for error in errors:
+            if event.outcome != "ok" and is_same_error(error, event.output):
+                self._corrected[_Mistake(ERROR_FACT, test_command or event.text, error)] = False
+            elif event.outcome in DONE:
+                self._correct_all(event.text)
+
+    def _correct_all(self, where: str) -> None:
+        for mistake in self._corrected:
+            if mistake.where == where:
+                self._corrected[mistake] = True
+
+    def search_files(self, folder: str) -> None:
+        """Note the lines that are no longer in their files."""
+        for mistake, is_corrected in self._corrected.items():
+            if is_corrected or mistake.fact != PATTERN_FACT or not mistake.where:
+                continue
+            path = os.path.join(folder, *mistake.where.split("/"))
+            text = read_text(path)
+            if text:
+                self._corrected[mistake] = mistake.text not in text
+            else:  # a file that exists but cannot be read may still have the line
+                self._corrected[mistake] = not os.path.exists(path)
+
+    def judge(self) -> tuple[str, str]:
+        """Return the outcome of the card and the kind of fact that shows it."""
+        if not self._corrected:
+            return (AVOIDED if self._chance else UNKNOWN_OUTCOME), self._chance
+        for mistake, is_corrected in self._corrected.items():
+            if not is_corrected:
+                return LEFT, mistake.fact
+        return CORRECTED, next(iter(self._corrected)).fact
+
+
+def _applies_to(rule: Rule, path: str) -> bool:
+    """Return whether a pattern would find its mistake in edits of a file."""
+    if rule.pattern.kind == "command":
+        return False
+    in_file = not rule.globs or match_globs(rule.globs, path)
+    return in_file and rule.pattern.language in ("", language_of(path))
 
 
 def settle(brains: Brains, journal: Journal, session: str, *, folder: str) -> None:
-    """Note what became, by now, of each lesson that was due in a session.
+    """Write the present outcome of each lesson that was due in a session to the ledger.
 
-    What was seen once is not unseen where a long session's first events are no longer read.
+    Of a long session only the last events are read, so a mistake once seen is never unseen.
     """
     steps: list[Step] | None = None
     for brain in brains.members:
         ledger = brain.hook_journal.ledger
         due = ledger.find(session=session) if session else []
-        cards = find_cards(brain, {one.card for one in due})
-        known = {card.id: facts for card in cards if (facts := read_facts(brain, card)).kinds}
-        for one in due if known else ():
-            if one.card not in known:
+        facts_by_card: dict[str, Facts] = {}
+        for card in find_cards(brain, {occasion.card for occasion in due}):
+            facts = read_facts(brain, card)
+            if facts.kinds:
+                facts_by_card[card.id] = facts
+        for occasion in due:
+            if occasion.card not in facts_by_card:
                 continue
             if steps is None:
                 kinds = (*CHANGES, *RUNS)
-                done = journal.events.find(session=session, kinds=kinds, limit=_MAX_EVENTS)
-                steps = read_steps(done, brains.members)
-            since = (step for step in steps if step[0].at >= one.at)
-            outcome, fact = judge_steps(known[one.card], since, folder=folder)
-            earlier = ledger.find(cards=[one.card]) if outcome == LEFT else []
-            told = [other for other in earlier if other.told != WITHHELD and other.at <= one.at]
-            if one in told and any(other.session != one.session for other in told):
-                outcome = CAME_BACK  # in spite of what an earlier session was told, too
-            seen = one.outcome not in (UNKNOWN_OUTCOME, AVOIDED)
-            if outcome != one.outcome and not (seen and outcome in (UNKNOWN_OUTCOME, AVOIDED)):
-                ledger.settle(one, outcome, fact)
+                events = journal.events.find(session=session, kinds=kinds, limit=_MAX_EVENTS)
+                steps = read_steps(events, brains.members)
+            since = [(event, evidence) for event, evidence in steps if event.at >= occasion.at]
+            outcome, fact = judge_steps(facts_by_card[occasion.card], since, folder=folder)
+            if outcome == LEFT and _was_told_before(ledger, occasion):
+                outcome = CAME_BACK
+            was_seen = occasion.outcome not in (UNKNOWN_OUTCOME, AVOIDED)
+            is_unseen = outcome in (UNKNOWN_OUTCOME, AVOIDED)
+            if outcome != occasion.outcome and not (was_seen and is_unseen):
+                ledger.settle(occasion, outcome, fact)
+
+
+def _was_told_before(ledger: Ledger, occasion: Occasion) -> bool:
+    """Return whether a session got a lesson, and an earlier session had got it as well."""
+    occasions = [other for other in ledger.find(cards=[occasion.card]) if other.at <= occasion.at]
+    told = [other for other in occasions if other.told != WITHHELD]
+    return occasion in told and any(other.session != occasion.session for other in told)

@@ -1,4 +1,4 @@
-"""The noun ``brain.journal``: note what happens in a session, and look it up."""
+"""The journal for Python callers and for `lessons run`: record events, and look them up."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ POLL_SECONDS = 0.5
 
 
 class SessionJournal:
-    """The journal of a brain; with several brains that of the nearest.
+    """The journal of a brain; with several brains, that of the nearest.
 
-    Secrets are taken out before anything is written. Everything raises LessonsError only.
+    Secrets are removed before anything is written. All methods raise LessonsError only.
     """
 
     def __init__(self, brains: Brains) -> None:
@@ -36,13 +36,15 @@ class SessionJournal:
         self._directory = brains.directory
 
     def record(self, event: Event) -> bool:
-        """Write an event; False when it is there already.
+        """Write an event; return False if the journal has it already.
 
-        The same (session, id, kind) counts once. Without a session it is that of the agent which
-        runs this process, if one does. Raises InputError for a kind that is none of EVENTS.
+        Events with equal (session, id, kind) count once. An event without a session belongs to the
+        session of the agent that runs this process, if there is one. Raises InputError if the kind
+        is not one of EVENTS.
 
-        A workflow engine notes with ``stage`` a stage that failed, with ``interrupt`` what the user
-        said, with ``rollback`` the targets taken back, with ``rejection`` an action and why.
+        A workflow engine records a failed stage as ``stage``, a remark of the user as
+        ``interrupt``, the targets of a rollback as ``rollback``, and a rejected action with the
+        reason as ``rejection``.
         """
         if event.kind not in EVENTS:
             raise InputError(f"unknown event {event.kind!r}; use one of {', '.join(EVENTS)}")
@@ -55,36 +57,36 @@ class SessionJournal:
         self._file.prune_daily(self._retention_days, now=time.time())
         return written
 
-    def events(self, **chosen: Unpack[EventFilters]) -> list[Event]:
-        """Return the newest ``limit`` events that fit, oldest first.
+    def events(self, **filters: Unpack[EventFilters]) -> list[Event]:
+        """Return the newest ``limit`` events that match the filters, oldest first.
 
-        What a killed process left running is ended first.
+        First, the runs of killed processes are marked as ended.
         """
         self._file.runs.end_abandoned()
-        return self._file.events.find(**chosen)
+        return self._file.events.find(**filters)
 
-    def follow(self, **chosen: Unpack[EventFilters]) -> Iterator[Event]:
-        """Yield what ``events`` returns, then each new event as it is written, without end."""
+    def follow(self, **filters: Unpack[EventFilters]) -> Iterator[Event]:
+        """Yield the same as ``events``, and then, forever, each new event when it is written."""
         table = self._file.events
         last = table.last_number()
-        found = table.numbered(**chosen)
+        numbered = table.numbered(**filters)
         while True:
-            for number, event in found:
+            for number, event in numbered:
                 last = max(last, number)
                 yield event
             time.sleep(POLL_SECONDS)
-            chosen["since"], chosen["limit"], chosen["after"] = None, None, last
-            found = table.numbered(**chosen)
+            filters["since"], filters["limit"], filters["after"] = None, None, last
+            numbered = table.numbered(**filters)
 
     def count(self, card: str, what: str, *, times: int = 1, at: float | None = None) -> None:
-        """Add to today's count of a card: ``addressed``, ``bumped`` and the like.
+        """Add to today's count of a card; ``what`` is ``addressed``, ``bumped`` or the like.
 
-        Injections are counted already. Counts outlive the events.
+        Injections are counted automatically. Counts outlive the events.
         """
         self._file.outcomes.count(card, what, at=time.time() if at is None else at, times=times)
 
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
-        """Return (card id, what, ISO day, times) of one card or of all."""
+        """Return (card id, what was counted, ISO day, times) of one card or of all."""
         return self._file.counts(card)
 
     @property
@@ -94,7 +96,7 @@ class SessionJournal:
     def _retention_days(self) -> int:
         try:
             return self._brain.settings.journal.retention_days
-        except ConfigError:  # whoever reads the settings for themselves says so
+        except ConfigError:  # commands that need the settings report the error
             return DEFAULTS.journal.retention_days
 
 
@@ -104,7 +106,7 @@ OUTCOMES: Mapping[str, str] = {
     "stalled": "exec_error",
     "cancelled": "cancelled",
 }
-"""How a run ended → the event's outcome."""
+"""State at the end of a run → outcome of the event."""
 
 
 def run(
@@ -115,62 +117,70 @@ def run(
     session: str | None = None,
     stage: str | None = None,
 ) -> tuple[Ended, str]:
-    """Run a command with its output passed through; return how it ended and what went wrong here.
+    """Run a command, pass its output through and journal it; return its end and a warning.
 
-    It becomes one event: ``test`` for the usual test commands, else ``command``. Without a
-    brain, or with a journal that cannot be written, it runs all the same: the second value is
-    then one line about it, else "".
+    The journal gets one event: ``test`` for the usual test commands, else ``command``. Without a
+    brain, or with a journal that cannot be written, the command runs nevertheless, and the warning
+    is one line about it, else "".
     """
     runs, event, number, trouble = None, Event(kind="command"), "", ""
     if brains is not None:
         try:
-            event = _event(brains, command, session, stage)
+            event = _make_event(brains, command, session, stage)
             runs = brains.members[0].journal.runs
             number = runs.begin(event)
         except LessonsError as error:
             runs, trouble = None, str(error)
 
     with contextlib.ExitStack() as unless_it_ends:
-        if runs is not None:  # a run that cannot be started, or is interrupted, is not left running
+        if runs is not None:  # end the run also if it cannot be started or is interrupted
             state = {"run": {"process": os.getpid(), "state": "cancelled"}}
             unless_it_ends.callback(_end, runs, number, event, outcome="cancelled", record=state)
         ended = run_captured(command, stall=stall)
         unless_it_ends.pop_all()
     if runs is not None:
         outcome = "tool_not_found" if ended.code == NOT_FOUND and ended.message else ""
-        how = {"state": ended.state, "code": ended.code, "seconds": round(ended.seconds, 3)}
+        run_record = {
+            "process": os.getpid(),
+            "state": ended.state,
+            "code": ended.code,
+            "seconds": round(ended.seconds, 3),
+        }
         trouble = _end(
             runs,
             number,
             event,
             outcome=outcome or OUTCOMES[ended.state],
             output=plain(ended.tail),
-            record={"run": {"process": os.getpid(), **how}},
+            record={"run": run_record},
         )
     return ended, trouble
 
 
-def _end(runs: Runs, number: str, event: Event, **how: Any) -> str:
-    """Write how a run ended, unless somebody has; return what went wrong."""
+def _end(runs: Runs, number: str, event: Event, **changes: Any) -> str:
+    """Write the end of a run unless another process has; return the error, or ""."""
     try:
-        runs.end(number, replace(event, at=time.time(), **how))
+        runs.end(number, replace(event, at=time.time(), **changes))
     except LessonsError as error:
         return str(error)
     return ""
 
 
 def draft_after(brains: Brains, command: Sequence[str], session: str | None = None) -> list[Draft]:
-    """Return the drafts that a test run which ended well has made: what was red before is green.
+    """Return the drafts that a successful test run causes if its tests failed before.
 
-    Looks at the run's session only; of another command nothing is expected. Raises LessonsError.
+    Only the session of the run is examined. Other commands cause no drafts. Raises LessonsError.
     """
     if not find_test_command(shlex.join(command)):
         return []
     return Drafts(brains).collect(session_of()[0] if session is None else session)
 
 
-def _event(brains: Brains, command: Sequence[str], session: str | None, stage: str | None) -> Event:
-    known, agent = session_of()
+def _make_event(
+    brains: Brains, command: Sequence[str], session: str | None, stage: str | None
+) -> Event:
+    """Return the event of a command; its text begins with ``cd`` unless it runs at the root."""
+    own_session, agent = session_of()
     here, line = os.path.realpath(os.getcwd()), shlex.join(command)
     if here != brains.directory:
         inside = here.startswith(brains.directory.rstrip(os.sep) + os.sep)
@@ -179,7 +189,7 @@ def _event(brains: Brains, command: Sequence[str], session: str | None, stage: s
     return Event(
         kind="test" if find_test_command(line) else "command",
         at=time.time(),
-        session=known if session is None else session,
+        session=own_session if session is None else session,
         agent=agent,
         scope=brains.directory.replace(os.sep, "/"),
         stage=stage,

@@ -1,4 +1,4 @@
-"""The noun ``brain.stats``: what the cards did, what the journal counted of them, and marks."""
+"""Statistics of the cards: totals, the effect of each card, its history and the user's marks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import contextlib
 import datetime as dt
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from typing import TypeVar
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -42,160 +43,175 @@ from lessons_kb.text.times import read_date
 from lessons_kb.values import replace
 
 ANY = "any"
-"""What stands for a stage or project in a card that names none."""
+"""The stage or project of a card that names none."""
 _HISTORY = (INJECTED, ADDRESSED, UNADDRESSED, BUMPED, *MARKS)
 _WEEKLY = (INJECTED, ADDRESSED, UNADDRESSED)
 _FAILED = "failed"
+T = TypeVar("T")
 
 
 class Stats:
-    """What the cards of a brain did. A journal that cannot be read counts as an empty one."""
+    """The statistics of the brains that apply. An unreadable journal counts as an empty one."""
 
     def __init__(self, brains: Brains) -> None:
         self._brains = brains
 
     def overview(self, *, stage: str | None = None, project: str | None = None) -> Overview:
-        """Return totals and the effect of each card, of all or of one stage's or project's."""
+        """Return the totals and the effect of each card, of one stage or project if it is named."""
         self._brains.refresh()
-        parts: list[tuple[_Counted, list[Card]]] = []
-        homes: Counter[str] = Counter()
+        is_filtered = stage is not None or project is not None
+        counts_by_brain: list[_BrainCounts] = []
+        brains_with: Counter[str] = Counter()
         notes = 0
         for brain in self._brains.members:
-            files = brain.read(lambda one: one.catalogue.all_cards())
-            homes.update(card.id for card in files)
+            files = brain.read(lambda brain: brain.catalogue.all_cards())
+            brains_with.update(card.id for card in files)
             notes += sum(card.kind == NOTE for card in files)
-            own = [card for card in files if card.kind != NOTE]
-            own = [card for card in own if names(card, stage=stage, project=project)]
-            chosen = {card.id for card in own} if stage is not None or project is not None else None
-            parts.append((_Counted(brain, chosen), own))
-        counted, cards = [part for part, _own in parts], [card for _, own in parts for card in own]
-        added = glance(self._brains)
-        pooled = pool(two for one in counted for two in one.differences.values())
-        effects = [
-            replace(
-                one.weigh(card, pooled, shared=homes[card.id] > 1),
-                added=added.get((one.brain.alias, card.id), ()),
-            )
-            for one, own in parts
-            for card in own
-            if card.status != "archived"
-        ]
-        effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
-        failed = [day for one in counted for day in one.failed()]
+            cards_of_brain = [card for card in files if card.kind != NOTE]
+            cards_of_brain = [
+                card for card in cards_of_brain if names(card, stage=stage, project=project)
+            ]
+            counts_by_brain.append(_BrainCounts(brain, cards_of_brain, is_filtered=is_filtered))
+        pooled = _pool(counts_by_brain)
+        history = glance(self._brains)
+        cards: list[Card] = []
+        effects: list[Effect] = []
         sums: Counter[str] = Counter()
-        for counts in (counts for one in counted for counts in one.totals.values()):
-            sums.update(counts)
+        days: list[tuple[str, str, int]] = []
+        failed: list[tuple[str, str, int]] = []
+        for counts in counts_by_brain:
+            cards += counts.cards
+            for card in counts.cards:
+                if card.status != "archived":
+                    effect = counts.weigh(card, pooled, shared=brains_with[card.id] > 1)
+                    added = history.get((counts.brain.alias, card.id), ())
+                    effects.append(replace(effect, added=added))
+            for totals in counts.totals.values():
+                sums.update(totals)
+            days += counts.days()
+            failed += counts.failed()
+        effects.sort(key=lambda effect: (-effect.injections, effect.card.id))
+        stages: list[str] = []
+        for card in cards:
+            stages += card.stages or (ANY,)
         return Overview(
             cards=len(cards),
             notes=notes,
             occurrences=sum(card.occurrences for card in cards),
             drafts=Drafts(self._brains).count(),
-            by_kind=_ranked(card.kind for card in cards),
-            by_stage=_ranked(s for card in cards for s in card.stages or (ANY,)),
-            by_project=_ranked(card.project or ANY for card in cards),
-            by_severity=_ranked(card.severity for card in cards),
-            by_source=_ranked(card.source for card in cards),
-            by_status=_ranked(card.status for card in cards),
-            # A session may be given cards of several brains: their sum would count it twice.
-            sessions=max(one.sessions for one in counted),
+            by_kind=_rank(card.kind for card in cards),
+            by_stage=_rank(stages),
+            by_project=_rank(card.project or ANY for card in cards),
+            by_severity=_rank(card.severity for card in cards),
+            by_source=_rank(card.source for card in cards),
+            by_status=_rank(card.status for card in cards),
+            # A session may get cards of several brains, so a sum would count it twice.
+            sessions=max(counts.sessions for counts in counts_by_brain),
             injections=sums[INJECTED],
             tokens=sums[TOKENS],
             checked=sums[ADDRESSED] + sums[UNADDRESSED],
             addressed=sums[ADDRESSED],
             recurrences=len(failed),
-            periods=_weekly([*(row for one in counted for row in one.days()), *failed]),
+            periods=_group_by_week([*days, *failed]),
             effects=tuple(effects),
             pooled=pooled,
             late=len(find_late()),
         )
 
     def effect(self, name: str, *, look: bool = True) -> Effect:
-        """Return what one card did; ``name`` as in ``Cards.find``.
+        """Return the effect of one card; ``name`` is as in ``Cards.find``.
 
-        Unless it may ``look`` for the card's patterns in what was added of late, it takes no time.
+        With ``look``, recent commits are searched for the card's patterns, which takes up to some
+        seconds.
         """
         brain, card = Cards(self._brains).find(name)
-        found = glance(self._brains) if card.detect and look else {}
-        return replace(self._weigh(brain, card), added=found.get((brain.alias, card.id), ()))
+        history = glance(self._brains) if card.detect and look else {}
+        return replace(self._weigh(brain, card), added=history.get((brain.alias, card.id), ()))
 
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
-        """Return (ISO day, what was counted or came of it, how often) of one card, oldest first."""
+        """Return (ISO day, count or outcome, times) of one card, oldest first."""
         brain, card = Cards(self._brains).find(name)
         try:
             rows = brain.journal.counts(card.id)
             occasions = brain.journal.ledger.find(cards=[card.id])
         except StorageError:
             return ()
-        seen = Counter({(day, what): n for _card, what, day, n in rows if n and what in _HISTORY})
-        told = (one for one in occasions if one.told != WITHHELD)
-        seen.update((day_of(one.at), one.outcome) for one in told if one.fact)
-        return tuple((day, what, n) for (day, what), n in sorted(seen.items()))
+        times_by_day: Counter[tuple[str, str]] = Counter()
+        for _card, what, day, times in rows:
+            if times and what in _HISTORY:
+                times_by_day[day, what] = times
+        for occasion in occasions:
+            if occasion.told != WITHHELD and occasion.fact:
+                times_by_day[day_of(occasion.at), occasion.outcome] += 1
+        return tuple((day, what, times) for (day, what), times in sorted(times_by_day.items()))
 
     def mark(self, name: str, what: str, *, session: str | None = None) -> Effect:
-        """Note that a card helped, misled or was not about the task; return its effect.
+        """Note the user's judgement of a card; return the effect of the card.
 
-        ``what`` is one of ``MARKS``, counted in a session once; without ``session`` the one that
-        this process runs in is meant, if an agent says so. The card stays as it is.
+        ``what`` is one of MARKS and counts once in a session. ``session`` is by default the agent
+        session in which this process runs. The card's file is not changed.
         """
         if what not in MARKS:
             raise InputError(f"a mark is one of {', '.join(MARKS)}, not {what!r}")
         brain, card = Cards(self._brains).find(name)
-        known = session_of()[0] if session is None else session
-        brain.journal.outcomes.note(known, card.id, what, at=time.time())
+        marked_in = session_of()[0] if session is None else session
+        brain.journal.outcomes.note(marked_in, card.id, what, at=time.time())
         return self._weigh(brain, card)
 
     def _weigh(self, brain: Brain, card: Card) -> Effect:
-        others = (one for one in self._brains.members if one is not brain)
-        shared = any(one.read(lambda at: at.catalogue.numbers(card.id)) for one in others)
-        counted = {one: _Counted(one) for one in self._brains.members}
-        pooled = pool(two for one in counted.values() for two in one.differences.values())
-        return counted[brain].weigh(card, pooled, shared=shared)
+        others = [other for other in self._brains.members if other is not brain]
+        shared = any(other.read(lambda one: one.catalogue.numbers(card.id)) for other in others)
+        counts = {member: _BrainCounts(member) for member in self._brains.members}
+        return counts[brain].weigh(card, _pool(counts.values()), shared=shared)
 
 
-class _Counted:
-    """What the journal of one brain counted of its ``chosen`` cards, of all if None.
+class _BrainCounts:
+    """The counts in the journal of one brain, of all its cards or of a selection.
 
-    That is nothing if it is unreadable, and includes what was counted of cards that are gone.
+    Without a selection, they include the counts of deleted cards. They are empty if the journal
+    cannot be read.
     """
 
-    def __init__(self, brain: Brain, chosen: set[str] | None = None) -> None:
+    def __init__(
+        self, brain: Brain, cards: Sequence[Card] = (), *, is_filtered: bool = False
+    ) -> None:
         self.brain = brain
+        self.cards = cards
         self.sessions = 0
         self.totals: Mapping[str, Mapping[str, int]] = {}
         self.occasions: Mapping[str, list[Occasion]] = {}
         self.outcomes: Outcomes | None = None
         self._first_day: str | None = None
         self._span: Mapping[str, tuple[str, str]] = {}
-        self._chosen = chosen
+        self._selection = {card.id for card in cards} if is_filtered else None
         with contextlib.suppress(StorageError):
             outcomes = brain.journal.outcomes
             totals, ledger = outcomes.totals(), brain.journal.ledger.find()
-            of_all = totals.pop(ALL, {}).get(SESSIONS, 0)
-            self.sessions = of_all if chosen is None else outcomes.sessions(chosen)
+            self.sessions = totals.pop(ALL, {}).get(SESSIONS, 0)
             self._first_day, self._span = outcomes.first_day(), outcomes.span()
             self.totals, self.occasions = totals, group_by_card(ledger)
-            if chosen is not None:
-                self.totals = {card: totals[card] for card in chosen.intersection(totals)}
-                cards = chosen.intersection(self.occasions)
-                self.occasions = {card: self.occasions[card] for card in cards}
+            if self._selection is not None:
+                self.sessions = outcomes.sessions(self._selection)
+                self.totals = _select(self.totals, self._selection)
+                self.occasions = _select(self.occasions, self._selection)
             self.outcomes = outcomes
 
     @cached_property
     def differences(self) -> Mapping[str, RiskDifference]:
-        """Card → how often its mistake was left with it and without, where both are known."""
-        found = {card: compare(occasions) for card, occasions in self.occasions.items()}
-        return {card: two for card, two in found.items() if two.known}
+        """Card → difference of its risks with and without the lesson, if both are known."""
+        differences: dict[str, RiskDifference] = {}
+        for card_id, occasions in self.occasions.items():
+            difference = compare(occasions)
+            if difference.known:
+                differences[card_id] = difference
+        return differences
 
     def weigh(self, card: Card, pooled: Pooled, *, shared: bool) -> Effect:
-        """Return what a card did; ``shared`` tells that another brain has its id, too."""
+        """Return the effect of a card. ``shared`` says that another brain has its id, too."""
         first, last = self._span.get(card.id, (None, None))
-        # Whether it could have been given for long, as far as its dates tell.
-        dated = [one for one in (card.created, card.last_seen) if one]
-        since = [one for one in map(read_date, (*dated, self._first_day or today())) if one]
-        now, limit = read_date(today()), self.brain.settings.learn.stale_days
         totals, occasions = self.totals.get(card.id, {}), self.occasions.get(card.id, [])
-        # It was given, and no session shows what became of its mistake.
-        untold = bool(totals.get(INJECTED)) and not any(one.fact for one in occasions)
+        # Only for a card that was injected without any known outcome, its file has to be read.
+        has_no_outcome = bool(totals.get(INJECTED)) and not any(map(_has_fact, occasions))
         effect = weigh(
             card,
             totals,
@@ -203,47 +219,83 @@ class _Counted:
             brain=self.brain.alias if shared else "",
             first=first,
             last=last,
-            idle=bool(dated and now and since and (now - max(since)).days >= limit),
-            facts=read_facts(self.brain, card).kinds if untold else FACTS,
+            idle=self._is_old(card),
+            facts=read_facts(self.brain, card).kinds if has_no_outcome else FACTS,
             compared=pooled.lessons,
         )
-        two = self.differences.get(card.id) if pooled.lessons > 1 else None
-        return replace(effect, expected=pooled.shrink(two) if two else None)
+        difference = self.differences.get(card.id) if pooled.lessons > 1 else None
+        return replace(effect, expected=pooled.shrink(difference) if difference else None)
+
+    def _is_old(self, card: Card) -> bool:
+        """Return whether a card could have been injected for long, according to its dates."""
+        own_days = [day for day in (card.created, card.last_seen) if day]
+        days = [*own_days, self._first_day or today()]
+        dates = [date for date in map(read_date, days) if date]
+        now = read_date(today())
+        if not (own_days and dates and now):
+            return False
+        return (now - max(dates)).days >= self.brain.settings.learn.stale_days
 
     def failed(self) -> list[tuple[str, str, int]]:
-        told = (one for some in self.occasions.values() for one in some if one.told != WITHHELD)
-        return [(day_of(one.at), _FAILED, 1) for one in told if one.outcome in FAILED]
+        """Return (ISO day, "failed", 1) for each time that a lesson was given in vain."""
+        rows: list[tuple[str, str, int]] = []
+        for occasions in self.occasions.values():
+            told = [occasion for occasion in occasions if occasion.told != WITHHELD]
+            failed = [occasion for occasion in told if occasion.outcome in FAILED]
+            rows += [(day_of(occasion.at), _FAILED, 1) for occasion in failed]
+        return rows
 
     def days(self) -> list[tuple[str, str, int]]:
-        return self.outcomes.days(_WEEKLY, self._chosen) if self.outcomes else []
+        """Return (ISO day, what was counted, times)."""
+        return self.outcomes.days(_WEEKLY, self._selection) if self.outcomes else []
 
 
-def _weekly(days: Iterable[tuple[str, str, int]]) -> tuple[Period, ...]:
+def _select(values: Mapping[str, T], keys: Iterable[str]) -> dict[str, T]:
+    return {key: values[key] for key in keys if key in values}
+
+
+def _has_fact(occasion: Occasion) -> bool:
+    return bool(occasion.fact)
+
+
+def _pool(counts_by_brain: Iterable[_BrainCounts]) -> Pooled:
+    """Return the pooled effect of all lessons of some brains."""
+    differences: list[RiskDifference] = []
+    for counts in counts_by_brain:
+        differences += counts.differences.values()
+    return pool(differences)
+
+
+def _group_by_week(days: Iterable[tuple[str, str, int]]) -> tuple[Period, ...]:
+    """Return the sums of each week up to now, without a gap, at most WEEKS of them."""
     weeks: dict[dt.date, Counter[str]] = {}
     for day, what, times in days:
-        if date := read_date(day):
+        date = read_date(day)
+        if date:
             weeks.setdefault(_monday(date), Counter())[what] += times
     if not weeks:
         return ()
     last = max(_monday(read_date(today()) or max(weeks)), *weeks)
     first = max(min(weeks), last - dt.timedelta(weeks=WEEKS - 1))
-    mondays = [first + dt.timedelta(weeks=n) for n in range((last - first).days // 7 + 1)]
-    return tuple(
-        Period(
+    periods: list[Period] = []
+    for week in range((last - first).days // 7 + 1):
+        monday = first + dt.timedelta(weeks=week)
+        sums = weeks.get(monday, Counter())
+        period = Period(
             start=monday.isoformat(),
-            injections=seen[INJECTED],
-            checked=seen[ADDRESSED] + seen[UNADDRESSED],
-            addressed=seen[ADDRESSED],
-            recurrences=seen[_FAILED],
+            injections=sums[INJECTED],
+            checked=sums[ADDRESSED] + sums[UNADDRESSED],
+            addressed=sums[ADDRESSED],
+            recurrences=sums[_FAILED],
         )
-        for monday in mondays
-        for seen in [weeks.get(monday, Counter())]
-    )
+        periods.append(period)
+    return tuple(periods)
 
 
 def _monday(date: dt.date) -> dt.date:
     return date - dt.timedelta(days=date.weekday())
 
 
-def _ranked(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
+def _rank(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
+    """Return (name, count), the most frequent first."""
     return tuple(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))

@@ -1,10 +1,10 @@
-"""Why a session was given the lessons it was given, and what held the others back."""
+"""Explain which lessons a session got, and why it did not get others."""
 
 from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -28,11 +28,11 @@ from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import frozen, replace
 
 GATE = "gate.min_confidence"
-"""The setting that holds back a card that is not sure enough."""
+"""The setting that suppresses a card with too little confidence."""
 _MAX_FILES = 3
-_LOOKED_AT = 200
+_MAX_PROMPTS = 200
 _OVER_SECONDS = 3_600
-"""Without an event for so long a session is over."""
+"""A session without an event for so many seconds is over."""
 _RULES = (
     (STILL_TEMPLATE, ""),
     ("suppressed: ", GATE),
@@ -46,58 +46,58 @@ _RULES = (
     (NEVER_ALONE, "preflight.context"),
     ("suppressed by [effect]", "effect.withhold_harmful"),
 )
-"""How a reason begins → the key of ``lessons.toml`` that decides it."""
+"""(beginning of a reason, key of ``lessons.toml`` that decides it)."""
 
 NOTED, UNNOTED, DRY = "noted", "unnoted", "dry"
 
 
 @frozen
 class Verdict:
-    """One card and what became of it."""
+    """Whether one card was given, and why."""
 
     id: str
     title: str = ""
-    """"" for a card that is gone."""
+    """"" if the card was deleted."""
     given: bool
     how: str = "prompt"
-    """What it was given for: ``prompt``, ``file`` (about to be changed) or ``compaction``."""
+    """The occasion: ``prompt``, ``file`` (before its change) or ``compaction``."""
     at: float = 0.0
-    """When it was given, seconds since the epoch; 0 = with the prompt."""
+    """When it was given, in seconds since the epoch; 0 means with the prompt."""
     reason: str = ""
     rule: str = ""
-    """The setting that held it back, as a dotted key."""
+    """The setting that suppressed it, as a dotted key."""
     confidence: float | None = None
     changed: bool = False
-    """The card reads differently today."""
+    """Whether the card has changed since."""
 
     @property
     def offered(self) -> bool:
-        """Whether its title was offered."""
+        """Whether the title of the card was offered."""
         return self.reason.startswith(OFFERED)
 
 
 @frozen
 class Why:
-    """What one prompt brought, and what its session was given until the next one."""
+    """The lessons of one prompt, and those that its session got until the next prompt."""
 
     source: str
-    """``noted`` when it happened; ``unnoted`` for sessions that noted only what was given; ``dry``:
-    asked now."""
+    """``noted`` if it comes from the prompt's record; ``unnoted`` for sessions that recorded only
+    the given lessons; ``dry`` if the prompt was run just now."""
     session: str = ""
     agent: str = ""
     at: float = 0.0
     prompt: str = ""
     tokens: int = 0
     verdicts: tuple[Verdict, ...] = ()
-    """For the prompt: what was given, then what was held back."""
+    """For the prompt: the given cards, then the suppressed ones."""
     later: tuple[Verdict, ...] = ()
-    """Given since, in order: before a call that touches a guarded file, or after a compaction."""
+    """Cards given since, in order: before the change of a file, or after a compaction."""
     named: tuple[Verdict, ...] = ()
-    """Named by title before a change: their files have better guards."""
+    """Cards of which only the title was given before a change, because other cards fit better."""
     earlier: tuple[Verdict, ...] = ()
-    """Given before this prompt and still in the session's context."""
+    """Cards given before this prompt that are still in the session's context."""
     withheld: tuple[str, ...] = ()
-    """Ids of cards kept from the session by ``[effect] withhold``; told once it is over."""
+    """Ids of cards withheld from the session by ``[effect] withhold``; empty until it is over."""
 
 
 def explain_prompt(
@@ -108,114 +108,168 @@ def explain_prompt(
     paths: Sequence[str] = (),
     stage: str | None = None,
 ) -> Why:
-    """Return what a prompt would bring now; nothing is journalled.
+    """Return the lessons that a prompt would get now; nothing is journalled.
 
-    With a ``session`` what that session has in its context is held back.
+    With a ``session``, the lessons in its context are suppressed, as they would be there.
     """
     options = RetrievalOptions(session=session, paths=tuple(paths), stage=stage, context=False)
     block = preflight(brains, prompt, options, fresh=True, remember=False)
     hits = (*block.lessons, *block.offered, *block.withheld)
     titles = {shown_name(hit): hit.card.title for hit in hits}
-    noted = map(_make_verdict, list_outcomes(block))
-    told = [replace(one, title=titles[one.id]) for one in noted]
+    verdicts = [_add_title(_make_verdict(card), titles) for card in list_outcomes(block)]
     query = Query(text=prompt, stage=stage, paths=tuple(paths), inactive=True)
     for brain, hit in find_lessons(brains, query):
         name, confidence = shown_name(hit), hit.confidence
         if hit.card.status != "active" and confidence >= brain.settings.gate.offer_confidence:
             reason = f"{hit.card.status}; `lessons restore {shell_word(name)}` makes it active"
             verdict = Verdict(id=name, given=False, reason=reason, confidence=confidence)
-            told.insert(len(block.lessons) + len(block.offered), verdict)
+            verdicts.insert(len(block.lessons) + len(block.offered), verdict)
     return Why(
-        source=DRY, session=session or "", prompt=prompt, tokens=block.tokens, verdicts=tuple(told)
+        source=DRY,
+        session=session or "",
+        prompt=prompt,
+        tokens=block.tokens,
+        verdicts=tuple(verdicts),
     )
 
 
-def find_why(brains: Brains, session: str | None = None) -> Why | None:
-    """Return what the latest prompt of a session brought, by default of the newest session.
+def _add_title(verdict: Verdict, titles: Mapping[str, str]) -> Verdict:
+    return replace(verdict, title=titles.get(verdict.id, ""))
 
-    None when the journal knows of no prompt and of no lesson given.
+
+def find_why(brains: Brains, session: str | None = None) -> Why | None:
+    """Return the lessons of the latest prompt of a session, by default of the newest session.
+
+    Returns None if the journal has neither a prompt nor an injection.
     """
     brains.refresh()
-    members, events = brains.members, brains.members[0].journal.events
+    members = brains.members
     if session is None:
-        newest = [brain.journal.injections.newest() for brain in members]
-        known = [(float(one[1]), one[0]) for one in newest if one is not None]
-        known += [(one.at, one.session) for one in events.find(kinds=ASKED, limit=1)]
-        if not known:
-            return None
-        session = max(known)[1]
-    asked = next(iter(events.find(session=session, kinds=ASKED, limit=1)), None)
-    rows = [(brain, row) for brain in members for row in brain.journal.injections.of(session)]
-    if asked is None and not rows:
+        session = _find_newest_session(members)
+    if session is None:
         return None
-    since = asked.at if asked else float(max(row.at for _brain, row in rows))
-    turns = {brain: brain.journal.injections.turn(session) for brain in members}
-    # Prompts of no session have no number: there the time must do.
-    now = [(x, r) for x, r in rows if (r.turn == turns[x] if turns[x] else r.at >= int(since))]
-    before = [(x, r) for x, r in rows if r.in_context and (x, r) not in now] if session else []
-    compactions = events.find(session=session, kinds=("compaction",), since=since)
-    moments = {int(event.at) for event in compactions}
-    told = read_outcome(asked) if asked else None
-    noted = [*map(_make_verdict, told or ())]
+    events = members[0].journal.events
+    prompt = next(iter(events.find(session=session, kinds=ASKED, limit=1)), None)
+    injections = _list_injections(members, session)
+    if prompt is None and not injections:
+        return None
+    since = prompt.at if prompt else float(max(row.at for _brain, row in injections))
+    current, earlier = _divide_by_turn(members, injections, session, since)
+    outcomes = read_outcome(prompt) if prompt else None
+    noted = [_make_verdict(card) for card in outcomes or ()]
     ids = {verdict.id.rpartition(":")[2] for verdict in noted}
-    ids |= {row.card for _brain, row in rows}
-    cards = {brain: {card.id: card for card in find_cards(brain, ids)} for brain in members}
-
-    def tell(brain: Brain, row: Injection, how: str = "prompt", reason: str = "") -> Verdict:
-        card = cards[brain].get(row.card)
-        clashes = sum(row.card in known for known in cards.values()) > 1
-        return Verdict(
-            id=f"{brain.alias}:{row.card}" if clashes else row.card,
-            title=card.title if card else "",
-            given=True,
-            how=how,
-            at=float(row.at),
-            reason=reason,
-            changed=card is not None and card_digest(card) != row.digest,
-        )
-
-    titles = {
-        name: card.title
-        for brain in reversed(members)  # the nearest wins
-        for card in cards[brain].values()
-        for name in (card.id, f"{brain.alias}:{card.id}")
-    }
-    verdicts = [replace(one, title=titles.get(one.id, "")) for one in noted]
-    if told is None:
-        verdicts = [tell(*one) for one in now]
-    waiting = {verdict.id for verdict in verdicts if verdict.given}
-    tokens, later = 0, list[Verdict]()
-    # ``brain:card:file`` of every guarded file that the session was about to touch.
+    ids |= {row.card for _brain, row in injections}
+    cards = _CardsByBrain(members, ids)
+    titles = cards.list_titles()
+    verdicts = [_add_title(verdict, titles) for verdict in noted]
+    if outcomes is None:
+        verdicts = [cards.make_verdict(brain, row) for brain, row in current]
+    compactions = events.find(session=session, kinds=("compaction",), since=since)
+    compacted_at = {int(event.at) for event in compactions}
+    # Keys ``brain:card:file`` of the files that the session was about to change.
     shown = [remark.key for remark in read_memory(members[0].journal, session).shown]
-    for brain, row in now:
-        prefix = f"{brain.alias}:{row.card}:"
-        files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
-        if (name := tell(brain, row).id) in waiting:
-            waiting.remove(name)
+    with_prompt = {verdict.id for verdict in verdicts if verdict.given}
+    tokens = 0
+    later: list[Verdict] = []
+    for brain, row in current:
+        verdict = cards.make_verdict(brain, row)
+        if verdict.id in with_prompt:
+            with_prompt.remove(verdict.id)
             tokens += row.tokens
-        elif row.at in moments:
+        elif row.at in compacted_at:
             reason = "active before the context was compacted"
-            later.append(tell(brain, row, "compaction", reason))
+            later.append(replace(verdict, how="compaction", reason=reason))
         else:
+            prefix = f"{brain.alias}:{row.card}:"
+            files = [key.removeprefix(prefix) for key in shown if key.startswith(prefix)]
             reason = f"guards {', '.join(files[:_MAX_FILES]) or 'a file at hand'}"
-            later.append(tell(brain, row, "file", reason))
+            later.append(replace(verdict, how="file", reason=reason))
     return Why(
-        source=UNNOTED if told is None else NOTED,
+        source=UNNOTED if outcomes is None else NOTED,
         session=session,
-        agent=asked.agent if asked else "",
+        agent=prompt.agent if prompt else "",
         at=since,
-        prompt=asked.text if asked else "",
+        prompt=prompt.text if prompt else "",
         tokens=tokens,
         verdicts=tuple(verdicts),
         later=tuple(later),
         named=tuple(_find_named(members, shown)),
-        earlier=tuple(tell(brain, row) for brain, row in before),
+        earlier=tuple(cards.make_verdict(brain, row) for brain, row in earlier),
         withheld=_find_withheld(members, session),
     )
 
 
+Injected = list[tuple[Brain, Injection]]
+
+
+def _find_newest_session(brains: Sequence[Brain]) -> str | None:
+    """Return the session of the newest prompt or injection."""
+    sessions: list[tuple[float, str]] = []
+    for brain in brains:
+        newest = brain.journal.injections.newest()
+        if newest is not None:
+            sessions.append((float(newest[1]), newest[0]))
+    prompts = brains[0].journal.events.find(kinds=ASKED, limit=1)
+    sessions += [(prompt.at, prompt.session) for prompt in prompts]
+    return max(sessions)[1] if sessions else None
+
+
+def _list_injections(brains: Sequence[Brain], session: str) -> Injected:
+    injections: Injected = []
+    for brain in brains:
+        injections += [(brain, row) for row in brain.journal.injections.of(session)]
+    return injections
+
+
+def _divide_by_turn(
+    brains: Sequence[Brain], injections: Injected, session: str, since: float
+) -> tuple[Injected, Injected]:
+    """Return the injections of the latest turn, and earlier ones that are still in the context."""
+    turns = {brain: brain.journal.injections.turn(session) for brain in brains}
+    current: Injected = []
+    earlier: Injected = []
+    for brain, row in injections:
+        # Prompts without a session have no turn, so their time decides.
+        is_current = row.turn == turns[brain] if turns[brain] else row.at >= int(since)
+        if is_current:
+            current.append((brain, row))
+        elif row.in_context and session:
+            earlier.append((brain, row))
+    return current, earlier
+
+
+class _CardsByBrain:
+    """The present cards with some ids, by brain."""
+
+    def __init__(self, brains: Sequence[Brain], ids: set[str]) -> None:
+        self._cards = {
+            brain: {card.id: card for card in find_cards(brain, ids)} for brain in brains
+        }
+
+    def list_titles(self) -> dict[str, str]:
+        """Return id → title, with and without the alias of the brain; the nearest brain wins."""
+        titles: dict[str, str] = {}
+        for brain, cards in reversed(self._cards.items()):
+            for card in cards.values():
+                titles[card.id] = card.title
+                titles[f"{brain.alias}:{card.id}"] = card.title
+        return titles
+
+    def make_verdict(self, brain: Brain, row: Injection) -> Verdict:
+        """Return the verdict for an injection."""
+        card = self._cards[brain].get(row.card)
+        is_shared = sum(row.card in cards for cards in self._cards.values()) > 1
+        return Verdict(
+            id=f"{brain.alias}:{row.card}" if is_shared else row.card,
+            title=card.title if card else "",
+            given=True,
+            at=float(row.at),
+            changed=card is not None and card_digest(card) != row.digest,
+        )
+
+
 def _find_named(brains: Sequence[Brain], shown: Sequence[str]) -> Iterator[Verdict]:
-    """Yield the cards of which a change of their file brought the title alone."""
+    """Yield the cards of which only the title was given before a change of their file."""
     for brain in brains:
         prefix = f"{TITLE} {brain.alias}:"
         for key in shown:
@@ -226,31 +280,42 @@ def _find_named(brains: Sequence[Brain], shown: Sequence[str]) -> Iterator[Verdi
 
 
 def find_withheld_before(brains: Sequence[Brain], since: float) -> tuple[str, tuple[str, ...]]:
-    """Return the last session that something was withheld from, and what, once it is over."""
-    rows = (one for brain in brains for one in brain.hook_journal.ledger.find())
-    kept = [one for one in rows if one.told == WITHHELD and one.at > since]
-    session = max(kept, key=lambda one: one.at).session.partition("/")[0] if kept else ""
+    """Return the last session from which a lesson was withheld, and these lessons if it is over."""
+    session, latest = "", since
+    for brain in brains:
+        for occasion in brain.hook_journal.ledger.find():
+            if occasion.told == WITHHELD and occasion.at > latest:
+                session, latest = occasion.session.partition("/")[0], occasion.at
     return session, _find_withheld(brains, session)
 
 
 def _find_withheld(brains: Sequence[Brain], session: str) -> tuple[str, ...]:
-    """Return what was withheld from a session, nothing while it may go on: it could be told."""
+    """Return the lessons withheld from a session.
+
+    It returns none while the session may go on, since its agent could read them here.
+    """
     last = brains[0].journal.events.find(session=session, limit=1)
     if not last or session_of()[0] == session or time.time() - last[0].at < _OVER_SECONDS:
         return ()
-    due = (one for brain in brains for one in brain.journal.ledger.find(session=session))
-    return tuple(one.card for one in due if one.told == WITHHELD)
+    withheld: list[str] = []
+    for brain in brains:
+        occasions = brain.journal.ledger.find(session=session)
+        withheld += [occasion.card for occasion in occasions if occasion.told == WITHHELD]
+    return tuple(withheld)
 
 
 def find_rule(reason: str) -> str:
-    """Return the setting that a reason for holding back goes by, "" when none does."""
+    """Return the setting that decides a reason for suppression; "" if none does."""
     if reason.startswith(OFFERED):
         return find_rule(reason.removeprefix(OFFERED)) or GATE
-    return next((key for begin, key in _RULES if reason.startswith(begin)), "")
+    for beginning, key in _RULES:
+        if reason.startswith(beginning):
+            return key
+    return ""
 
 
 def _make_verdict(card: CardOutcome) -> Verdict:
-    """Return what an event's record says of a card."""
+    """Return the verdict for a card in a prompt's record."""
     return Verdict(
         id=card.id,
         given=card.given,
@@ -261,29 +326,27 @@ def _make_verdict(card: CardOutcome) -> Verdict:
 
 
 def find_prompt(brains: Brains, card: Card) -> str:
-    """Return the latest prompt that was given a card, "" if none is remembered."""
+    """Return the latest prompt that got a card; "" if none is in the journal."""
     names = {card.id, *(f"{brain.alias}:{card.id}" for brain in brains.members)}
-    asked = brains.members[0].journal.events.find(kinds=ASKED, limit=_LOOKED_AT)
-    given = (
-        event
-        for event in reversed(asked)
-        for one in map(_make_verdict, read_outcome(event) or ())
-        if one.given and one.id in names
-    )
-    return next((event.text for event in given), "")
+    prompts = brains.members[0].journal.events.find(kinds=ASKED, limit=_MAX_PROMPTS)
+    for prompt in reversed(prompts):
+        outcomes = read_outcome(prompt) or ()
+        if any(outcome.given and outcome.id in names for outcome in outcomes):
+            return prompt.text
+    return ""
 
 
 _LARGEST = 1 << 20
 
 
 def find_least_budget(block: Preflight, attempt: Callable[[int], Preflight]) -> int | None:
-    """Return the least budget, in tokens, with which ``attempt`` gives a lesson.
+    """Return the least budget, in tokens, for which ``attempt`` returns a lesson.
 
-    0 where no budget does, for ``model_context`` is a limit too; None where ``block`` lacks no
-    lesson for its budget's sake alone. Some twenty attempts.
+    Returns None unless ``block`` has no lesson only because of its budget, and 0 if no budget helps
+    (``model_context`` is a limit as well). It makes about twenty attempts.
     """
-    crowded = (find_rule(hit.reason) for hit in block.withheld if hit.card.kind != NOTE)
-    if block.lessons or "preflight.budget" not in crowded:
+    rules = [find_rule(hit.reason) for hit in block.withheld if hit.card.kind != NOTE]
+    if block.lessons or "preflight.budget" not in rules:
         return None
     if not attempt(_LARGEST).lessons:
         return 0

@@ -1,12 +1,12 @@
-"""Likeness in meaning: a local embedding model, and the vectors of files, kept on disk.
+"""Semantic similarity: a local embedding model, and the vectors of files in a cache on disk.
 
-A model is a folder as sentence-transformers and its ONNX exports lay it out: ``tokenizer.json``,
-an ONNX file of a BERT-like encoder, and, where they differ from mean pooling over 256 tokens,
-``1_Pooling/config.json`` and ``sentence_bert_config.json``. It owns its files and never downloads.
+A model is a folder in the layout of sentence-transformers and its ONNX exports: ``tokenizer.json``
+and an ONNX file of a BERT-like encoder. Unless the model uses mean pooling over 256 tokens, there
+are ``1_Pooling/config.json`` and ``sentence_bert_config.json`` as well. Nothing is downloaded.
 
-Vectors are kept by the digest of what they were made from, in one SQLite file a model in a brain's
-cache folder: it may be deleted at any time, and those of files that did not change survive a
-rebuild of the index.
+The vectors of each model are in one SQLite file in the cache folder of a brain, by the digest of
+the file that was encoded. The cache may be deleted at any time. The vectors of unchanged files
+survive a rebuild of the index.
 """
 
 from __future__ import annotations
@@ -44,13 +44,13 @@ _FILES = tuple(
     for form in ("", "_quantized", "_optimized")
     for folder in ("", "onnx/")
 )
-"""Names under which exports keep the encoder, the first that exists is taken."""
+"""Names of the encoder's file in exports; the first that exists is used."""
 _MAX_TOKENS = 256
 _BATCH = 16
 _MOST_TOKENS = 0.85
-"""Tokens a character from which a text counts as unknown to a model."""
+"""A text with more tokens per character is in a script that the model does not know."""
 _WORTH_OPTIMISING = 16
-"""Calls from which a process takes 0.5 s to make each further one 10 ms shorter."""
+"""After so many calls, the model is optimised: it takes 0.5 s and saves 10 ms per call."""
 _UNKNOWN = ("[UNK]", "<unk>")
 
 
@@ -58,12 +58,12 @@ _SLASHES = ("/", "\\")
 
 
 def find_model(name: str, *, root: str) -> str:
-    """Return the folder of the model ``name``: a folder, or a name in the Hugging Face cache.
+    """Return the folder of the model ``name``: a path, or a name in the Hugging Face cache.
 
-    A relative path is looked up in ``root``. Nothing is downloaded; ModelMissing says what to do.
+    A relative path starts at ``root``. Nothing is downloaded. Raises ModelMissing with advice.
     """
     if name[:1] in _SLASHES and name[1:2] in _SLASHES:
-        # Whoever wrote the settings would learn who asks: Windows says so to any host.
+        # Windows would send the user's name to the host, which the author of the settings chose.
         raise ModelMissing(
             f"semantic.model = {name!r} is on a network; copy the folder to this machine"
         )
@@ -71,15 +71,15 @@ def find_model(name: str, *, root: str) -> str:
     for place in (folder, *_snapshots(name)):
         if os.path.isfile(os.path.join(place, _TOKENIZER)):
             return os.path.realpath(place)
-    what = f"it has no {_TOKENIZER}" if os.path.isdir(folder) else "no such folder"
+    fault = f"it has no {_TOKENIZER}" if os.path.isdir(folder) else "no such folder"
     raise ModelMissing(
-        f"semantic.model = {name!r}: {what}; name a folder that holds {_TOKENIZER} and "
+        f"semantic.model = {name!r}: {fault}; name a folder that holds {_TOKENIZER} and "
         f"{_FILES[0]}, or a model that is in the Hugging Face cache"
     )
 
 
 def _snapshots(name: str) -> Iterator[str]:
-    """Yield the folders in which Hugging Face's own tools keep the model of this name."""
+    """Yield the folder of the model with this name in the Hugging Face cache, if there is one."""
     if name.count("/") != 1 or name.startswith(("/", ".", "~")):
         return
     home = os.environ.get("HF_HOME") or os.path.expanduser("~/.cache/huggingface")
@@ -94,11 +94,12 @@ def _snapshots(name: str) -> Iterator[str]:
 
 @lru_cache(maxsize=2)
 def open_model(folder: str) -> Model:
-    """Load the model in ``folder``, once a process.
+    """Load the model in ``folder``, once per process.
 
-    Raises ModelMissing where a library, a file or what is in it is not what it should be.
+    Raises ModelMissing if a library or a file is missing or cannot be used.
     """
-    if absent := find_absent_libraries():
+    absent = find_absent_libraries()
+    if absent:
         raise ModelMissing(
             f"semantic search is off: {', '.join(absent)} not installed; "
             "`lessons doctor` names the command that installs them"
@@ -107,13 +108,14 @@ def open_model(folder: str) -> Model:
 
 
 class Model:
-    """An encoder ready to run. May be shared between threads."""
+    """A loaded encoder. Threads may share it."""
 
     def __init__(self, folder: str) -> None:
         from tokenizers import Tokenizer
 
-        paths = (os.path.join(folder, name) for name in _FILES)
-        if (path := next(filter(os.path.isfile, paths), None)) is None:
+        paths = [os.path.join(folder, name) for name in _FILES]
+        path = next(filter(os.path.isfile, paths), None)
+        if path is None:
             raise ModelMissing(f"no ONNX file in {folder}; it should hold {' or '.join(_FILES)}")
         pooling = _read_json(folder, "1_Pooling", "config.json")
         limits = _read_json(folder, "sentence_bert_config.json")
@@ -122,31 +124,31 @@ class Model:
             self._tokenizer = Tokenizer.from_file(tokenizer)
             self._session: Any = _start(path, optimised=False)
             longest = min(int(limits.get("max_seq_length") or _MAX_TOKENS), _MAX_TOKENS)
-        except Exception as error:  # both libraries raise bare ones for a bad file
+        except Exception as error:  # both libraries raise plain exceptions for a bad file
             raise ModelMissing(
                 f"the model in {folder} cannot be loaded ({' '.join(str(error).split())}); "
                 "name another one in semantic.model"
             ) from None
         self._path = path
-        self._asked = 0
+        self._calls = 0
         self._tokenizer.enable_truncation(longest)
         self._tokenizer.no_padding()
         self._unknown = next(filter(None, map(self._tokenizer.token_to_id, _UNKNOWN)), None)
         self._first_token = pooling.get("pooling_mode_cls_token") is True
         self._inputs = [given.name for given in self._session.get_inputs()]
         self.key = _digest(path, tokenizer, str(longest))
-        """Differs between models whose vectors cannot be compared."""
+        """A digest of the model. Vectors of different keys cannot be compared."""
         self.size = int(self._encode_batch([self._tokenizer.encode("a").ids]).shape[1])
-        """Numbers in a vector."""
+        """The dimension of the vectors."""
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Return one unit vector a text, in order.
+        """Return one unit vector per text, in order: an array of shape (texts, ``size``).
 
         Only the first 256 tokens of a text count. A text in a script that the model does not know
-        gets a vector of zeros: its cosines would say nothing.
+        gets a vector of zeros, because its cosines would be meaningless.
         """
-        self._asked += 1
-        if self._asked == _WORTH_OPTIMISING:
+        self._calls += 1
+        if self._calls == _WORTH_OPTIMISING:
             self._session = _start(self._path, optimised=True)
         encodings = self._tokenizer.encode_batch(list(texts))
         known = [n for n, encoding in enumerate(encodings) if self._knows(encoding)]
@@ -158,10 +160,10 @@ class Model:
         return vectors
 
     def _knows(self, encoding: Any) -> bool:
-        """Tell whether the tokenizer has words for a text: what it does not know falls to letters.
+        """Return whether the tokenizer knows the words of a text. It splits others into letters.
 
-        English takes a token for four or five letters, code for two or three; Korean takes more
-        than a token a syllable where a model has not learnt it, half of one where it has.
+        English has a token for four or five letters, code for two or three. Korean has more than
+        one token per syllable if the model has not learnt it, and half a token if it has.
         """
         letters = length = 0
         for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
@@ -175,10 +177,10 @@ class Model:
         for number, row in enumerate(tokens):
             ids[number, : len(row)] = row
             mask[number, : len(row)] = 1
-        given = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        states = self._session.run(None, {name: given[name] for name in self._inputs})[0]
+        arrays = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        states = self._session.run(None, {name: arrays[name] for name in self._inputs})[0]
         if states.ndim < len(("texts", "tokens", "size")):
-            pooled = states  # the export pools by itself
+            pooled = states  # the exported model pools itself
         elif self._first_token:
             pooled = states[:, 0]
         else:
@@ -197,7 +199,7 @@ def _start(path: str, *, optimised: bool) -> Any:
     if not optimised:
         levels = onnxruntime.GraphOptimizationLevel
         options.graph_optimization_level = levels.ORT_DISABLE_ALL
-    # Threads that spin while they wait would take the cores of whoever asked.
+    # Waiting threads would otherwise spin and occupy the cores that the caller needs.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
@@ -212,31 +214,31 @@ def _read_json(*parts: str) -> dict[str, Any]:
 
 
 def _digest(*parts: str) -> str:
-    """Return what tells one model from another: name, size and time of its files, and limits."""
-    seen = hashlib.blake2b(digest_size=8)
+    """Return a digest of a model: the names, sizes and times of its files, and its limits."""
+    digest = hashlib.blake2b(digest_size=8)
     for part in parts:
-        seen.update(part.encode())
+        digest.update(part.encode())
         if os.path.isfile(part):
-            there = os.stat(part)
-            seen.update(f" {there.st_size} {there.st_mtime_ns}".encode())
-    return seen.hexdigest()
+            status = os.stat(part)
+            digest.update(f" {status.st_size} {status.st_mtime_ns}".encode())
+    return digest.hexdigest()
 
 
 FORMAT = 2
-"""Version of what a file's vectors are made of; another one makes them anew."""
+"""Version of the texts that are encoded. After a change, all files are encoded again."""
 _PREFIX = "vectors-"
 
 
 class Vectors:
-    """The vectors of one model in one cache folder. Threads take turns.
+    """The vectors of one model in one cache folder. Only one thread may use it at a time.
 
-    Every method raises StorageError where the disk refuses and where the file was damaged.
+    Every method raises StorageError if the disk refuses or the file is damaged.
     """
 
     def __init__(self, folder: str, model: str) -> None:
-        """Open or make the file; those of other models are removed.
+        """Open or create the file, and remove the files of other models.
 
-        A damaged file is begun anew. Raises StorageError where the disk refuses.
+        A damaged file is replaced by an empty one. Raises StorageError if the disk refuses.
         """
         self._path = os.path.join(folder, f"{_PREFIX}{FORMAT}-{model}.db")
         try:
@@ -248,36 +250,42 @@ class Vectors:
                 _remove(other)
 
     def find_absent(self, digests: Iterable[str]) -> list[str]:
-        """Return those of the digests that have no vectors yet, each once, in order."""
-        with self._using():
-            known = {digest for (digest,) in self._db.execute("SELECT digest FROM vectors")}
-        return [digest for digest in dict.fromkeys(digests) if digest not in known]
+        """Return the digests without vectors, each once, in order."""
+        with self._translating():
+            stored = {digest for (digest,) in self._db.execute("SELECT digest FROM vectors")}
+        return [digest for digest in dict.fromkeys(digests) if digest not in stored]
 
-    def add(self, found: Iterable[tuple[str, Floats]]) -> None:
-        """Keep the vectors (rows) of each digest."""
-        rows = [(digest, len(rows), rows.astype("<f2").tobytes()) for digest, rows in found]
-        with self._using(), self._db:
-            self._db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", rows)
+    def add(self, vectors: Iterable[tuple[str, Floats]]) -> None:
+        """Store the vectors (rows) of each digest."""
+        records = [(digest, len(rows), rows.astype("<f2").tobytes()) for digest, rows in vectors]
+        with self._translating(), self._db:
+            self._db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)", records)
 
     def keep_only(self, digests: Collection[str]) -> None:
-        """Forget the vectors of every other digest."""
-        with self._using(), self._db:
-            found = self._db.execute("SELECT digest FROM vectors").fetchall()
-            gone = [row for row in found if row[0] not in digests]
-            self._db.executemany("DELETE FROM vectors WHERE digest = ?", gone)
+        """Remove the vectors of every other digest."""
+        with self._translating(), self._db:
+            stored = self._db.execute("SELECT digest FROM vectors").fetchall()
+            removed = [row for row in stored if row[0] not in digests]
+            self._db.executemany("DELETE FROM vectors WHERE digest = ?", removed)
 
     def read(self, digests: Sequence[str]) -> tuple[list[int], Floats]:
         """Return all vectors as rows, and for each row its place in ``digests``, ascending."""
-        with self._using():
-            found = {d: (n, raw) for d, n, raw in self._db.execute("SELECT * FROM vectors")}
-        parts = [found.get(digest, (0, b"")) for digest in digests]
-        places = [place for place, (count, _raw) in enumerate(parts) for _ in range(count)]
-        rows = np.frombuffer(b"".join(raw for _count, raw in parts), dtype="<f2")
+        stored: dict[str, tuple[int, bytes]] = {}
+        with self._translating():
+            for digest, count, data in self._db.execute("SELECT * FROM vectors"):
+                stored[digest] = count, data
+        places: list[int] = []
+        parts: list[bytes] = []
+        for place, digest in enumerate(digests):
+            count, data = stored.get(digest, (0, b""))
+            places += [place] * count
+            parts.append(data)
+        rows = np.frombuffer(b"".join(parts), dtype="<f2")
         return places, rows.reshape(len(places) or 1, -1)[: len(places)].astype(np.float32)
 
     def version(self) -> tuple[int, int]:
-        """Return what changes when this or another process has changed the file."""
-        with self._using():
+        """Return two numbers that change when this or another process changes the file."""
+        with self._translating():
             (others,) = self._db.execute("PRAGMA data_version").fetchone()
         return int(others), self._db.total_changes
 
@@ -286,8 +294,8 @@ class Vectors:
         self._db.close()
 
     @contextlib.contextmanager
-    def _using(self) -> Iterator[None]:
-        """Turn what SQLite says into StorageError; a damaged file is begun anew."""
+    def _translating(self) -> Iterator[None]:
+        """Raise errors of SQLite as StorageError; a damaged file is replaced by an empty one."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -304,7 +312,7 @@ class Vectors:
 
 
 def _open(path: str) -> sqlite3.Connection:
-    """Open the file, or begin it anew where it is damaged."""
+    """Open the file. A damaged file is replaced by an empty one."""
     db = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
     try:
         db.execute("PRAGMA synchronous = NORMAL")
@@ -331,37 +339,37 @@ def _remove(path: str) -> None:
 
 
 NEAREST = 32
-"""Cards that are looked at for their meaning alone."""
+"""The most cards that are candidates only because of their similarity."""
 FARTHEST = 0.3
-"""Least cosine for that: a distance of 0.7."""
+"""The least cosine of such a card: a distance of 0.7."""
 NEAR_DUPLICATE = 0.7
-"""Cosine from which two cards may be one lesson: a distance of 0.3."""
+"""The least cosine of two cards that may be one lesson: a distance of 0.3."""
 
 _WEIGHT = 1.0
-"""Of one whole unit of cosine, in units of a good BM25 score for this query."""
+"""Weight of a cosine of 1, in units of a good BM25 score for this query."""
 _LEAST = 0.25
-"""A best BM25 score below this part of the possible one is no measure of a good one."""
+"""A good BM25 score is at least this part of the highest possible one."""
 # Log odds = WORDS logit(confidence by words) + MEANING cosine + BIAS
 _WORDS = 0.25
 _MEANING = 5.2
 _BIAS = -1.9
 _FLOOR = 0.02
-"""Least confidence by words: that a card shares no word with the prompt tells little."""
+"""The least confidence by words that is used, since a card without a shared word may still fit."""
 
 
 def compute_most(terms: Mapping[str, float], frequencies: Mapping[str, int], size: int) -> float:
-    """Return the BM25 score of a card that answers the query in full, again and again."""
-    weighed = (weight * idf(frequencies.get(term, 0), size) for term, weight in terms.items())
-    return (K1 + 1) * sum(weighed)
+    """Return the highest BM25 score that a card can have for a query."""
+    weighted = [weight * idf(frequencies.get(term, 0), size) for term, weight in terms.items()]
+    return (K1 + 1) * sum(weighted)
 
 
 def widen(
     scores: Mapping[int, float], above: Mapping[int, float], *, most: float
 ) -> dict[int, float]:
-    """Return number → what likeness in meaning adds to its BM25 score, where that is anything.
+    """Return number → what similarity adds to the BM25 score, if it adds anything.
 
-    ``scores`` are the candidates by words, ``above`` is by how much cosines lie above the mean of
-    the brain, ``most`` is `compute_most`.
+    ``scores`` are the BM25 scores of the candidates, ``above`` is the difference of each cosine
+    from the mean of the brain, and ``most`` is the result of `compute_most`.
     """
     top = max(scores.values(), default=0.0)
     unit = sqrt(max(top, _LEAST * most) * most) or 1.0
@@ -371,10 +379,10 @@ def widen(
 def judge_meaning(
     hits: Iterable[Hit], cosines: Mapping[str, float | None], gate: Gate
 ) -> list[Hit]:
-    """Return the hits with the verdict of the gate on words and meaning together.
+    """Return the hits with the gate's verdict on words and similarity together.
 
-    ``cosines`` is card id → cosine to the query; a card without one keeps the verdict on words,
-    and so does one that guards a file at hand.
+    ``cosines`` maps the id of a card to its cosine with the query. A card without a cosine keeps
+    the verdict on words, and so does a card that guards a file of the query.
     """
     judged = []
     for hit in hits:

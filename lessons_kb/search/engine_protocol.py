@@ -1,4 +1,4 @@
-"""What every text index can do, and the parts of BM25 that all of them share."""
+"""The protocol of a text index, and the parts of BM25 that all engines share."""
 
 from __future__ import annotations
 
@@ -14,40 +14,40 @@ from lessons_kb.model import FIELDS
 K1 = 1.2
 """Saturation of term frequency."""
 B = 0.75
-"""How much a long field is held against a card."""
+"""Length normalization: how much a long field lowers the score."""
 
 TIE = 5e-6
-"""Relative difference up to which two neighbouring scores are equal: the same sum, added in another
-order or in single precision, differs by less."""
+"""Scores with a smaller relative difference are equal. The same sum in another order, or in single
+precision, differs by less."""
 
 CardTerms = Mapping[str, str]
-"""Field → its terms in order, each between two blanks: to look for a few of them in such a text
-takes a tenth of the time of a set made of it. Empty fields are left out."""
+"""Field → its terms in order, each between two spaces. Searching such a text for a few terms takes
+a tenth of the time of building a set. Empty fields are left out."""
 
 Terms = Sequence[str] | str
-"""The terms of a field in order: one by one, or in one text as in `CardTerms`."""
+"""The terms of a field in order: a sequence, or one text as in `CardTerms`."""
 
 
 def idf(n: int, size: int) -> float:
-    """Return the idf of Lucene for a term that stands in ``n`` of ``size`` documents."""
+    """Return Lucene's inverse document frequency of a term in ``n`` of ``size`` documents."""
     return log(1 + (max(size - n, 0) + 0.5) / (n + 0.5))
 
 
 class Reader(Protocol):
-    """What a search asks of an index; see ``Engine``."""
+    """The part of an index that a search uses; see ``Engine``."""
 
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
     ) -> list[tuple[int, float]]:
         """Return the best ``limit`` numbers with scores, best first, ties by number.
 
-        ``terms`` maps a term to its weight in the query, ``weights`` a field to its weight; the
-        score is the sum over both of weight times weight times BM25, with `idf`. What does not
-        match is not returned.
+        ``terms`` maps a term to its weight in the query, and ``weights`` a field to its weight. The
+        score is the sum, over both, of the product of the two weights and BM25 with `idf`.
+        Documents without a match are not returned.
         """
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return in how many documents' ``field`` each term stands, 0 included."""
+        """Return term → number of documents that have it in ``field``, 0 included."""
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
         """Return the terms of each number that exists."""
@@ -57,16 +57,15 @@ class Reader(Protocol):
 
 
 class Engine(Reader, Protocol):
-    """A BM25 index over documents that are given as ready terms, by number and field.
+    """A BM25 index over documents, which have a number and a list of terms per field.
 
-    Numbers are chosen by the caller, above 0 for a card and below it for a note; fields are those
-    of ``model.FIELDS``. A term is any text without white space (what white space it has is replaced
-    by ``_``). What ``search`` and the other readers see is the last commit seen by this process
-    (see ``reload``).
+    The caller chooses the numbers: positive for a card and negative for a note. The fields are
+    those of ``model.FIELDS``. A term is any text; white space in it is replaced by ``_``. Searches
+    use the last commit that this process has read (see ``reload``).
 
-    Raises IndexBroken where the directory cannot be used (delete it, open it with ``create=True``
-    and add every card again), IndexBusy where another process writes, else StorageError or OSError
-    where the disk refuses.
+    Raises IndexBroken if the directory cannot be used (delete it, open it with ``create=True`` and
+    add every card again), IndexBusy if another process is writing, and StorageError or OSError if
+    the disk refuses.
     """
 
     def update(
@@ -74,42 +73,45 @@ class Engine(Reader, Protocol):
         added: Iterable[tuple[int, Mapping[str, Terms]]],
         removed: Iterable[int] = (),
     ) -> None:
-        """Commit these changes at once or not at all; a number that exists is replaced."""
+        """Commit these changes atomically. A document with an existing number is replaced."""
 
     def needs_compaction(self) -> bool:
-        """Tell whether so much of what is stored is deleted that the idf is off.
+        """Return whether so many deleted documents are stored that `compact` pays.
 
-        An engine that keeps nothing of what is deleted inherits this.
+        An engine that stores no deleted document inherits this.
         """
         return False
 
     def compact(self) -> None:
-        """Rewrite the index without what was deleted, in one commit (about 0.2 ms a card)."""
+        """Remove deleted documents, in one commit (about 0.2 ms per card)."""
 
     def stamp(self) -> str:
-        """Return what names the last commit and what is stored with it."""
+        """Return a text that identifies the last commit and the data stored with it."""
 
     def verify(self, stamp: str, *, whole: bool = True) -> None:
-        """Raise IndexBroken where what is stored is not that of the commit ``stamp``, or later.
+        """Raise IndexBroken unless the stored data is that of the commit ``stamp`` or a later one.
 
-        ``whole`` reads all of it and finds any changed byte, about 1 ms a megabyte.
+        ``whole`` reads all data and detects any changed byte (about 1 ms per megabyte).
         """
 
     def reload(self) -> None:
-        """See what other processes have committed since."""
+        """Read the latest commit of any process."""
 
     def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:
-        """Return this index as it will be once these cards, which it holds, are replaced.
+        """Return this index as it will be once these of its cards are replaced.
 
-        A search need not wait for the disk: it answers exactly as after the commit.
+        Searches of it give exactly the results after the commit, without waiting for the disk.
         """
 
     def close(self) -> None:
-        """Let go of files and memory; no other method may be called afterwards."""
+        """Release files and memory. No other method may be called afterwards."""
 
 
 def make_folder(directory: str, name: str, *, create: bool) -> None:
-    """Make the folder of an index unless it holds its file ``name``; IndexBroken, StorageError."""
+    """Create the folder of an index unless it has the file ``name``.
+
+    Raises IndexBroken if there is no index and ``create`` is false, and StorageError.
+    """
     if os.path.isfile(os.path.join(directory, name)):
         return
     if not create:
@@ -120,34 +122,34 @@ def make_folder(directory: str, name: str, *, create: bool) -> None:
         raise StorageError(f"cannot create {directory}: {error.strerror}") from None
 
 
-def tell_busy(directory: str) -> IndexBusy:
-    """Return the error of who finds another process writing."""
+def busy_error(directory: str) -> IndexBusy:
+    """Return the error for an index that another process is writing."""
     return IndexBusy(
         f"another process is writing the index in {directory}; "
         "try again in a moment; until then searches use the previous index"
     )
 
 
-def tell_refused(directory: str, why: object) -> StorageError:
-    """Return the error of who is refused by the disk."""
+def refused_error(directory: str, why: object) -> StorageError:
+    """Return the error for a disk that refuses."""
     fix = "free space or make it writable"
     return StorageError(f"cannot use the index in {directory}: {why}; {fix}")
 
 
-def tell_broken(directory: str, error: BaseException) -> IndexBroken:
-    """Return the error of who finds a directory unusable."""
-    why = next(iter(str(error).splitlines()), type(error).__name__)[:200]
+def broken_error(directory: str, error: BaseException) -> IndexBroken:
+    """Return the error for a directory without a usable index."""
+    reason = next(iter(str(error).splitlines()), type(error).__name__)[:200]
     fix = "rebuild it with `lessons index`"
-    return IndexBroken(f"the index in {directory} cannot be used ({why}); {fix}")
+    return IndexBroken(f"the index in {directory} cannot be used ({reason}); {fix}")
 
 
 def plain_term(term: str) -> str:
-    """Return the term without white space, "" if it is nothing else."""
+    """Return a term with ``_`` for white space; "" if it is only white space."""
     return "_".join(term.split())
 
 
 def join_terms(terms: Terms) -> str:
-    """Return the terms parted by single spaces, one piece for each term."""
+    """Return the terms as one text, separated by single spaces."""
     if isinstance(terms, str):
         return terms.strip(" ")
     joined = " ".join(terms)
@@ -157,7 +159,7 @@ def join_terms(terms: Terms) -> str:
 
 
 def make_card_terms(fields: Mapping[str, Terms]) -> CardTerms:
-    """Return the terms of a card, by field and in order, as `Reader.documents` does."""
+    """Return the terms of a card by field, in the form of `Reader.documents`."""
     return read_terms({field: join_terms(fields.get(field, ())) for field in FIELDS})
 
 
@@ -167,24 +169,24 @@ def read_terms(texts: Mapping[str, str]) -> CardTerms:
 
 
 def count_terms(card: CardTerms) -> dict[str, int]:
-    """Return field → how many terms it holds."""
+    """Return field → number of its terms."""
     return {field: text.count(" ") - 1 for field, text in card.items()}
 
 
 def find_terms(card: CardTerms, terms: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return field → those of the terms that stand in it; ``terms`` as (term, `plain_term`)."""
-    asked = list(terms)
-    wanted = {plain for _term, plain in asked}
-    found: dict[str, tuple[str, ...]] = {}
+    """Return field → terms that occur in it. ``terms`` are pairs of a term and its `plain_term`."""
+    pairs = list(terms)
+    wanted = {plain for _term, plain in pairs}
+    terms_by_field: dict[str, tuple[str, ...]] = {}
     for field, text in card.items():
         words = wanted.intersection(text.split())
         if words:
-            found[field] = tuple([term for term, plain in asked if plain in words])
-    return found
+            terms_by_field[field] = tuple([term for term, plain in pairs if plain in words])
+    return terms_by_field
 
 
 def count_phrases(card: CardTerms, pairs: Iterable[tuple[str, str]]) -> int:
-    """Return how many of the pairs of plain terms stand side by side in the ``body`` of a card."""
+    """Return the number of pairs of plain terms that are neighbours in the ``body`` of a card."""
     text = card.get("body", "")
     return sum([f" {first} {second} " in text for first, second in pairs])
 
@@ -192,34 +194,35 @@ def count_phrases(card: CardTerms, pairs: Iterable[tuple[str, str]]) -> int:
 def find_best(
     fetch: Callable[[int], list[tuple[Any, float]]], limit: int
 ) -> list[tuple[Any, float]]:
-    """Return the best hits down to the last that ties with the place ``limit``.
+    """Return the best ``limit`` hits, and all further hits that tie with the last of them.
 
-    ``fetch`` returns so many of them, best first, and may have left out others of equal score.
+    ``fetch(n)`` returns the best n hits, best first. Hits that tie with its last one may be
+    missing.
     """
     most = limit + 8
     while True:
-        found = fetch(most)
-        if len(found) < most:
-            return found
-        if is_clearly_less(found[-1][1], found[limit - 1][1]):
-            return found
+        hits = fetch(most)
+        if len(hits) < most:
+            return hits
+        if is_clearly_less(hits[-1][1], hits[limit - 1][1]):
+            return hits
         most *= 4
 
 
 def is_clearly_less(score: float, other: float) -> bool:
-    """Return whether the worst candidate is so bad that what follows it cannot reach ``other``."""
+    """Return whether the next hits after one with this score cannot reach the score ``other``."""
     return score < other * (1 - _SLACK)
 
 
 _SLACK = 0.002
-"""Share by which the last hit that was fetched has to be worse than the last one that is wanted.
-It covers rounding, and blocks that tantivy skips by the mean length they were written with."""
+"""The relative difference that is clear. It covers rounding, and the blocks that tantivy skips
+because of an outdated mean length."""
 
 
 def number_ties(scores: Sequence[float]) -> list[int]:
-    """Return a place for each of some scores in falling order; equal ones share a place.
+    """Return the place of each score, of scores in falling order. Equal scores share a place.
 
-    Rounding would part two equal scores wherever a step of the rounding lies between them.
+    Scores are not rounded, since a rounding step may lie between two equal scores.
     """
     places: list[int] = []
     place = 0
@@ -231,7 +234,7 @@ def number_ties(scores: Sequence[float]) -> list[int]:
 
 
 def order_hits(hits: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
-    """Return the best hits first, those of equal score by number."""
+    """Return the best ``limit`` hits, best first, ties by number."""
     falling = sorted(hits, key=lambda hit: -hit[1])
     places = number_ties([score for _number, score in falling])
     placed = zip(places, falling, strict=True)
@@ -240,12 +243,13 @@ def order_hits(hits: Iterable[tuple[int, float]], limit: int) -> list[tuple[int,
 
 
 def check_stamp(found: str, expected: str) -> None:
-    """Raise IndexBroken for an older commit, or for another one with the number expected.
+    """Raise IndexBroken for an older commit, or for another commit with the expected number.
 
-    A stamp is the number of a commit, a blank, and a digest. A later commit is right: the index
-    commits first, and the catalogue that knows its stamp a moment later or, after a kill, never.
+    A stamp is the number of a commit, a space and a digest. A later commit is valid: the engine
+    commits first, and the catalogue with the stamp commits later or, after a kill, never.
     """
     number, _, digest = found.partition(" ")
-    right, _, same = expected.partition(" ")
-    if int(number) < int(right) or (number == right and digest != same):
-        raise IndexBroken(f"the index holds commit {number}, not {right}")
+    expected_number, _, expected_digest = expected.partition(" ")
+    is_older = int(number) < int(expected_number)
+    if is_older or (number == expected_number and digest != expected_digest):
+        raise IndexBroken(f"the index holds commit {number}, not {expected_number}")

@@ -1,4 +1,4 @@
-"""Text indexes behind one protocol, by the name that ``lessons.toml`` gives them."""
+"""Open the engine that ``lessons.toml`` names."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ if TYPE_CHECKING:
 
 CLUSTER_ENGINE = "qdrant"
 CLUSTER_EXTRA = "cluster"
-"""What `qdrant` needs beyond the package."""
+"""The extra of the package that `qdrant` needs."""
 _FORMATS = {"tantivy": 5, "rank-bm25": 1, "qdrant": 2}
+"""Engine → version of its files."""
 
 
 def open_engine(name: str, directory: str, *, create: bool) -> Engine:
-    """Open the index in ``directory``, or make an empty one there if ``create``.
+    """Open the index in ``directory``, or create an empty one there if ``create``.
 
     Raises InputError for an unknown name, IndexBroken for a directory without a usable index
-    (missing while ``create`` is false, corrupt, or another engine's or format's), StorageError
-    where the directory cannot be written.
+    (missing while ``create`` is false, damaged, or of another engine or format), and StorageError
+    if the directory cannot be written.
     """
     engine_format(name)
     if name == CLUSTER_ENGINE:
@@ -37,10 +38,10 @@ def open_qdrant(
 ) -> QdrantEngine:
     """Open a collection in a folder or, for a URL, on a server; see ``QdrantEngine``.
 
-    Raises InputError without the extra, and what ``open_engine`` does.
+    Raises InputError without the extra, and the errors of ``open_engine``.
     """
     try:
-        from lessons_kb.search.qdrant_engine import QdrantEngine  # loads for a second
+        from lessons_kb.search.qdrant_engine import QdrantEngine  # the import takes a second
     except ImportError as error:
         raise InputError(
             f"the engine qdrant needs the extra {CLUSTER_EXTRA} ({error}); install it"
@@ -49,15 +50,15 @@ def open_qdrant(
 
 
 def local_engine(name: str) -> str:
-    """Return the engine of the index beside the files where a brain is searched with ``name``.
+    """Return the engine of the local index of a brain whose settings name the engine ``name``.
 
-    What a cluster holds is not beside them: the default engine answers while it cannot.
+    A cluster has no local index; the default engine answers while the cluster cannot.
     """
     return "tantivy" if name == CLUSTER_ENGINE else name
 
 
 def engine_format(name: str) -> int:
-    """Return the version of what this engine writes; another one means a rebuild.
+    """Return the version of the files that an engine writes. Another version needs a rebuild.
 
     Raises InputError for an unknown name.
     """

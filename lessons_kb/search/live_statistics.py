@@ -1,8 +1,8 @@
 """BM25 over the live cards of an index that still counts its deleted ones.
 
-tantivy takes document counts, document frequencies and mean lengths over everything that a segment
-holds, deleted cards included, and estimates lengths when it merges segments. With its figures the
-scores of two indexes of the same files would depend on what was edited before.
+tantivy counts documents, document frequencies and mean lengths over everything in a segment,
+including deleted cards, and estimates lengths when it merges segments. With these numbers, the
+scores of two indexes of the same files would depend on earlier edits.
 """
 
 from __future__ import annotations
@@ -15,32 +15,32 @@ from lessons_kb.search.engine_protocol import K1, B, CardTerms
 from lessons_kb.values import frozen
 
 FieldCounts = dict[str, Counter[str]]
-"""Field → term → in how many cards."""
+"""Field → term → number of cards."""
 
 
 @frozen
 class LiveStatistics:
-    """What BM25 needs to know of all live cards together."""
+    """The statistics of all live cards that BM25 needs."""
 
     size: int
-    """Live cards."""
+    """Number of live cards."""
     lengths: Mapping[str, int]
-    """Field → terms in all live cards."""
+    """Field → number of terms in all live cards."""
     changes: tuple[FieldCounts, ...] = ()
-    """What to add to the document frequencies of the index; deleted cards count below zero."""
+    """To be added to the document frequencies of the index; negative for deleted cards."""
 
     def count_cards(self, field: str, term: str, indexed: int) -> int:
-        """Return in how many live cards a term stands; ``indexed`` is the index's own figure."""
+        """Return the number of live cards with a term. ``indexed`` is the index's own number."""
         for counts in self.changes:
             indexed += counts[field][term]
         return max(indexed, 0)
 
     def mean_length(self, field: str) -> float:
-        """Return the mean length of a field, 0 where it is empty everywhere."""
+        """Return the mean length of a field, in terms; 0 if the field is empty in all cards."""
         return self.lengths.get(field, 0) / self.size if self.size else 0.0
 
     def replace_cards(self, old: Iterable[CardTerms], new: Iterable[CardTerms]) -> LiveStatistics:
-        """Return the statistics after some cards of the index got other terms."""
+        """Return the statistics with the terms of some cards replaced."""
         lengths = dict(self.lengths)
         size = self.size
         counts: FieldCounts = {field: Counter() for field in lengths}
@@ -55,7 +55,7 @@ class LiveStatistics:
 
 
 def add_terms(counts: Counter[str], terms: Iterable[str], sign: int) -> None:
-    """Count a card's terms once each, or take them off."""
+    """Add ``sign`` to the count of each distinct term of a card."""
     for term in set(terms):
         counts[term] += sign
 
@@ -63,14 +63,14 @@ def add_terms(counts: Counter[str], terms: Iterable[str], sign: int) -> None:
 def score_card(
     card: CardTerms, gains: Mapping[str, Mapping[str, float]], statistics: LiveStatistics
 ) -> float:
-    """Return the BM25 score of a card, 0 if it holds none of the terms.
+    """Return the BM25 score of a card, 0 if it has none of the terms.
 
-    ``gains`` maps field and term to weight times idf, and decides the order of adding.
+    ``gains`` maps field and term to weight times idf. Its order is the order of addition.
     """
     score = 0.0
     for field, by_term in gains.items():
         terms = card.get(field, "").split()
-        # Most words of a card are not asked for: to count them all would take four times as long.
+        # Most words of a card are not in the query; counting them all would take four times longer.
         counts = Counter(filter(by_term.__contains__, terms))
         if not counts:
             continue
@@ -84,11 +84,11 @@ def score_card(
 
 
 _FREE = 24
-"""Of the 256 lengths that fit in a byte so many, and 8 more, are steps of one."""
+"""The byte codes below this number, and the next 8, stand for consecutive lengths."""
 
 
 def _read_stored_length(code: int) -> int:
-    """Return the length that a byte stands for: a mantissa of four bits, shifted.
+    """Return the length that a byte code stands for: a mantissa of four bits, shifted.
 
     https://github.com/quickwit-oss/tantivy/blob/main/src/fieldnorm/mod.rs
     """
@@ -102,5 +102,5 @@ _STORED_LENGTHS = tuple(_read_stored_length(code) for code in range(256))
 
 
 def _store_length(length: int) -> int:
-    """Return the length that tantivy keeps of a field: the next smaller one that it can store."""
+    """Return the length that tantivy stores for a field: the largest possible one not above it."""
     return _STORED_LENGTHS[bisect_right(_STORED_LENGTHS, length) - 1]

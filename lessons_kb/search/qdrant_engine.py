@@ -1,9 +1,9 @@
 """Qdrant as an engine: a cluster that many machines search, or the same code embedded in a folder.
 
-Two collections make one index. The first holds a point for each card: its sparse vector, and as
-payload its terms and what it is labelled with. The second, ``…~statistics``, holds one point, the
-head: which commit this is, the mean lengths, a digest of all cards, and whether a change is being
-made. After a run that was killed half-way the head says so until the next change has ended.
+Two collections are one index. The first has a point for each card with its sparse vector; the
+payload has its terms and its labels. The second, ``…~statistics``, has a single point, the head. It
+has the number of the commit, the mean lengths, a digest of all cards, and whether a change is
+running. After a killed run it says so until the next change has ended.
 """
 
 from __future__ import annotations
@@ -38,22 +38,22 @@ from lessons_kb.search.engine_protocol import (
     order_hits,
     plain_term,
     read_terms,
-    tell_refused,
+    refused_error,
 )
 from lessons_kb.search.sparse_vectors import build_vector, find_dimension, sum_up
 from lessons_kb.text.analyzer import ANALYZER_VERSION
 
 _SIGN, _WRAP = 1 << 63, 1 << 64
-"""Points are numbered without a sign."""
+"""The ids of points are unsigned."""
 _FORBIDDEN = (401, 403)
 _MISSING = 404
 _TIMEOUT_SECONDS = 30
 
 FORMAT = 2
 VERSIONS = f"{FORMAT} {ANALYZER_VERSION}"
-"""Stored in the head: vectors of another analyzer's terms answer nothing."""
+"""Stored in the head, since vectors from the terms of another analyzer cannot be searched."""
 LABELS = ("id", "kind", "project", "stage", "severity", "status", "hash")
-"""Keys that a card may be labelled with; a server has an index for each."""
+"""The labels of a card; a server has an index for each."""
 _VECTOR = "bm25"
 _BESIDE = "~statistics"
 _HEAD = 0
@@ -68,37 +68,37 @@ _NEW_HEAD: Mapping[str, Any] = {
     "means": {},
 }
 _MOST_DRIFT = 0.1
-"""Change of a mean length from which all vectors are computed anew."""
+"""If a mean length changes by more than this share, all vectors are computed again."""
 _REQUEST_BYTES, _REQUEST_POINTS = 4_000_000, 256
-"""A server refuses bodies above 32 MB."""
+"""The most of one request; a server refuses bodies above 32 MB."""
 
 _Fields = dict[str, str]
-"""Field → its terms in order, with single blanks between; empty fields are left out."""
+"""Field → its terms in order, separated by single spaces; empty fields are left out."""
 
 
 class Store:
-    """A client that all engines of this process at one place share."""
+    """A client that all engines of this process share for one location."""
 
     def __init__(self, client: QdrantClient) -> None:
         self.client = client
         self.lock = threading.Lock()
-        """Held by who writes."""
+        """Held while an engine writes."""
         weakref.finalize(self, client.close)
 
 
 _folders: weakref.WeakValueDictionary[str, Store] = weakref.WeakValueDictionary()
-"""A folder is locked by the one client that has it open."""
+"""Folder → its store, since only one client can have a folder open."""
 _opening = threading.Lock()
 
 
 def open_store(location: str, *, create: bool, key: str) -> Store:
     """Return the client of a folder or of the URL of a server.
 
-    Raises IndexBroken where a folder holds no index and none is to be made, StorageError.
+    Raises IndexBroken if a folder has no index and ``create`` is false, and StorageError.
     """
     if "://" in location:
         with warnings.catch_warnings():
-            # A key over plain http, which whoever opened it allowed for loopback alone.
+            # The client warns of a key over plain http; callers allow that for loopback only.
             warnings.simplefilter("ignore", UserWarning)
             client = QdrantClient(
                 url=location,
@@ -112,7 +112,7 @@ def open_store(location: str, *, create: bool, key: str) -> Store:
     with _opening:
         store = _folders.get(real)
         if store is None:
-            # Its own check of threads is about connections: all here take turns or only read.
+            # Its check of threads concerns connections; here, threads lock or only read.
             store = Store(QdrantClient(path=real, force_disable_check_same_thread=True))
             _folders[real] = store
         return store
@@ -120,7 +120,7 @@ def open_store(location: str, *, create: bool, key: str) -> Store:
 
 @contextmanager
 def translating(location: str) -> Iterator[None]:
-    """Raise what the library raises as errors of ours."""
+    """Raise errors of the library as our errors."""
     try:
         yield
     except StorageError:
@@ -141,8 +141,8 @@ def translating(location: str) -> Iterator[None]:
             f"{location} does not answer ({why}); check the address and that it runs"
         ) from None
     except OSError as error:
-        raise tell_refused(location, error.strerror or error) from None
-    except Exception as error:  # whatever a damaged folder makes of the library
+        raise refused_error(location, error.strerror or error) from None
+    except Exception as error:  # a damaged folder can cause any error in the library
         if "already accessed" in str(error):
             raise IndexBusy(
                 f"{location} is used by another process; try again when it has ended"
@@ -154,21 +154,21 @@ def translating(location: str) -> Iterator[None]:
 class QdrantEngine(Engine):
     """An index in a collection of its own; see ``Engine`` for the contract.
 
-    Safe to share between threads. A folder belongs to one process at a time: others get IndexBusy.
-    A server has no such lock; of two that write at once one gets IndexBusy.
+    Threads may share it. A folder belongs to one process at a time; the others get IndexBusy. A
+    server has no such lock; of two simultaneous writers, one gets IndexBusy.
     """
 
-    # Of the commit that is seen; `reload` begins them anew.
+    # These belong to the commit that was read last; `reload` resets them.
     _head: dict[str, Any]
     _terms: dict[int, CardTerms] | None
-    """Those of every card, once one is asked for."""
+    """The terms of every card; None until they are needed."""
 
     def __init__(
         self, location: str, *, create: bool, collection: str = "lessons", key: str = ""
     ) -> None:
         """Open the collection at ``location``, a folder or the URL of a server.
 
-        Raises as ``open_engine`` does, and EngineUnreachable where a server does not answer.
+        Raises the errors of ``open_engine``, and EngineUnreachable if a server does not answer.
         """
         self.location = location
         self._cards, self._beside = collection, collection + _BESIDE
@@ -215,13 +215,13 @@ class QdrantEngine(Engine):
     ) -> None:
         """Commit these changes at once; a number that exists is replaced.
 
-        ``labels`` maps a number to what it is labelled with.
+        ``labels`` maps a number to the labels of the card.
         """
         with self._writing():
-            cards = {
-                number: {f: text for f in FIELDS if (text := join_terms(fields.get(f, ())))}
-                for number, fields in added
-            }
+            cards: dict[int, _Fields] = {}
+            for number, fields in added:
+                texts = {field: join_terms(fields.get(field, ())) for field in FIELDS}
+                cards[number] = {field: text for field, text in texts.items() if text}
             with translating(self.location):
                 self._commit(cards, set(removed) - cards.keys(), labels or {})
 
@@ -231,8 +231,11 @@ class QdrantEngine(Engine):
         """Return the best ``limit`` numbers with scores, best first, ties by number."""
         values: dict[int, float] = defaultdict(float)
         for field, weight in weights.items():
-            for term, count in terms.items() if weight > 0 and field in FIELDS else ():
-                if count > 0 and (plain := plain_term(term)):
+            if weight <= 0 or field not in FIELDS:
+                continue
+            for term, count in terms.items():
+                plain = plain_term(term)
+                if count > 0 and plain:
                     values[find_dimension(field, plain)] += weight * count
         if limit < 1 or not values:
             return []
@@ -249,21 +252,21 @@ class QdrantEngine(Engine):
         return order_hits((hit for hit in hits if hit[1] > 0), limit)
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return in how many cards' ``field`` each term stands, 0 included."""
+        """Return term → number of cards that have it in ``field``, 0 included."""
         texts = [card.get(field, "") for card in self._read_terms().values()]
         return {term: sum(f" {plain_term(term)} " in text for text in texts) for term in terms}
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
         """Return the terms of each number that exists."""
-        known = self._read_terms()
-        return {number: known[number] for number in numbers if number in known}
+        terms = self._read_terms()
+        return {number: terms[number] for number in numbers if number in terms}
 
     def _read_terms(self) -> dict[int, CardTerms]:
-        # A brain that is searched in a cluster asks its local index for this.
+        """Return the terms of every card. It is slow; a brain asks its local index instead."""
         if self._terms is None:
             with translating(self.location):
-                held = self._scroll(["fields"])
-                self._terms = {number: read_terms(one["fields"]) for number, one in held}
+                cards = self._scroll(["fields"])
+                self._terms = {number: read_terms(card["fields"]) for number, card in cards}
         return self._terms
 
     def size(self) -> int:
@@ -271,40 +274,40 @@ class QdrantEngine(Engine):
         return int(self._head["size"])
 
     def labels(self) -> dict[int, dict[str, Any]]:
-        """Return what each card is labelled with, by number."""
+        """Return number → labels of the card."""
         with translating(self.location):
             return dict(self._scroll(list(LABELS)))
 
     def is_changing(self) -> bool:
-        """Tell whether a change was being made, or was cut short, when the head was read."""
+        """Return whether a change was running, or had been interrupted, when the head was read."""
         return bool(self._head["pending"])
 
     def digest(self) -> int:
-        """Return what ``sum_up`` does of all cards, with their labels ``hash``, as committed."""
+        """Return the committed digest of all cards: ``sum_up`` of their labels ``hash``."""
         return int(self._head["digest"])
 
     def compact(self) -> None:
-        """Compute every vector anew, with the mean lengths as they are now."""
+        """Compute every vector again with the current mean lengths."""
         with self._writing(), translating(self.location):
             self._commit({}, set(), {}, rewrite=True)
 
     def stamp(self) -> str:
-        """Return what names the last commit and what is stored with it."""
+        """Return a text that identifies the last commit and the data stored with it."""
         return f"{self._head['commit']} {zlib.crc32(self._head['run'].encode())}"
 
     def verify(self, stamp: str, *, whole: bool = True) -> None:
-        """Raise IndexBroken where what is stored is not that of the commit ``stamp``, or later.
+        """Raise IndexBroken unless the stored data is that of the commit ``stamp`` or a later one.
 
         ``whole`` reads the hash of every card.
         """
         check_stamp(self.stamp(), stamp)
         if whole:
-            held = {number: one.get("hash", "") for number, one in self.labels().items()}
-            if len(held) != self.size() or sum_up(held) != self.digest():
-                raise IndexBroken(f"{self.location} holds {len(held)} cards, not {self.size()}")
+            hashes = {number: labels.get("hash", "") for number, labels in self.labels().items()}
+            if len(hashes) != self.size() or sum_up(hashes) != self.digest():
+                raise IndexBroken(f"{self.location} holds {len(hashes)} cards, not {self.size()}")
 
     def reload(self) -> None:
-        """See what other processes have committed since."""
+        """Read the latest commit of any process."""
         self._terms = None
         with translating(self.location):
             points = self._client.retrieve(self._beside, [_HEAD])
@@ -314,19 +317,19 @@ class QdrantEngine(Engine):
 
     @staticmethod
     def drop(location: str, *, collection: str, key: str = "") -> None:
-        """Delete an index of ours that cannot be opened, one of another version say."""
+        """Delete an index of ours that cannot be opened, such as one of another version."""
         with translating(location):
             store = open_store(location, create=False, key=key)
-            # Its statistics say that it is ours: they go last; after a kill it is dropped again.
+            # The statistics prove that it is ours, so they go last: a killed drop can be repeated.
             for name in (collection, collection + _BESIDE):
                 store.client.delete_collection(name)
 
     def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:  # noqa: ARG002
-        """Return the index as it is: a cluster is no place for what is not committed."""
+        """Return the index unchanged, since a cluster has only committed cards."""
         return self
 
     def close(self) -> None:
-        """Let go of files and memory; no other method may be called afterwards."""
+        """Release files and memory. No other method may be called afterwards."""
         del self._store
 
     def _commit(
@@ -372,7 +375,7 @@ class QdrantEngine(Engine):
         self._put_head(done, over=began)
 
     def _put_head(self, head: dict[str, Any], *, over: Mapping[str, Any] | None = None) -> None:
-        """Write the head; IndexBusy where it is not ``over`` that one."""
+        """Write the head. Raises IndexBusy if the present head is not ``over``."""
         same = None
         if over is not None:
             known = ((key, qdrant.MatchValue(value=over[key])) for key in ("run", "pending"))
@@ -384,7 +387,7 @@ class QdrantEngine(Engine):
             raise IndexBusy(f"another process is writing {self._cards}; try again in a moment")
 
     def _scroll(self, payload: list[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield the number and the payload, or these keys of it, of every card."""
+        """Yield number and payload of every card; with ``payload`` only these keys of it."""
         offset, keys = None, True if payload is None else payload
         while True:
             points, offset = self._client.scroll(
@@ -425,13 +428,13 @@ class QdrantEngine(Engine):
 
 
 def _number_of(point: object) -> int:
-    """Return the signed number that a point's id stands for."""
+    """Return the signed number of a card from the unsigned id of its point."""
     number = int(str(point))
     return number - _WRAP if number >= _SIGN else number
 
 
 def _count(cards: Sequence[tuple[int, Mapping[str, Any]]]) -> tuple[int, int, Counter[str]]:
-    """Return how many these are, what `sum_up` says of them, and the lengths of their fields."""
+    """Return the number of cards, their digest (see `sum_up`) and the lengths of their fields."""
     lengths: Counter[str] = Counter()
     for _number, payload in cards:
         lengths.update({field: len(text.split()) for field, text in payload["fields"].items()})

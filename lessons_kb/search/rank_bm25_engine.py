@@ -1,6 +1,7 @@
 """The reference engine: rank-bm25, exact, in memory, for tiny brains and for debugging.
 
-Its documents live in one SQLite file, so that an update is atomic and other processes see it.
+Its documents are stored in one SQLite file, so that updates are atomic and other processes see
+them.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from lessons_kb.search.engine_protocol import (
     Engine,
     Reader,
     Terms,
+    broken_error,
+    busy_error,
     check_stamp,
     idf,
     join_terms,
@@ -29,9 +32,7 @@ from lessons_kb.search.engine_protocol import (
     order_hits,
     plain_term,
     read_terms,
-    tell_broken,
-    tell_busy,
-    tell_refused,
+    refused_error,
 )
 
 _FILE = "documents.sqlite"
@@ -57,7 +58,7 @@ class RankBM25Reader(Reader):
         self._models: dict[str, LuceneBM25] = {}
         for field in FIELDS:
             corpus = [card.get(field, "").split() for card in self._documents.values()]
-            # The library divides by the mean length: a field that is empty everywhere has no model.
+            # The library divides by the mean length, so a field that is always empty has no model.
             if any(corpus):
                 self._models[field] = LuceneBM25(corpus)
 
@@ -79,7 +80,7 @@ class RankBM25Reader(Reader):
         return order_hits(matched, max(limit, 0))
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return in how many cards' ``field`` each term stands, 0 included."""
+        """Return term → number of cards that have it in ``field``, 0 included."""
         model = self._models.get(field)
         counted = model.document_count if model else {}
         return {term: counted.get(plain_term(term), 0) for term in terms}
@@ -122,7 +123,7 @@ class RankBM25Engine(RankBM25Reader, Engine):
         added: Iterable[tuple[int, Mapping[str, Terms]]],
         removed: Iterable[int] = (),
     ) -> None:
-        """Commit these changes at once or not at all; a number that exists is replaced."""
+        """Commit these changes atomically. A document with an existing number is replaced."""
         rows = (
             (number, json.dumps({f: join_terms(fields.get(f, ())) for f in FIELDS}))
             for number, fields in added
@@ -137,14 +138,14 @@ class RankBM25Engine(RankBM25Reader, Engine):
         self.reload()
 
     def compact(self) -> None:
-        """Do nothing: nothing that is deleted stays."""
+        """Do nothing: no deleted document is stored."""
 
     def stamp(self) -> str:
-        """Return what names the last commit and what is stored with it."""
+        """Return a text that identifies the last commit and the data stored with it."""
         return self._stamp
 
     def verify(self, stamp: str, *, whole: bool = True) -> None:
-        """Raise IndexBroken where what is stored is not that of the commit ``stamp``, or later."""
+        """Raise IndexBroken unless the data is that of the commit ``stamp`` or a later one."""
         check_stamp(self._stamp, stamp)
         with self._translating():
             (found,) = self._connection.execute("PRAGMA quick_check(1)").fetchone()
@@ -152,7 +153,7 @@ class RankBM25Engine(RankBM25Reader, Engine):
                 raise sqlite3.DatabaseError(found)
 
     def reload(self) -> None:
-        """See what other processes have committed since."""
+        """Read the latest commit of any process."""
         with self._translating():
             with self._connection as connection:
                 connection.execute("BEGIN")
@@ -164,23 +165,23 @@ class RankBM25Engine(RankBM25Reader, Engine):
         super().__init__(cards)
 
     def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:
-        """Return this index as it will be once these cards, which it holds, are replaced."""
+        """Return this index as it will be once these of its cards are replaced."""
         return RankBM25Reader({**self._documents, **edited})
 
     def close(self) -> None:
-        """Let go of files and memory; no other method may be called afterwards."""
+        """Release files and memory. No other method may be called afterwards."""
         self._connection.close()
         self._models, self._documents = {}, {}
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
-        """Raise what SQLite says, and what a damaged file makes of its rows, as errors of ours."""
+        """Raise errors of SQLite, and errors from the rows of a damaged file, as our errors."""
         try:
             yield
         except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
-                raise tell_busy(self._directory) from None
+                raise busy_error(self._directory) from None
             if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN):
-                raise tell_refused(self._directory, error) from None
-            raise tell_broken(self._directory, error) from None
+                raise refused_error(self._directory, error) from None
+            raise broken_error(self._directory, error) from None

@@ -1,4 +1,4 @@
-"""Which candidates count, and in what order: BM25 times what is known of the card."""
+"""Rank the candidates of a query: filter them, and multiply BM25 by the factors of each card."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lessons_kb.model import Card, Hit, Query
 from lessons_kb.search.engine_protocol import idf, number_ties
 
 _FACTORS = ("occurrence", "severity", "source", "evidence", "scope", "path")
-"""In the order of multiplication."""
+"""The factors of a score, in the order of multiplication."""
 _MOST_DOUBLINGS = 10
-"""Beyond 1,024 occurrences a card grows no louder: counters can run away."""
+"""More than 1,024 occurrences do not raise a score further, since a counter can run away."""
 
 
 def rank(
@@ -25,14 +25,15 @@ def rank(
     *,
     path_matches: Collection[str] = (),
 ) -> list[Hit]:
-    """Return the candidates that may be given for this query, best first, at most its limit.
+    """Return the candidates that match the filters of a query, best first, at most its limit.
 
-    Each candidate comes with its BM25 score, likeness in meaning added; ``path_matches`` are the
-    ids of cards whose globs match a file of the query. ``Hit.factors`` names each factor other than
-    1, in the order of multiplication. Left out are cards that are not active, of a kind not asked
-    for, of another project (an unknown project is another than any), of other stages only, or,
-    where the query names tags, without one of them. Equal scores are ordered by occurrences, then
-    by the later ``last_seen``, then by id.
+    Each candidate has its BM25 score, including similarity. ``path_matches`` are the ids of the
+    cards whose globs match a file of the query. ``Hit.factors`` lists the factors other than 1, in
+    the order of multiplication.
+
+    The filters exclude cards that are not active, of another kind, of another project (also if the
+    query has no project), only of other stages, or, if the query has tags, without any of them.
+    Equal scores are ordered by occurrences, then by the later ``last_seen``, then by id.
     """
     project, stage = (query.project or "").casefold(), (query.stage or "").casefold()
     tags = set(map(str.casefold, query.tags))
@@ -87,23 +88,22 @@ def _name_factors(factors: Sequence[float]) -> tuple[tuple[str, float], ...]:
 
 
 def protects_file(hit: Hit) -> bool:
-    """Tell whether the card's globs match a file at hand, whatever the words of the prompt."""
+    """Return whether the globs of the card match a file of the query."""
     return "path" in dict(hit.factors)
 
 
 def reduce_terms(
     terms: Sequence[str], frequencies: Mapping[str, int], size: int, limit: int
 ) -> dict[str, float]:
-    """Return the weights of a query's terms: 1 + ln of how often each stands there.
+    """Return term → weight in a query: 1 + ln(number of occurrences).
 
-    Damped, so that a word that a log repeats cannot push out a rare one. Of the terms that stand
-    in some card at most the ``limit`` most distinctive ones are kept, by weight times idf. Terms
-    in no card (frequency 0) are all kept: they cost a search nothing, and the gate needs to know
-    what no card covers.
+    The logarithm prevents that a word which a log repeats displaces a rare one. Of the terms that
+    occur in cards, the ``limit`` most distinctive ones stay, by weight times idf. Terms in no card
+    (frequency 0) all stay: they cost nothing in a search, and the gate uses them.
     """
     weights = {term: 1 + log(count) for term, count in Counter(terms).items()}
-    known = [term for term in weights if frequencies.get(term, 0)]
-    nats = {term: idf(frequencies[term], size) * weights[term] for term in known}
-    for term in sorted(known, key=nats.__getitem__, reverse=True)[limit:]:
+    in_cards = [term for term in weights if frequencies.get(term, 0)]
+    nats = {term: idf(frequencies[term], size) * weights[term] for term in in_cards}
+    for term in sorted(in_cards, key=nats.__getitem__, reverse=True)[limit:]:
         del weights[term]
     return weights

@@ -10,18 +10,18 @@ from lessons_kb.search.engine_protocol import K1, B
 
 
 def find_dimension(field: str, term: str) -> int:
-    """Return the dimension of a term of a field in a sparse vector.
+    """Return the dimension of a term of a field in a sparse vector, one of 2**32.
 
-    Of 200,000 different terms a handful share one of 2**32: too few to change an order.
+    Of 200,000 terms, a handful share a dimension; that is too few to change a ranking.
     """
     text = f"{field}\0{term}".encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big")
 
 
 def saturate(words: Sequence[str], mean: float) -> dict[str, float]:
-    """Return term → what BM25 makes of how often it stands among the words of a field.
+    """Return term → its saturated frequency (BM25's tf component) in the words of a field.
 
-    ``mean`` is the length of the field in other cards, 0 where it is not known.
+    ``mean`` is the mean length of the field, 0 if it is unknown.
     """
     norm = K1 * (1 - B + B * len(words) / (mean or len(words) or 1))
     return {term: n * (K1 + 1) / (n + norm) for term, n in Counter(words).items()}
@@ -30,7 +30,10 @@ def saturate(words: Sequence[str], mean: float) -> dict[str, float]:
 def build_vector(
     fields: Mapping[str, str], means: Mapping[str, float]
 ) -> tuple[list[int], list[float]]:
-    """Return dimensions and values of a card; ``fields`` maps a field to its terms in one text."""
+    """Return the dimensions and values of a card's sparse vector.
+
+    ``fields`` maps a field to its terms as one text, and ``means`` to its mean length.
+    """
     values: dict[int, float] = defaultdict(float)
     for field, text in fields.items():
         for term, gain in saturate(text.split(), means.get(field, 0.0)).items():
@@ -39,11 +42,12 @@ def build_vector(
 
 
 def sum_up(hashes: Mapping[int, str]) -> int:
-    """Return one number for a set of cards, each with its number and the hash of its content.
+    """Return a digest of a set of cards. ``hashes`` maps a number to the hash of the content.
 
-    It is a sum, so that a change is known from what changed alone.
+    The digest is a sum, so that a change of some cards can be added to it.
     """
-    return sum(
-        int.from_bytes(hashlib.blake2b(f"{n} {text}".encode(), digest_size=16).digest(), "big")
-        for n, text in hashes.items()
-    )
+    total = 0
+    for number, text in hashes.items():
+        digest = hashlib.blake2b(f"{number} {text}".encode(), digest_size=16)
+        total += int.from_bytes(digest.digest(), "big")
+    return total

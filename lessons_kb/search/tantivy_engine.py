@@ -24,6 +24,8 @@ from lessons_kb.search.engine_protocol import (
     Engine,
     Reader,
     Terms,
+    broken_error,
+    busy_error,
     check_stamp,
     find_best,
     idf,
@@ -33,73 +35,71 @@ from lessons_kb.search.engine_protocol import (
     order_hits,
     plain_term,
     read_terms,
-    tell_broken,
-    tell_busy,
 )
 from lessons_kb.search.live_statistics import FieldCounts, LiveStatistics, add_terms, score_card
 
 _KEY = "key"
 _LENGTH = "length_"
-"""What the names of columns with the lengths of fields begin with."""
-_FREQUENCY = "freq"  # postings without positions: half the disk; phrases are asked of a few hits
+"""Prefix of the columns with the lengths of fields."""
+_FREQUENCY = "freq"  # postings without positions take half the disk; few hits need phrases
 
 _DOCUMENTS_KEPT = 5_000
-"""About 4 kB each."""
+"""The most documents in memory (about 4 kB each)."""
 _KEPT = 50_000
-"""Frequencies of terms, and clauses of searches."""
+"""The most cached frequencies of terms, and clauses of searches."""
 _FOOTER_BYTES = 64
-"""Fewer than a footer has; they hold the checksum of all above it."""
+"""Bytes at the end of a file that belong to its footer and contain the checksum of the data."""
 _FOOTER_NUMBERS = 8
-"""Bytes at a file's end: the length of the JSON above, and a magic number."""
+"""Bytes of the footer's last two numbers: the length of its JSON, and a magic number."""
 _REFUSALS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.EROFS, errno.EACCES),
     *(errno.EPERM, errno.EIO, errno.ENOMEM, errno.ENOLCK, errno.ENOSYS),
 )
-"""Errors that no rebuild would fix; tantivy tells them in words alone."""
+"""Errors that a rebuild would not fix. tantivy reports them only in the text of a message."""
 _COMPACT_ABOVE = 0.02
-"""Share of deleted documents above which compacting pays: a search in a fresh process reads each
-of them."""
+"""Compacting pays above this share of deleted documents, since a search in a fresh process reads
+each of them."""
 _COMPACT_FROM = 15
-"""Deleted documents that are always read faster than the index is rewritten."""
+"""Up to so many deleted documents, reading them is faster than rewriting the index."""
 _IN_ONE_PIECE = range(2_000, 20_000)
-"""Cards of an index that is fastest in one segment: 10,000 in five take a search twice as long.
-More than these are not written at once."""
+"""Numbers of cards for which one segment is fastest: 10,000 cards in five segments take a search
+twice as long. Larger indexes are not rewritten as a whole."""
 _ONE_PIECE_BYTES = 5_000_000
-"""On disk. In memory an index takes two to three times as much, and a full `_HEAP` begins a new
-segment."""
-_HEAP = 30_000_000  # bytes; tantivy takes 15 MB at least, and more makes fewer segments
+"""The most bytes on disk for one segment. An index needs two to three times as many in memory, and
+a full `_HEAP` starts another segment."""
+_HEAP = 30_000_000  # bytes; tantivy needs at least 15 MB, and more memory makes fewer segments
 _SPARE = 8
-"""Candidates beyond those that are wanted."""
+"""Candidates that are fetched beyond the limit."""
 _MEAN_LENGTH = re.compile(r'"value": ([0-9.e+-]+),\s*"description": "avgdl')
 _DRIFT = 1e-6
-"""Relative difference of two mean lengths that single precision explains."""
+"""The relative difference of two mean lengths that single precision may cause."""
 
 
 class _Address(NamedTuple):
-    """Where a document lies, in terms that outlive a commit."""
+    """The address of a document, which stays valid after other commits."""
 
     segment: str
     number: int
-    """In its segment."""
+    """Number within the segment."""
 
 
 class TantivyEngine(Engine):
     """An index in a directory of its own; see ``Engine`` for the contract.
 
-    tantivy counts what was deleted in N, n and mean lengths until it merges segments. So its scores
-    choose candidates, and where its figures differ from those of the live cards the candidates are
-    scored anew by `live_statistics`. Safe to share between threads.
+    Until it merges segments, tantivy counts deleted documents in N, n and the mean lengths. So its
+    scores only choose candidates. If its numbers differ from those of the live cards, the
+    candidates are scored again by `live_statistics`. Threads may share it.
     """
 
-    # Of the commit that is seen; `reload` begins them anew.
+    # These belong to the commit that was read last; `reload` resets them.
     _size: int
     _indexed: int
-    """Documents that tantivy counts, deleted ones included."""
+    """Documents that tantivy counts, including deleted ones."""
     _deleted: tuple[tuple[int, _Address], ...]
-    """The place of its segment, and its address, of each deleted document."""
+    """The place of the segment and the address of each deleted document."""
     _documents: dict[int, CardTerms]
     _means: dict[str, float]
-    """Field → mean length as tantivy uses it, of those that were asked for."""
+    """Field → mean length that tantivy uses, as far as it was measured."""
     _live: LiveStatistics | None
     _frequency: Callable[[str, str], int]
     _indexed_frequency: Callable[[str, str], int]
@@ -109,11 +109,11 @@ class TantivyEngine(Engine):
         self._directory = directory
         builder = tantivy.SchemaBuilder()
         for field in FIELDS:
-            # Stored, so that `documents` and `compact` need nobody else's memory.
+            # Fields are stored, so that `documents` and `compact` need no other source.
             builder.add_text_field(
                 field, stored=True, tokenizer_name="whitespace", index_option=_FREQUENCY
             )
-        # An unsigned field that is given a Python int panics the writer.
+        # A Python int in an unsigned field makes the writer panic.
         builder.add_integer_field(_KEY, indexed=True, fast=True)
         for field in FIELDS:
             builder.add_integer_field(_LENGTH + field, fast=True)
@@ -122,14 +122,14 @@ class TantivyEngine(Engine):
             if os.path.isdir(directory):
                 with os.scandir(directory) as entries:
                     for entry in entries:
-                        if not entry.is_file(follow_symlinks=False):  # a FIFO would keep us waiting
+                        if not entry.is_file(follow_symlinks=False):  # a FIFO would block
                             raise ValueError(f"{entry.name} is not a file")
         make_folder(directory, "meta.json", create=create)
         with self._translating():
             self._index = tantivy.Index(self._schema, path=directory)
             self._index.config_reader("manual")
         self._deleted_terms: dict[_Address, CardTerms] = {}
-        """Those of deleted documents, kept over commits while they are not merged away."""
+        """Terms of deleted documents, which stay over commits until segments are merged."""
         self.reload()
 
     def update(
@@ -137,7 +137,7 @@ class TantivyEngine(Engine):
         added: Iterable[tuple[int, Mapping[str, Terms]]],
         removed: Iterable[int] = (),
     ) -> None:
-        """Commit these changes at once or not at all; a number that exists is replaced."""
+        """Commit these changes atomically. A document with an existing number is replaced."""
         with self._writing() as writer:
             for number in removed:
                 writer.delete_documents_by_term(_KEY, number)
@@ -160,32 +160,32 @@ class TantivyEngine(Engine):
         limit: int,
         edited: Mapping[int, CardTerms] = MappingProxyType({}),
     ) -> list[tuple[int, float]]:
-        """Search by the statistics of the live cards, of which some are ``edited``.
+        """Search with the statistics of the live cards, some of which are ``edited``.
 
         One flat union of term queries lets tantivy skip blocks that cannot reach the best
         (measured: 0.85 ms for 25 terms over six fields of 12,000 cards; nested by field 1.2).
         """
         if limit < 1:
             return []
-        asked = [(plain_term(term), count) for term, count in terms.items() if count > 0]
-        asked = [(term, count) for term, count in asked if term]
+        wanted = [(plain_term(term), count) for term, count in terms.items() if count > 0]
+        wanted = [(term, count) for term, count in wanted if term]
         with self._translating():
-            is_exact = not statistics.changes and self._is_drift_free(asked, weights)
+            is_exact = not statistics.changes and self._is_drift_free(wanted, weights)
             if is_exact:
-                return self._search_as_counted(asked, weights, limit)
-            return self._search_anew(statistics, asked, weights, limit, edited)
+                return self._search_as_counted(wanted, weights, limit)
+            return self._search_rescored(statistics, wanted, weights, limit, edited)
 
     def _search_as_counted(
-        self, asked: list[tuple[str, float]], weights: Mapping[str, float], limit: int
+        self, wanted: list[tuple[str, float]], weights: Mapping[str, float], limit: int
     ) -> list[tuple[int, float]]:
-        """Search where tantivy's own figures are those of the live cards."""
+        """Search with tantivy's own numbers, which must be those of the live cards."""
         searcher, clause = self._index.searcher(), self._clause
         clauses = [
             clause(field, term, weight * count)
             for field, weight in weights.items()
-            for term, count in asked
+            for term, count in wanted
         ]
-        union = [one for one in clauses if one]
+        union = [clause for clause in clauses if clause]
         if not union:
             return []
         query = Query.boolean_query(union)
@@ -199,19 +199,19 @@ class TantivyEngine(Engine):
         scored = zip(keys, best, strict=True)
         return order_hits([(int(key or 0), score) for key, (_, score) in scored], limit)
 
-    def _search_anew(
+    def _search_rescored(
         self,
         statistics: LiveStatistics,
-        asked: list[tuple[str, float]],
+        wanted: list[tuple[str, float]],
         weights: Mapping[str, float],
         limit: int,
         edited: Mapping[int, CardTerms],
     ) -> list[tuple[int, float]]:
-        """Let tantivy choose candidates by the right idf, and score them by the right lengths.
+        """Let tantivy choose candidates with the correct idf; score them with the correct lengths.
 
-        A mean length that is off by a factor changes no score by more than that factor. So no card
-        is missed once the last candidate, its score multiplied by the factor, is worse than the
-        last card that is wanted.
+        A mean length that is wrong by a factor changes a score by at most that factor. So no card
+        is missed once the score of the last candidate, multiplied by the factor, is below the score
+        of the last card that is returned.
         """
         searcher = self._index.searcher()
         gains: dict[str, dict[str, float]] = {}
@@ -219,7 +219,7 @@ class TantivyEngine(Engine):
         highest = 1.0
         for field, weight in weights.items():
             by_term = gains.setdefault(field, {})
-            for term, count in asked if weight > 0 else ():
+            for term, count in wanted if weight > 0 else ():
                 indexed = self._indexed_frequency(field, term)
                 cards = statistics.count_cards(field, term, indexed)
                 if cards == 0:
@@ -239,40 +239,42 @@ class TantivyEngine(Engine):
         most = first + _SPARE
         while True:
             hits = searcher.search(query, most, count=False).hits if union else []
-            self._score_anew(hits[:first], gains, statistics, scores)
+            self._add_scores(hits[:first], gains, statistics, scores)
             least = _find_least(scores, limit)
             further = [hit for hit in hits[first:] if not is_clearly_less(hit[0] * highest, least)]
-            self._score_anew(further, gains, statistics, scores)
+            self._add_scores(further, gains, statistics, scores)
             least = _find_least(scores, limit)
             if len(hits) < most or is_clearly_less(hits[-1][0] * highest, least):
                 return order_hits([hit for hit in scores.items() if hit[1] > 0], limit)
             most *= 4
 
-    def _score_anew(
+    def _add_scores(
         self,
         hits: list[tuple[Any, tantivy.DocAddress]],
         gains: Mapping[str, Mapping[str, float]],
         statistics: LiveStatistics,
         scores: dict[int, float],
     ) -> None:
-        """Add the scores of those hits that have none yet."""
+        """Add the scores of the hits that have none yet."""
         candidates = self._read_documents([address for _score, address in hits])
         for number, card in candidates.items():
             if number not in scores:
                 scores[number] = score_card(card, gains, statistics)
 
-    def _is_drift_free(self, asked: list[tuple[str, float]], weights: Mapping[str, float]) -> bool:
+    def _is_drift_free(self, wanted: list[tuple[str, float]], weights: Mapping[str, float]) -> bool:
         """Return whether tantivy's mean lengths are those of the live cards."""
         for field, weight in weights.items():
-            for term, _count in asked if weight > 0 and field not in self._means else ():
+            for term, _count in wanted if weight > 0 and field not in self._means else ():
                 if self._index.searcher().doc_freq(field, term):
                     self._measure_mean(field, term)
                     break
-        means = ((field, self._means.get(field)) for field in weights)
-        return all(
-            mean is None or abs(self.statistics().mean_length(field) / mean - 1) < _DRIFT
-            for field, mean in means
-        )
+        for field in weights:
+            mean = self._means.get(field)
+            if mean is not None:
+                drift = abs(self.statistics().mean_length(field) / mean - 1)
+                if drift >= _DRIFT:
+                    return False
+        return True
 
     def _measure_mean(self, field: str, term: str) -> float:
         """Return the mean length of a field as tantivy uses it; a live card's field has the term.
@@ -292,19 +294,19 @@ class TantivyEngine(Engine):
     def _build_clause(
         self, field: str, term: str, boost: float
     ) -> tuple[tantivy.Occur, Query] | None:
-        """Return the clause of a search; None where the term is not in the field."""
+        """Return the clause of a search; None if no document has the term in the field."""
         if boost <= 0 or not term or not self._index.searcher().doc_freq(field, term):
             return None
         query = Query.term_query(self._schema, field, term, _FREQUENCY)
         return tantivy.Occur.Should, Query.boost_query(query, boost)
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return in how many cards' ``field`` each term stands, 0 included."""
+        """Return term → number of cards that have it in ``field``, 0 included."""
         with self._translating():
             return {term: self._frequency(field, term) for term in terms}
 
     def count_indexed(self, field: str, terms: Iterable[str]) -> dict[str, int]:
-        """Return in how many documents each term stands, deleted ones included."""
+        """Return term → number of documents with it, including deleted ones."""
         with self._translating():
             searcher = self._index.searcher()
             return {term: searcher.doc_freq(field, plain_term(term)) for term in terms}
@@ -314,7 +316,7 @@ class TantivyEngine(Engine):
         return self.statistics().count_cards(field, plain_term(term), indexed)
 
     def statistics(self) -> LiveStatistics:
-        """Return those of the live cards."""
+        """Return the statistics of the live cards."""
         if self._live is None:
             everything = {field: {"sum": {"field": _LENGTH + field}} for field in FIELDS}
             sums = self._index.searcher().aggregate(Query.all_query(), everything)
@@ -325,7 +327,7 @@ class TantivyEngine(Engine):
         return self._live
 
     def _count_deleted(self) -> tuple[FieldCounts, ...]:
-        """Return what deleted cards add to tantivy's document frequencies."""
+        """Return the corrections of tantivy's document frequencies for deleted cards."""
         if not self._deleted:
             return ()
         searcher = self._index.searcher()
@@ -370,37 +372,37 @@ class TantivyEngine(Engine):
         return self._size
 
     def needs_compaction(self) -> bool:
-        """Tell whether so much is deleted that the idf is off, or a new index lies in pieces."""
+        """Return whether many documents are deleted, or a new index has several segments."""
         try:
             segments = self._read_meta()["segments"]
             sizes = [segment["max_doc"] for segment in segments]
             stored = sum(sizes)
             deleted = sum((one["deletes"] or {}).get("num_deleted_docs", 0) for one in segments)
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise tell_broken(self._directory, error) from None
+            raise broken_error(self._directory, error) from None
         in_pieces = stored in _IN_ONE_PIECE and max(sizes) < stored / 2 and self._fits_one_piece()
         return in_pieces or bool(deleted > max(_COMPACT_ABOVE * stored, _COMPACT_FROM))
 
     def _fits_one_piece(self) -> bool:
-        """Return whether compacting would write one segment; of more it would be asked again."""
+        """Return whether compacting would write one segment; otherwise it would never end."""
         with os.scandir(self._directory) as entries:
             return sum(entry.stat().st_size for entry in entries) < _ONE_PIECE_BYTES
 
     def stamp(self) -> str:
-        """Return what names the last commit and what is stored with it."""
+        """Return a text that identifies the last commit and the data stored with it."""
         return self._read_stamp(whole=False)
 
     def verify(self, stamp: str, *, whole: bool = True) -> None:
-        """Raise IndexBroken where what is stored is not that of the commit ``stamp``, or later.
+        """Raise IndexBroken unless the stored data is that of the commit ``stamp`` or a later one.
 
-        tantivy writes a checksum below each file of a segment and looks at none while it reads.
+        tantivy writes a checksum at the end of each file of a segment, but never checks it.
         """
         try:
             check_stamp(self._read_stamp(whole=whole), stamp)
         except FileNotFoundError:
             return  # another process has just merged these segments into one
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise tell_broken(self._directory, error) from None
+            raise broken_error(self._directory, error) from None
 
     def _read_stamp(self, *, whole: bool) -> str:
         meta = self._read_meta()
@@ -423,9 +425,10 @@ class TantivyEngine(Engine):
         return meta
 
     def compact(self) -> None:
-        """Rewrite the index without what was deleted, in one commit.
+        """Remove deleted documents, in one commit.
 
-        tantivy-py offers no merge on request, so every card is written anew from its stored terms.
+        tantivy-py has no function to merge segments, so every card is written again from its stored
+        terms.
         """
         with self._writing() as writer:
             self.reload()
@@ -438,7 +441,7 @@ class TantivyEngine(Engine):
                 writer.add_document(_document(int(key or 0), _read_texts(searcher.doc(address))))
 
     def reload(self) -> None:
-        """See what other processes have committed since."""
+        """Read the latest commit of any process."""
         with self._translating():
             self._reload_index()
             self._size = int(self._index.searcher().num_docs)
@@ -450,9 +453,9 @@ class TantivyEngine(Engine):
         self._clause = lru_cache(_KEPT)(self._build_clause)
 
     def _reload_index(self) -> None:
-        """See the last commit, and which of its documents are deleted.
+        """Read the last commit, and the list of its deleted documents.
 
-        The list of segments is read before and after: another process may commit in between.
+        The list of segments is read before and after, since another process may commit in between.
         """
         while True:
             meta = self._read_meta()
@@ -466,9 +469,9 @@ class TantivyEngine(Engine):
         self._indexed = sum(segment["max_doc"] for segment in meta["segments"])
 
     def _find_deleted(self, segments: list[dict[str, Any]]) -> Iterator[tuple[int, _Address]]:
-        """Yield the place of its segment, and the address, of each deleted document.
+        """Yield the place of the segment and the address of each deleted document.
 
-        tantivy keeps a bit for each document, 1 while it is live, behind their number.
+        tantivy stores their number and then a bit for each document, which is 1 while it is live.
         https://github.com/quickwit-oss/tantivy/blob/main/common/src/bitset.rs
         """
         for place, segment in enumerate(segments):
@@ -487,11 +490,11 @@ class TantivyEngine(Engine):
                 dead ^= lowest
 
     def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:
-        """Return this index as it will be once these cards, which it holds, are replaced."""
+        """Return this index as it will be once these of its cards are replaced."""
         return _EditedIndex(self, edited)
 
     def close(self) -> None:
-        """Let go of files and memory; no other method may be called afterwards."""
+        """Release files and memory. No other method may be called afterwards."""
         del self._index, self._frequency, self._indexed_frequency, self._clause
 
     @contextmanager
@@ -502,31 +505,31 @@ class TantivyEngine(Engine):
                 yield writer
                 writer.commit()
             finally:
-                # Drops what was not committed, releases the lock, and lets merges end: a merge
-                # that is killed is begun again by the next update.
+                # This drops uncommitted changes, releases the lock and waits for merges. A killed
+                # merge starts again with the next update.
                 writer.wait_merging_threads()
         self.reload()
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
-        """Raise what the library raises as errors of ours, and OSError where the disk refuses."""
+        """Raise errors of the library as our errors, and as OSError if the disk refuses."""
         try:
             yield
         except BaseException as error:
-            is_panic = type(error).__name__ == "PanicException"  # what one in Rust is raised as
+            is_panic = type(error).__name__ == "PanicException"  # a panic in Rust
             if isinstance(error, StorageError) or not (is_panic or isinstance(error, ValueError)):
                 raise
             if "LockBusy" in str(error):
-                raise tell_busy(self._directory) from None
-            found = re.search(r"os error (\d+)|Os \{ code: (\d+)", str(error))
-            number = int(found[1] or found[2]) if found else 0
-            if number in _REFUSALS:  # the system refused to write: the index is as whole as before
+                raise busy_error(self._directory) from None
+            match = re.search(r"os error (\d+)|Os \{ code: (\d+)", str(error))
+            number = int(match[1] or match[2]) if match else 0
+            if number in _REFUSALS:  # the write failed, but the index is not damaged
                 raise OSError(number, os.strerror(number), self._directory) from None
-            raise tell_broken(self._directory, error) from None
+            raise broken_error(self._directory, error) from None
 
 
 def _find_least(scores: Mapping[int, float], limit: int) -> float:
-    """Return the score at the place ``limit``, 0 where there are fewer."""
+    """Return the score at the place ``limit``, 0 if there are fewer scores."""
     falling = sorted(scores.values(), reverse=True)
     return falling[limit - 1] if len(falling) >= limit else 0.0
 
@@ -557,7 +560,7 @@ class _EditedIndex(Reader):
         return self._engine.search_live(self._statistics, terms, weights, limit, self._edited)
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return in how many cards' ``field`` each term stands, 0 included."""
+        """Return term → number of cards that have it in ``field``, 0 included."""
         indexed = self._engine.count_indexed(field, terms)
         return {
             term: self._statistics.count_cards(field, plain_term(term), count)

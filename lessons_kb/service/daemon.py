@@ -1,31 +1,31 @@
-"""The daemon: answers hook events over a Unix socket, with the brains kept open.
+"""The daemon: it answers hook events over a Unix socket, and keeps the brains open.
 
-One per user, installation and state folder. It is started by the first hook that finds none and
-ends by itself: after 15 idle minutes, when a file of this package changes, or when told. Clients
-never depend on it: where it does not answer, they do so in a fresh process. What goes wrong while
-it answers is logged, and the agent gets silence.
+There is one daemon per user, installation and state folder. The first hook that finds none starts
+it. It ends by itself after 15 idle minutes, when a file of this package changes, or on request.
+Clients do not depend on it: if it does not answer, they answer in a new process. An error during an
+answer is logged, and the agent gets an empty answer.
 
-A client (``hook_client.ask``) connects, sends one message, and shuts down its side. Messages are
-fields, each behind its length in four bytes (``hook_client.pack``):
+A client (``hook_client.ask``) connects, sends one message, and shuts down its side. A message is a
+sequence of fields, each after its length in four bytes (``hook_client.pack``):
 
-1. the identity (``hook_client.identity``): who asks whom, by which protocol, in which boot;
-2. until when the daemon may begin, in seconds of the monotonic clock: it is the same for both, as
-   the identity holds the boot;
-3. the agent; or ``STATUS`` or ``STOP``, then nothing follows, and ``BEGUN`` does not come;
-4. the client's working directory;
+1. the identity (``hook_client.identity``): user, installation, protocol and boot;
+2. the time until which the daemon may begin, in seconds of the monotonic clock, which both sides
+   share because the identity includes the boot;
+3. the agent; or ``STATUS`` or ``STOP``, which is the last field, and to which no ``BEGUN`` is sent;
+4. the working directory of the client;
 5. the event, as the agent sent it;
-6. and all further ones: ``NAME=value`` of each variable that an answer may depend on.
+6. and all further fields: ``NAME=value`` of each variable that an answer may depend on.
 
-The daemon sends ``BEGUN`` once it has found and prepared the brains, or knows that there are none,
-and before a brain notes anything: from then on the client waits longer. An event that is passed
-over, or of a silenced session, is answered without it. Then come what is for the agent,
-what is for its log, and "whole". An answer without "whole" is none.
+The daemon sends ``BEGUN`` when it has found and prepared the brains, or knows that there are none,
+and before it records anything. From then on the client waits longer. An event that needs no answer,
+or of a silenced session, is answered without ``BEGUN``. The answer follows: the text for the agent,
+the line for its log, and "whole". An answer without "whole" is incomplete and is discarded.
 
-Until ``BEGUN`` the daemon may decline: it closes the connection, for an identity that is not its
-own, too many connections, files of the package that were replaced, a time that is over, or a brain
-that is not to be answered here or has unusable settings. The client declines by leaving: ``BEGUN``
-cannot be sent then. Either way the client answers in a fresh process, which is told
-(``AGAIN_VARIABLE``) that a daemon may have noted the event without an answer being heard.
+Before ``BEGUN``, the daemon may decline by closing the connection: if the identity is not its own,
+if there are too many connections, if files of the package were replaced, if the time is over, or if
+a brain has unusable settings or does not allow the daemon. The client may decline by leaving, so
+that ``BEGUN`` cannot be sent. In both cases the client answers in a new process. ``AGAIN_VARIABLE``
+tells that process that a daemon may have recorded the event although the agent got no answer.
 """
 
 from __future__ import annotations
@@ -69,27 +69,25 @@ from lessons_kb.text.redact import redact
 with contextlib.suppress(ImportError):  # not on Windows
     import fcntl
 
-with contextlib.suppress(ImportError):  # not on Windows
-    pass
-
 
 IDLE_SECONDS = 900.0
 SOCKET_SECONDS = 3.0
-"""From one look at our socket to the next: whatever cleans up /tmp may take it away."""
+"""Interval of checks that our socket still exists; a program that cleans up /tmp may remove it."""
 LOOK_AGAIN_SECONDS = 1.0
-"""From one look at all of our own package files to the next: it takes as long as an answer."""
+"""Least interval of checks of all package files; a check takes as long as an answer."""
 MAX_WAITING = 64
-"""Connections beyond are closed at once: their clients answer themselves."""
+"""Further connections are closed at once, and their clients answer themselves."""
 WORKERS = 8
 SWITCH_SECONDS = 0.0005
-"""For how long one thread keeps the interpreter from another. An answer gives it up at each of
-its many reads; beside a watcher that follows a checkout it would wait 5 ms after each."""
+"""Maximum time for which one thread keeps the interpreter from another. An answer releases the
+interpreter at each of its many reads. With the default, it would wait 5 ms after each read while a
+watcher follows a checkout."""
 _PACKAGE = os.path.dirname(lessons_kb.__file__)
 _FOLDERS = [folder for folder, _, files in os.walk(_PACKAGE) if "__init__.py" in files]
 
 
 def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
-    """Serve until idle, outdated or stopped; return the exit status. Only one serves at a time."""
+    """Serve until idle, outdated or stopped; return the exit status. A second daemon ends."""
     sys.setswitchinterval(SWITCH_SECONDS)
     who = hook_client.identity(dict(os.environb))
     try:
@@ -100,7 +98,7 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             _Daemon(who, path, idle_seconds).run()
         except BlockingIOError:
-            pass  # another daemon holds the lock
+            pass  # another daemon has the lock
         finally:
             end_start()
             os.close(lock)
@@ -113,15 +111,15 @@ def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
 
 
 _SAMPLE = 'fix the lesson\'s "token" key'
-"""A prompt that loads what most prompts need."""
+"""A prompt that loads the modules and data that most prompts need."""
 
 
 class _Declined(BaseException):
-    """The client shall answer by itself. Not an Exception: those end as silence."""
+    """The client must answer by itself. It is no Exception, because handlers catch those."""
 
 
 class _Daemon:
-    """The listening socket, the open brains, and when to leave."""
+    """The listening socket, the open brains, and the conditions for the end."""
 
     def __init__(self, who: bytes, path: str, idle_seconds: float) -> None:
         self._who, self._path, self._idle = who, path, idle_seconds
@@ -138,7 +136,7 @@ class _Daemon:
 
     def run(self) -> None:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._path)  # left by one that was killed: the lock says that none lives
+            os.unlink(self._path)  # of a killed daemon: we have the lock, so no other one runs
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self._path)
             listener.listen(MAX_WAITING)
@@ -159,7 +157,7 @@ class _Daemon:
                 self._workspace.close()
 
     def _has(self, inode: int) -> bool:
-        """Tell whether the socket still stands where clients look for it."""
+        """Return whether the socket is still at the path that clients use."""
         with contextlib.suppress(OSError):
             return os.stat(self._path).st_ino == inode
         return False
@@ -181,12 +179,13 @@ class _Daemon:
                 connection.close()
 
     def _leave(self) -> None:
-        """Stop accepting; what is being answered is answered."""
+        """Stop accepting connections; current requests are still answered."""
         if not self._leaving.is_set():
             self._leaving.set()
-            with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as knock:
-                knock.setblocking(False)
-                knock.connect(self._path)
+            # A connection wakes up the thread that waits in accept().
+            with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as wakeup:
+                wakeup.setblocking(False)
+                wakeup.connect(self._path)
 
     def _converse(self, connection: socket.socket) -> None:
         try:
@@ -197,14 +196,14 @@ class _Daemon:
             self._look_again()
         except OSError:
             pass  # the client left
-        except Exception as error:  # one request is lost; the daemon goes on answering others
+        except Exception as error:  # one request is lost; the daemon keeps answering others
             self._last_error = f"{type(error).__name__}: {error}"
             log_trouble("daemon", "request", self._last_error)
         finally:
             self._waiting.release()
 
     def _answer(self, connection: socket.socket) -> list[bytes] | None:
-        """Return what the client prints, None where it shall answer itself."""
+        """Return what the client prints, or None if it must answer by itself."""
         connection.settimeout(hook_client.PATIENCE_SECONDS)
         parts = iter(partial(connection.recv, 1 << 18), b"")
         fields = hook_client.unpack(b"".join(parts))
@@ -225,7 +224,7 @@ class _Daemon:
         begun = False
 
         def begin() -> None:
-            """Tell the client, before anything is noted, to wait for what is said."""
+            """Tell the client, before anything is recorded, to wait for the answer."""
             nonlocal begun
             if begun:
                 return
@@ -233,7 +232,7 @@ class _Daemon:
                 raise _Declined
             try:
                 connection.sendall(hook_client.pack(hook_client.BEGUN))
-            except OSError:  # it has gone, and answers by itself
+            except OSError:  # the client has left, and answers by itself
                 raise _Declined from None
             begun = True
 
@@ -242,7 +241,7 @@ class _Daemon:
             return look_in_agent(directory, environment)
 
         def find(directory: str) -> Library:
-            """Return the brain, opened and prepared, when the client was told that we begin."""
+            """Return the opened and prepared brain, after the client was told to wait."""
             try:
                 brains = self._workspace.find(directory, found=look(directory))
             except LessonsError:
@@ -251,9 +250,9 @@ class _Daemon:
             try:
                 if not brains.members[0].settings.hooks.daemon:
                     raise _Declined
-                # This may take longer than a client waits: nothing is noted yet.
+                # This may take longer than a client waits, but nothing is recorded yet.
                 self._prepare(brains)
-            except ConfigError:  # the client's own answer names the fault and leaves that brain out
+            except ConfigError:  # the client's own answer names the fault and skips that brain
                 raise _Declined from None
             begin()
             return brains
@@ -265,11 +264,11 @@ class _Daemon:
         except _Declined:
             return None
         self._answered += 1
-        answer = (f"{text}\n" if text else "" for text in (output, line))
-        return [text.encode("utf-8", "replace") for text in answer]
+        texts = [f"{text}\n" if text else "" for text in (output, line)]
+        return [text.encode("utf-8", "replace") for text in texts]
 
     def _prepare(self, brains: Library) -> None:
-        """Read what the first answer from a brain would wait for."""
+        """Load what the first answer from a brain needs."""
         if brains not in self._warm:
             for brain in brains.members:
                 brain.ensure_indexed()
@@ -278,7 +277,7 @@ class _Daemon:
             self._warm.add(brains)
 
     def _open_first(self, directory: str, named: str) -> None:
-        """Load and open what the second event will ask for; what is wrong is told to that event."""
+        """Load and open what the next event needs. Errors are ignored; that event reports them."""
         environment = {**os.environ, "LESSONS_BRAIN": named} if named else dict(os.environ)
         with contextlib.suppress(LessonsError, OSError):
             for name in HANDLERS.values():
@@ -303,14 +302,15 @@ class _Daemon:
         }
 
     def _is_outdated(self) -> bool:
-        """Tell whether files of our package were replaced, as every installer does."""
-        if (folders := _package_folders()) == self._folders:
+        """Return whether files of our package were replaced, as every installer does."""
+        folders = _package_folders()
+        if folders == self._folders:
             return False
-        self._folders = folders  # where only a cache of compiled modules is new, we stay
+        self._folders = folders  # perhaps only compiled modules were added
         return _package_files() != self._package
 
     def _look_again(self) -> None:
-        """Leave if a file of our package was written in place; nobody waits for this look."""
+        """Leave if a file of our package was written in place. No client waits for this check."""
         now = time.monotonic()
         if now - self._looked >= LOOK_AGAIN_SECONDS:
             self._looked = now
@@ -319,18 +319,21 @@ class _Daemon:
 
 
 def _package_files() -> dict[str, tuple[int, int]]:
-    """Return time and size of each module of our package."""
-    found = {}
+    """Return path → (time, size) of each module of our package."""
+    files = {}
     for folder, _folders, names in os.walk(_PACKAGE):
-        for path in (os.path.join(folder, name) for name in names if name.endswith(".py")):
+        for name in names:
+            if not name.endswith(".py"):
+                continue
+            path = os.path.join(folder, name)
             with contextlib.suppress(OSError):  # an upgrade removes it, or it is a broken link
                 info = os.stat(path)
-                found[path] = info.st_mtime_ns, info.st_size
-    return found
+                files[path] = info.st_mtime_ns, info.st_size
+    return files
 
 
 def _package_folders() -> list[int]:
-    """Return when an entry of each folder of our package was last replaced or added."""
+    """Return the modification time of each folder of our package."""
     times = []
     for folder in _FOLDERS:
         with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The daemon from outside: start it, ask it, and say how it does."""
+"""Start, stop and query the daemon from another process."""
 
 from __future__ import annotations
 
@@ -23,54 +23,58 @@ with contextlib.suppress(ImportError):  # not on Windows
     import pwd
 
 STATUS, STOP = b"?status", b"?stop"
-"""Sent in the place of an agent's name."""
+"""Requests that are sent in place of the name of an agent."""
 
 
 RECORD_NAME = "daemon.json"
 MOST_FAILURES = 3
 PAUSE_SECONDS = 900.0
-"""After three starts in a row that failed."""
+"""Time without a start after MOST_FAILURES failed starts in a row."""
 AGAIN_SECONDS = 5.0
-"""Between two starts, whoever asks: the first may not be listening yet."""
-_KEPT_VARIABLES = (
+"""Least time between two starts by any process; the first daemon may not be listening yet."""
+_PASSED_VARIABLES = (
     *hook_client.IDENTITY.decode().split(),
     *("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME"),
     *("HF_HOME", "HF_HUB_CACHE"),
 )
 _STOP_SECONDS = 20.0
-"""How long the answers under way may take before whoever stops the daemon goes on."""
+"""Maximum time that ``stop_daemon`` waits for current answers."""
 _TRIES = 10
-"""How often a daemon that is busy is asked anew."""
+"""Maximum number of requests to a busy daemon."""
 FIRST_ASKED = "LESSONS_DAEMON_FIRST_ASKED"
-"""Tells a daemon in which directory its first events will come, and the brain named there."""
-_SPARING = {"MALLOC_ARENA_MAX": "2"}
-"""glibc keeps freed memory for each thread apart: a quarter more for what is never used again."""
+"""Variable that tells a new daemon the directory of its first events, and the brain named there."""
+_FEWER_ARENAS = {"MALLOC_ARENA_MAX": "2"}
+"""glibc keeps freed memory of each thread separately, which would take a quarter more memory."""
 
 
 def read_record() -> Mapping[str, Any]:
-    """Return ``failures`` (in a row), ``error`` (of the last) and ``tried`` (when, epoch)."""
+    """Return the record of starts, or {} if it is unusable.
+
+    Keys: ``failures`` in a row, the last ``error``, and ``tried``, the time of the last start in
+    seconds since the epoch.
+    """
     kinds = {"failures": int, "error": str, "tried": int | float}
-    with contextlib.suppress(LessonsError):  # there is no home
-        found = read_json(_path(), limit=10_000)
-        if all(isinstance(value, kinds.get(name, object)) for name, value in found.items()):
-            return found
+    with contextlib.suppress(LessonsError):  # there is no home folder
+        record = read_json(_path(), limit=10_000)
+        if all(isinstance(value, kinds.get(name, object)) for name, value in record.items()):
+            return record
     return {}
 
 
 def note_failure(error: str) -> None:
-    """Remember that a start failed, and why."""
+    """Record that a start failed, and why."""
     record = read_record()
     with contextlib.suppress(LessonsError):
         write_record({**record, "failures": record.get("failures", 0) + 1, "error": error})
 
 
 def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
-    """Start the daemon, detached, with nothing of this process; False when it is too early to.
+    """Start the daemon as a detached process; return False if it is too early for a start.
 
-    It opens the brain of ``directory`` before it is asked. The daemon's lock keeps it to one.
-    Never raises: the next hook tries again.
+    The daemon opens the brain of ``directory`` before the first request. A lock ensures that only
+    one daemon runs. Never raises, because the next hook tries again.
     """
-    if find_obstacle():  # counts as no failure: the first hook after it is gone starts it
+    if find_obstacle():  # not a failure: the first hook after it is removed starts the daemon
         return False
     record = read_record()
     pause = PAUSE_SECONDS if record.get("failures", 0) >= MOST_FAILURES else AGAIN_SECONDS
@@ -80,7 +84,7 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
         return False
     try:
         write_record({**record, "tried": time.time()})
-        kept = {n: environment[n] for n in _KEPT_VARIABLES if n in environment}
+        passed = {name: environment[name] for name in _PASSED_VARIABLES if name in environment}
         asked = json.dumps([directory, environment.get("LESSONS_BRAIN", "")])
         with contextlib.suppress(OSError):
             make_place(hook_client.identity(dict(os.environb)))
@@ -88,68 +92,68 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
         process = start_detached(
             *("-I", "-m", "lessons_kb.service.daemon"),
             cwd=os.sep,
-            env={**_SPARING, **kept, FIRST_ASKED: asked},
+            env={**_FEWER_ARENAS, **passed, FIRST_ASKED: asked},
             umask=0o077,
         )
-        process.returncode = 0  # nobody waits for it
+        process.returncode = 0  # no warning from subprocess: nothing waits for the process
     except (OSError, ValueError, LessonsError):
         return False
     return True
 
 
 def ask_daemon(request: bytes) -> dict[str, Any] | None:
-    """Return the running daemon's answer to ``?status`` or ``?stop``, None without a daemon."""
+    """Return the daemon's answer to ``?status`` or ``?stop``, or None without a daemon."""
     for _ in range(_TRIES):
         try:
-            answer = hook_client.ask(hook_client.identity(dict(os.environb)), request)
-            found: dict[str, Any] | None = json.loads(answer[0])
-        except TimeoutError:  # it is busy
+            fields = hook_client.ask(hook_client.identity(dict(os.environb)), request)
+            answer: dict[str, Any] | None = json.loads(fields[0])
+        except TimeoutError:  # the daemon is busy
             continue
         except (OSError, ValueError, IndexError):
             return None
-        return found
+        return answer
     return None
 
 
 def make_place(who: bytes) -> str:
-    """Return where the socket belongs, in a folder that is made if need be. Raises OSError."""
+    """Return the path of the socket, and create its folder if it is missing. Raises OSError."""
     try:
         return hook_client.socket_path(who)
     except OSError:
-        # Made here, checked there: whoever made it first, only a folder of our own is used.
+        # socket_path() checks the owner of the folder, whoever created it.
         with contextlib.suppress(FileExistsError):
             os.mkdir(f"/tmp/lessons-{os.getuid()}", 0o700)  # noqa: S108
         return hook_client.socket_path(who)
 
 
 def end_start() -> None:
-    """Let hooks wait no longer for a daemon that was about to start."""
+    """Tell hooks not to wait any longer for a starting daemon."""
     with contextlib.suppress(OSError):
         who = hook_client.identity(dict(os.environb))
         os.unlink(hook_client.starting_path(hook_client.socket_path(who)))
 
 
 def stop_daemon() -> bool:
-    """Stop the running daemon and wait until it has ended; return whether there was one."""
+    """Stop the running daemon and wait for its end; return whether there was one."""
     until = time.monotonic() + _STOP_SECONDS
     while ask_daemon(STOP) is None:
         if not _find_holder() or time.monotonic() > until:
             return False
-        time.sleep(0.02)  # a daemon that is still starting answers soon
+        time.sleep(0.02)  # a starting daemon will answer soon
     while (ask_daemon(STATUS) is not None or _find_holder()) and time.monotonic() < until:
         time.sleep(0.02)
     return True
 
 
 def find_obstacle() -> str:
-    """Return what keeps the daemon from having a socket, and what to do; "" for nothing."""
+    """Return why the daemon cannot create its socket and what to do, or "" if it can."""
     with contextlib.suppress(OSError):
         hook_client.socket_path(b"")
         return ""
     place = f"/tmp/lessons-{os.getuid()}"  # noqa: S108 (owner and mode are checked)
     try:
         owner = os.lstat(place).st_uid
-    except OSError:  # the daemon makes it
+    except OSError:  # the daemon creates it
         return ""
     if owner == os.getuid():
         return f"{place} is not a folder of yours alone; run `rm -r {place}`"
@@ -162,14 +166,15 @@ def find_obstacle() -> str:
 
 
 def check_daemon(environment: Mapping[str, str]) -> list[Health]:
-    """Return the doctor's line on the daemon; none where it is turned off."""
+    """Return the doctor's result about the daemon, or [] if it is turned off."""
     return [] if environment.get("LESSONS_DAEMON") == "0" else [find_daemon()]
 
 
 def find_daemon() -> Health:
-    """Return in one line how the daemon does, or why there is none."""
+    """Return the state of the daemon, or why none runs, as a health check."""
     level, fix = "off", ""
-    if (status := ask_daemon(STATUS)) is not None:
+    status = ask_daemon(STATUS)
+    if status is not None:
         level, detail = "ok", describe(status)
         if status["version"] != __version__:
             fix = f"it ends by itself, and the next hook starts version {__version__}"
@@ -190,7 +195,7 @@ def find_daemon() -> Health:
 
 
 def _find_holder() -> int:
-    """Return the process that holds our daemon's lock, 0 without one: only Linux tells."""
+    """Return the id of the process with our daemon's lock, or 0; known only on Linux."""
     try:
         path = hook_client.socket_path(hook_client.identity(dict(os.environb)))
         inode = os.stat(f"{path}.lock").st_ino
@@ -198,12 +203,13 @@ def _find_holder() -> int:
             rows = [line.split() for line in file]
     except OSError:
         return 0
-    held = (row for row in rows if row[1] == "FLOCK" and row[5].endswith(f":{inode}"))
-    return next((int(row[4]) for row in held), 0)
+    flocks = [row for row in rows if row[1] == "FLOCK"]
+    holders = [int(row[4]) for row in flocks if row[5].endswith(f":{inode}")]
+    return holders[0] if holders else 0
 
 
 def describe(status: Mapping[str, Any]) -> str:
-    """Return the daemon's answer to ``?status`` in one line."""
+    """Return the daemon's answer to ``?status`` as one line."""
     brains = status["brains"]
     hours, minutes = divmod(status["seconds"] // 60, 60)
     line = (
@@ -219,5 +225,5 @@ def _path() -> str:
 
 
 def write_record(record: Mapping[str, object]) -> None:
-    """Keep how the last start went."""
+    """Write the record of starts."""
     write_private(_path(), json.dumps(record).encode())

@@ -1,8 +1,8 @@
-"""``lessons-hook AGENT`` where no daemon answers: one event on standard input, one answer out.
+"""``lessons-hook AGENT`` without a daemon: read one event from stdin, and print one answer.
 
-A client that waits for it (``PACKED``) keeps the deadline: the answer goes to the client, and where
-the client has left by then, it is kept for the session's next event. Without a client, the exit
-code is 0 and the output is valid within the deadline, whatever goes wrong.
+If a client waits for the answer (``PACKED``), the client keeps the deadline. If it has left when
+the answer is ready, the answer is stored for the session's next event. Without a client, the output
+is valid and the exit code is 0 within the deadline, even after an error.
 """
 
 from __future__ import annotations
@@ -28,24 +28,25 @@ from lessons_kb.hook_client import (
 
 _LOG_SECONDS = 0.3
 _LATEST_SECONDS = 120.0
-"""After which a process ends whose client has left: something holds it up."""
+"""A process whose client has left ends after this time, because something blocks it."""
 _USAGE = "usage: lessons-hook AGENT  (run by agents; `lessons install AGENT` sets it up)"
 
 
 def main() -> None:
-    """Answer the event on standard input and leave; never returns, never fails."""
+    """Answer the event on standard input and end the process; never returns, never fails."""
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
     speaker = _Client() if PACKED in sys.argv[2:] else _Agent(agent)
     received = list[bytes]()
-    gc.disable()  # a process of 50 ms leaves nothing to collect
+    gc.disable()  # a process of 50 ms has no garbage to collect
     try:
-        for number in (0, 1, 2):  # a file that is opened would get the number of a closed one
+        for number in (0, 1, 2):  # a new file would get the descriptor of a closed stream
             try:
                 os.fstat(number)
             except OSError:
                 os.open(os.devnull, os.O_RDWR)
         _thread.start_new_thread(_watch, (speaker, agent, received))
-        # While the watch runs: on a busy machine this alone may take longer than there is time.
+        # The imports follow the start of the watch, because on a busy machine they alone may take
+        # longer than the deadline.
         from lessons_kb.agents.table import AGENTS, SILENCED
         from lessons_kb.service.hook_event import answer_event
 
@@ -64,35 +65,35 @@ def main() -> None:
             leave_open=True,
             say=speaker.say,
         )
-    except BaseException as error:  # an agent is never held up by our mistakes
+    except BaseException as error:  # our errors must not stop an agent
         from lessons_kb.service.hook_event import log_failure
 
         log_failure(agent, "input", error)
         output, line = speaker.silence, ""
     if not speaker.has_said:
         speaker.say(output, line)
-    for file in (0, 1, 2):  # the agent has its answer and need not wait for this
+    for file in (0, 1, 2):  # the agent has its answer, and need not wait for the rest
         os.close(file)
     _start_daemon(received)
     os._exit(0)
 
 
 class _Client:
-    """The client that waits for an answer, and tells how it ended itself."""
+    """The client that waits for an answer, and reports how it ended the event."""
 
     def __init__(self) -> None:
         self.silence = ""
         self.has_said = False
 
     def say(self, output: str, line: str) -> str:
-        """Send an answer; return "" where it is heard, else how the client ended before."""
+        """Send an answer; return "" if it arrived, else how the client ended the event before."""
         self.has_said = True
-        texts = (f"{text}\n".encode("utf-8", "replace") if text else b"" for text in (output, line))
+        texts = [f"{text}\n".encode("utf-8", "replace") if text else b"" for text in (output, line)]
         try:
             data = pack(*texts, b"whole")
             while data:
                 data = data[os.write(1, data) :]
-        except OSError:  # it has left
+        except OSError:  # the client has left
             pass
         try:
             how = os.read(1, 1) or LATE
@@ -101,7 +102,7 @@ class _Client:
         return "" if how == HEARD else how.decode()
 
     def end(self, agent: str, deadline: float) -> None:
-        """Wait until nobody can want the answer any more."""
+        """Wait until the answer is useless, then end the process."""
         time.sleep(max(_LATEST_SECONDS - deadline, 0.0))
         from lessons_kb.service.hook_event import log_failure
 
@@ -118,16 +119,16 @@ class _Agent:
         self._once = _thread.allocate_lock()
 
     def say(self, output: str, line: str) -> str:
-        """Print an answer, unless the time is up: then this never returns."""
+        """Print an answer; if the time is up, never return."""
         self.has_said = True
         if not self._once.acquire(blocking=False):
-            self._once.acquire()  # the watch is leaving
+            self._once.acquire()  # the watch is ending the process
         _write(1, output)
         _write(2, line)
         return ""
 
     def end(self, agent: str, deadline: float) -> None:
-        """Leave in silence, unless the answer has just been printed."""
+        """Print an empty answer and end the process, unless the answer has just been printed."""
         if not self._once.acquire(blocking=False):
             return
         logged = _thread.allocate_lock()
@@ -142,7 +143,7 @@ class _Agent:
         try:
             _write(1, self.silence)
             logged.acquire()
-            # What holds the answer up, such as a home that hangs, may hold the log up as well.
+            # What blocks the answer, such as a home folder that hangs, may also block the log.
             _thread.start_new_thread(log, ())
             logged.acquire(timeout=_LOG_SECONDS)
         finally:
@@ -150,15 +151,15 @@ class _Agent:
 
 
 def _start_daemon(received: list[bytes]) -> None:
-    """Start the daemon, unless the settings of the nearest brain forbid it to answer.
+    """Start the daemon, unless the settings of the nearest brain forbid it.
 
-    ``received`` holds the event, once it has been read.
+    ``received`` contains the event, once it has been read.
     """
     if os.environ.get("LESSONS_DAEMON") == "0" or not hasattr(os, "fork"):
         return
     try:
         directory = json.loads((received or [b"{}"])[0]).get("cwd") or _current_directory()
-        # None of this is needed for the answer.
+        # These modules are not needed for the answer.
         from lessons_kb.brain.discovery import look
         from lessons_kb.service.daemon_client import end_start, start_daemon
         from lessons_kb.store.brain_settings import read_settings
@@ -168,12 +169,12 @@ def _start_daemon(received: list[bytes]) -> None:
             start_daemon(os.environ, directory=directory)
         else:
             end_start()
-    except Exception:  # told by the answer already
+    except Exception:  # the answer has already reported it
         return
 
 
 def _current_directory() -> str:
-    """Return the working directory, or the root when that is gone: there is no brain."""
+    """Return the working directory, or the root folder, which has no brain, if it was removed."""
     try:
         return os.getcwd()
     except OSError:
@@ -181,7 +182,7 @@ def _current_directory() -> str:
 
 
 def _read_input() -> bytes:
-    """Return standard input, read to its end: an agent may take a broken pipe for our failure."""
+    """Read standard input to its end, because an agent may take a broken pipe for our failure."""
     parts: list[bytes] = []
     size = 0
     while part := os.read(0, 1 << 20):
@@ -193,15 +194,15 @@ def _read_input() -> bytes:
 
 
 def _watch(speaker: _Client | _Agent, agent: str, received: list[bytes]) -> None:
-    """End what waits for an answer when the time is up, whatever the main thread waits for.
+    """End the wait for an answer when the time is up, whatever the main thread waits for.
 
-    Before that, start the daemon: where the machine is too busy for a fresh process, the next event
-    shall find one that runs.
+    Start the daemon before that. If the machine is too busy for a new process, the next event then
+    finds a running daemon.
     """
     deadline = read_deadline(os.environ.get(DEADLINE_VARIABLE.decode(), ""))
     pause = min(deadline, DEADLINE_SECONDS) / 2
     time.sleep(pause)
-    _thread.start_new_thread(_start_daemon, (received,))  # which may hang
+    _thread.start_new_thread(_start_daemon, (received,))  # in a thread, because it may hang
     time.sleep(deadline - pause)
     speaker.end(agent, deadline)
 

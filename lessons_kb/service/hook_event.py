@@ -1,7 +1,6 @@
-"""From the JSON of one hook event to the JSON of the answer.
+"""Turn the JSON of one hook event into the JSON of the answer.
 
-It fails open: whatever goes wrong, the output is valid, and a line in the hook log says what it
-was.
+It fails open: after any error, the output is valid, and a line in the hook log names the error.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ from lessons_kb.store.session_notes import is_silenced, pin_directory
 from lessons_kb.values import list_fields
 
 _LATE_SECONDS = 3.0
-"""An event without an id that comes again within this, after a late process, is the same one."""
+"""After a late process, an equal event without an id within this time is the same event."""
 
 
 def answer_event(
@@ -57,16 +56,16 @@ def answer_event(
     posted_by: str = "",
     say: Callable[[str, str], str] | None = None,
 ) -> tuple[str, str]:
-    """Return what to print for one event of ``agent``, and a line for its log or "".
+    """Return the output for one event of ``agent``, and a line for its log or "".
 
-    ``data`` is the JSON that the agent sends, ``cwd`` where its process stands, for a payload
-    that names no directory. A process that keeps brains open gives ``find``, which returns the one
-    for a directory, and ``look``, which tells what lies around it. Where another machine sent the
-    event, ``posted_by`` names its user: no path in it is looked for here, nobody is asked, and its
-    sessions are that user's alone. A process that may be late gives ``say``: it prints, and returns
-    "" where that was heard, else one of ``hook_client``'s words for how the client ended. Then what
-    was not heard is kept for the session's next event. Whatever goes wrong is logged; then the
-    output is the valid one that says nothing.
+    ``data`` is the JSON from the agent. ``cwd`` is its working directory, for a payload without a
+    directory. A process that keeps brains open passes ``find``, which returns the brain of a
+    directory, and ``look``, which discovers the brains around it. If another machine sent the
+    event, ``posted_by`` names its user: no path in the event is opened here, no question is asked,
+    and its sessions belong to that user alone. A process that may be late passes ``say``, which
+    prints the answer and returns "" if it arrived, else one of ``hook_client``'s words for how the
+    client ended the event. An answer that did not arrive is stored for the session's next event. An
+    error is logged, and the output is then the valid empty one.
     """
     row, name = AGENTS[agent], "?"
     try:
@@ -87,8 +86,8 @@ def answer_event(
         session = f"{row.name} {event.session}"
         if not posted_by and is_silenced(agent, session, event.directory):
             return row.silence, ""
-        # A shared server may take a quarter of what the client waits, for the local answer has to
-        # be in time; in the daemon half of what a client waits for an answer that has begun.
+        # A shared server may take a quarter of the client's deadline, because the local answer has
+        # to be in time. In the daemon, it may take half of the time for an answer that has begun.
         deadline = environment.get(DEADLINE_VARIABLE.decode())
         event.patience = (read_deadline(deadline) if deadline else DEADLINE_SECONDS) / 4
         if find is not None:
@@ -97,7 +96,7 @@ def answer_event(
             **{name: getattr(row, name) for name in list_fields(AgentTraits)},
             inject=event.takes_context and name in row.context_at,
             lines=name in row.lines_at and not (posted_by and row.progress),
-            # Whoever runs a server may not hold up the agents of others.
+            # The owner of a server must not stop the agents of other users.
             ask=name in row.asks_at and not posted_by and is_attended(row, payload, environment),
             refuse=name in row.refuses_at and not posted_by,
             explains=event.tool not in row.unexplained,
@@ -107,9 +106,9 @@ def answer_event(
         look = look or partial(look_in_agent, environment=environment)
 
         def show(answer: Answer) -> tuple[str, str]:
-            return (
-                (row.silence, "") if answer is NOTHING else row.show(name, answer, lines=can.lines)
-            )
+            if answer is NOTHING:
+                return row.silence, ""
+            return row.show(name, answer, lines=can.lines)
 
         def deliver(answer: Answer) -> Unheard | None:
             if answer.trouble:  # logged first: who reads the answer finds it in the log
@@ -120,7 +119,7 @@ def answer_event(
 
         answer = respond(event, can, look=look, find=find, leave_open=leave_open, deliver=deliver)
         return show(answer)
-    except Exception as error:  # an agent is never held up by our mistakes
+    except Exception as error:  # our errors must not stop an agent
         log_failure(agent, name, error)
         return row.silence, ""
 
@@ -129,9 +128,9 @@ def _parse(data: bytes | str) -> Payload | None:
     try:
         text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
         payload = json.loads(text.removeprefix("\ufeff"))
-        if "\\ud" in text.lower():  # half a surrogate pair is no text: no file or database takes it
-            whole = json.dumps(payload, ensure_ascii=False)
-            payload = json.loads(whole.encode("utf-8", "replace"))
+        if "\\ud" in text.lower():  # no file and no database accepts a lone surrogate
+            serialised = json.dumps(payload, ensure_ascii=False)
+            payload = json.loads(serialised.encode("utf-8", "replace"))
     except (ValueError, RecursionError):
         return None
     return payload if isinstance(payload, dict) else None
@@ -140,12 +139,11 @@ def _parse(data: bytes | str) -> Payload | None:
 def _read_event(
     row: Agent, name: str, payload: Payload, environment: Mapping[str, str], cwd: str, user: str
 ) -> HookEvent | None:
-    """Return what happened, None for what is to be passed over; ``cwd`` if no directory is named.
+    """Parse an event; return None if it needs no answer.
 
-    A session's first event pins its directory.
-
-    The session's project and the agent's working directory are absolute. ``user`` is who sent it
-    from another machine.
+    The session's project and the agent's working directory become absolute; ``cwd`` is used if the
+    payload names no directory. A session's first event pins its directory. ``user`` is the user who
+    sent the event from another machine, or "".
     """
     if name not in row.events:
         return None
@@ -166,16 +164,17 @@ def _read_event(
     here = text_of(payload, "cwd")
     roots = payload.get("workspace_roots") or payload.get("workspacePaths")
     named = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else here
-    if user:  # another machine may have other paths, and its files are none of ours
+    if user:  # the paths are those of another machine
         event.session, event.transcript = posted_session(user, event.session), ""
     else:
         here, named = (path if os.path.isabs(path) else "" for path in (here, named))
         named = named if os.path.isdir(named) else ""
-    projects = (environment.get(variable, "") for variable in row.project)
-    project = next((p for p in projects if os.path.isabs(p) and os.path.isdir(p)), "")
+    projects = [environment.get(variable, "") for variable in row.project]
+    existing = [path for path in projects if os.path.isabs(path) and os.path.isdir(path)]
+    project = existing[0] if existing else ""
     directory = project or named or cwd
     event.cwd = event.cwd or here or directory
-    # Pinned even where the agent names its project: the pin also tells when the session began.
+    # The pin is set even if the agent names its project, because it also marks the session's start.
     pinned = pin_directory(f"{row.name} {event.session}", directory, look=not user)
     event.directory = project or pinned
     return event
@@ -184,7 +183,7 @@ def _read_event(
 def log_failure(agent: str, hook_event: str, error: BaseException | str) -> None:
     """Add a line to the hook log; never raises."""
     try:
-        what = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
-        log_trouble(agent, hook_event, what)
-    except BaseException:  # an error whose text cannot be had: there is nothing to add
+        message = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
+        log_trouble(agent, hook_event, message)
+    except BaseException:  # even the text of the error raises
         return

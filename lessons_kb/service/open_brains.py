@@ -1,4 +1,4 @@
-"""The brains that a server keeps open, by working directory."""
+"""A cache of open brains by working directory, for processes that answer many requests."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from lessons_kb.store.files import identify_file
 from lessons_kb.store.identity import identify
 
 MAX_OPEN = 16
-"""Brains kept; the one asked for longest ago is closed first (and opens again when asked)."""
+"""Maximum number of entries. The least recently used one is closed, and is opened again on
+demand."""
 
 
 class OpenBrains:
-    """Open brains by working directory; may be shared between threads."""
+    """Open brains by working directory. Threads may share it."""
 
     def __init__(self, directory: str, *, roots: Sequence[str] = (), watched: bool = True) -> None:
-        """``directory`` is used where none is named; ``roots`` are used whatever is named.
+        """``directory`` is the default; ``roots``, if any, are used for every directory.
 
-        Unless they are ``watched``, whoever asks a brain refreshes it.
+        If the brains are not ``watched``, callers must refresh them.
         """
         self.directory = os.path.abspath(directory)
         self._roots = tuple(roots)
@@ -37,11 +38,10 @@ class OpenBrains:
         *,
         found: Discovery | None = None,
     ) -> Brain:
-        """Return the open brain of a directory; ``found``: what was just found around it.
+        """Return the open brain of a directory; ``found`` is the result of ``look``, if available.
 
-        What is trusted, and which brain a path is, is looked up anew each time: what is kept of
-        one that was there before, or whose cache was taken away, is closed. Raises Untrusted,
-        BrainNotFound.
+        Trust and identity are checked at each call. An entry is closed if another brain has taken
+        its place, or if its cache was removed. Raises Untrusted, BrainNotFound.
         """
         where = os.path.realpath(os.path.join(self.directory, directory or ""))
         found = self.look(where, environment) if found is None else found
@@ -49,19 +49,21 @@ class OpenBrains:
         key = where, roots
         identities = tuple([found.keys.get(root) or identify(root).key for root in roots])
         with self._lock:
-            known, brains = self._open.get(key, ((), None))
+            stamp, brains = self._open.get(key, ((), None))
             if brains is not None:
-                self._open[key] = self._open.pop(key)  # asked for last
-        if brains is not None and known == (identities, _caches(brains)):
+                self._open[key] = self._open.pop(key)  # now the most recently used
+        if brains is not None and stamp == (identities, _caches(brains)):
             return brains
-        # Not under the lock: what is slow about one brain must not hold up the others.
-        made = Brain.open(*roots, directory=where)
-        for brain in () if is_settings_moved(where) else made.members:
-            ClusterSearch(brain).begin()
-        entry = (identities, _caches(made)), made
+        # Without the lock, so that a slow brain does not block the others.
+        opened = Brain.open(*roots, directory=where)
+        if not is_settings_moved(where):
+            for brain in opened.members:
+                ClusterSearch(brain).begin()
+        entry = (identities, _caches(opened)), opened
         with self._lock:
-            if (now := self._open.get(key, ((), None))[1]) is not brains and now is not None:
-                return now  # another thread was quicker
+            current = self._open.get(key, ((), None))[1]
+            if current is not brains and current is not None:
+                return current  # another thread has opened it meanwhile
             self._open[key] = entry
             closed = [brains] if brains is not None else []
             if len(self._open) > MAX_OPEN:
@@ -69,11 +71,11 @@ class OpenBrains:
         for old in closed:
             old.close()
         if self._watched:
-            made.watch()
-        return made
+            opened.watch()
+        return opened
 
     def look(self, directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:
-        """Return what is found around a directory, for ``find``; nothing if roots were named."""
+        """Discover the brains around a directory, for ``find``; none if ``roots`` were given."""
         if self._roots:
             return Discovery(trusted={}, untrusted=())
         return look_in_agent(os.path.realpath(directory), environment)
@@ -81,18 +83,17 @@ class OpenBrains:
     def roots(self) -> list[str]:
         """Return the root folders of the open brains."""
         with self._lock:
-            return sorted(
-                {brain.root for _, brains in self._open.values() for brain in brains.members}
-            )
+            libraries = [brains for _, brains in self._open.values()]
+        return sorted({brain.root for brains in libraries for brain in brains.members})
 
     def close(self) -> None:
         """Close every brain."""
         with self._lock:
-            kept, self._open = list(self._open.values()), {}
-        for _, brains in kept:
+            entries, self._open = list(self._open.values()), {}
+        for _, brains in entries:
             brains.close()
 
 
 def _caches(brains: Brain) -> list[tuple[int, int] | None]:
-    """Return what tells the cache folders of a brain from others at their place."""
+    """Return the identity of each brain's cache folder, which changes if it is replaced."""
     return [identify_file(brain.cache) for brain in brains.members]

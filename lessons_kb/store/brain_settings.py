@@ -13,15 +13,15 @@ from lessons_kb.text.patterns import Globs, check_pattern, check_sum, compile_gl
 
 
 def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
-    """Return the settings of the brain at ``root`` and the origin of each key it sets.
+    """Return the settings of the brain at ``root``, and key → ``name:line`` for each key it sets.
 
-    Raises ConfigError naming the line.
+    Raises ConfigError, which names the line.
     """
     text = _read(root, CONFIG_NAME)
     settings, origins = parse_settings(text, name=CONFIG_NAME)
     if settings.brain and not find_named(root, settings.brain):
         raise ConfigError(
-            f"{origins['brain']}: brain must be a folder below that of this file, "
+            f"{origins['brain']}: brain must be a folder below the one with this file, "
             f"not {settings.brain!r}"
         )
     patterns = settings.triggers.patterns
@@ -35,14 +35,14 @@ def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
 
 
 def find_named(root: str, brain: str) -> str:
-    """Return the real path of a folder strictly below ``root``, "" if it is none."""
-    found = os.path.realpath(os.path.join(root, brain))
-    below = found.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
-    return found if below and os.path.isdir(found) else ""
+    """Return the real path of the folder ``brain``, or "" unless it is strictly below ``root``."""
+    folder = os.path.realpath(os.path.join(root, brain))
+    below = folder.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
+    return folder if below and os.path.isdir(folder) else ""
 
 
 def read_ignored(root: str) -> Globs:
-    """Return the compiled globs of ``.lessonsignore``; ConfigError when one is malformed."""
+    """Return the compiled globs of ``.lessonsignore``. Raises ConfigError for a malformed one."""
     try:
         return compile_globs(_read(root, IGNORE_NAME).splitlines())
     except InputError as error:
@@ -50,11 +50,14 @@ def read_ignored(root: str) -> Globs:
 
 
 def _find_item(pattern: str, where: str, text: str) -> str:
-    """Return ``name:line`` of an item of the list that begins at ``where``, or ``where``."""
+    """Return ``name:line`` of an item of the list that begins at ``where``.
+
+    If the item cannot be located, return ``where``.
+    """
     name, _, first = where.rpartition(":")
-    written = (pattern, pattern.replace("\\", "\\\\"))
+    spellings = [form for form in (pattern, pattern.replace("\\", "\\\\")) if form]
     for number, line in enumerate(text.splitlines(), 1):
-        if number >= int(first) and any(form and form in line for form in written):
+        if number >= int(first) and any(form in line for form in spellings):
             return f"{name}:{number}"
     return where
 

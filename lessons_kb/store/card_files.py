@@ -1,4 +1,4 @@
-"""Read and write card files: no lost update, no torn file, nothing of others' gone."""
+"""Read and write card files, without lost updates, torn files or loss of other programs' text."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from lessons_kb.store.trash import adopt_leftovers, put_aside, sweep
 from lessons_kb.text.sanitize import shell_word
 
 MAX_BYTES = 100_000_000
-"""No file beyond this is rewritten: it is read whole."""
+"""Larger files are not rewritten, because a rewrite reads the whole file."""
 
 _PATIENCE_SECONDS = 1.0
-"""How long one rewrite waits, in all, for programs that are in the middle of a save."""
+"""Total time that one rewrite waits for programs that are in the middle of a save."""
 _TRIES = 20
 _RACE = "another program saved it at the same moment"
 _DISPLACED = "another program wrote to the replaced file"
 
 
 def read_bytes(root: str, path: str, *, limit: int) -> bytes:
-    """Read a file of a brain whole; ``path`` is POSIX and relative, ``limit`` in bytes.
+    """Return the content of a file of a brain; ``path`` is POSIX and relative, ``limit`` in bytes.
 
-    No link is followed; folders, FIFOs and devices are refused, never waited for. Raises
-    StorageError, or InputError for a path that leaves the brain by its form.
+    No link is followed. Folders, FIFOs and devices are refused without waiting. Raises
+    StorageError, or InputError for a path that leads out of the brain.
     """
     with disk.storage_errors(path, brain=root):
         return disk.read_inside(root, path, limit=limit)
 
 
 def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
-    """Replace a card's bytes by ``change(bytes)`` and return what the card now holds.
+    """Replace a card's bytes by ``change(bytes)`` and return the new content of the card.
 
-    One step for all who look on: a reader, or a kill at any moment, finds the old file or the
-    new one, mode, owner and extended attributes kept; nothing is written through a link.
-    Rewrites of one file follow one another. If another program saves meanwhile, the change is
-    made again on what it saved (``change`` may be called several times and must be pure); if it
-    saves in the very moment of the exchange, its version is kept in the trash too. What
-    ``change`` raises is raised, and the card stays as it was. Raises StorageError.
+    The replacement is atomic: a reader, and a kill at any moment, leaves the old file or the new
+    one. Mode, owner and extended attributes are preserved, and no link is followed. Rewrites of one
+    file run one after another. If another program saves the file meanwhile, the change is applied
+    to what it saved, so ``change`` may be called several times and must be pure. If it saves during
+    the exchange itself, its version also goes to the trash. An error of ``change`` is passed on,
+    and the card stays unchanged. Raises StorageError.
     """
     full = disk.resolve(root, path, writing=True)
     quiet = sweep(root)
@@ -55,13 +55,13 @@ def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
 
 
 def create(root: str, path: str, data: bytes) -> str:
-    """Write a new file with all its content at once and return its path.
+    """Write a new file in one step and return its path.
 
-    Missing folders are made. Raises DuplicateCard when something has that name, StorageError.
+    Missing folders are created. Raises DuplicateCard if the name is taken, or StorageError.
     """
     full = disk.resolve(root, path, follow=False, writing=True)
     folder = os.path.dirname(full)
-    with _taking(root, path, path):
+    with _report_taken(root, path, path):
         _make_folders(folder)
         with disk.temporary(folder, data) as temp:
             disk.rename_new(temp, full)
@@ -70,13 +70,13 @@ def create(root: str, path: str, data: bytes) -> str:
 
 
 def move(root: str, source: str, target: str) -> str:
-    """Rename a card (a link as a link) within its brain and return its new path.
+    """Rename a card within its brain and return its new path; a link is renamed, not its target.
 
-    Missing folders are made. Raises DuplicateCard when ``target`` exists, StorageError.
+    Missing folders are created. Raises DuplicateCard if ``target`` exists, or StorageError.
     """
     old = disk.resolve(root, source, follow=False, writing=True)
     new = disk.resolve(root, target, follow=False, writing=True)
-    with locked(old), _taking(root, source, target):
+    with locked(old), _report_taken(root, source, target):
         os.lstat(old)
         _make_folders(os.path.dirname(new))
         disk.rename_new(old, new)
@@ -86,7 +86,7 @@ def move(root: str, source: str, target: str) -> str:
 
 
 def _make_folders(folder: str) -> None:
-    """Make a folder and those above it; NotADirectoryError where something else has the name."""
+    """Create a folder and its parents. Raises NotADirectoryError if a file has one of the names."""
     try:
         os.makedirs(folder, exist_ok=True)
     except FileExistsError as error:
@@ -94,8 +94,8 @@ def _make_folders(folder: str) -> None:
 
 
 @contextlib.contextmanager
-def _taking(root: str, path: str, new: str) -> Iterator[None]:
-    """Say in one line what the disk refuses for ``path``, or that the name ``new`` is taken."""
+def _report_taken(root: str, path: str, new: str) -> Iterator[None]:
+    """Turn errors of the disk into StorageError, and a taken name ``new`` into DuplicateCard."""
     with disk.storage_errors(path, brain=root):
         try:
             yield
@@ -105,7 +105,7 @@ def _taking(root: str, path: str, new: str) -> Iterator[None]:
 
 
 class _Rewrite:
-    """One rewrite of one file, its lock held."""
+    """One rewrite of one file, whose lock the caller has."""
 
     def __init__(self, root: str, full: str, change: Callable[[bytes], bytes]) -> None:
         self.root = root
@@ -117,7 +117,7 @@ class _Rewrite:
 
     def run(self) -> bytes:
         base = self.read(self.full)
-        for left in reversed(range(_TRIES)):
+        for tries_left in reversed(range(_TRIES)):
             data = self.change(base)
             if data == base:
                 return base
@@ -126,48 +126,49 @@ class _Rewrite:
                 raise StorageError(f"{disk.shown(self.path)}: read-only; run {where}")
             temp = self.write(data)
             with disk.on_failure(disk.discard, temp, data):
-                now = self.read(self.full)
-                # Against a program that saves without a pause the comparison would never hold;
-                # in the end the exchange decides, which loses nothing either.
-                if now == base or not left:
+                current = self.read(self.full)
+                # If a program saves without a pause, the file never stays equal to ``base``. After
+                # the last try the exchange goes ahead; it loses nothing either.
+                if current == base or not tries_left:
                     self.exchange(temp)
                     break
             disk.discard(temp, data)
-            base = now
-        found = self.read(temp)
-        if found == base:
+            base = current
+        displaced = self.read(temp)
+        if displaced == base:
             self.put_aside(temp, expected=base)
             return data
-        return self.merge(temp, found, data)
+        return self.merge(temp, displaced, data)
 
-    def merge(self, temp: str, found: bytes, data: bytes) -> bytes:
-        """Make the change on what another program saved between comparison and exchange.
+    def merge(self, temp: str, saved: bytes, data: bytes) -> bytes:
+        """Apply the change to what another program saved between comparison and exchange.
 
-        ``temp`` is its file with the bytes ``found``; ``data`` stands at the card for now.
+        ``temp`` is the other program's file with the bytes ``saved``; the card contains ``data``
+        for now.
         """
         try:
             put_aside(self.root, self.path, temp, expected=None, why=_RACE)
         except StorageError:
-            self.exchange(temp)  # its version has no other place: it stands again, ours goes
+            self.exchange(temp)  # the other program's version goes back, because it is only here
             disk.discard(temp, data)
             raise
         failure = None
         try:
-            again = self.change(found)
+            merged = self.change(saved)
         except LessonsError as error:
-            again, failure = found, error  # as ever when a change is refused: the card stays
-        second = self.write(again)
-        with disk.on_failure(disk.discard, second, again):
-            mine = self.read(self.full) == data
-            if mine:
+            merged, failure = saved, error  # a refused change leaves the card as it was saved
+        second = self.write(merged)
+        with disk.on_failure(disk.discard, second, merged):
+            is_unchanged = self.read(self.full) == data
+            if is_unchanged:
                 self.exchange(second)
-        if mine:
+        if is_unchanged:
             self.put_aside(second, expected=data)
-        else:  # a save upon our change: both are in it, or its author left ours out
-            disk.discard(second, again)
+        else:  # the other program saved again, after it could see our change
+            disk.discard(second, merged)
         if failure is not None:
             raise failure
-        return again if mine else data
+        return merged if is_unchanged else data
 
     def read(self, full: str) -> bytes:
         return disk.read_settled(full, until=self.until, limit=MAX_BYTES, name=self.path)
@@ -179,15 +180,15 @@ class _Rewrite:
 
     def exchange(self, temp: str) -> None:
         disk.exchange(temp, self.full)
-        # Also gives a program that was just opening the old file the time to be seen.
+        # The sync also gives a program that is opening the old file time to become visible.
         disk.sync_folder(self.folder)
 
     def put_aside(self, temp: str, *, expected: bytes) -> None:
         try:
             put_aside(self.root, self.path, temp, expected=expected, why=_DISPLACED)
         except StorageError:
-            # The state folder is full, say. The bytes we had read are in the card or known;
-            # any others stay in place, and adopt_leftovers() finds them.
+            # For example, the disk with the state folder is full. The file is removed if it still
+            # has the expected bytes; otherwise it stays, and adopt_leftovers() finds it.
             disk.discard(temp, expected)
 
 
@@ -199,7 +200,7 @@ _PLACES = (
 
 
 def read_template(name: str) -> str:
-    """Return the text of the template ``name``; StorageError when the installation lacks it."""
+    """Return the text of the template ``name``. Raises StorageError if it is not installed."""
     for place in _PLACES:
         path = os.path.join(place, name)
         if os.path.isfile(path):

@@ -1,6 +1,7 @@
-"""The catalogue: what the last index run knew of every file, in one SQLite file.
+"""The catalogue: the parsed content of every file, as of the last index run, in a SQLite file.
 
-A cache. It may be deleted at any time; a damaged or outdated one is replaced without a word.
+It is a cache, which may be deleted at any time. A damaged or outdated catalogue is replaced without
+a message.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from lessons_kb.text.patterns import Globs, get_hints, match_globs
 from lessons_kb.values import field, frozen, list_fields, replace
 
 FORMAT = 19
-"""Version of the tables below and of the JSON in them; a file with another one is rebuilt."""
+"""Version of the tables below and of the JSON in them; a file of another version is rebuilt."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -53,91 +54,94 @@ CREATE TABLE detectors (
 
 @frozen
 class Detector:
-    """One pattern of a card as the catalogue keeps it."""
+    """One pattern of a card, as the catalogue stores it."""
 
     pattern: Pattern
     globs: Globs = ()
     """``pattern.files`` compiled."""
     size: int
-    """What it costs to look for, in instructions of RE2."""
+    """Cost of a search for the pattern, in instructions of RE2."""
 
 
 @frozen
 class Title:
-    """A card that may be given, by its title."""
+    """The title of a card that may be injected."""
 
     path: str
     title: str
     occurrences: int
     seen: str
-    """ISO day on which the mistake was made last, as far as the card tells; else ""."""
+    """ISO day on which the mistake was last made, according to the card; "" if unknown."""
 
 
 @frozen
 class CatalogueEntry:
-    """One file as the catalogue keeps it."""
+    """One file, as the catalogue stores it."""
 
     path: str
     digest: str = ""
-    """Of the content: a file whose times changed but not its bytes is not indexed anew."""
+    """Digest of the content. A file with new times but the same bytes is not indexed again."""
     card: Card | None = None
     title_key: str = ""
     globs: Globs = ()
     """``card.paths`` compiled."""
     detectors: tuple[Detector, ...] = ()
-    """Those of ``card.detect``; none of a card that is not active."""
+    """The patterns of ``card.detect``; empty for a card that is not active."""
     terms: Mapping[str, str] = field(default_factory=dict)
-    """Field → its terms in order, each between two blanks, for the engine; the catalogue does not
-    keep them."""
+    """Field → its terms in order, each between two blanks. They are for the engine; the catalogue
+    does not store them."""
     findings: tuple[Finding, ...] = ()
     background: float | None = None
-    """How readily prompts about other things draw the card; None for a file that is none."""
+    """The card's base rate: how often unrelated prompts match it. None for a file without a
+    card."""
 
 
 @frozen
 class State:
-    """What was true at the last commit."""
+    """The state of the index at the last commit."""
 
     versions: str
-    """Of format, analyzer and engine in one text; compared, never parsed."""
+    """The versions of format, analyzer and engine in one text, which is compared, never parsed."""
     generation: int
-    """Names the engine's directory; a rebuild starts a new one, with a number never used before."""
+    """Number in the name of the engine's directory. A rebuild starts a directory with a new number,
+    which was never used before."""
     manifest: str
     settings: dict[str, Any]
     """``model.as_data`` of the settings in ``lessons.toml``."""
     ignored: Globs = ()
     """``.lessonsignore`` compiled."""
     silent: tuple[str, ...] = ()
-    """Folders left out because they are not trusted themselves."""
+    """Folders that were left out because the user does not trust them."""
     beyond: tuple[int, int] = (0, 0)
-    """``Scan.beyond``."""
+    """See ``Scan.beyond``."""
     engine: str = ""
-    """``Engine.stamp()`` of what was indexed last."""
+    """``Engine.stamp()`` at the last commit."""
     cards: int = 0
+    """Number of usable cards; ``Catalogue.commit`` counts this and the following."""
     notes: int = 0
-    """How many usable files of each sort there are; ``Catalogue.commit`` counts."""
+    """Number of usable notes."""
     detectors: int = 0
-    """How many patterns there are, counted likewise."""
+    """Number of patterns."""
     gates: int = 0
-    """How many cards have a gate that may hold a call, counted likewise."""
+    """Number of cards with a gate that may stop a call."""
 
 
 class Catalogue:
-    """An open catalogue file. Safe to share between threads that take turns."""
+    """An open catalogue file. Threads may share it if only one uses it at a time."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._db = connection
 
     @classmethod
     def open(cls, path: str) -> Catalogue:
-        """Open the catalogue at ``path``, made anew when it is missing, foreign or damaged.
+        """Open the catalogue at ``path``; create it if it is missing, foreign or damaged.
 
-        Raises StorageError when the file cannot be made.
+        Raises StorageError if the file cannot be created.
         """
         for suffix in SIDES:
-            with contextlib.suppress(FileNotFoundError):  # whoever closes last removes two
+            with contextlib.suppress(FileNotFoundError):  # the last process to close removes two
                 if not stat.S_ISREG(os.lstat(path + suffix).st_mode):
-                    cls.remove(path)  # a FIFO would keep us waiting
+                    cls.remove(path)  # opening a FIFO would block
         try:
             try:
                 return cls(_connect(path))
@@ -147,12 +151,12 @@ class Catalogue:
             cls.remove(path)
             return cls(_connect(path))
         except sqlite3.DatabaseError as error:
-            said = sqlite_error(error, path, "check permissions and free disk space")
-            raise StorageError(f"cannot open the catalogue {said}") from None
+            reason = sqlite_error(error, path, "check permissions and free disk space")
+            raise StorageError(f"cannot open the catalogue {reason}") from None
 
     @staticmethod
     def remove(path: str) -> None:
-        """Delete the file at ``path`` and what SQLite keeps beside it; StorageError if refused."""
+        """Delete the file at ``path`` and SQLite's files beside it. Raises StorageError."""
         with storage_errors(path):
             for suffix in SIDES:
                 remove_any(path + suffix)
@@ -162,7 +166,7 @@ class Catalogue:
         self._db.close()
 
     def state(self) -> State | None:
-        """Return the last commit's state, or None for a catalogue that holds none to be used."""
+        """Return the state at the last commit, or None if there is no usable one."""
         row = self._db.execute("SELECT value FROM meta WHERE key = 'state'").fetchone()
         if row is None:
             return None
@@ -173,11 +177,11 @@ class Catalogue:
             data["silent"] = tuple(data.get("silent", ()))
             data["beyond"] = tuple(data["beyond"])
             return State(**data, manifest=manifest)
-        except (AttributeError, KeyError, TypeError, ValueError):  # all is indexed anew
+        except (AttributeError, KeyError, TypeError, ValueError):  # the caller rebuilds the index
             return None
 
     def verify(self) -> None:
-        """Raise IndexBroken where SQLite finds its file damaged."""
+        """Raise IndexBroken if SQLite finds that the file is damaged."""
         (result,) = self._db.execute("PRAGMA integrity_check(1)").fetchone()
         if result != "ok":
             raise IndexBroken(result)
@@ -190,12 +194,13 @@ class Catalogue:
         removed: Collection[int] = (),
         afresh: bool = False,
     ) -> State:
-        """Store entries by number and the state that holds with them, in one transaction.
+        """Store entries by number, and the state that belongs to them, in one transaction.
 
-        ``afresh`` forgets every document first. Returns the state with its counts.
+        ``afresh`` first deletes every document. Returns the state with its counts.
         """
         with one_transaction(self._db):
-            changed = [(n,) for n in (*removed, *(number for number, _entry in entries))]
+            numbers = [*removed, *(number for number, _entry in entries)]
+            changed = [(number,) for number in numbers]
             for table, rows in _rows_of(entries).items():
                 if afresh:
                     self._db.execute(f"DELETE FROM {table}")  # noqa: S608
@@ -217,12 +222,12 @@ class Catalogue:
         return state
 
     def size(self) -> int:
-        """Return how many bytes its pages take."""
+        """Return the size of the file's pages in bytes."""
         sql = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         return int(self._db.execute(sql).fetchone()[0])
 
     def version(self) -> int:
-        """Return a number that changes when another process commits."""
+        """Return a number that changes whenever another process commits."""
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         return int(version)
 
@@ -240,76 +245,81 @@ class Catalogue:
         return list(rows)
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
-        """Return the cards of these numbers; unknown numbers and unusable files are left out."""
-        return {
-            number: card_from_json(path, card)
-            for number, path, _digest, _title, card, *_ in self._rows(numbers)
-            if card
-        }
+        """Return number → card; unknown numbers and unusable files are left out."""
+        cards = {}
+        for number, path, _digest, _title, text, *_ in self._rows(numbers):
+            if text:
+                cards[number] = card_from_json(path, text)
+        return cards
 
     def backgrounds(self, numbers: Iterable[int]) -> dict[int, float]:
-        """Return how readily prompts about other things draw these cards, where it is known."""
-        rows = ((row[0], row[-1]) for row in self._rows(numbers))
-        return {number: background for number, background in rows if background is not None}
+        """Return number → base rate of these cards; cards without one are left out."""
+        base_rates = {row[0]: row[-1] for row in self._rows(numbers)}
+        return {number: rate for number, rate in base_rates.items() if rate is not None}
 
     def _rows(self, numbers: Iterable[int]) -> Iterable[tuple[Any, ...]]:
         sql = "SELECT * FROM docs WHERE number IN (SELECT value FROM json_each(?))"
         return self._db.execute(sql, (json.dumps([*numbers]),))
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
-        """Return the numbers of files that guard any of ``paths``, each with those it guards."""
-        # CROSS JOIN keeps the order of the tables: SQLite would rather walk through all files by
-        # path, which takes 2 ms for 12,000, than look up the few that match.
+        """Return the numbers of the cards whose globs match any of ``paths``, with these paths."""
+        # CROSS JOIN keeps the order of the tables. Otherwise SQLite walks through all files by
+        # path, which takes 2 ms for 12,000 files, instead of looking up the few that match.
         sql = (
             "SELECT number, globs FROM card_globs CROSS JOIN docs USING (number)"
             " WHERE instr(?, hint) ORDER BY path"
         )
-        found = {}
+        paths_of = {}
         for number, text in self._db.execute(sql, (_text("\n".join(paths)),)):
             globs = json.loads(text)
-            if guarded := tuple(path for path in paths if match_globs(globs, path)):
-                found[number] = guarded
-        return found
+            matching = tuple(path for path in paths if match_globs(globs, path))
+            if matching:
+                paths_of[number] = matching
+        return paths_of
 
     def detectors(self, *, most: int) -> list[tuple[int, Detector]]:
-        """Return (number of the file, pattern), first by path, up to ``most`` in size."""
+        """Return (number of the file, pattern) in the order of paths.
+
+        The sum of their sizes is at most ``most``; further patterns are left out.
+        """
         sql = (
             "SELECT number, size, pattern, globs FROM detectors CROSS JOIN docs USING (number)"
             " ORDER BY path, place"
         )
-        found, left = [], most
-        for number, size, pattern, globs in self._db.execute(sql):
-            left -= size
-            if left < 0:
+        detectors, size_left = [], most
+        for number, size, pattern_text, globs_text in self._db.execute(sql):
+            size_left -= size
+            if size_left < 0:
                 break
-            compiled = tuple((source, include) for source, include in json.loads(globs))
-            one = Detector(pattern=_pattern_from(json.loads(pattern)), globs=compiled, size=size)
-            found.append((number, one))
-        return found
+            pattern = _pattern_from(json.loads(pattern_text))
+            globs = tuple((source, include) for source, include in json.loads(globs_text))
+            detectors.append((number, Detector(pattern=pattern, globs=globs, size=size)))
+        return detectors
 
     def gated_cards(self) -> list[Card]:
-        """Return the cards that have a gate, by path."""
+        """Return the cards that have a gate, in the order of paths."""
         rows = self._db.execute(
             "SELECT * FROM docs WHERE number IN (SELECT number FROM gates) ORDER BY path"
         )
         return [card_from_json(row[1], row[4]) for row in rows]
 
     def all_cards(self) -> list[Card]:
-        """Return every usable file, notes included, by path."""
+        """Return every usable file, notes included, in the order of paths."""
         rows = self._db.execute("SELECT * FROM docs WHERE card IS NOT NULL ORDER BY path")
         return [card_from_json(row[1], row[4]) for row in rows]
 
     def count_titles(self, project: str | None) -> int:
-        """Return how many cards may be given in a project."""
+        """Return the number of cards that may be injected in a project."""
         sql = "SELECT count(*) FROM titles WHERE project IN ('', ?)"
         return int(self._db.execute(sql, (project or "",)).fetchone()[0])
 
     def titles(self, project: str | None, *, most: int, paths: Collection[str] = ()) -> list[Title]:
-        """Return the ``most`` recurrent cards of a project, the latest of those first.
+        """Return the ``most`` most frequent cards of a project; of equals, the latest comes first.
 
-        Those at some ``paths`` follow, if they are not among them.
+        The cards at ``paths`` follow, unless they are among the others.
         """
-        # With a plus sign in front, the index by use is read in its order instead of sorting all.
+        # The plus sign keeps SQLite from using the index by project, so that it reads the index by
+        # use in its order and need not sort all rows.
         values = {"project": project or "", "most": most, "paths": json.dumps([*paths])}
         where = "SELECT * FROM titles WHERE +project IN ('', :project)"
         order = " ORDER BY occurrences DESC, seen DESC, path LIMIT :most"
@@ -323,12 +333,12 @@ class Catalogue:
         ]
 
     def findings(self) -> list[Finding]:
-        """Return what parsing found, by path and line."""
+        """Return the findings of the parser, in the order of paths and lines."""
         rows = self._db.execute("SELECT * FROM docs WHERE findings != '[]' ORDER BY path")
         return [Finding(**data) for row in rows for data in json.loads(row[5])]
 
     def numbers_titled(self, title_key: str) -> list[int]:
-        """Return the numbers of cards with this normalised title, by path."""
+        """Return the numbers of cards with this normalised title, in the order of paths."""
         rows = self._db.execute(
             "SELECT number FROM docs WHERE title_key = ? AND title_key != '' ORDER BY path",
             (title_key,),
@@ -344,19 +354,19 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
-_OF_FILES = ("docs", "titles", "card_globs", "detectors", "gates")
+_TABLES_OF_FILES = ("docs", "titles", "card_globs", "detectors", "gates")
 _PATIENCE = 5.0
-"""Seconds waited for another process."""
+"""Seconds to wait for another process."""
 
 
 def is_disk_trouble(error: Exception) -> bool:
-    """Tell a disk that says no from damage, which a rebuild fixes."""
+    """Return whether the disk refused. Other errors mean damage, which a rebuild repairs."""
     words = ("full", "readonly", "locked", "busy", "unable to open", "disk I/O")
     return isinstance(error, sqlite3.OperationalError) and any(w in str(error) for w in words)
 
 
 def card_to_json(card: Card) -> str:
-    """Return the card's fields, but its id, that differ from their defaults as one JSON line."""
+    """Return the fields that differ from their defaults, without the id, as one line of JSON."""
     data = as_data(card)
     short = {key: value for key, value in data.items() if value != _EMPTY.get(key, ...)}
     del short["id"]
@@ -385,40 +395,41 @@ _EMPTY: Mapping[str, Any] = {
 
 
 def _text(text: str) -> str:
-    """Return what SQLite can hold of a text: half a surrogate pair becomes a question mark."""
+    """Return a text that SQLite can store: a lone surrogate becomes a question mark."""
     return text.encode(errors="replace").decode()
 
 
 def remove_any(path: str) -> None:
-    """Delete whatever has this name, a folder with all it holds; OSError when it cannot be."""
+    """Delete a file, or a folder with its content, if there is one. Raises OSError."""
     try:
         os.remove(path)
     except FileNotFoundError:
         return
-    except (IsADirectoryError, PermissionError):  # what unlinking a folder is called on macOS
+    except (IsADirectoryError, PermissionError):  # macOS raises the second for a folder
         shutil.rmtree(path)
 
 
 def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tuple[Any, ...]]]:
-    """Return table → the rows of some entries."""
-    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _OF_FILES}
-    for number, one in entries:
-        card = one.card
+    """Return table → the rows of these entries."""
+    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _TABLES_OF_FILES}
+    for number, entry in entries:
+        card = entry.card
         text = card_to_json(card) if card else None
-        findings = json.dumps(as_data(one.findings), ensure_ascii=False)
-        row = number, one.path, one.digest, one.title_key, text, findings, one.background
-        rows["docs"].append(row)
-        # A rule comes by itself where it holds: nobody has to choose it by its title.
+        findings = json.dumps(as_data(entry.findings), ensure_ascii=False)
+        head = number, entry.path, entry.digest, entry.title_key
+        rows["docs"].append((*head, text, findings, entry.background))
+        # A rule is injected wherever it applies, so nobody has to choose it by its title.
         if card and number > 0 and card.is_injectable and card.source != RULE:
             use = card.occurrences, card.last_seen or card.created or ""
-            rows["titles"].append((number, one.path, card.title, card.project or "", *use))
+            rows["titles"].append((number, entry.path, card.title, card.project or "", *use))
         if card and card.is_injectable and card.gate != NO_GATE:
             rows["gates"].append((number,))
-        globs = json.dumps(one.globs)
-        rows["card_globs"] += [(number, _text(hint), globs) for hint in get_hints(one.globs)]
-        for place, d in enumerate(one.detectors):
-            pattern = _text(json.dumps(as_data(d.pattern)))
-            rows["detectors"].append((number, place, d.size, pattern, json.dumps(d.globs)))
+        globs = json.dumps(entry.globs)
+        rows["card_globs"] += [(number, _text(hint), globs) for hint in get_hints(entry.globs)]
+        for position, detector in enumerate(entry.detectors):
+            pattern = _text(json.dumps(as_data(detector.pattern)))
+            globs = json.dumps(detector.globs)
+            rows["detectors"].append((number, position, detector.size, pattern, globs))
     return rows
 
 
@@ -426,7 +437,7 @@ def _connect(path: str) -> sqlite3.Connection:
     try:
         return connect(path, FORMAT, _make_tables, patience=_PATIENCE)
     except sqlite3.OperationalError as error:
-        # A full disk has no room for the index of a log; what needs no log can still be read.
+        # A full disk has no room for the index of a log. A file without a log can still be read.
         needs_log = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
         if "disk I/O" not in str(error) or needs_log:
             raise

@@ -1,4 +1,4 @@
-"""A SQLite file that many processes write, kept through damage and brought up to date."""
+"""A SQLite file that many processes write: migrations, damage, and a fallback in memory."""
 
 from __future__ import annotations
 
@@ -32,24 +32,25 @@ Parameters = Sequence[Any] | Mapping[str, Any]
 
 
 SIDES = ("-wal", "-shm", "-journal", "")
-"""What SQLite keeps beside the file, and the file: in the order in which they are moved."""
+"""Suffixes of SQLite's files beside a database, then of the database itself, in the order of a
+move."""
 _DAMAGED = ".damaged-"
 _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _POLL_SECONDS = 0.01
 _RETRY_SECONDS = 0.2
-"""How long memory stands in for a file before the file is tried again, which takes 1 ms."""
+"""The file is tried again after this time in memory; a try takes 1 ms."""
 _READ_ONLY = ("mode=ro", "immutable=1")
-"""How to open a file that cannot be written; SQLite takes the second where no log lies beside it
-and none can be made."""
+"""Options for a file that cannot be written. SQLite accepts the second if there is no log beside
+the file and none can be created."""
 
 
 class Database:
-    """An open file. Safe to share between threads and processes; everything raises StorageError.
+    """An open file. Threads and processes may share it. Every method raises StorageError.
 
-    A damaged file is moved aside, never deleted, and a fresh one begun. With ``fallback`` nothing
-    raises: a database in memory stands in for a file that is locked, read-only, on a full disk or
-    missing its folder, and a damaged file costs no more than what it held.
+    A damaged file is moved aside, never deleted, and a new file is created. With ``fallback``
+    nothing raises: a database in memory replaces a file that is locked, read-only, on a full disk
+    or without its folder, and a damaged file only loses its own content.
     """
 
     def __init__(
@@ -60,24 +61,24 @@ class Database:
         patience: float,
         fallback: Sequence[str] | None = None,
     ) -> None:
-        """Open or create ``path``; ``patience`` is how many seconds another writer is waited for.
+        """Open or create ``path``; ``patience`` is the time to wait for another writer, in seconds.
 
-        Each of ``migrations`` (statements with ``;`` between them) brings the file from version
-        n to n + 1. ``fallback`` are the statements that copy what is worth knowing from the file,
-        attached as ``kept``, into the database in memory; None = no such database. Raises
-        StorageError when the file cannot be opened.
+        Each of ``migrations`` (statements separated by ``;``) brings the file from version n to
+        n + 1. The statements of ``fallback`` copy recent rows from the file, attached as ``kept``,
+        into the database in memory; None = no such database. Raises StorageError if the file cannot
+        be opened.
         """
         self.path = path
         self.set_aside = ""
-        """Where a damaged predecessor was moved by this process, "" when there was none."""
+        """Path to which this process moved a damaged predecessor, or ""."""
         self.trouble = ""
-        """Why memory stands in for the file now, "" while the file is used."""
+        """Why memory replaces the file at the moment, or "" while the file is used."""
         self._migrations = migrations
         self._patience = patience
         self._fallback = fallback
         self._retry_at = 0.0
         self._inside = False
-        """Within ``transaction``: SQLite itself may have rolled back."""
+        """Whether a ``transaction`` is active; SQLite itself may have rolled it back."""
         self._lock = RLock()
         self._db = self._open()
 
@@ -88,9 +89,9 @@ class Database:
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make what is done inside one immediate transaction; a nested one joins the outer.
+        """Run the block in one immediate transaction; a nested transaction joins the outer one.
 
-        All other processes that write wait for its end: nothing inside may sleep, touch a file or
+        All other processes that write wait for its end, so the block must not sleep, use files or
         start a process.
         """
         with self._lock:
@@ -114,7 +115,7 @@ class Database:
         return self._do(sql, parameters)[0]
 
     def value(self, sql: str, parameters: Parameters = (), *, default: Any = None) -> Any:
-        """Run one statement and return the first cell, ``default`` where there is none."""
+        """Run one statement and return the first cell, or ``default`` without a row."""
         rows = self._do(sql, parameters)[0]
         return rows[0][0] if rows else default
 
@@ -127,9 +128,9 @@ class Database:
         return self._do(sql, parameters)[1]
 
     def forget(self, table: str, key: str, before: float, *, most: int) -> int:
-        """Delete up to ``most`` rows whose ``at`` is older than a moment; return how many went.
+        """Delete up to ``most`` rows with ``at`` earlier than ``before``; return their number.
 
-        ``table`` and ``key``, the columns that tell its rows apart, are names of our own.
+        ``table`` and its ``key`` columns are names from our code, never from input.
         """
         sql = (
             f"DELETE FROM {table} WHERE ({key}) IN"  # noqa: S608
@@ -140,9 +141,9 @@ class Database:
     def _do(
         self, sql: str, parameters: Any = (), *, many: bool = False, again: bool = False
     ) -> tuple[list[tuple[Any, ...]], int]:
-        """Run a statement to its end; return its rows and how many it changed.
+        """Run a statement to its end; return its rows and the number of changed rows.
 
-        Where the file fails it is done ``again``, in what stands in for it.
+        If the file fails, the statement runs ``again`` on its replacement.
         """
         with self._lock:
             if self.trouble and not self._inside and time.monotonic() >= self._retry_at:
@@ -157,7 +158,7 @@ class Database:
             return self._do(sql, parameters, many=many, again=True)
 
     def _retry(self) -> None:
-        """Use the file again if it takes a write at once; else note why it does not now."""
+        """Use the file again if it accepts a write at once; otherwise update ``trouble``."""
         self._retry_at = time.monotonic() + _RETRY_SECONDS
         try:
             db = self._connect(patience=0.0)
@@ -176,7 +177,7 @@ class Database:
             self._db, self.trouble = db, ""
 
     def _replace(self, error: Exception) -> None:
-        """Go on with another database than the one that failed, or raise what it said."""
+        """Replace the database that failed by another one, or raise its error."""
         damaged = _has_code(error, _DAMAGE_CODES)
         if self._fallback is None and not damaged:
             raise _storage_error(self.path, error) from None
@@ -186,13 +187,16 @@ class Database:
         else:
             self._db = self._stand_in(_storage_error(self.path, error))
         if self._fallback is None:
-            kept = f" and saved as {self.set_aside}" if self.set_aside else ""
-            raise StorageError(f"{self.path} was damaged{kept}; try again") from None
+            backup = f" and saved as {self.set_aside}" if self.set_aside else ""
+            raise StorageError(f"{self.path} was damaged{backup}; try again") from None
         if self._inside:
             self._db.execute("BEGIN")
 
     def _open(self, *, damaged: bool = False) -> sqlite3.Connection:
-        """Return a connection to the file, made anew where it is damaged, or what stands in."""
+        """Return a connection to the file, or to its replacement in memory.
+
+        A damaged file is first moved aside and created again.
+        """
         for last in (False, True):
             try:
                 if damaged:
@@ -210,7 +214,7 @@ class Database:
         return self._stand_in(failure)
 
     def _stand_in(self, error: StorageError) -> sqlite3.Connection:
-        """Return a database in memory that knows what the file tells of the last days."""
+        """Return a database in memory with the recent rows of the file, if it can be read."""
         self.trouble = str(error)
         self._retry_at = time.monotonic() + _RETRY_SECONDS
         db = sqlite3.connect(
@@ -219,11 +223,13 @@ class Database:
         for migration in self._migrations:
             db.executescript(migration)
 
+        if not self._fallback or not os.path.isfile(self.path):
+            return db
         file = Path(self.path).absolute().as_uri()
-        for way in _READ_ONLY if self._fallback and os.path.isfile(self.path) else ():
+        for option in _READ_ONLY:
             try:
-                db.execute("ATTACH ? AS kept", (f"{file}?{way}",))
-                db.executescript("BEGIN;" + ";".join(self._fallback or ()) + ";COMMIT")
+                db.execute("ATTACH ? AS kept", (f"{file}?{option}",))
+                db.executescript("BEGIN;" + ";".join(self._fallback) + ";COMMIT")
             except sqlite3.Error:
                 if db.in_transaction:
                     db.execute("ROLLBACK")
@@ -236,19 +242,20 @@ class Database:
 
     def _connect(self, *, patience: float) -> sqlite3.Connection:
         make_private(os.path.dirname(self.path))
-        # A FIFO would be waited for until somebody writes to it.
+        # Opening a FIFO would wait until another program writes to it.
         if os.path.exists(self.path) and not os.path.isfile(self.path):
             raise StorageError(f"{self.path} is not a file; move it away: {self._move_away}")
         version = len(self._migrations)
         return connect(self.path, version, self._migrate, patience=patience, private=True)
 
-    def _migrate(self, db: sqlite3.Connection, found: int) -> None:
-        if found > len(self._migrations):
+    def _migrate(self, db: sqlite3.Connection, version: int) -> None:
+        """Bring a file of this version up to date."""
+        if version > len(self._migrations):
             raise StorageError(
-                f"{self.path} was written by a newer lessons_kb; upgrade this one, or begin "
-                f"anew: {self._move_away}"
+                f"{self.path} was written by a newer lessons_kb; upgrade this one, or start with "
+                f"a new file: {self._move_away}"
             )
-        for migration in self._migrations[found:]:
+        for migration in self._migrations[version:]:
             for statement in migration.split(";"):
                 db.execute(statement)
 
@@ -265,10 +272,10 @@ def connect(
     patience: float,
     private: bool = False,
 ) -> sqlite3.Connection:
-    """Open or create a SQLite file that many processes write; raise sqlite3.Error.
+    """Open or create a SQLite file that many processes write. Raises sqlite3.Error.
 
-    A file of another version is handed, in one transaction and with its version, to ``migrate``.
-    ``patience`` is how many seconds another writer is waited for; ``private`` is mode 0600.
+    For a file of another version, ``migrate`` is called in a transaction, with that version.
+    ``patience`` is the time to wait for another writer, in seconds; ``private`` sets mode 0600.
     """
     deadline = time.monotonic() + patience
     while True:
@@ -284,14 +291,15 @@ def connect(
                         os.chmod(path, 0o600)
                     db.execute("PRAGMA journal_mode = " + ("DELETE" if is_network(path) else "WAL"))
                     with one_transaction(db):
-                        if (found := _read_version(db)) != version:  # another may have done it
-                            migrate(db, found)
+                        old_version = _read_version(db)
+                        if old_version != version:  # another process may have migrated it
+                            migrate(db, old_version)
                             db.execute(f"PRAGMA user_version = {version}")
         except sqlite3.OperationalError as error:
-            # Two processes that turn on WAL at once are refused without any waiting, and one that
-            # opens the file while another replaces it is told of a disk error.
-            again = _has_code(error, _BUSY_CODES) or identify_file(path) != file
-            if not again or time.monotonic() > deadline:
+            # SQLite refuses two processes that turn on WAL at once without waiting, and reports a
+            # disk error to a process that opens the file while another one replaces it.
+            is_temporary = _has_code(error, _BUSY_CODES) or identify_file(path) != file
+            if not is_temporary or time.monotonic() > deadline:
                 raise
         else:
             return db
@@ -300,13 +308,13 @@ def connect(
 
 @contextlib.contextmanager
 def one_transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """Make what is done inside one immediate transaction."""
+    """Run the block in one immediate transaction."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
         db.execute("COMMIT")
     finally:
-        if db.in_transaction:  # unless a full disk has ended it already
+        if db.in_transaction:  # a full disk may have ended it already
             db.execute("ROLLBACK")
 
 
@@ -315,29 +323,30 @@ def _read_version(db: sqlite3.Connection) -> int:
 
 
 def move_aside(path: str) -> str:
-    """Move a damaged file and what SQLite keeps beside it away; return its new path.
+    """Move a damaged file, and SQLite's files beside it, away; return the new path.
 
-    Returns "" when another process has done so meanwhile. Raises StorageError when the file
-    cannot be moved.
+    Returns "" if another process has moved it meanwhile. Raises StorageError if the file cannot be
+    moved.
     """
     with locked(os.path.realpath(path)):
         if not _is_damaged(path):
             return ""
         when = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        kept = f"{path}{_DAMAGED}{when}-{os.urandom(2).hex()}"
+        target = f"{path}{_DAMAGED}{when}-{os.urandom(2).hex()}"
         with storage_errors(path):
-            # The log first: beside a fresh file it would be taken for that file's own.
+            # The log moves first: SQLite would apply it to a new file beside it.
             for side in SIDES:
                 with contextlib.suppress(FileNotFoundError):
-                    os.replace(path + side, kept + side)
-    return kept
+                    os.replace(path + side, target + side)
+    return target
 
 
 def find_set_aside(path: str) -> list[str]:
-    """Return the damaged predecessors of a file that were kept, oldest first."""
+    """Return the damaged predecessors of a file that were moved aside, oldest first."""
     folder, name = os.path.split(path)
-    kept = (n for n in list_folder(folder) if n.startswith(name + _DAMAGED))
-    return [os.path.join(folder, n) for n in kept if not n.endswith(SIDES[:-1])]
+    damaged = [entry for entry in list_folder(folder) if entry.startswith(name + _DAMAGED)]
+    databases = [entry for entry in damaged if not entry.endswith(SIDES[:-1])]
+    return [os.path.join(folder, entry) for entry in databases]
 
 
 def _is_damaged(path: str) -> bool:
@@ -360,22 +369,22 @@ def _storage_error(path: str, error: Exception) -> StorageError:
     if isinstance(error, StorageError):
         return error
     if _has_code(error, _BUSY_CODES):
-        return StorageError(f"{path}: {error}; wait a moment, or end the process that holds it")
+        return StorageError(f"{path}: {error}; wait a moment, or end the process that uses it")
     return sqlite_error(error, path, "check the folder, its permissions and the disk")
 
 
 _TABLE = read_words("network_file_systems.txt")
 _MOUNTS = "/proc/self/mountinfo"
 _POINT = 4
-"""Field of a mount's place."""
+"""Position of the mount point among the fields of a line."""
 _OCTAL = re.compile(r"\\([0-7]{3})")
-"""How a space, tab, line end or backslash is written there."""
+"""The escape of a space, tab, line end or backslash in a field."""
 
 
 def is_network(path: str) -> bool:
-    """Return whether ``path``, or the folder where it would be made, lies on a network.
+    """Return whether ``path``, or the folder where it would be created, is on a network.
 
-    Shared folders of a virtual machine count. Where the system does not tell, the answer is no.
+    Shared folders of a virtual machine count. If the system gives no information, return False.
     """
     real = os.path.realpath(path)
     if os.name == "nt":  # a mapped drive's real path is the share's
@@ -387,15 +396,17 @@ def is_network(path: str) -> bool:
             table = file.read().decode("utf-8", "surrogateescape")
     except OSError:
         return False
-    best, found = "", ""
+    nearest, file_system = "", ""
     for line in table.splitlines():
         before, _, after = line.partition(" - ")
-        if after and len(parts := before.split(" ")) > _POINT:
-            point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), parts[_POINT])
-            around = real == point or real.startswith(point.rstrip("/") + "/")
-            if around and len(point) >= len(best):  # of two at one place the later
-                best, found = point, after.split(" ", 1)[0]
-    kind, _, subtype = found.partition(".")
+        parts = before.split(" ")
+        if not after or len(parts) <= _POINT:
+            continue
+        point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), parts[_POINT])
+        contains_path = real == point or real.startswith(point.rstrip("/") + "/")
+        if contains_path and len(point) >= len(nearest):  # a later mount covers an earlier one
+            nearest, file_system = point, after.split(" ", 1)[0]
+    kind, _, subtype = file_system.partition(".")
     if kind in ("fuse", "fuseblk"):
         return subtype.startswith(tuple(_TABLE["fuse"]))  # such as ``fuse.sshfs``
     return kind in _TABLE["types"]
@@ -410,32 +421,32 @@ _MIGRATIONS = (
 
 
 class Mined(Database):
-    """What was found in the past of one brain; everything raises StorageError."""
+    """Cache of what `mine` read from sessions and commits. Every method raises StorageError."""
 
     def __init__(self, root: str) -> None:
         super().__init__(os.path.join(state_dir(root), _NAME), _MIGRATIONS, patience=_PATIENCE)
 
     def read_source(self, path: str, stamp: str) -> list[dict[str, Any]] | None:
-        """Return what was found in a source, None when it was not read as it is now."""
+        """Return the cached results for a source, or None if it has changed or was never read."""
         sql = "SELECT data FROM sources WHERE path = ? AND stamp = ?"
-        found: list[dict[str, Any]] | None = json.loads(
+        results: list[dict[str, Any]] | None = json.loads(
             self.value(sql, (path, stamp), default="null")
         )
-        return found
+        return results
 
     def write_sources(self, rows: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]]) -> None:
-        """Remember what was found in sources: path, stamp, finds."""
+        """Store (path, stamp, results) of sources."""
         texts = [(path, stamp, json.dumps(data, ensure_ascii=False)) for path, stamp, data in rows]
         with self.transaction():
             self.run_each("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", texts)
 
     def read_commits(self) -> dict[str, dict[str, Any]]:
-        """Return what is known of commits, by id."""
+        """Return commit id → cached data."""
         rows = self.run("SELECT id, data FROM commits")
-        return {number: json.loads(data) for number, data in rows}
+        return {commit: json.loads(data) for commit, data in rows}
 
     def write_commits(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
-        """Remember what commits told."""
-        pairs = [(number, json.dumps(row, ensure_ascii=False)) for number, row in rows.items()]
+        """Store commit id → data."""
+        pairs = [(commit, json.dumps(row, ensure_ascii=False)) for commit, row in rows.items()]
         with self.transaction():
             self.run_each("INSERT OR REPLACE INTO commits VALUES (?, ?)", pairs)

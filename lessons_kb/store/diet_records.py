@@ -1,8 +1,8 @@
-"""Records of diets: what a diet of a project was about to write, so that it can be taken back.
+"""Records of what each diet of a project writes, so that the diet can be undone.
 
-They lie in the state home of this user, under a token that is marked in git's own directory (else
-in ``.lessons/``). So the records are found wherever the project is moved to, whatever becomes of
-its brains, and no repository can bring one.
+The records are in the user's state home, in a folder named by a token. A mark in git's own
+directory, or in ``.lessons/`` outside of git, contains that token. So the records are found even if
+the project is moved or its brains change, and no repository can bring a record of its own.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class RecordedFile:
     """A rules file that a diet changes."""
 
     name: str
-    """Its path below the project."""
+    """Path below the project."""
     before: bytes
     after: str
-    """Digest of what it holds afterwards, "" if it is removed."""
+    """Digest of the content afterwards, "" if the file is removed."""
     mode: int
 
 
@@ -46,25 +46,25 @@ class RecordedCard:
     """A card that a diet writes."""
 
     path: str
-    """Below its brain."""
+    """Path below the brain."""
     digest: str
     origin: str
-    """The card's `imported-from`, by which it is found under another name."""
+    """The card's `imported-from`, by which a renamed card is found."""
     rule: str
     """The words of the rule."""
     file: str
-    """The rules file that the rule stood in."""
+    """The rules file that contained the rule."""
 
 
 @frozen
 class DietRecord:
-    """What one diet writes."""
+    """The record of one diet."""
 
     place: str = ""
-    """The record's own file."""
+    """Path of the record's own file."""
     state: str = BEGUN
     root: str
-    """The project, where it was then."""
+    """Path of the project at the time of the diet."""
     brain: str
     """The brain's path below the project, "." for the same folder."""
     files: tuple[RecordedFile, ...] = field(default_factory=tuple)
@@ -72,34 +72,36 @@ class DietRecord:
 
 
 def find_records(root: str) -> list[DietRecord]:
-    """Return the records of a project, the oldest first. Raises StorageError."""
+    """Return the records of a project, oldest first. Raises StorageError."""
     token = _read_token(root)
+    if not token:
+        return []
     folder = os.path.join(state_home(), _FOLDER, token)
     records = []
-    for name in list_folder(folder) if token else ():
+    for name in list_folder(folder):
         if name.endswith(".json"):
             record = _read(os.path.join(folder, name))
-            # A copy of the project has the same token, and its diet was made elsewhere.
+            # A copy of a project has the token of the original, whose records are not its own.
             if record.root == root or _read_token(record.root) != token:
                 records.append(record)
     return records
 
 
 def write_record(record: DietRecord) -> DietRecord:
-    """Write a record, a new one under a name of its own, and return it. Raises StorageError."""
+    """Write a record and return it; a new record gets a file. Raises StorageError."""
     place = record.place
     if not place:
         folder = os.path.join(state_home(), _FOLDER, _make_token(record.root))
         place = os.path.join(folder, f"{time.time_ns():020d}.json")
     data = asdict(record)
-    for one in data["files"]:
-        one["before"] = base64.b64encode(one["before"]).decode()
+    for file in data["files"]:
+        file["before"] = base64.b64encode(file["before"]).decode()
     write_private(place, json.dumps(data).encode())
     return replace(record, place=place)
 
 
 def drop_record(record: DietRecord) -> None:
-    """Forget a diet. Raises StorageError."""
+    """Delete the record of a diet. Raises StorageError."""
     with storage_errors(record.place):
         os.unlink(record.place)
 
@@ -107,10 +109,11 @@ def drop_record(record: DietRecord) -> None:
 def _read(place: str) -> DietRecord:
     with storage_errors(place):
         data: dict[str, Any] = json.loads(read_regular(place, limit=_MAX_RECORD_BYTES, name=place))
-    files = [
-        RecordedFile(**{**one, "before": base64.b64decode(one["before"])}) for one in data["files"]
-    ]
-    cards = [RecordedCard(**one) for one in data["cards"]]
+    files = []
+    for file in data["files"]:
+        before = base64.b64decode(file["before"])
+        files.append(RecordedFile(**{**file, "before": before}))
+    cards = [RecordedCard(**card) for card in data["cards"]]
     return DietRecord(**{**data, "place": place, "files": tuple(files), "cards": tuple(cards)})
 
 
@@ -132,7 +135,7 @@ def _read_token(root: str) -> str:
 
 
 def _make_token(root: str) -> str:
-    """Return the token of a project, marked now if it has none."""
+    """Return the token of a project; a project without one is marked with a new token."""
     if token := _read_token(root):
         return token
     place = _mark_path(root)

@@ -1,7 +1,7 @@
 """The drafts of a brain, in the user's state folder.
 
-A draft is ``drafts/NAME.md``, its text, and ``NAME.json``, what is noted of it, which outlives the
-text.
+A draft consists of its text, ``drafts/NAME.md``, and of facts about it, ``NAME.json``, which stay
+when the text is gone.
 """
 
 from __future__ import annotations
@@ -36,45 +36,45 @@ from lessons_kb.text.times import read_time
 _FOLDER = "drafts"
 _TEXT, _FACTS = ".md", ".json"
 MAX_DRAFT_BYTES = 200_000
-"""Of a text that is written; what another program left there may be larger and is read."""
+"""Maximum size of a text that is written. A file from another program may be larger."""
 _MAX_BYTES = 1_000_000
-_KEPT_SECONDS = 400 * 86_400
-"""How long a settled draft is remembered: longer than the journal keeps its events."""
+_RETENTION_SECONDS = 400 * 86_400
+"""The facts of a settled draft are kept for this time, which is longer than the journal's."""
 
 
 class DraftFacts(TypedDict, total=False):
-    """What is noted of a draft beside its text, for longer than that stands there.
+    """Facts about a draft, which are kept longer than its text.
 
-    All of it is there but what may be missing; an older version may have written less.
+    A field is missing only if its description says so, or if an older version wrote the file.
     """
 
     kind: str
-    """What called for it, see ``collection.draft_lookup.Draft``."""
+    """Kind of its trigger; see ``collection.draft_lookup.Draft``."""
     key: str
-    """Equal for the same mistake, proposed title or find of the past."""
+    """Equal for drafts of the same mistake, proposed title or mined candidate."""
     ids: list[str]
-    """The observations that it stands for, see ``learn.triggers.Trigger``; of one that was mined,
+    """Ids of the observations behind it, see ``mining.triggers.Trigger``; for a mined draft, of the
     commits."""
     at: float
-    """When it was last drafted or counted, of a find of the past when that was last seen; seconds
-    since the epoch."""
+    """When it was last drafted or counted, or when a mined mistake was last seen, in seconds since
+    the epoch."""
     seen: int
-    """How often."""
+    """How often the mistake was seen."""
     state: str
-    """``open``, or what became of it: ``accepted``, ``merged``, ``discarded``."""
+    """``open``, ``accepted``, ``merged`` or ``discarded``."""
     digest: str
-    """Of the text as we composed it: another one was edited, by hand or by ``rewrite``."""
+    """Digest of the composed text. A text with another digest was edited by a user or an agent."""
     card: str
-    """The card that it became, of an open one that which an earlier draft became; missing or ""
-    where there is none."""
+    """Id of the card that the draft became; for an open draft, of the card that an earlier draft of
+    this mistake became. Missing or "" without such a card."""
     fix: str
-    """What put the mistake right when it came back; missing until it did."""
+    """The fix of a mistake that came back; missing until it does."""
     place: int
-    """Among the drafts of the past; missing for others."""
+    """Rank among the mined drafts; missing for others."""
     by: str
-    """Which user of a server proposed it; missing where none did."""
+    """The user of a server who proposed the draft; missing for others."""
     settled: float
-    """When it stopped being open; missing until then."""
+    """When the draft was accepted, merged or discarded; missing until then."""
 
 
 _NUMBER = (int, float)
@@ -103,17 +103,17 @@ class DraftFolder:
     def __init__(self, root: str) -> None:
         self._root = root
         self._folder = os.path.join(state_dir(root, create=False), _FOLDER)
-        self._known: dict[str, tuple[str, DraftFacts | None]] = {}
-        """Id → the stamp of its file of facts, and what that said: there may be thousands."""
+        self._cache: dict[str, tuple[str, DraftFacts | None]] = {}
+        """Id → the signature of its file of facts, and the facts; there may be thousands."""
 
     def locked(self) -> AbstractContextManager[object]:
-        """Hold the folder against other processes that write drafts."""
+        """Lock the folder against other processes that write drafts."""
         return locked(self._folder)
 
     def path(self, name: str) -> str:
         """Return the path of a draft's Markdown file.
 
-        A file with another ending that somebody put into the folder is a draft of its full name.
+        If a user put a file with another ending into the folder, its full name is its id.
         """
         markdown = os.path.join(self._folder, name + _TEXT)
         other = os.path.join(self._folder, name)
@@ -121,9 +121,9 @@ class DraftFolder:
         return other if is_other else markdown
 
     def ids(self) -> list[str]:
-        """Return the id of each file in the folder that is a draft, in order, without reading any.
+        """Return the sorted ids of all drafts in the folder, without reading any.
 
-        All are, but for our facts and for the temporary files of a write that is under way.
+        Every file is a draft, except the files of facts and temporary files of a current write.
         """
         names = list_folder(self._folder)
         texts = [name for name in names if not name.startswith(TEMP_PREFIX)]
@@ -131,47 +131,50 @@ class DraftFolder:
         return sorted({name.removesuffix(_TEXT) for name in texts})
 
     def facts(self) -> dict[str, DraftFacts]:
-        """Return what is known of each draft, settled ones included, by id in order.
+        """Return id → facts of each draft, settled drafts included, in the order of ids.
 
-        Asked again, only files that have changed are read.
+        A repeated call reads only files that have changed.
         """
-        known = {}
+        cache = {}
         for name in sorted(self._list(_FACTS)):
             with contextlib.suppress(OSError):
                 stamp = signature(os.lstat(os.path.join(self._folder, name + _FACTS)))
-                old = self._known.get(name)
-                known[name] = old if old and old[0] == stamp else (stamp, self.facts_of(name))
-        self._known = known
-        return {name: facts for name, (_stamp, facts) in known.items() if facts is not None}
+                cached = self._cache.get(name)
+                if cached is None or cached[0] != stamp:
+                    cached = (stamp, self.facts_of(name))
+                cache[name] = cached
+        self._cache = cache
+        return {name: facts for name, (_stamp, facts) in cache.items() if facts is not None}
 
     def facts_of(self, name: str) -> DraftFacts | None:
-        """Return what is known of one draft, None when nothing is.
+        """Return the facts of one draft, or None without any.
 
-        A field of another type than it should have is left out, as if it were missing.
+        A field of a wrong type is left out, as if it were missing.
         """
-        noted = read_json(os.path.join(self._folder, name + _FACTS), limit=_MAX_BYTES)
-        if not noted:
+        data = read_json(os.path.join(self._folder, name + _FACTS), limit=_MAX_BYTES)
+        if not data:
             return None
-        usual: DraftFacts = {"kind": "", "key": "", "ids": [], "at": 0.0, "seen": 1}
-        facts: dict[str, object] = {**usual}
+        defaults: DraftFacts = {"kind": "", "key": "", "ids": [], "at": 0.0, "seen": 1}
+        facts: dict[str, object] = {**defaults}
         for field, kinds in _FACT_TYPES.items():
-            value = noted.get(field)
+            value = data.get(field)
             if isinstance(value, kinds):
                 facts[field] = read_time(value) if kinds == _NUMBER else value
-        facts["ids"] = [one for one in cast(list[object], facts["ids"]) if isinstance(one, str)]
+        ids = cast(list[object], facts["ids"])
+        facts["ids"] = [item for item in ids if isinstance(item, str)]
         return cast(DraftFacts, facts)
 
     def read(self, name: str) -> str | None:
-        """Return the text of a draft, None when there is no such file or it cannot be read."""
+        """Return the text of a draft, or None if it does not exist or cannot be read."""
         try:
             return self.read_text(name)
         except (OSError, StorageError):
             return None
 
     def read_text(self, name: str) -> str:
-        """Return the text of a draft; OSError or StorageError says why it cannot be read.
+        """Return the text of a draft. Raises OSError or StorageError if it cannot be read.
 
-        A link is not followed: what it names may be a file that is no draft.
+        A link is not followed, because its target may be a file that is not a draft.
         """
         path = self.path(name)
         if os.path.islink(path):
@@ -180,14 +183,14 @@ class DraftFolder:
         return data.decode("utf-8", "replace")
 
     def written_at(self, name: str) -> float:
-        """Return when a draft's file was last written; 0 if it is not there."""
+        """Return when a draft's file was last written, in seconds since the epoch; 0 if missing."""
         try:
             return os.lstat(self.path(name)).st_mtime
         except OSError:
             return 0.0
 
     def write(self, name: str, text: str, facts: DraftFacts, *, over: str | None = None) -> None:
-        """Write a draft, new or anew: what stands there goes to the trash unless it is ``over``."""
+        """Write a draft. The text that it replaces goes to the trash, unless it is ``over``."""
         check_draft_size(text)
         make_private(self._folder)
         full = self.path(name)
@@ -202,15 +205,15 @@ class DraftFolder:
         self.note(name, facts)
 
     def note(self, name: str, facts: DraftFacts) -> None:
-        """Write what is known of a draft; its text stays."""
+        """Write the facts of a draft; its text is not changed."""
         text = json.dumps(redact_data(facts), ensure_ascii=False, indent=1)
         write_private(os.path.join(self._folder, name + _FACTS), text.encode("utf-8", "replace"))
 
     def settle(self, name: str, facts: DraftFacts, *, now: float, over: str | None = None) -> None:
-        """Remove the text of a draft and remember what became of it; forget what is very old.
+        """Remove the text of a draft and keep its facts; delete the facts of very old drafts.
 
-        A text that is not ``over``, and one that is saved late, goes to the trash. So does what a
-        killed process left in the folder.
+        A text that is not ``over`` goes to the trash, even if it is saved late. So do temporary
+        files that a killed process left in the folder.
         """
         self.note(name, {**facts, "settled": now})
         temp = os.path.join(self._folder, TEMP_PREFIX + os.urandom(8).hex())
@@ -220,10 +223,10 @@ class DraftFolder:
             why = f"its draft was {facts.get('state', 'reviewed')}"
             self._put_aside(name, temp, over, why=why)
         adopt_leftovers(self._root, self._folder, called="lessons")
-        for old in set(self._list(_FACTS)) - set(self.ids()):
-            path = os.path.join(self._folder, old + _FACTS)
+        for settled in set(self._list(_FACTS)) - set(self.ids()):
+            path = os.path.join(self._folder, settled + _FACTS)
             with contextlib.suppress(OSError):
-                if os.lstat(path).st_mtime < now - _KEPT_SECONDS:
+                if os.lstat(path).st_mtime < now - _RETENTION_SECONDS:
                     os.unlink(path)
 
     def _put_aside(self, name: str, temp: str, over: str | None, *, why: str) -> None:

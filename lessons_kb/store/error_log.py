@@ -1,4 +1,4 @@
-"""The log of errors that hooks met."""
+"""The log of errors in hooks."""
 
 from __future__ import annotations
 
@@ -23,6 +23,10 @@ MAX_LOG_BYTES = 128_000
 _MAX_LINE_CHARS = 600
 
 
+_TABS = 3
+"""Tabs between the fields of a line."""
+
+
 class Trouble(NamedTuple):
     """One line of the log."""
 
@@ -34,44 +38,46 @@ class Trouble(NamedTuple):
 
 
 def log_trouble(agent: str, hook_event: str, message: str) -> None:
-    """Add a line; half of the file is forgotten when it grows past MAX_LOG_BYTES.
+    """Append a line. If the file grows beyond MAX_LOG_BYTES, its older half is deleted.
 
-    Never raises: whoever logs has trouble enough.
+    Never raises, because the caller is already handling an error.
     """
     fields = (time.strftime("%Y-%m-%dT%H:%M:%S"), agent, hook_event, message)
-    with contextlib.suppress(OSError, ValueError, LessonsError):  # there is nowhere left to say it
-        clean = (" ".join(redact(field).split())[:_MAX_LINE_CHARS] for field in fields)
-        line = ("\t".join(clean) + "\n").encode("utf-8", "replace")
+    with contextlib.suppress(OSError, ValueError, LessonsError):  # there is no other place for it
+        cells = [" ".join(redact(field).split())[:_MAX_LINE_CHARS] for field in fields]
+        line = ("\t".join(cells) + "\n").encode("utf-8", "replace")
         make_private(state_home())
         path = os.path.join(state_home(), LOG_NAME)
-        # A FIFO is refused at once.
+        # These flags refuse a FIFO at once.
         flags = os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         write_unsynced(path, line, flags=flags)
         if os.stat(path).st_size > MAX_LOG_BYTES:
             with open_regular(path) as whole:
                 whole.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
-                kept = whole.read()
-            write_private(path, kept[kept.find(b"\n") + 1 :])
+                newest = whole.read()
+            write_private(path, newest[newest.find(b"\n") + 1 :])
 
 
 def read_troubles(limit: int = 20) -> list[Trouble]:
-    """Return the newest lines, oldest first; none when there is no log."""
+    """Return the newest ``limit`` lines, oldest first; [] without a log."""
     try:
         with open_regular(os.path.join(state_home(), LOG_NAME)) as file:
             lines = file.read(2 * MAX_LOG_BYTES).decode("utf-8", "replace").splitlines()
     except (OSError, StorageError):
         return []
-    return [Trouble(*line.split("\t", 3)) for line in lines if line.count("\t") > 2][-limit:]  # noqa: PLR2004
+    complete = [line for line in lines if line.count("\t") >= _TABS]
+    return [Trouble(*line.split("\t", _TABS)) for line in complete[-limit:]]
 
 
 LATE_DAYS = 7
 
 
 def find_late() -> list[Trouble]:
-    """Return the events of the last seven days whose answers came late, oldest first.
+    """Return the events of the last seven days that were answered too late, oldest first.
 
-    The hook client counts them in the log, of which only the newest lines are kept.
+    The hook client writes them to the log, which keeps only the newest lines.
     """
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - LATE_DAYS * 86_400))
     troubles = read_troubles(MAX_LOG_BYTES)
-    return [one for one in troubles if one.message.startswith(LATE_MARK) and one.at >= since]
+    late = [trouble for trouble in troubles if trouble.message.startswith(LATE_MARK)]
+    return [trouble for trouble in late if trouble.at >= since]

@@ -1,4 +1,4 @@
-"""Watch a brain while editors, git and other programs change it."""
+"""Watch the files of a brain for changes by editors, git and other programs."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 
 
 RESCAN = "."
-"""Among changed paths: anything may have changed, scan the brain."""
+"""Among changed paths it means that any file may have changed, so that a scan is needed."""
 
 
 _SKIPPED = frozenset({CACHE_NAME, ".git", "node_modules"})
 _MANY = 2_000
-"""Events in one batch beyond which they are not told apart. The system drops events when its
-queue (16,384 by default) overflows, which only happens in such a flood."""
+"""A batch with more events is reported as RESCAN. The system drops events if its queue (16,384 by
+default) overflows, which happens only with so many changes."""
 _LONGEST_WAIT = 10
-"""A batch is handed on after this many times ``debounce``, though changes go on."""
+"""A batch ends after this multiple of ``debounce``, even if changes continue."""
 _DELETE_SELF = 0x400
 _EXHAUSTED = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
 
 
 def is_watched(path: str) -> bool:
-    """Tell whether a change of this file, by its POSIX path, matters to the index."""
+    """Return whether a change of this file, a POSIX path, matters to the index."""
     name = path.rpartition("/")[2]
     return name in (CONFIG_NAME, IGNORE_NAME) or name.endswith(SUFFIXES)
 
@@ -46,15 +46,17 @@ def is_watched(path: str) -> bool:
 class FolderWatch:
     """Call ``on_change`` with the changed files of a brain, from ``run`` until ``stop``.
 
-    Paths are POSIX and relative, and may be files that a scan leaves out or that are gone;
-    ``RESCAN`` among them says that anything may have changed. The first call is ``{RESCAN}``,
-    when the watch stands: what changes after it is not missed. Calls come from the thread of
-    ``run``, one after another, ``debounce`` seconds after the last of several changes. Where the
-    system's watches are exhausted it is called every ``poll`` seconds instead. What lies
-    in ``.git``, ``.lessons`` and ``node_modules`` is left out. ``on_sign`` is called at once, from
-    another thread, with the paths of each change; ``on_idle`` from the thread of ``run`` after
-    each ``tick`` seconds without a change, unless the folder is polled. Between ticks it sleeps;
-    that another folder has taken the brain's place is noticed at the next one.
+    Paths are POSIX and relative. They may be files that a scan leaves out, or files that no longer
+    exist. ``RESCAN`` among them means that any file may have changed. The first call is
+    ``{RESCAN}``, once the watch is active; no later change is missed. Calls come from the thread of
+    ``run``, one at a time, ``debounce`` seconds after the last of several changes. If the system
+    has no more watches, a call comes every ``poll`` seconds instead. Files in ``.git``,
+    ``.lessons`` and ``node_modules`` are ignored.
+
+    ``on_sign`` is called at once, from another thread, with the paths of each change. ``on_idle``
+    is called from the thread of ``run`` after each ``tick`` seconds without a change, unless the
+    folder is polled. The thread sleeps between ticks, so it notices only at the next tick that
+    another folder has replaced the brain.
     """
 
     def __init__(
@@ -74,13 +76,13 @@ class FolderWatch:
         self.stopped = False
         self._exhausted = False
         self._events: queue.SimpleQueue[FileSystemEvent | None] = queue.SimpleQueue()
-        """None says that the watch is to stop."""
+        """None stops the watch."""
 
     def run(self) -> None:
         """Watch until ``stop`` is called.
 
-        Raises BrainNotFound when the folder is not or no longer there, and what ``on_change``
-        raises.
+        Raises BrainNotFound if the folder does not exist, or no longer, and passes on the errors of
+        ``on_change``.
         """
         while not self.stopped:
             folder = self._identify()
@@ -93,7 +95,7 @@ class FolderWatch:
                     observer.join()
 
     def stop(self) -> None:
-        """Have ``run`` return soon; may be called from any thread, also before it runs."""
+        """Let ``run`` return soon. Any thread may call this, even before ``run`` starts."""
         self.stopped = True
         self._events.put(None)
 
@@ -105,7 +107,7 @@ class FolderWatch:
         return folder
 
     def _start(self) -> BaseObserver | None:
-        """Start an observer; None when the system's watches have run out."""
+        """Start an observer; return None if the system has no more watches."""
         if self._exhausted:
             return None
         from watchdog import events as kinds
@@ -115,18 +117,18 @@ class FolderWatch:
 
         class Collector(kinds.FileSystemEventHandler):
             def dispatch(self, event: FileSystemEvent) -> None:
-                if concerned := watch._find_concerned(event):
-                    watch.on_sign(concerned)
+                if paths := watch._find_paths(event):
+                    watch.on_sign(paths)
                 watch._events.put(event)
 
-        # Not opening and closing: reading the cards would keep us busy with ourselves.
+        # Without events for opening and closing: our own reads of cards would cause them.
         changes = [
             *(kinds.FileCreatedEvent, kinds.FileModifiedEvent, kinds.FileMovedEvent),
             *(kinds.FileDeletedEvent, kinds.FileClosedEvent),
             *(kinds.DirCreatedEvent, kinds.DirMovedEvent, kinds.DirDeletedEvent),
         ]
-        # The library warns (of nothing that matters) in its own thread when folders are made one
-        # in another; where warnings are errors, that would end the thread.
+        # The library emits a harmless warning in its own thread when nested folders are created. If
+        # warnings are errors, that would end the thread.
         warnings.filterwarnings("ignore", "Callback with id ", RuntimeWarning)
         observer = None
         try:
@@ -141,17 +143,18 @@ class FolderWatch:
                 return None
             self._identify()
             raise storage_error(error, self.root) from None
-        self._exhausted = _is_exhausted(self.root)  # some folders were left out in silence
+        # The observer does not report folders for which there was no watch left.
+        self._exhausted = _is_exhausted(self.root)
         return observer
 
     def _follow(self, observer: BaseObserver | None, folder: tuple[int, int]) -> None:
-        """Hand on changes until stopped or a new start is due."""
+        """Report changes until the watch is stopped or must be started again."""
         self.on_change({RESCAN})
         while not self.stopped and (observer is None or not self._exhausted):
             batch = self._next_batch(self.tick if observer is not None else self.poll)
-            # An emitter ends when its folder is gone, though another has its place and number.
+            # An emitter ends with its folder, even if a new folder has the same path and inode.
             emitters = observer.emitters if observer is not None else ()
-            if self._identify() != folder or not all(one.is_alive() for one in emitters):
+            if self._identify() != folder or not all(emitter.is_alive() for emitter in emitters):
                 return
             changed = set(self._find_changed(batch))
             if observer is None or len(batch) > _MANY:
@@ -160,11 +163,13 @@ class FolderWatch:
                 self.on_change(changed)
             elif not batch and not self.stopped:
                 self.on_idle()
-            grown = any(e.is_directory and e.event_type != "deleted" for e in batch)
-            self._exhausted = self._exhausted or (grown and _is_exhausted(self.root))
+            of_folders = [event for event in batch if event.is_directory]
+            has_new_folder = any(event.event_type != "deleted" for event in of_folders)
+            if has_new_folder and not self._exhausted:
+                self._exhausted = _is_exhausted(self.root)
 
     def _next_batch(self, patience: float) -> list[FileSystemEvent]:
-        """Return the events of one flurry of changes, [] after some seconds without any."""
+        """Return the next batch of events, or [] after ``patience`` seconds without any."""
         batch: list[FileSystemEvent] = []
         until = math.inf
         while time.monotonic() < until:
@@ -180,31 +185,36 @@ class FolderWatch:
             batch.append(event)
         return batch
 
-    def _find_concerned(self, event: FileSystemEvent) -> set[str]:
-        """Return the files that an event is about, as far as they may matter to the index."""
+    def _find_paths(self, event: FileSystemEvent) -> set[str]:
+        """Return the files of an event that may matter to the index; {RESCAN} for a folder."""
         if event.event_type == "deleted" and os.fsdecode(event.src_path) == self.root:
             return {RESCAN}  # the brain itself is gone
-        names = (event.src_path, event.dest_path)
-        paths = {path for name in names if name and (path := self._relative(os.fsdecode(name)))}
+        paths = set()
+        for name in (event.src_path, event.dest_path):
+            path = self._relative(os.fsdecode(name)) if name else None
+            if path:
+                paths.add(path)
         if event.is_directory:
             return {RESCAN} if paths else set()
         return set(filter(is_watched, paths))
 
     def _find_changed(self, batch: list[FileSystemEvent]) -> Iterator[str]:
-        """Yield the files that a batch is about."""
+        """Yield the changed files of a batch."""
         for event in batch:
-            concerned = self._find_concerned(event)
-            if not (concerned and event.is_directory and event.event_type == "created"):
-                yield from concerned
+            paths = self._find_paths(event)
+            if not (paths and event.is_directory and event.event_type == "created"):
+                yield from paths
                 continue
+            # All files of a new folder: some of them were created before it was watched.
             for folder, folders, names in os.walk(os.fsdecode(event.src_path)):
-                # All of a new folder: some files came before it was watched.
                 folders[:] = [name for name in folders if name not in _SKIPPED]
-                paths = (self._relative(os.path.join(folder, name)) for name in names)
-                yield from (path for path in paths if path and is_watched(path))
+                for name in names:
+                    path = self._relative(os.path.join(folder, name))
+                    if path and is_watched(path):
+                        yield path
 
     def _relative(self, full: str) -> str | None:
-        """Return a path inside the brain, None for the brain itself and what is left out."""
+        """Return a path relative to the brain, or None for the brain itself and ignored files."""
         start = os.path.join(self.root, "")
         parts = full.removeprefix(start).split(os.sep)
         inside = full.startswith(start) and _SKIPPED.isdisjoint(parts)
@@ -212,9 +222,9 @@ class FolderWatch:
 
 
 def _is_exhausted(root: str) -> bool:
-    """Tell whether this user can add no further inotify watch.
+    """Return whether this user cannot add another inotify watch.
 
-    An observer stays silent about a sub-folder that it could not watch.
+    An observer does not report a sub-folder that it could not watch.
     """
     if sys.platform != "linux":
         return False

@@ -1,4 +1,4 @@
-"""The boundary to the disk: paths inside a brain, whole reads and writes, errors in one line."""
+"""Access to the disk: paths inside a brain, atomic reads and writes, errors in one line."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ with contextlib.suppress(ImportError):  # not on Windows
     import fcntl
 
 TEMP_PREFIX = ".lessons-tmp-"
-"""Names of files that exist for a moment beside a card; none of them ends like a card's."""
+"""Prefix of temporary files beside a card; their names do not end like that of a card."""
 
 _FORBIDDEN = frozenset({".git", ".lessons"})
 _READ_TRIES = 50
-"""How often a file that was replaced while it was opened is opened anew."""
+"""A file that is replaced while it is being opened is opened again, up to this number of times."""
 
 
 def _flags(*names: str) -> int:
-    """Return those of some flags for ``os.open`` that this system has."""
+    """Combine flags for ``os.open``; flags that this system lacks are left out."""
     return sum(getattr(os, name, 0) for name in names)
 
 
-# Without waiting for the writer of a FIFO.
+# O_NONBLOCK: do not wait for the writer of a FIFO.
 _READ = _flags("O_RDONLY", "O_NONBLOCK", "O_CLOEXEC", "O_NOCTTY", "O_BINARY")
 _CREATE = _flags("O_WRONLY", "O_CREAT", "O_EXCL", "O_NOFOLLOW", "O_CLOEXEC", "O_BINARY")
 
@@ -59,12 +59,13 @@ _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def storage_error(error: OSError, path: str, *, brain: str = "") -> StorageError:
-    """Say in one line what the disk refused and what to do next.
+    """Return an error that says in one line what the disk refused and what to do next.
 
     ``path`` may be relative to the folder ``brain``.
     """
     code = error.errno or 0
-    what, fix = _REASONS.get(code, (error.strerror or str(error), "check the disk and try again"))
+    default = (error.strerror or str(error), "check the disk and try again")
+    reason, fix = _REASONS.get(code, default)
     if brain and code in _REFUSED:
         place = os.path.join(brain, path)
         while not os.path.lexists(place) or os.access(place, os.W_OK):
@@ -77,12 +78,12 @@ def storage_error(error: OSError, path: str, *, brain: str = "") -> StorageError
         else:
             copy = f"~/{shell_word(f'{os.path.basename(brain)}-copy')}"
             fix = f"have access granted, or work on a copy: `cp -R {shell_word(brain)} {copy}`"
-    return StorageError(f"{shown(path)}: {what}; {fix}")
+    return StorageError(f"{shown(path)}: {reason}; {fix}")
 
 
 @contextlib.contextmanager
 def storage_errors(path: str, *, brain: str = "") -> Iterator[None]:
-    """Raise the ``storage_error`` of what the disk refuses in the block."""
+    """Turn an OSError in the block into its ``storage_error``."""
     try:
         yield
     except OSError as error:
@@ -91,7 +92,7 @@ def storage_errors(path: str, *, brain: str = "") -> Iterator[None]:
 
 @contextlib.contextmanager
 def on_failure(undo: Callable[..., object], *arguments: object) -> Iterator[None]:
-    """Call ``undo`` unless the block ends well."""
+    """Call ``undo`` if the block raises."""
     with contextlib.ExitStack() as stack:
         stack.callback(undo, *arguments)
         yield
@@ -99,15 +100,15 @@ def on_failure(undo: Callable[..., object], *arguments: object) -> Iterator[None
 
 
 def sqlite_error(error: Exception, path: str, fix: str) -> StorageError:
-    """Say in one line what SQLite refused to do with ``path``, a file or a folder with such files.
+    """Return an error that says in one line what SQLite refused to do with ``path``.
 
-    ``fix`` is what to do next.
+    ``path`` is a file or a folder with such files; ``fix`` says what to do next.
     """
     return StorageError(f"{shown(path)}: {error}; {fix}")
 
 
 def shown(path: str) -> str:
-    """Return a path fit for a one-line message: what cannot be printed is escaped."""
+    """Return a path for a one-line message, with unprintable characters escaped."""
     escaped = path.encode("utf-8", "backslashreplace").decode("utf-8")
     return escaped if escaped.isprintable() else ascii(escaped)[1:-1]
 
@@ -115,12 +116,11 @@ def shown(path: str) -> str:
 def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False) -> str:
     """Return the real path of a file of a brain.
 
-    ``path`` is POSIX and relative. With ``follow`` the file itself is meant, and a link on the
-    way is refused: what lies behind it may be anything. Else a link may be the thing that is
-    meant (to move, to delete), and only its folder is resolved. The file need not exist.
-    ``writing`` refuses git's and our own folders as well. Raises InputError for a path that is
-    not of this form, StorageError for one that leads out of the brain or through a link,
-    BrainNotFound when there is no such brain.
+    ``path`` is POSIX and relative; the file need not exist. With ``follow``, a link anywhere in the
+    path is refused, because it may lead to any file. Without it, only the folder of the file is
+    resolved, so that a link itself can be moved or deleted. ``writing`` also refuses the folders of
+    git and of lessons_kb. Raises InputError for a path of another form, StorageError for a path
+    that leads out of the brain or through a link, and BrainNotFound if there is no such brain.
     """
     parts = path.split("/")
     absolute = os.path.isabs(path) or os.path.splitdrive(path)[0] or not path.strip("/")
@@ -151,19 +151,19 @@ def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False)
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Tell whether a path is a folder, given by its real path, or lies in it."""
+    """Return whether a path is a folder or lies inside it; ``folder`` is a real path."""
     return f"{os.path.realpath(path)}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep)
 
 
 def relative(root: str, full: str) -> str:
-    """Return the POSIX path of a real path relative to its brain."""
+    """Return a real path relative to its brain, as a POSIX path."""
     return os.path.relpath(full, os.path.realpath(root)).replace(os.sep, "/")
 
 
 def read_inside(root: str, path: str, *, limit: int) -> bytes:
-    """Read a regular file of a brain whole; no link is followed.
+    """Return the content of a regular file of a brain; no link is followed.
 
-    ``limit`` in bytes. Raises OSError, StorageError or InputError; never waits for a FIFO.
+    ``limit`` is in bytes. Raises OSError, StorageError or InputError; never waits for a FIFO.
     """
     if path.startswith("/") or ".." in path.split("/") or "\0" in path:
         resolve(root, path)
@@ -171,8 +171,8 @@ def read_inside(root: str, path: str, *, limit: int) -> bytes:
     for _ in range(_READ_TRIES):
         with open_regular(full, name=path) as opened:
             file = opened.fileno()
-            # Linux tells in one call where an open file lies, which no moving link can race with.
-            # Elsewhere, or should the root be a link itself, resolve() decides.
+            # On Linux, one call returns the path of an open file, so a link that moves meanwhile
+            # has no effect. On other systems, or if the root itself is a link, resolve() decides.
             place = ""
             with contextlib.suppress(OSError):
                 place = os.readlink(f"/proc/self/fd/{file}")
@@ -182,7 +182,7 @@ def read_inside(root: str, path: str, *, limit: int) -> bytes:
 
 
 def read_regular(full: str, *, limit: int, name: str) -> bytes:
-    """Read a regular file whole; ``name`` is what messages call it.
+    """Return the content of a regular file; messages call it ``name``.
 
     Raises OSError, or StorageError for anything but a regular file of at most ``limit`` bytes.
     """
@@ -191,7 +191,7 @@ def read_regular(full: str, *, limit: int, name: str) -> bytes:
 
 
 def read_json(path: str, *, limit: int) -> dict[str, Any]:
-    """Return the object in a JSON file of ours, {} where none can be read."""
+    """Return the object in a JSON file of ours, or {} if it cannot be read."""
     try:
         data = json.loads(read_regular(path, limit=limit, name=path))
     except (OSError, StorageError, ValueError, RecursionError):
@@ -200,7 +200,7 @@ def read_json(path: str, *, limit: int) -> dict[str, Any]:
 
 
 def identify_file(path: str) -> tuple[int, int] | None:
-    """Return what tells a file or folder from another that takes its name; None without any."""
+    """Return the device and inode of a file or folder, or None if there is none at this path."""
     with contextlib.suppress(OSError):
         info = os.stat(path)
         return info.st_dev, info.st_ino
@@ -208,11 +208,11 @@ def identify_file(path: str) -> tuple[int, int] | None:
 
 
 def open_regular(full: str, *, name: str = "") -> BinaryIO:
-    """Open a regular file to be read; never waits for a FIFO, starts no device.
+    """Open a regular file for reading, without waiting for a FIFO or opening a device.
 
-    Raises OSError, or StorageError, which calls the file ``name``, for anything else.
+    Raises OSError, or StorageError for anything but a regular file; messages call it ``name``.
     """
-    # Looked at before it is opened: opening a device may do something.
+    # Check before the open, because opening a device may have an effect.
     _check_regular(os.stat(full), name or full)
     file = os.fdopen(os.open(full, _READ), "rb")
     try:
@@ -233,10 +233,9 @@ def write_temp(
 ) -> str:
     """Write ``data`` durably to a new temporary file in ``folder`` and return its path.
 
-    It has a ``name`` if whoever comes after a kill is to find it.
-
-    With ``like``, mode and (where permitted) owner are those of that file; ``private`` is mode
-    0600. Raises OSError, and then leaves nothing behind.
+    A ``name`` lets a later process find the file if this one is killed. With ``like``, the file
+    gets the mode and, if permitted, the owner of that file; ``private`` sets mode 0600. Raises
+    OSError and then leaves no file behind.
     """
     temp = os.path.join(folder, name or f"{TEMP_PREFIX}{os.urandom(8).hex()}")
     file = os.open(temp, _CREATE, 0o600 if like or private else 0o666)
@@ -245,7 +244,7 @@ def write_temp(
         while view:
             view = view[os.write(file, view) :]
         if like is not None:
-            _imitate(file, like)
+            _copy_owner_and_mode(file, like)
         os.fsync(file)
     return temp
 
@@ -254,16 +253,17 @@ def write_temp(
 def temporary(
     folder: str, data: bytes, *, like: os.stat_result | None = None, private: bool = False
 ) -> Iterator[str]:
-    """Yield the path of a ``write_temp``, which is discarded unless the block ends well."""
+    """Yield the path of a new file by ``write_temp``, and discard the file if the block raises."""
     temp = write_temp(folder, data, like=like, private=private)
     with on_failure(discard, temp, data):
         yield temp
 
 
 def write_unsynced(path: str, data: bytes, *, flags: int = os.O_TRUNC) -> None:
-    """Write a private file whose loss costs nothing, without waiting for the disk; raise OSError.
+    """Write a private file without waiting for the disk; a crash may lose it. Raises OSError.
 
-    ``flags`` ``os.O_EXCL`` lets a file that is there stay.
+    The default ``flags`` replace the content; ``os.O_APPEND`` appends, ``os.O_EXCL`` refuses an
+    existing file.
     """
     file = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600)
     with os.fdopen(file, "wb", buffering=0) as opened:
@@ -271,9 +271,9 @@ def write_unsynced(path: str, data: bytes, *, flags: int = os.O_TRUNC) -> None:
 
 
 def replace_whole(full: str, data: bytes, *, fresh: bool) -> None:
-    """Put ``data`` where a file is, or with ``fresh`` where none is, in one step; raise OSError.
+    """Replace a file by ``data`` atomically, or with ``fresh`` create it. Raises OSError.
 
-    The new file has the attributes of the old one.
+    A file that replaces another one gets its attributes.
     """
     folder = os.path.dirname(full)
     with temporary(folder, data, like=None if fresh else os.stat(full)) as temp:
@@ -284,9 +284,9 @@ def replace_whole(full: str, data: bytes, *, fresh: bool) -> None:
 
 
 def discard(temp: str, data: bytes) -> None:
-    """Remove a temporary file if it holds what we wrote, and only then.
+    """Remove a temporary file, but only if it still contains the ``data`` that we wrote.
 
-    An interrupt may come after an exchange: then the name holds another program's bytes.
+    After an interrupted exchange the file may contain the bytes of another program.
     """
     with contextlib.suppress(OSError, StorageError):
         if read_regular(temp, limit=len(data), name=temp) == data:
@@ -294,23 +294,23 @@ def discard(temp: str, data: bytes) -> None:
 
 
 def sync_folder(folder: str) -> None:
-    """Make renames in a folder durable, where the system can."""
+    """Make renames in a folder durable, if the system supports that."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows
         return
-    with contextlib.suppress(PermissionError):  # a folder one may write but not list
+    with contextlib.suppress(PermissionError):  # a folder that may be written but not listed
         file = os.open(folder, _flags("O_RDONLY", "O_DIRECTORY", "O_CLOEXEC"))
         try:
             os.fsync(file)
         except OSError as error:
-            if error.errno != errno.EINVAL:  # file systems that cannot sync a folder
+            if error.errno != errno.EINVAL:  # some file systems cannot sync a folder
                 raise
         finally:
             os.close(file)
 
 
 def copy_attributes(source: str, target: str) -> None:
-    """Copy extended attributes (access lists, labels) as far as the system allows."""
-    with contextlib.suppress(OSError, AttributeError):  # some systems have no such functions
+    """Copy extended attributes (access lists, labels), as far as the system allows."""
+    with contextlib.suppress(OSError, AttributeError):  # not all systems have these functions
         for name in os.listxattr(source):
             os.setxattr(target, name, os.getxattr(source, name))
 
@@ -333,12 +333,12 @@ def _read_all(file: int, limit: int, name: str) -> bytes:
     return b"".join(parts)
 
 
-def _imitate(file: int, like: os.stat_result) -> None:
+def _copy_owner_and_mode(file: int, like: os.stat_result) -> None:
     if not hasattr(os, "fchown"):
         return
-    now = os.fstat(file)
-    if (now.st_uid, now.st_gid) != (like.st_uid, like.st_gid):
-        # Only the superuser gives files away; the group may still be ours to set.
+    current = os.fstat(file)
+    if (current.st_uid, current.st_gid) != (like.st_uid, like.st_gid):
+        # Only the superuser can change the owner; other users may be able to set the group.
         try:
             os.fchown(file, like.st_uid, like.st_gid)
         except PermissionError:
@@ -357,9 +357,9 @@ _LEASE_POLL_SECONDS = 0.005
 
 
 def exchange(temp: str, target: str) -> None:
-    """Put ``temp`` at ``target`` atomically; what stood there is then called ``temp``.
+    """Exchange the files ``temp`` and ``target`` atomically.
 
-    Raises OSError and changes nothing; FileNotFoundError when there is no ``target``.
+    Raises OSError and then changes nothing; FileNotFoundError if there is no ``target``.
     """
     if _renameat2(temp, target, _RENAME_EXCHANGE):
         return
@@ -372,20 +372,20 @@ def exchange(temp: str, target: str) -> None:
 
 
 def rename_new(source: str, target: str) -> None:
-    """Rename a file to a name that is free; FileExistsError when it is not."""
+    """Rename a file. Raises FileExistsError if the new name is taken."""
     if _renameat2(source, target, _RENAME_NOREPLACE):
         return
     if _link(source, target):
         os.unlink(source)
         return
-    # No hard links here (FAT, some network shares): the test and the rename are two steps.
+    # Without hard links (FAT, some network shares), the test and the rename are two steps.
     if os.path.lexists(target):
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), target)
     os.rename(source, target)
 
 
 def _link(source: str, target: str) -> bool:
-    """Give a file a second name; False where its file system has no hard links."""
+    """Create a hard link; return False if the file system does not support any."""
     try:
         os.link(source, target, follow_symlinks=False)
     except NotImplementedError:
@@ -398,10 +398,10 @@ def _link(source: str, target: str) -> bool:
 
 
 def read_settled(full: str, *, until: float, limit: int, name: str) -> bytes:
-    """Read a regular file at a moment when nobody has it open for writing.
+    """Return the content of a regular file at a moment when no process has it open for writing.
 
-    Waits for writers ``until`` this ``time.monotonic()``, then reads what there is. Errors are
-    those of ``read_regular``.
+    Waits for writers ``until`` this ``time.monotonic()``, then reads the file anyway. Raises the
+    errors of ``read_regular``.
     """
 
     def read() -> bytes:
@@ -413,23 +413,27 @@ def read_settled(full: str, *, until: float, limit: int, name: str) -> bytes:
 
 
 def is_being_written(full: str) -> bool:
-    """Tell whether a process has the file open for writing; False where no system call says."""
+    """Return whether a process has the file open for writing; False if the system cannot tell."""
     return _read_under_lease(full, lambda: b"") is None
 
 
 def _read_under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
-    """Return ``read()`` while no process can write the file, None if one has it open to write."""
+    """Return ``read()`` while no process can write the file; None if a process may be writing it.
+
+    The system prevents writes by a lease; if it has none, ``read()`` is called without one.
+    """
     try:
-        set_lease, set_signal, unheard = fcntl.F_SETLEASE, fcntl.F_SETSIG, signal.SIGURG
-    except (NameError, AttributeError):  # a system without them
+        set_lease, set_signal, harmless = fcntl.F_SETLEASE, fcntl.F_SETSIG, signal.SIGURG
+    except (NameError, AttributeError):  # a system without leases
         return read()
     file = os.open(full, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
-        # A program that opens the file while we hold the lease makes the kernel tell us by
-        # SIGIO, which ends a process; SIGURG does nothing. That program waits until we close.
-        fcntl.fcntl(file, set_signal, unheard)
+        # If a program opens the file during the lease, the kernel sends us a signal, and that
+        # program waits until we close the file. The default signal SIGIO would end our process;
+        # SIGURG has no effect.
+        fcntl.fcntl(file, set_signal, harmless)
         fcntl.fcntl(file, set_lease, fcntl.F_RDLCK)
-    except OSError as error:  # else this file system has no leases, or not for this user
+    except OSError as error:  # other codes: no leases on this file system, or for this user
         return None if error.errno == errno.EAGAIN else read()
     else:
         return read()
@@ -438,7 +442,7 @@ def _read_under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
 
 
 def _renameat2(source: str, target: str, flags: int) -> bool:
-    """Call ``renameat2``; False where the system or the file system does not know the flag."""
+    """Call ``renameat2``; return False if the system or file system does not support the flag."""
     try:
         function = ctypes.CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
@@ -453,22 +457,22 @@ def _renameat2(source: str, target: str, flags: int) -> bool:
 
 MAX_TEXT_BYTES = 20_000_000
 MAX_LINE_BYTES = 20_000_000
-"""No longer line is held in memory."""
+"""A longer line is not read into memory as a whole."""
 _CHUNK_BYTES = 1 << 20
 _MAX_CELL_BYTES = 100_000
 _BUSY_SECONDS = 2.0
 
 
 def read_source(path: str) -> str:
-    r"""Return the text of a file, its lines ended by ``\n``; raise InputError or StorageError."""
+    r"""Return the text of a file, with ``\n`` as line end. Raises InputError or StorageError."""
     with storage_errors(path):
         data = read_regular(path, limit=MAX_TEXT_BYTES, name=path)
-    text = _decoded(data.removeprefix(b"\xef\xbb\xbf"), path, 1)
+    text = _decode(data.removeprefix(b"\xef\xbb\xbf"), path, 1)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def read_head(path: str, size: int) -> bytes:
-    """Return the first bytes of a file; raise InputError or StorageError."""
+    """Return the first ``size`` bytes of a file. Raises StorageError."""
     with storage_errors(path), open_regular(path) as file:
         return file.read(size)
 
@@ -476,18 +480,18 @@ def read_head(path: str, size: int) -> bytes:
 def read_source_lines(path: str) -> Iterator[tuple[int, str]]:
     """Yield (line number, line) of a file that may be larger than memory.
 
-    Raises InputError naming the line that is not UTF-8 or too long, StorageError.
+    Raises InputError, which names a line that is too long or not UTF-8, or StorageError.
     """
     for number, data in read_byte_lines(path):
         if len(data) >= MAX_LINE_BYTES:
             raise InputError(
                 f"{shown(path)}:{number}: more than {MAX_LINE_BYTES:,} bytes; split the line"
             )
-        yield number, _decoded(data, path, number)
+        yield number, _decode(data, path, number)
 
 
 def read_byte_lines(path: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number, line without its end); of a line too long the first MAX_LINE_BYTES."""
+    """Yield (line number, line without its end); a line is cut after MAX_LINE_BYTES."""
     with storage_errors(path), open_regular(path) as file:
         number, rest, cut = 1, b"", False
         while chunk := file.read(_CHUNK_BYTES):
@@ -504,32 +508,27 @@ def read_byte_lines(path: str) -> Iterator[tuple[int, bytes]]:
 def read_table(
     path: str, table: str, names: Sequence[str]
 ) -> tuple[list[str], list[dict[str, Any]]]:
-    """Return the names of a SQLite table's columns, and its rows by the named ones.
+    """Return the column names of a SQLite table, and its rows with the columns in ``names``.
 
-    The file is opened for reading only and nothing is written beside it. Text is cut after
-    100,000 bytes. Raises InputError for a file that is no SQLite database or lacks the
-    table, StorageError.
+    The file is opened read-only, and nothing is written beside it. A text is cut after 100,000
+    bytes. Raises InputError for a file that is not a SQLite database or lacks the table, or
+    StorageError.
     """
     if not read_head(path, 1):
         raise InputError(f"{shown(path)}: empty; give the database with the table {table}")
     try:
         with contextlib.closing(open_readonly(path)) as db:
             db.text_factory = lambda data: data[:_MAX_CELL_BYTES].decode("utf-8", "replace")
-            known = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
-            tables = sorted(name for (name,) in known)
+            rows = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+            tables = sorted(name for (name,) in rows)
             if table not in tables:
-                has = ", ".join(tables[:8]) or "no tables"
-                why = f"no table {table}, only {has}; give another database"
-                raise InputError(f"{shown(path)}: {why}")
+                existing = ", ".join(tables[:8]) or "no tables"
+                reason = f"no table {table}, only {existing}; give another database"
+                raise InputError(f"{shown(path)}: {reason}")
             columns = [str(row[1]) for row in db.execute(f"PRAGMA table_info({table})")]
             chosen = [column for column in names if column in columns]
             order = " ORDER BY id" if "id" in columns else ""
-            # A blob is taken for text: what wrote it may have given bytes.
-            cells = ", ".join(
-                f"CASE typeof({c}) WHEN 'blob' THEN CAST(substr({c}, 1, {_MAX_CELL_BYTES}) AS text)"
-                f" ELSE {c} END"
-                for c in chosen
-            )
+            cells = ", ".join(map(_select_text, chosen))
             rows = db.execute(f"SELECT {cells or 1} FROM {table}{order}")  # noqa: S608 our names
             return columns, [dict(zip(chosen, row, strict=False)) for row in rows]
     except sqlite3.Error as error:
@@ -540,8 +539,14 @@ def read_table(
         raise InputError(f"{shown(path)}: {reason}") from None
 
 
+def _select_text(column: str) -> str:
+    """Return SQL that selects a column, and reads a blob as text: its writer may use bytes."""
+    text = f"CAST(substr({column}, 1, {_MAX_CELL_BYTES}) AS text)"
+    return f"CASE typeof({column}) WHEN 'blob' THEN {text} ELSE {column} END"
+
+
 def open_readonly(path: str) -> sqlite3.Connection:
-    """Open a SQLite file for reading only, and write nothing beside it; raise sqlite3.Error."""
+    """Open a SQLite file read-only, and write nothing beside it. Raises sqlite3.Error."""
     uri = f"file:{quote(os.path.abspath(path))}?mode=ro"
     for mode in ("", "&immutable=1"):
         db = sqlite3.connect(uri + mode, uri=True, timeout=_BUSY_SECONDS)
@@ -549,9 +554,10 @@ def open_readonly(path: str) -> sqlite3.Connection:
             db.execute("SELECT count(*) FROM sqlite_master").fetchall()
         except sqlite3.Error as error:
             db.close()
-            # A folder that cannot be written, and a database whose last writer left a log.
-            refused = isinstance(error, sqlite3.OperationalError) and not mode
-            if not refused or os.path.exists(f"{path}-wal"):
+            # A database in WAL mode cannot be opened in a read-only folder. The second mode can
+            # open it, but ignores a log that its last writer left.
+            may_retry = isinstance(error, sqlite3.OperationalError) and not mode
+            if not may_retry or os.path.exists(f"{path}-wal"):
                 raise
         else:
             return db
@@ -559,18 +565,18 @@ def open_readonly(path: str) -> sqlite3.Connection:
 
 
 def write_export(path: str, lines: Iterable[str]) -> None:
-    """Write lines to a file in one step: it holds all of them, or what it held before."""
+    """Write lines to a file atomically: it contains all of them, or its former content."""
     full = os.path.realpath(path)
     with storage_errors(path):
         os.makedirs(os.path.dirname(full), exist_ok=True)
         data = "".join(f"{line}\n" for line in lines).encode("utf-8", "replace")
-        there = os.path.lexists(full)
-        if there and not os.path.isfile(full):
+        exists = os.path.lexists(full)
+        if exists and not os.path.isfile(full):
             raise StorageError(f"{shown(path)}: not a regular file; give another")
-        replace_whole(full, data, fresh=not there)
+        replace_whole(full, data, fresh=not exists)
 
 
-def _decoded(data: bytes, path: str, first: int) -> str:
+def _decode(data: bytes, path: str, first: int) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -579,15 +585,20 @@ def _decoded(data: bytes, path: str, first: int) -> str:
 
 
 def read_tail(path: str, offset: int | None, *, limit: int) -> tuple[bytes, int]:
-    """Return what lies behind ``offset``, the last ``limit`` bytes at most, and where it starts.
+    """Return the bytes after ``offset``, at most the last ``limit``, and the offset of the first.
 
-    ``offset`` None is the end. A file that has become shorter is read from its begin. What
-    cannot be read is empty.
+    ``offset`` None is the end. A file that has become shorter is read from its start. A file that
+    cannot be read counts as empty.
     """
     try:
         with open_regular(path) as file:
             size = os.fstat(file.fileno()).st_size
-            start = size if offset is None else offset if offset <= size else 0
+            if offset is None:
+                start = size
+            elif offset > size:
+                start = 0
+            else:
+                start = offset
             start = max(start, size - limit)
             file.seek(start)
             return file.read(size - start), start
@@ -596,14 +607,14 @@ def read_tail(path: str, offset: int | None, *, limit: int) -> tuple[bytes, int]
 
 
 def list_folder(folder: str) -> list[str]:
-    """List the names in a folder in order; none when it cannot be read."""
+    """Return the sorted names in a folder, or [] if it cannot be read."""
     with contextlib.suppress(OSError):
         return sorted(os.listdir(folder))
     return []
 
 
 def measure_folder(folder: str) -> int:
-    """Return the bytes of all files in a folder and below; what vanishes meanwhile is nothing."""
+    """Return the total bytes of all files below a folder; files that vanish meanwhile count 0."""
     size = 0
     for place, _folders, names in os.walk(folder):
         for name in names:

@@ -1,4 +1,4 @@
-"""Settings files of other programs: change them in one step, keep what was there."""
+"""Settings files of other programs: change them atomically, and keep their former content."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ _BACKUP = "backup-"
 
 
 _INSTALLS = "installs"
-"""In the state folder: a folder for each file of another program that we changed."""
+"""Folder in the state home with one folder for each changed file of another program."""
 
 
 def read_settings_file(path: str) -> bytes | None:
-    """Return the bytes of a file, None when there is none.
+    """Return the bytes of a file, or None if there is none.
 
-    Links are followed. Raises StorageError for what cannot be read or is no regular file.
+    Links are followed. Raises StorageError if the file cannot be read or is not a regular file.
     """
     with storage_errors(path), contextlib.suppress(FileNotFoundError):
         return read_regular(path, limit=MAX_BYTES, name=path)
@@ -59,9 +59,9 @@ def read_settings_file(path: str) -> bytes | None:
 
 
 def check_writable(path: str) -> None:
-    """Raise StorageError when ``path`` cannot be replaced or made; nothing is touched.
+    """Raise StorageError if ``path`` cannot be replaced or created; nothing is changed.
 
-    A file whose owner has taken its write permission away counts as one that must stay.
+    A file without write permission must not be changed, even if its folder allows a replacement.
     """
     full = os.path.realpath(path)
     with storage_errors(path), contextlib.suppress(FileNotFoundError):
@@ -79,16 +79,16 @@ def check_writable(path: str) -> None:
 
 
 def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | None) -> list[str]:
-    """Put ``data`` in the place of ``expected``, in one step; None stands for "no file".
+    """Replace the content ``expected`` by ``data``, atomically; None stands for "no file".
 
-    Mode and owner stay, a link is followed to its target. Returns the folders that were made,
-    outermost first. Raises StorageError, also when the file is not as expected any more.
+    Mode and owner are preserved, and a link is followed to its target. Returns the folders that
+    were created, outermost first. Raises StorageError, also if the content is not as expected.
     """
     full = os.path.realpath(path)
     folder = os.path.dirname(full)
-    made: list[str] = []
+    created: list[str] = []
     while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
-        made.insert(0, folder)
+        created.insert(0, folder)
         folder = os.path.dirname(folder)
     with storage_errors(path), locked(full):
         os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -98,35 +98,37 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
             replace_whole(full, data, fresh=expected is None)
         elif expected is not None:
             os.unlink(full)
-    return made
+    return created
 
 
 @frozen
 class FileChange:
-    """What is or would be done to one file, or to a key of git's configuration."""
+    """A change of one file, or of a key in git's configuration, that was made or would be made."""
 
     path: str
     action: str
     """``created``, ``changed``, ``unchanged``, ``removed`` (the file), ``kept`` (another agent
-    uses the same entries), ``foreign`` (a file of somebody else's stands in its place) or
-    ``unread`` (somebody else's file that cannot be parsed)."""
+    uses the same entries), ``foreign`` (another program's file has this name) or ``unread``
+    (another program's file, which cannot be parsed)."""
     diff: str = ""
-    """Unified, without secrets."""
+    """Unified diff, without secrets."""
     backup: str = ""
-    """Where the file's former content is kept."""
+    """Path of a copy of the file's former content, or ""."""
 
 
 def show_change(path: str, before: bytes | None, after: bytes | None) -> str:
     """Return a change of a file as a unified diff, without secrets."""
-    old, new = ((data or b"").decode("utf-8", "replace").splitlines() for data in (before, after))
-    was, is_now = (os.devnull if data is None else path for data in (before, after))
-    return redact("\n".join(difflib.unified_diff(old, new, was, is_now, lineterm="", n=2)))
+    old = (before or b"").decode("utf-8", "replace").splitlines()
+    new = (after or b"").decode("utf-8", "replace").splitlines()
+    old_name = os.devnull if before is None else path
+    new_name = os.devnull if after is None else path
+    return redact("\n".join(difflib.unified_diff(old, new, old_name, new_name, lineterm="", n=2)))
 
 
 def overwrite(path: str, data: bytes) -> None:
-    """Write into a temporary file of another program, which waits for us to end.
+    """Write into a temporary file of another program, which waits until our process ends.
 
-    Raises StorageError; then it may hold a part, and our exit code has to say so.
+    Raises StorageError. The file may then be incomplete, so our exit code must report it.
     """
     with storage_errors(path), open(path, "r+b") as file:
         file.write(data)
@@ -134,14 +136,17 @@ def overwrite(path: str, data: bytes) -> None:
 
 
 def remove_empty(folders: list[str]) -> None:
-    """Remove those folders, innermost first, that hold nothing."""
+    """Remove the folders that are empty, innermost first."""
     for folder in sorted(folders, key=len, reverse=True):
         with contextlib.suppress(OSError):
             os.rmdir(folder)
 
 
 def back_up(path: str, data: bytes) -> str:
-    """Keep ``data``, what ``path`` holds now, and return where; the last few are kept."""
+    """Save ``data``, the present content of ``path``, and return the path of the copy.
+
+    The last KEPT_BACKUPS copies are kept.
+    """
     folder = _folder(path)
     name = f"{_BACKUP}{time.time_ns():020d}-{os.path.basename(path)}"
     write_private(os.path.join(folder, name), data)
@@ -152,9 +157,9 @@ def back_up(path: str, data: bytes) -> str:
 
 
 def read_change(path: str) -> tuple[dict[str, Any], bytes | None]:
-    """Return what is remembered of our change of a file, ({}, None) when nothing is.
+    """Return the record of our change of a file, and the file's former content.
 
-    The second is what the file held before, None when there was no file.
+    The content is None if there was no file. Without a record, return ({}, None).
     """
     folder = _folder(path)
     record = read_json(os.path.join(folder, _RECORD), limit=MAX_BYTES)
@@ -166,23 +171,23 @@ def read_change(path: str) -> tuple[dict[str, Any], bytes | None]:
 
 
 def remember_change(path: str, record: dict[str, Any], original: bytes | None) -> None:
-    """Keep ``record`` (plain JSON data) and what the file held before it was changed first."""
+    """Store ``record`` (plain JSON data) and the content of the file before its first change."""
     folder = _folder(path)
     if original is not None:
         write_private(os.path.join(folder, _ORIGINAL), original)
-    kept = {**record, "path": os.path.realpath(path), "existed": original is not None}
-    write_private(os.path.join(folder, _RECORD), json.dumps(kept).encode())
+    data = {**record, "path": os.path.realpath(path), "existed": original is not None}
+    write_private(os.path.join(folder, _RECORD), json.dumps(data).encode())
 
 
 def forget_change(path: str) -> None:
-    """Forget what ``remember_change`` kept; backups stay."""
+    """Delete what ``remember_change`` stored; backups stay."""
     for name in (_RECORD, _ORIGINAL):
         with storage_errors(path), contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(_folder(path), name))
 
 
 def list_changes() -> list[dict[str, Any]]:
-    """Return the records of the files that we changed and that are still there, by path."""
+    """Return the records of the changed files that still exist, in the order of paths."""
     installs = os.path.join(state_home(), _INSTALLS)
     records = [
         read_json(os.path.join(installs, name, _RECORD), limit=MAX_BYTES)

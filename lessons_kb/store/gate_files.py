@@ -1,4 +1,4 @@
-"""The compiled gates of each brain, in this user's state: see ``brain/gate_file.py``."""
+"""Write and remove the gate files of brains in the state home; see ``brain/gate_file.py``."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from lessons_kb.store.private_files import write_private
 
 
 def write_gate_file(root: str, data: bytes) -> None:
-    """Write the compiled gates of a brain; where the disk refuses, none are left there."""
+    """Write the gate file of a brain; if the disk refuses, remove the old file."""
     try:
         write_private(gate_path(state_home(), root), data)
-    except StorageError:  # an old file would decide by what is no longer so
+    except StorageError:  # the old file has outdated gates
         remove_gate_file(root)
 
 
 def remove_gate_file(root: str) -> None:
-    """Remove the compiled gates of a brain that has none, or is not trusted any more."""
+    """Remove the gate file of a brain that has no gates or is no longer trusted."""
     with contextlib.suppress(OSError):
         os.unlink(gate_path(state_home(), root))
 
 
 def remove_gate_files() -> None:
-    """Remove the compiled gates of every brain."""
+    """Remove the gate files of all brains."""
     folder = os.path.join(state_home(), "gates")
     for name in list_folder(folder):
         with contextlib.suppress(OSError):

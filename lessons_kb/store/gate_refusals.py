@@ -1,4 +1,4 @@
-"""The refusals of a session, as files that every process reads: also the hook's second stage."""
+"""The refusals of a session, as files that every process reads, even the hook's second stage."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from lessons_kb.values import frozen
 
 @frozen
 class Refusals:
-    """The refusals of one session: a file for each card and file, which every process reads.
+    """The refusals of one session: one record for each card and file.
 
-    The hook's second stage makes them too, so that no card refuses a file twice, whichever
-    process answered.
+    The hook's second stage writes the same records, so no card refuses a file twice, whichever
+    process answers.
     """
 
     context: str
     """The session, or the subagent's part of it."""
     token: str
-    """Names the event that is answered, in whatever process."""
+    """Identifies the event that is answered, across processes."""
 
     def claim(self, root: str, card: str, file: str) -> bool | None:
-        """Record a refusal; return whether it is this event's, None where nothing is recorded."""
+        """Record a refusal; return whether this event made it, or None if it cannot be recorded."""
         path = record_path(state_home(), self.context, root, card, file)
         with contextlib.suppress(StorageError):
             make_private(os.path.dirname(path))
         return claim(path, self.token)
 
     def release(self, root: str, card: str, file: str) -> None:
-        """Take this event's record back: nobody heard of the refusal."""
+        """Remove this event's record, because the refusal did not reach the agent."""
         path = record_path(state_home(), self.context, root, card, file)
         if read_token(path) == self.token:
             with contextlib.suppress(OSError):

@@ -1,4 +1,4 @@
-"""The seal of a gate file: it shows whether the file is whole, and of which state of the index."""
+"""The seal of a gate file: a checksum that shows whether the file is complete and up to date."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _SEAL = b', "checksum": "%08x"}'
 
 
 def seal(root: str, state: State, gates: bytes) -> bytes:
-    """Return the gates of a brain, a JSON object, with a checksum of what they depend on.
+    """Add a checksum to the gates of a brain, a JSON object.
 
-    That is the content itself, the brain's files and the times of its card folders.
+    It covers the gates themselves, the brain's files and the times of its card folders.
     """
     listing = list_times(root, find_card_folders(state))
     number = zlib.crc32(f"{root}\0{state.manifest}\0{listing}".encode("utf-8", "surrogatepass"))
@@ -26,7 +26,7 @@ def seal(root: str, state: State, gates: bytes) -> bytes:
 
 
 def is_gate_file_current(root: str, state: State) -> bool:
-    """Return whether the gate file of a brain is whole, and of this state of its index."""
+    """Return whether the gate file of a brain is complete and matches this state of its index."""
     path = gate_path(state_home(), root)
     try:
         data = read_regular(path, limit=MAX_GATE_BYTES, name=path)
@@ -37,5 +37,5 @@ def is_gate_file_current(root: str, state: State) -> bool:
 
 
 def read_gate_file(root: str) -> dict[str, Any]:
-    """Return the gates of a brain as the hook's second stage reads them."""
+    """Return the gates of a brain, read as the hook's second stage reads them."""
     return read_gates(gate_path(state_home(), root))

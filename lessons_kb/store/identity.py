@@ -1,10 +1,11 @@
-"""Which brain a folder is: its key, its marks and the record of it.
+"""The identity of a brain: its key, its mark and its record.
 
-The state of a brain lies under the user's state home, never in the repository, and belongs to one
-folder, not to whatever stands at a path. That folder is known by a token: a random text in the
-record there and in a mark in git's own directory, which all work trees share and no checkout or
-``git clean`` touches, else in ``.lessons/``. No repository can bring it. A brain without a mark
-(one that was only named, one that cannot be written, the user's own) is known by its path.
+The state of a brain is in the user's state home, never in the repository. It belongs to one folder,
+not to any folder at a path. A token identifies that folder: a random text in the record, and in a
+mark inside the folder. The mark is in git's own directory, which all work trees share and which no
+checkout or ``git clean`` changes; outside of git it is in ``.lessons/``. No repository can bring a
+valid mark. A brain without a mark is identified by its path: a brain that was only named, one that
+cannot be written, and the user's own.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ _MARK_NAME = "identity"
 
 
 _MARK = re.compile(r"([0-9a-f]{16}) ([0-9a-f]{32})")
-"""Key and token."""
+"""A line with key and token."""
 
 
 _MOST_MARKS, _MAX_MARKS_BYTES = 8, 1_000
-"""In one file, the newest: one for each state of this user that trusts the folder."""
+"""Limits of one file. It has the newest marks, one for each state home that trusts the folder."""
 
 
 BRAINS_FOLDER = "brains"
@@ -53,45 +54,46 @@ _UNSAFE = re.compile(rf"[^A-Za-z0-9._{re.escape(os.sep)}-]+")
 _MAX_KEY_BYTES = 200
 
 
-_KEPT_OF_LONG_KEY = 150
+_PREFIX_OF_LONG_KEY = 150
 
 
 @frozen
 class Identity:
-    """What tells one brain from all others that may stand at its path."""
+    """The identity of one brain, as opposed to any other brain at the same path."""
 
     key: str
     """Name of its state folder."""
     place: str
-    """Where its mark belongs, there or not."""
+    """Path at which its mark belongs, whether or not it is there."""
     record: dict[str, Any] | None
-    """What this user's state knows of it, None when nothing (usable)."""
+    """The usable record in the user's state home, or None."""
     mark: str = ""
-    """Where a mark with the token of the record lies; "" if the path is all that is known."""
+    """Path of the mark with the token of the record; "" if the brain is identified by its path."""
     copied: bool = False
-    """The mark is that of another folder, which is still there."""
+    """Whether the mark was copied from another folder, which still exists."""
 
 
 def identify(root: str) -> Identity:
-    """Return the identity of the brain at ``root``; nothing is written."""
+    """Return the identity of the brain at ``root``; writes nothing."""
     real = os.path.realpath(root)
     places = _places(real)
+    is_user_brain = real == os.path.realpath(user_brain())
     copied = False
-    for place in places if real != os.path.realpath(user_brain()) else ():
+    for place in () if is_user_brain else places:
         for key, token in _read_marks(place):
             record = read_record_of(key) or {}
-            known = str(record.get("place", ""))
-            # In git only a brain that was none before keeps its mark in .lessons.
-            if record.get("token") != token or place not in (places[0], known):
+            recorded_place = str(record.get("place", ""))
+            # A brain in git has its mark in .lessons only if it was marked before it was in git.
+            if record.get("token") != token or place not in (places[0], recorded_place):
                 continue
-            if not _is_elsewhere(known, place, (key, token)):
+            if not _is_elsewhere(recorded_place, place, (key, token)):
                 return Identity(key=key, place=places[0], record=record, mark=place)
             copied = True
     key = brain_key(real)
-    found = read_record_of(key)
-    if found is not None and found.get("root") != real:
-        found = None
-    return Identity(key=key, place=places[0], record=found, copied=copied)
+    record_of_path = read_record_of(key)
+    if record_of_path is not None and record_of_path.get("root") != real:
+        record_of_path = None
+    return Identity(key=key, place=places[0], record=record_of_path, copied=copied)
 
 
 def new_mark() -> tuple[str, str]:
@@ -100,7 +102,7 @@ def new_mark() -> tuple[str, str]:
 
 
 def write_mark(place: str, key: str, token: str) -> None:
-    """Write a mark where it belongs, beside those of other states. Raises StorageError."""
+    """Write a mark at its place, beside the marks of other state homes. Raises StorageError."""
     folder = os.path.dirname(place)
     with storage_errors(folder):
         if os.path.basename(folder) == CACHE_NAME:
@@ -111,13 +113,17 @@ def write_mark(place: str, key: str, token: str) -> None:
         raise StorageError(f"{folder}: a link or a file is in its place; remove it")
     # Another home that shares the folder, such as a container's, has a mark of its own there.
     others = [mark for mark in _read_marks(place) if read_record_of(mark[0]) is None]
-    marks = [*(mark for mark in others if mark[0] != key), (key, token)][-_MOST_MARKS:]
-    write_private(place, "".join(f"{one} {other}\n" for one, other in marks).encode())
+    marks = [mark for mark in others if mark[0] != key]
+    marks.append((key, token))
+    newest = marks[-_MOST_MARKS:]
+    lines = [f"{mark_key} {mark_token}\n" for mark_key, mark_token in newest]
+    write_private(place, "".join(lines).encode())
 
 
 def rename_state(old: str, new: str) -> None:
-    """Give a state folder, if there is one, the name of another key. Raises StorageError."""
-    before, after = (os.path.join(state_home(), BRAINS_FOLDER, key) for key in (old, new))
+    """Rename the state folder of the key ``old``, if there is one. Raises StorageError."""
+    folder = os.path.join(state_home(), BRAINS_FOLDER)
+    before, after = os.path.join(folder, old), os.path.join(folder, new)
     with storage_errors(before), contextlib.suppress(FileNotFoundError):
         os.rename(before, after)
 
@@ -129,7 +135,7 @@ def write_record_of(key: str, record: dict[str, Any]) -> None:
 
 
 def can_be_marked(place: str) -> bool:
-    """Tell whether a mark could be written at ``place`` once nothing is in the way."""
+    """Return whether permissions allow a mark at ``place``; a file in its way does not count."""
     folder = os.path.dirname(place)
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
@@ -137,13 +143,13 @@ def can_be_marked(place: str) -> bool:
 
 
 def make_cache_folder(folder: str) -> None:
-    """Make ``.lessons`` or a folder in it, which git ignores; one that is there stays.
+    """Create ``.lessons`` or a folder in it, unless it exists, and let git ignore it.
 
     Raises OSError.
     """
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o755)
-    # A strange .lessons may have brought a .gitignore of its own: it stays.
+    # A .lessons folder from elsewhere may have a .gitignore of its own, which stays.
     if _is_folder(folder):
         ignore = os.path.join(folder, ".gitignore")
         with contextlib.suppress(FileExistsError), open(ignore, "xb") as file:
@@ -151,41 +157,63 @@ def make_cache_folder(folder: str) -> None:
 
 
 def read_record_of(key: str) -> dict[str, Any] | None:
-    """Return the record in the state folder ``key``, None when there is none that can be used."""
+    """Return the record in the state folder ``key``, or None if there is no usable one."""
     path = os.path.join(state_home(), BRAINS_FOLDER, key, _RECORD)
     record = read_json(path, limit=_MAX_RECORD_BYTES)
     return record if isinstance(record.get("cache_token"), str) else None
 
 
 def read_records() -> dict[str, dict[str, Any]]:
-    """Return the name of each state folder of a brain → its record."""
-    names = list_folder(os.path.join(state_home(), BRAINS_FOLDER))
-    return {key: record for key in names if (record := read_record_of(key)) is not None}
+    """Return key → record of every brain with a usable record."""
+    records = {}
+    for key in list_folder(os.path.join(state_home(), BRAINS_FOLDER)):
+        record = read_record_of(key)
+        if record is not None:
+            records[key] = record
+    return records
 
 
 def list_marked(top: str) -> list[str]:
-    """List the folders of a work tree that marks in its git directory name, trusted or not.
+    """List the folders of a work tree that have a mark in its git directory, trusted or not.
 
-    All work trees of a repository have the same.
+    All work trees of a repository share these marks.
     """
     home = git_home(top)
-    folder = os.path.join(home, _MARK_FOLDER) if home is not None else ""
-    found = []
-    # Of most repositories the top alone is a brain: it needs no record.
-    for name in {*list_folder(folder)} - {_quote(os.sep)} if folder else ():
-        records = (read_record_of(key) for key, _token in _read_marks(os.path.join(folder, name)))
-        record: dict[str, Any] = next(filter(None, records), {})
-        known = str(record.get("root", ""))  # wherever that was, its end is the path in here
-        ends = (known[at:] for at, character in enumerate(known) if character == os.sep)
-        if end := next((end for end in ends if _quote(end) == name), ""):
-            root = os.path.realpath(top + end)
-            if os.path.isdir(root) and find_work_tree(above(root)) == top:
-                found.append(root)
-    return sorted(found)
+    if home is None:
+        return []
+    folder = os.path.join(home, _MARK_FOLDER)
+    roots = []
+    for name in list_folder(folder):
+        if name == _quote(os.sep):  # the top itself, the only brain of most repositories
+            continue
+        path = _find_marked_path(os.path.join(folder, name))
+        if not path:
+            continue
+        root = os.path.realpath(top + path)
+        if os.path.isdir(root) and find_work_tree(above(root)) == top:
+            roots.append(root)
+    return sorted(roots)
+
+
+def _find_marked_path(mark: str) -> str:
+    """Return the path of a brain below its work tree, which begins with a slash, or "".
+
+    The name of the mark is the quoted path, and may be cut. The record has the full path of the
+    brain, perhaps in another work tree, and one of its ends is the path.
+    """
+    name = os.path.basename(mark)
+    records = (read_record_of(key) for key, _token in _read_marks(mark))
+    record: dict[str, Any] = next(filter(None, records), {})
+    root = str(record.get("root", ""))
+    for position, character in enumerate(root):
+        end = root[position:]
+        if character == os.sep and _quote(end) == name:
+            return end
+    return ""
 
 
 def _places(real: str) -> list[str]:
-    """List where the mark of a brain may lie, the proper place first."""
+    """List the paths at which the mark of a brain may be, the proper place first."""
     inside = os.path.join(real, CACHE_NAME, _MARK_NAME)
     top = find_work_tree(above(real))
     home = git_home(top) if top is not None else None
@@ -196,22 +224,23 @@ def _places(real: str) -> list[str]:
 
 
 def _read_marks(place: str) -> list[tuple[str, str]]:
-    """Return key and token of each mark in a file, none where there is no regular one."""
+    """Return (key, token) of each mark in a file; [] if there is no regular file."""
     try:
         if not _is_folder(os.path.dirname(place)) or os.path.islink(place):
             return []
         text = read_regular(place, limit=_MAX_MARKS_BYTES, name=place).decode("ascii", "replace")
     except (OSError, StorageError):
         return []
-    return [(found[1], found[2]) for found in map(_MARK.fullmatch, text.splitlines()) if found]
+    matches = map(_MARK.fullmatch, text.splitlines())
+    return [(match[1], match[2]) for match in matches if match]
 
 
-def _is_elsewhere(known: str, place: str, mark: tuple[str, str]) -> bool:
-    """Tell whether a mark at ``place`` is a copy of one that still lies where it was seen."""
-    if known == place or mark not in _read_marks(known):
+def _is_elsewhere(recorded_place: str, place: str, mark: tuple[str, str]) -> bool:
+    """Return whether the mark at ``place`` is a copy, and the original is still at its place."""
+    if recorded_place == place or mark not in _read_marks(recorded_place):
         return False
-    try:  # one folder may be mounted twice; folders, unlike files, have no hard links
-        return not os.path.samefile(os.path.dirname(known), os.path.dirname(place))
+    try:  # a folder may be mounted twice; unlike a file, it has no hard links
+        return not os.path.samefile(os.path.dirname(recorded_place), os.path.dirname(place))
     except OSError:
         return True
 
@@ -221,11 +250,11 @@ def _is_folder(folder: str) -> bool:
 
 
 def brain_key(root: str) -> str:
-    """Return a readable folder name that no other path has.
+    """Return a readable folder name that is unique to this path.
 
-    The real path with ``+`` for its separators; a run of other characters is ``=``, the
-    hexadecimal of its bytes, ``=``. A key beyond 200 bytes is cut and ends with ``==`` and a
-    hash, which no short key contains.
+    It is the real path with ``+`` as separator. A run of unsafe characters becomes ``=``, the
+    hexadecimal of its bytes, ``=``. A key of more than 200 bytes is cut and ends with ``==``, which
+    no short key contains, and a hash.
     """
     return _quote(os.path.realpath(root))
 
@@ -236,4 +265,4 @@ def _quote(path: str) -> str:
         return key
 
     digest = load(HASHES).blake2b(os.fsencode(path), digest_size=16).hexdigest()
-    return f"{key[:_KEPT_OF_LONG_KEY]}=={digest}"
+    return f"{key[:_PREFIX_OF_LONG_KEY]}=={digest}"

@@ -1,7 +1,7 @@
-"""The journal: what was observed, one SQLite file per brain in the user's state folder.
+"""The journal: the observed events, in one SQLite file per brain in the user's state folder.
 
-A trial writes down beside it which arm a process belongs to, and what came of each run. The arm
-is named by a variable and held against the record in the trial's own state home.
+For trials, this module also records the arm of a process and the result of each run. A variable
+names the arm; it counts only if it matches the record in the trial's own state home.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_TARGET_CHARS = 500
 MAX_RECORD_CHARS = 16_000
 _MAX_NAME_CHARS = 300
 ASKED = ("prompt", "preflight")
-"""Kinds of event for which lessons are looked up."""
+"""Kinds of events for which lessons are searched."""
 
 _COLUMNS = (
     *("at", "session", "id", "kind", "agent", "scope", "stage", "tool", "targets"),
@@ -41,7 +41,7 @@ _COLUMNS = (
 )
 _NAMES = ("session", "id", "agent", "arguments")
 _SAME = ("session", "kind", "agent", "scope", "tool", "targets", "arguments", "outcome", "text")
-"""Equal in two reports of one observation that has no id."""
+"""Columns that are equal in two reports of one observation without an id."""
 _INSERT = f"""
 INSERT INTO events ({", ".join(_COLUMNS)}) SELECT {", ".join(f":{name}" for name in _COLUMNS)}
 WHERE NOT CASE
@@ -55,10 +55,10 @@ WHERE NOT CASE
 _OTHER_PROMPT = (
     "SELECT 1 FROM events WHERE session = :session AND id = :id AND kind = :kind AND text != :text"
 )
-"""What a user says in the middle of a turn comes with the id of that turn."""
+"""A prompt in the middle of a turn comes with the id of that turn."""
 
 
-_TESTS = {
+_CONDITIONS = {
     "session": "session = :session",
     "since": "at >= :since",
     "after": "number > :after",
@@ -69,7 +69,7 @@ _TESTS = {
 
 
 class EventFilters(TypedDict, total=False):
-    """Which events are asked for; an empty collection lets everything through."""
+    """Filters of a search for events; an empty collection does not restrict it."""
 
     session: str | None
     kinds: Collection[str]
@@ -78,12 +78,12 @@ class EventFilters(TypedDict, total=False):
     since: float | None
     """Seconds since the epoch."""
     after: int | None
-    """A number: what was written later."""
+    """Number of an event; only events that were written later match."""
     limit: int | None
 
 
 class _Table:
-    """Some tables of a journal."""
+    """Base class for the tables of a journal."""
 
     def __init__(self, db: Database) -> None:
         self._db = db
@@ -93,23 +93,27 @@ class Events(_Table):
     """The table of events."""
 
     def append(self, event: Event, *, within: float = 0.0) -> bool:
-        """Write an event; False when it is there already.
+        """Redact and shorten an event, and write it; return False if it is already there.
 
-        The same (session, id, kind) is there once; another prompt with the id of a turn gets an id
-        of its own. An event without an id is taken for one that was seen up to ``within`` seconds
-        ago if all it says is equal. ``at`` 0 becomes now. Text is redacted and bounded first.
+        There is one event for each (session, id, kind), but another prompt with the id of the same
+        turn gets an id of its own. An event without an id is a duplicate of an equal event up to
+        ``within`` seconds ago. ``at`` 0 means now.
         """
         return self.write(redact_event(event), within=within)
 
     def write(self, prepared: Event, *, within: float = 0.0) -> bool:
-        """Write what ``redact_event`` returned: looking for secrets holds up no other writer."""
+        """Write an event that ``redact_event`` returned; see ``append``.
+
+        Within a transaction, call ``redact_event`` before it begins, so that other writers need not
+        wait for the search for secrets.
+        """
         event = prepared if prepared.at else replace(prepared, at=time.time())
         row: dict[str, Any] = {"within": within}
         for name in _COLUMNS:
             value = getattr(event, name)
             if isinstance(value, (tuple, dict)):
                 value = json.dumps(value, ensure_ascii=False, default=str)
-            if isinstance(value, str):  # no lone surrogates in SQLite
+            if isinstance(value, str):  # SQLite cannot store lone surrogates
                 value = value.encode("utf-8", "replace").decode()
             row[name] = value
         if len(row["record"]) > MAX_RECORD_CHARS:
@@ -119,9 +123,9 @@ class Events(_Table):
         return self._db.change(_INSERT, row) > 0
 
     def tell(self, event: Event, what: str, told: Any) -> None:
-        """Let the record of an event that was appended say ``what``, and nothing else.
+        """Set the record of an appended event to ``{what: told}``; ``told`` is plain JSON data.
 
-        It is found by its session, kind and time; ``told`` is plain JSON data.
+        The event is identified by its session, kind and time.
         """
         clean = json.dumps(redact_record({what: told}), ensure_ascii=False)
         clean = clean.encode("utf-8", "replace").decode()
@@ -131,13 +135,20 @@ class Events(_Table):
         )
 
     def find(self, **filters: Unpack[EventFilters]) -> list[Event]:
-        """Return the newest ``limit`` events that fit, oldest first."""
+        """Return the newest ``limit`` events that match, oldest first."""
         return [event for _number, event in self.numbered(**filters)]
 
     def numbered(self, **filters: Unpack[EventFilters]) -> list[tuple[int, Event]]:
-        """Return (number, event) of the newest ``limit`` events that fit, oldest first."""
-        values: dict[str, Any] = {k: v for k, v in filters.items() if v or v in (0, "")}
-        where = " AND ".join(["true", *(_TESTS[name] for name in values if name != "limit")])
+        """Return (number, event) of the newest ``limit`` events that match, oldest first."""
+        values: dict[str, Any] = {}
+        conditions = ["true"]
+        for name, value in filters.items():
+            if not value and value not in (0, ""):
+                continue
+            values[name] = value
+            if name != "limit":
+                conditions.append(_CONDITIONS[name])
+        where = " AND ".join(conditions)
         for name in {"kinds", "tools", "outcomes"} & values.keys():
             values[name] = json.dumps([*values[name]])
         rows = self._db.run(
@@ -145,26 +156,26 @@ class Events(_Table):
             " ORDER BY at DESC, number DESC LIMIT :limit",
             {"limit": -1, **values},
         )
-        found = []
+        events = []
         for number, *cells in reversed(rows):
             row: dict[str, Any] = dict(zip(_COLUMNS, cells, strict=True))
             row |= {"targets": (*json.loads(row["targets"]),), "record": json.loads(row["record"])}
-            found.append((int(number), Event(**row)))
-        return found
+            events.append((int(number), Event(**row)))
+        return events
 
     def last_calls(self) -> dict[str, float]:
-        """Return each agent that sent events, and the time of its last one."""
+        """Return agent → time of its last event, in seconds since the epoch."""
         return dict(
             self._db.run("SELECT agent, max(at) FROM events WHERE agent != '' GROUP BY agent")
         )
 
     def last_number(self) -> int:
-        """Return the number of the event written last, 0 when there is none."""
+        """Return the number of the event that was written last, or 0 without any."""
         return int(self._db.value("SELECT max(number) FROM events") or 0)
 
 
 def redact_event(event: Event) -> Event:
-    """Return an event as it is written: without secrets, bounded in size."""
+    """Return an event as the journal stores it: without secrets, and limited in size."""
     targets = tuple(
         redact_short(target)[:MAX_TARGET_CHARS] for target in event.targets[:MAX_TARGETS]
     )
@@ -182,13 +193,13 @@ def redact_event(event: Event) -> Event:
 
 
 def redact_record(record: dict[str, Any]) -> dict[str, Any]:
-    """Return a record as it is written."""
+    """Return a record as the journal stores it: without secrets, and limited in size."""
     clean: dict[str, Any] = redact_data(record, MAX_OUTPUT_CHARS)
     return clean
 
 
 INJECTED = "injected"
-"""What is counted by the journal itself; the rest by those who know of it."""
+"""The counter that the journal itself increments; callers increment the others."""
 BUMPED = "bumped"
 TOKENS, SESSIONS = "tokens", "sessions"
 _COUNT = """
@@ -196,27 +207,30 @@ INSERT INTO counts VALUES (?, ?, ?, ?)
 ON CONFLICT (card, what, day) DO UPDATE SET times = times + excluded.times
 """
 ALL = ""
-"""Counted in place of a card where all cards are meant: the sessions that were given any."""
+"""Stands for all cards in the count of sessions that were given any card."""
 
 
 def _of_cards(cards: Iterable[str] | None) -> tuple[str, dict[str, str]]:
-    """Return a condition on the rows of some cards, or of every one, and its parameter."""
+    """Return an SQL condition for the rows of these cards, None for all, and its parameters."""
     if cards is None:
         return "true", {}
     return "card IN (SELECT value FROM json_each(:cards))", {"cards": json.dumps([*cards])}
 
 
 class Outcomes(_Table):
-    """What was seen once a session, and the sums of what was counted by day."""
+    """The outcomes of sessions, each stored once, and the daily counters of cards."""
 
     def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
-        """Add to the card's count of the day (local) of ``at``; counts outlive the events."""
+        """Increase the card's counter ``what`` for the local day of ``at``.
+
+        Counters are kept longer than events.
+        """
         self._db.run(_COUNT, (card, what, day_of(at), times))
 
     def note(self, session: str, card: str, what: str, *, at: float) -> bool:
-        """Count ``what`` of a card, once a session; False when it was counted already.
+        """Count ``what`` for a card once per session; return False if it was counted before.
 
-        Without a session it always counts.
+        Without a session, every call counts.
         """
         with self._db.transaction():
             if session and not self._db.change(
@@ -227,19 +241,19 @@ class Outcomes(_Table):
         return True
 
     def is_noted(self, session: str, card: str, what: str) -> bool:
-        """Return whether ``note`` has counted this in a session."""
+        """Return whether ``note`` has counted ``what`` for a card in a session."""
         sql = "SELECT 1 FROM outcomes WHERE session = ? AND card = ? AND what = ?"
         return self._db.value(sql, (session, card, what)) is not None
 
     def given(self, session: str) -> dict[str, float]:
-        """Return the cards that a session was given → when first, in whole seconds."""
+        """Return card → when the session was first given it, in whole seconds since the epoch."""
         rows = self._db.run(
             "SELECT card, min(at) FROM injections WHERE session = ? GROUP BY card", (session,)
         )
         return {str(card): float(at) for card, at in rows}
 
     def last_session(self, card: str, *, since: float) -> str:
-        """Return the session that was given a card last, "" if none was after ``since``."""
+        """Return the last session that was given a card after ``since``, or "" without any."""
         sql = (
             "SELECT session FROM injections WHERE at >= ? AND card = ? AND session != ''"
             " ORDER BY at DESC, id DESC LIMIT 1"
@@ -247,16 +261,16 @@ class Outcomes(_Table):
         return str(self._db.value(sql, (since, card), default=""))
 
     def totals(self, cards: Sequence[str] | None = None) -> dict[str, dict[str, int]]:
-        """Return card → what → how often in all, of these cards or of every one."""
+        """Return card → counter → total, for these cards or for all."""
         where, values = _of_cards(cards)
         sql = f"SELECT card, what, sum(times) FROM counts WHERE {where} GROUP BY card, what"  # noqa: S608
-        found: dict[str, dict[str, int]] = {}
+        totals: dict[str, dict[str, int]] = {}
         for card, what, times in self._db.run(sql, values):
-            found.setdefault(card, {})[what] = times
-        return found
+            totals.setdefault(card, {})[what] = times
+        return totals
 
     def span(self) -> dict[str, tuple[str, str]]:
-        """Return card → the first and the last day (ISO) on which it was given."""
+        """Return card → the first and the last day (ISO) on which it was injected."""
         sql = "SELECT card, min(day), max(day) FROM counts WHERE what = ? GROUP BY card"
         rows = self._db.run(sql, (INJECTED,))
         return {str(card): (str(first), str(last)) for card, first, last in rows}
@@ -264,7 +278,7 @@ class Outcomes(_Table):
     def days(
         self, whats: Sequence[str], cards: Iterable[str] | None = None
     ) -> list[tuple[str, str, int]]:
-        """Return (ISO day, what, times), of these cards or of every one, a row or more a day."""
+        """Return (ISO day, counter, times) for these cards or for all; a day may have many rows."""
         where, values = _of_cards(cards)
         return self._db.run(
             "SELECT day, what, times FROM counts WHERE card != '' AND"  # noqa: S608
@@ -273,12 +287,12 @@ class Outcomes(_Table):
         )
 
     def first_day(self) -> str | None:
-        """Return the day on which the first thing was counted, None when nothing was."""
+        """Return the first day (ISO) with any count, or None without any."""
         day: str | None = self._db.value("SELECT min(day) FROM counts")
         return day
 
     def sessions(self, cards: Iterable[str]) -> int:
-        """Return how many sessions of those still journalled were given any of these cards."""
+        """Return the number of sessions in the journal that were given any of these cards."""
         where, values = _of_cards(cards)
         sql = f"SELECT count(DISTINCT session) FROM injections WHERE session != '' AND {where}"  # noqa: S608
         return int(self._db.value(sql, values))
@@ -290,28 +304,32 @@ _SAME_SESSION = "(session = :session OR (session > :session || '/' AND session <
 
 
 class Ledger(_Table):
-    """The table of occasions: what became of each session that a lesson was due for.
+    """The table of occasions: the sessions for which a lesson was due, with their outcomes.
 
-    A session counts once for a card, so that sessions can be compared. Rows outlive the events.
+    There is one occasion per session and card, so that sessions can be compared. Occasions are kept
+    longer than events.
     """
 
-    def note(self, **one: Any) -> None:
-        """Note an occasion by its fields; of a session and a card the first one counts."""
-        occasion = Occasion(**one)
+    def note(self, **attributes: Any) -> None:
+        """Store an occasion, given by its fields, unless the session has one for this card."""
+        occasion = Occasion(**attributes)
         row = [getattr(occasion, name) for name in _OCCASION]
         self._db.run("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, 0)", row)
 
-    def settle(self, one: Occasion, outcome: str, fact: str) -> None:
-        """Note what became of an occasion."""
+    def settle(self, occasion: Occasion, outcome: str, fact: str) -> None:
+        """Store the outcome of an occasion, and its evidence."""
         self._db.run(
             "UPDATE ledger SET outcome = ?, fact = ? WHERE session = ? AND card = ?",
-            (outcome, fact, one.session, one.card),
+            (outcome, fact, occasion.session, occasion.card),
         )
 
     def find(
         self, *, session: str | None = None, cards: Iterable[str] | None = None
     ) -> list[Occasion]:
-        """Return the occasions of a session and its subagents, of some cards, or all, by time."""
+        """Return occasions in the order of time.
+
+        They are those of a session and its subagents, else of these cards, else all.
+        """
         where, values = _of_cards(cards)
         if session is not None:
             where, values = _SAME_SESSION, {"session": session}
@@ -325,7 +343,7 @@ class Ledger(_Table):
         return [Occasion(**dict(zip(_OCCASION, row, strict=True))) for row in rows]
 
     def bump(self, session: str, card: str, *, at: float) -> None:
-        """Note that the mistake came back in a session in spite of what it was told."""
+        """Store that a mistake came back in a session although the session had the lesson."""
         self._db.run(
             "UPDATE ledger SET bumped = :at"  # noqa: S608
             f" WHERE {_SAME_SESSION} AND card = :card AND NOT bumped",
@@ -333,13 +351,14 @@ class Ledger(_Table):
         )
 
     def take_back(self, card: str, *, at: float) -> None:
-        """Forget what ``bump`` noted at that very moment."""
+        """Undo the call of ``bump`` with this ``at``."""
         self._db.run("UPDATE ledger SET bumped = 0 WHERE card = ? AND bumped = ?", (card, at))
 
 
 _FOLDER = "runs"
-"""Beside the journal: a file a run, locked by its process. A killed process frees its lock, which
-tells more than a process id: that may be another's by now, or one of another container."""
+"""Folder beside the journal with one file per run, which the process of the run locks. A killed
+process frees its lock. A process id would not be enough: it may belong to a new process, or to a
+process in another container."""
 
 
 class Runs:
@@ -348,23 +367,23 @@ class Runs:
     def __init__(self, db: Database, events: Events) -> None:
         self._db = db
         self._events = events
-        self._held: dict[str, AbstractContextManager[object]] = {}
+        self._locks: dict[str, AbstractContextManager[object]] = {}
 
     def begin(self, event: Event) -> str:
-        """Note that a command runs; return the id for ``end``.
+        """Store that a command runs; return the id for ``end``.
 
-        ``event`` is what is known by now. Should this process be killed, it is written with the
-        outcome ``cancelled`` by whoever comes next.
+        ``event`` is the command as known so far. If this process is killed, the next process writes
+        the event with the outcome ``cancelled``.
         """
         run_id = os.urandom(8).hex()
-        self._held[run_id] = take_lock(self._find_lock(run_id), run_id, seconds=0)
+        self._locks[run_id] = take_lock(self._find_lock(run_id), run_id, seconds=0)
         data = json.dumps(as_data(redact_event(replace(event, id=run_id))), default=str)
         with on_failure(self._release, run_id):
             self._db.run("INSERT INTO runs VALUES (?, ?, ?)", (run_id, event.at, data))
         return run_id
 
     def end(self, run_id: str, event: Event) -> bool:
-        """Write how a command ended; False, and nothing is written, when it has ended before."""
+        """Write the event of a command that ended; if it has ended before, only return False."""
         ended = redact_event(replace(event, id=run_id))
         try:
             with self._db.transaction():
@@ -376,46 +395,48 @@ class Runs:
         return first
 
     def end_abandoned(self) -> int:
-        """End as ``cancelled`` each command whose process is gone; return how many."""
+        """End each command whose process is gone as ``cancelled``; return their number."""
         ended = 0
         for run_id, data in self._db.run("SELECT id, event FROM runs"):
-            if run_id in self._held:
+            if run_id in self._locks:
                 continue
             path = self._find_lock(run_id)
             try:
                 if os.path.exists(path):
-                    self._held[run_id] = take_lock(path, run_id, seconds=0)
+                    self._locks[run_id] = take_lock(path, run_id, seconds=0)
             except StorageError:
-                continue  # its process lives
-            known = json.loads(data)
-            run = {**known["record"].get("run", {}), "state": "cancelled", "abandoned": True}
-            known |= {"targets": (*known["targets"],), "outcome": "cancelled"}
-            known["record"]["run"] = run
-            ended += self.end(run_id, Event(**known))
+                continue  # its process is alive
+            event = json.loads(data)
+            run = {**event["record"].get("run", {}), "state": "cancelled", "abandoned": True}
+            event |= {"targets": (*event["targets"],), "outcome": "cancelled"}
+            event["record"]["run"] = run
+            ended += self.end(run_id, Event(**event))
         return ended
 
     def _find_lock(self, run_id: str) -> str:
         return os.path.join(os.path.dirname(self._db.path), _FOLDER, f"{run_id}.lock")
 
     def _release(self, run_id: str) -> None:
-        if held := self._held.pop(run_id, None):
-            with held, contextlib.suppress(OSError):
+        lock = self._locks.pop(run_id, None)
+        if lock:
+            with lock, contextlib.suppress(OSError):
                 os.unlink(self._find_lock(run_id))
 
 
 JOURNAL_NAME = "journal.db"
 OFFER = "offer"
-"""What is counted of a card, once a context, whose title was offered."""
+"""Outcome of a card whose title was offered; counted once per context."""
 GIVEN = "given"
-"""How a session came by a card, unless it has it OPENED: in a block."""
+"""Source of a card that a session got in a block; the other source is OPENED."""
 SESSION_STATE = "hook"
+"""The ``part`` in the table of guard states that has a session's memory, as JSON."""
 TITLE, TITLES = "title", "titles"
-"""How what a session was shown begins of a card of which the title was given before a change, with
-brain, card and file behind it, and of a file whose cards were named, with the file."""
-"""The ``part`` under which the table of guards' states keeps a session's memory, as JSON."""
+"""Prefixes of what a session was shown before a change: TITLE with brain, card and file for the
+title of a card, TITLES with the file for all titles of a file."""
 _DAY_SECONDS = 86_400
 _PRUNED_AT_ONCE = 5_000
-"""Rows deleted in one transaction, a few milliseconds: other processes write in between."""
+"""Rows deleted in one transaction, which takes a few milliseconds. Other processes write between
+transactions."""
 
 _MIGRATIONS = (
     """
@@ -483,7 +504,7 @@ _MIGRATIONS = (
     """,
     "DELETE FROM ledger WHERE told = 'before'; DELETE FROM counts WHERE what = 'before'",
 )
-"""Each brings the file from version n to n + 1; none is ever changed after a release."""
+"""Each statement brings the file from version n to n + 1. It is never changed after a release."""
 
 
 _MAX_ROWS = 1_000
@@ -495,27 +516,28 @@ class Injection:
 
     session: str
     turn: int
-    """Number of the session's prompt; 0 for a preflight without a session."""
+    """Number of the prompt in its session; 0 for a preflight without a session."""
     at: int
     """Seconds since the epoch."""
     card: str
     """Id in its brain."""
     digest: str
-    """Of the card as it was then; see ``ledger.given.card_digest``."""
+    """Digest of the card at that time; see ``ledger.given.card_digest``."""
     rank: int
-    """Its number in the block, 0 of one that was opened."""
+    """Number in the block; 0 for a card that was opened."""
     tokens: int
     source: str
-    """``given`` in a block, or OPENED."""
+    """GIVEN (in a block) or OPENED."""
     in_context: bool
-    """False once it is gone from the session's context, or was never heard there."""
+    """Whether the card is still in the session's context. It is not after a compaction, or if it
+    never arrived."""
 
 
 class Injections(_Table):
-    """The rows of a journal's table, read only."""
+    """Read access to the table of injections."""
 
     def of(self, session: str) -> list[Injection]:
-        """Return the newest thousand of a session, oldest first, by rank within one block."""
+        """Return a session's newest thousand injections, oldest first, by rank within a block."""
         names = [*list_fields(Injection)]
         rows = self._db.run(
             f"SELECT {', '.join(names)} FROM injections"  # noqa: S608 names of our own
@@ -525,25 +547,25 @@ class Injections(_Table):
         return [Injection(**dict(zip(names, row, strict=True))) for row in reversed(rows)]
 
     def ranked(self, session: str) -> list[tuple[int, int, str]]:
-        """Return (prompts since, rank, card) of the blocks of the latest turn that brought any.
+        """Return (prompts since then, rank, card) for the blocks of the latest turn that had any.
 
-        All say the same of the prompts that came since: none where the latest one brought them.
+        The first value is the same in all of them, and 0 if that turn is the session's last.
         """
         rows = self._db.run(
             "SELECT DISTINCT turn, rank, card FROM injections WHERE session = ? AND rank > 0"
             " AND turn = (SELECT max(turn) FROM injections WHERE session = ? AND rank > 0)",
             (session, session),
         )
-        now = self.turn(session)
-        return [(now - int(turn), int(rank), str(card)) for turn, rank, card in rows]
+        last = self.turn(session)
+        return [(last - int(turn), int(rank), str(card)) for turn, rank, card in rows]
 
     def newest(self) -> tuple[str, int] | None:
-        """Return the session that was given something last, and when; None if none was."""
+        """Return session and time (seconds since the epoch) of the last injection, or None."""
         rows = self._db.run("SELECT session, at FROM injections ORDER BY id DESC LIMIT 1")
         return (str(rows[0][0]), int(rows[0][1])) if rows else None
 
     def latest(self, *, most: int) -> dict[str, int]:
-        """Return card → how often it was given, the ``most`` frequent of the newest thousand."""
+        """Return card → times injected, for the ``most`` frequent of the last 1,000 injections."""
         rows = self._db.run(
             "SELECT card, count(*) FROM (SELECT card FROM injections ORDER BY id DESC LIMIT ?)"
             " GROUP BY card ORDER BY 2 DESC, card LIMIT ?",
@@ -552,27 +574,27 @@ class Injections(_Table):
         return {str(card): int(times) for card, times in rows}
 
     def turn(self, session: str) -> int:
-        """Return the number of a session's latest prompt without counting one; 0 = none yet."""
+        """Return the number of a session's latest prompt; 0 before the first."""
         return int(
             self._db.value("SELECT turn FROM turns WHERE session = ?", (session,), default=0)
         )
 
 
 class Journal(Database):
-    """An open journal file; any number of processes and threads may write.
+    """An open journal file. Any number of processes and threads may write to it.
 
-    Everything raises StorageError.
+    Every method raises StorageError.
     """
 
     def __init__(self, path: str, *, patience: float = 5.0, fallback: bool = False) -> None:
-        """Open or create ``path``; ``patience``: seconds waited for another writer.
+        """Open or create ``path``; ``patience`` is the time to wait for another writer, in seconds.
 
-        A damaged file is moved aside and a fresh one begun; ``set_aside`` names it. With
-        ``fallback`` a file that cannot be used raises nothing: memory stands in for it, which
-        knows what the file tells of late; ``trouble`` says why.
+        A damaged file is moved to ``set_aside``, and a new file is created. With ``fallback``, a
+        file that cannot be used raises nothing: a database in memory, with the recent rows of the
+        file, replaces it, and ``trouble`` says why.
         """
-        recalled = _RECALLED if fallback else None
-        super().__init__(path, _MIGRATIONS, patience=patience, fallback=recalled)
+        statements = _RECENT_ROWS if fallback else None
+        super().__init__(path, _MIGRATIONS, patience=patience, fallback=statements)
         self.events = Events(self)
         self.runs = Runs(self, self.events)
         self.injections = Injections(self)
@@ -581,7 +603,7 @@ class Journal(Database):
         self._pruned = False
 
     def rename(self, old: str, new: str) -> None:
-        """Let all that is known of one card be known of another name; ids of its brain."""
+        """Rename a card in all tables; ``old`` and ``new`` are ids in its brain."""
         with self.transaction():
             self.run("UPDATE injections SET card = ? WHERE card = ?", (new, old))
             self.run("UPDATE OR REPLACE outcomes SET card = ? WHERE card = ?", (new, old))
@@ -592,17 +614,18 @@ class Journal(Database):
             self.run("DELETE FROM counts WHERE card = ?", (old,))
             for table, column in (("events", "record"), ("guards", "state")):
                 ascii_only = table == "guards"
-                was, to = (json.dumps(n, ensure_ascii=ascii_only)[1:-1] for n in (old, new))
-                # In quotes, or behind the alias of its brain.
-                words = (f'"{was}', f'"{to}', f":{was}", f":{to}")
+                old_text = json.dumps(old, ensure_ascii=ascii_only)[1:-1]
+                new_text = json.dumps(new, ensure_ascii=ascii_only)[1:-1]
+                # An id follows a quotation mark, or the alias of its brain and a colon.
+                words = (f'"{old_text}', f'"{new_text}', f":{old_text}", f":{new_text}")
                 self.run(
                     f"UPDATE {table} SET {column} = replace(replace({column}, ?, ?), ?, ?)"  # noqa: S608
                     f" WHERE instr({column}, ?)",
-                    (*words, was),
+                    (*words, old_text),
                 )
 
     def next_turn(self, session: str) -> int:
-        """Count a prompt of this session; return its number, from 1."""
+        """Count a prompt of this session and return its number, starting with 1."""
         sql = (
             "INSERT INTO turns VALUES (?, 1, ?) ON CONFLICT (session)"
             " DO UPDATE SET turn = turn + 1, at = excluded.at RETURNING turn"
@@ -610,7 +633,10 @@ class Journal(Database):
         return int(self.value(sql, (session, time.time())))
 
     def in_context(self, session: str, *, since_turn: int) -> set[tuple[str, str]]:
-        """Return (card id, digest) of what this session was given at or after a turn."""
+        """Return (card id, digest) of the cards that a session got in or after ``since_turn``.
+
+        Cards that are no longer in its context are left out.
+        """
         rows = self.run(
             "SELECT card, digest FROM injections WHERE session = ? AND turn >= ? AND in_context",
             (session, since_turn),
@@ -629,31 +655,30 @@ class Journal(Database):
         told: str = BLOCK_TOLD,
         occasion: str = "prompt",
     ) -> None:
-        """Store (card id, digest, tokens) in rank order; ``at`` in seconds since the epoch.
+        """Store injected ``cards``: (card id, digest, tokens) in the order of their ranks.
 
-        The ledger notes what the session was ``told`` at which ``occasion``.
-        ``ranks`` are their numbers in the block, where other brains have lessons in it as well.
-        Counted by day: injections, tokens, and the sessions that a card is new to.
+        ``at`` is in seconds since the epoch. ``ranks`` are the numbers in the block, if it also has
+        lessons of other brains. The ledger stores ``told`` and ``occasion``. The daily counters are
+        injections, tokens, and the sessions to which a card is new.
         """
-        day, known = day_of(at), set[str]()
+        day, cards_before = day_of(at), set[str]()
         injected, counted = [], []
         with self.transaction():
             if session:
                 sql = "SELECT DISTINCT card FROM injections WHERE session = ?"
-                known = {card for (card,) in self.run(sql, (session,))}
-                if cards and not known:
+                cards_before = {card for (card,) in self.run(sql, (session,))}
+                if cards and not cards_before:
                     counted.append((ALL, SESSIONS, day, 1))
             for rank, (card, digest, tokens) in zip(
                 ranks or range(1, len(cards) + 1), cards, strict=True
             ):
                 injected.append((session, turn, int(at), card, digest, rank, tokens, source))
-                if not session:  # somebody looks what would be given
+                if not session:  # a user looks at the block; no agent gets it
                     continue
-                due = {"session": session, "card": card, "at": at}
-                self.ledger.note(**due, occasion=occasion, told=told)
+                self.ledger.note(session=session, card=card, at=at, occasion=occasion, told=told)
                 counted += [(card, INJECTED, day, 1), (card, TOKENS, day, tokens)]
-                counted.append((card, SESSIONS, day, int(card not in known)))
-                known.add(card)
+                counted.append((card, SESSIONS, day, int(card not in cards_before)))
+                cards_before.add(card)
             self.run_each(
                 "INSERT INTO injections (session, turn, at, card, digest, rank, tokens, source)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -662,7 +687,7 @@ class Journal(Database):
             self.run_each(_COUNT, [row for row in counted if row[-1]])
 
     def last_injected(self, session: str | None) -> list[str]:
-        """Return the card ids of the latest block, of this session or of any, by rank."""
+        """Return the card ids of the latest block by rank, of this session or, for None, of any."""
         rows = self.run(
             "SELECT card FROM injections WHERE (session, turn, at) = (SELECT session, turn, at"
             " FROM injections WHERE ? IS NULL OR session = ? ORDER BY id DESC LIMIT 1)"
@@ -674,10 +699,10 @@ class Journal(Database):
     def forget_context(
         self, session: str, cards: Collection[str] | None = None, *, opened: bool = True
     ) -> None:
-        """Note that all or some cards are gone from a context: compacted, or never heard.
+        """Store that these cards, or all, are no longer in a context, or never arrived there.
 
-        Unless ``opened`` are meant, too, those that the agent has opened stay. With all of it gone,
-        titles may be offered again.
+        Without ``opened``, cards that the agent has opened stay. If all cards are gone, titles may
+        be offered again.
         """
         forget = "UPDATE injections SET in_context = 0 WHERE session = ? AND in_context"
         forget += "" if opened else f" AND source != '{OPENED}'"
@@ -691,15 +716,15 @@ class Journal(Database):
                 self.run(forget + " AND card = ?", (session, card))
 
     def guard_state(self, session: str, part: str = "") -> str:
-        """Return what the guards of a session, or of a ``part`` of it (a subagent), remember.
+        """Return the state of the guards of a session, or of a ``part`` of it (a subagent).
 
-        Of the part SESSION_STATE that is the memory of a context. "" when nothing is remembered.
+        The part SESSION_STATE has the memory of a context. Return "" without any state.
         """
         sql = "SELECT state FROM guards WHERE session = ? AND part = ?"
         return str(self.value(sql, (session, part), default=""))
 
     def keep_guard_state(self, session: str, state: str, part: str = "") -> None:
-        """Remember ``state`` for ``guard_state``; do both in one ``transaction``."""
+        """Store ``state`` for ``guard_state``. Call both in one ``transaction``."""
         self.run(
             "INSERT INTO guards VALUES (?, ?, ?, ?) ON CONFLICT (session, part)"
             " DO UPDATE SET at = excluded.at, state = excluded.state",
@@ -707,7 +732,10 @@ class Journal(Database):
         )
 
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
-        """Return (card id, what, ISO day, times) of one card or of all, by card, day and what."""
+        """Return (card id, counter, ISO day, times) of one card or of all, sorted.
+
+        They are sorted by card, day and counter.
+        """
         return self.run(
             "SELECT card, what, day, times FROM counts WHERE card = ? OR (? IS NULL AND card != '')"
             " ORDER BY card, day, what",
@@ -715,22 +743,22 @@ class Journal(Database):
         )
 
     def measure(self) -> tuple[int, int, float]:
-        """Return (bytes, events, when the oldest was, 0 without any), once it has taken a write.
+        """Return (bytes, number of events, time of the oldest or 0), after a write as a test.
 
-        The bytes are those of the file and of what SQLite keeps beside it.
+        The bytes include SQLite's log beside the file.
         """
-        # A full disk lets a transaction begin.
+        # A full disk allows a transaction to begin, so this test writes a row.
         self.run("INSERT OR REPLACE INTO facts VALUES ('written', ?)", (str(time.time()),))
         ((rows, oldest),) = self.run("SELECT count(*), min(at) FROM events")
-        sides = (self.path + side for side in ("", "-wal"))
-        size = sum(os.path.getsize(path) for path in sides if os.path.exists(path))
+        paths = [self.path, f"{self.path}-wal"]
+        size = sum(os.path.getsize(path) for path in paths if os.path.exists(path))
         return size, int(rows), float(oldest or 0)
 
     def prune_daily(self, days: Callable[[], int], *, now: float) -> None:
-        """End what a killed process left running and, once a day, forget what is old.
+        """End runs that a killed process left and, once a day, delete old rows.
 
-        ``days`` says what is old and is asked only if due. Only a process's first call does
-        anything, and it deletes some thousand rows at most.
+        ``days`` returns the age in days at which rows are deleted; it is called only if needed.
+        Only the first call of a process has an effect. It deletes some thousand rows at most.
         """
         if self._pruned:
             return
@@ -740,11 +768,11 @@ class Journal(Database):
             return
         before = now - days() * _DAY_SECONDS
         with self.transaction():
-            gone = [
+            deleted = [
                 self.forget(table, key, before, most=_PRUNED_AT_ONCE)
                 for table, key in _AGEING.items()
             ]
-            if max(gone) < _PRUNED_AT_ONCE:
+            if max(deleted) < _PRUNED_AT_ONCE:
                 self.run("INSERT OR REPLACE INTO facts VALUES ('pruned', ?)", (day_of(now),))
 
 
@@ -755,15 +783,15 @@ _AGEING = {
     "guards": "session, part",
     "outcomes": "session, card, what",
 }
-"""Tables whose rows are forgotten → their keys."""
-_RECALLED = (
+"""Tables whose old rows are deleted → their keys."""
+_RECENT_ROWS = (
     *(
         f"INSERT INTO {table} SELECT * FROM kept.{table} ORDER BY at DESC LIMIT 1000"  # noqa: S608
         for table in (*_AGEING, "ledger")
     ),
     "INSERT INTO counts SELECT * FROM kept.counts",
 )
-"""What memory takes over from a file that can be read and not written."""
+"""Statements that copy rows into memory from a file that can be read but not written."""
 
 
 def day_of(at: float) -> str:
@@ -778,13 +806,16 @@ _RECORD, _EVENTS = "trial.json", "trial.events"
 
 
 def write_arm(state: str, token: str, arm: str) -> None:
-    """Record in a trial's own state home what its variable stands for. Raises StorageError."""
+    """Record the arm of a trial in its own state home. Raises StorageError."""
     path = os.path.join(state, _RECORD)
     write_private(path, json.dumps({"token": token, "arm": arm}).encode())
 
 
 def read_arm(environment: Mapping[str, str]) -> str:
-    """Return the arm, "" outside of a trial: the variable alone switches nothing off."""
+    """Return the arm of the trial that this process belongs to, or "" outside of a trial.
+
+    The variable has no effect unless the state home has a record with its token.
+    """
     if not (token := environment.get(TRIAL_VARIABLE)):
         return ""
     with contextlib.suppress(OSError, StorageError, ValueError):
@@ -795,31 +826,31 @@ def read_arm(environment: Mapping[str, str]) -> str:
 
 
 def note_event() -> None:
-    """Count an event of an agent, so that a trial knows that its hooks are called."""
+    """Count an event of an agent. It shows a trial that its hooks are called."""
     with contextlib.suppress(OSError):
         write_unsynced(os.path.join(state_home(), _EVENTS), b".", flags=os.O_APPEND)
 
 
 def count_events(state: str) -> int:
-    """Return how many events were noted in a trial's state home."""
+    """Return the number of events that were counted in a trial's state home."""
     with contextlib.suppress(OSError):
         return os.path.getsize(os.path.join(state, _EVENTS))
     return 0
 
 
 def read_injected(state: str) -> list[dict[str, str]]:
-    """Return each card that a trial's state home tells of, with ``id``, ``how`` and ``outcome``.
+    """Return ``id``, ``how`` and ``outcome`` of each card in the journals of a trial's state home.
 
-    It was ``given``, ``opened``, or both: ``given,opened``. The outcome is "" where no fact shows
-    it; of several it is the worst.
+    ``how`` is ``given``, ``opened`` or ``given,opened``. ``outcome`` is the worst one, or ""
+    without evidence.
     """
-    found: dict[str, dict[str, str]] = {}
+    cards: dict[str, dict[str, str]] = {}
     pattern = os.path.join(glob.escape(state), "**", JOURNAL_NAME)
     for path in sorted(glob.glob(pattern, recursive=True)):
         with contextlib.suppress(StorageError), contextlib.closing(Journal(path)) as journal:
-            rows = journal.run(_INJECTED)
-            found |= {row[0]: dict(zip(("id", "how", "outcome"), row, strict=True)) for row in rows}
-    return list(found.values())
+            for card, how, outcome in journal.run(_INJECTED):
+                cards[card] = {"id": card, "how": how, "outcome": outcome}
+    return list(cards.values())
 
 
 _INJECTED = """
@@ -827,13 +858,13 @@ _INJECTED = """
     FROM (SELECT session, card, source AS how FROM injections
       UNION SELECT session, card, what FROM outcomes WHERE what = 'opened' ORDER BY how)
     LEFT JOIN ledger USING (session, card) GROUP BY card ORDER BY card
-"""  # in the alphabet ``left`` comes last and ``avoided`` first
+"""  # max(outcome) is the worst: ``avoided`` is first in the alphabet, and ``left`` is last
 _RESULTS = "results.jsonl"
 _MAX_BYTES = 100_000_000
 
 
 def append_result(folder: str, row: Mapping[str, Any]) -> None:
-    """Add what came of a run to a trial's folder. Raises StorageError."""
+    """Append the result of a run to a trial's folder. Raises StorageError."""
     path = os.path.join(folder, _RESULTS)
     with storage_errors(path):
         line = json.dumps(row, ensure_ascii=False) + "\n"
@@ -841,9 +872,9 @@ def append_result(folder: str, row: Mapping[str, Any]) -> None:
 
 
 def read_rows(folder: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return the objects that were added to a trial's folder, each with the number of its line.
+    """Return (line number, result) for each result in a trial's folder.
 
-    A line that is no object, such as one that was cut off by a crash, is left out.
+    A line that is not a JSON object, for example because of a crash, is left out.
     """
     path = os.path.join(folder, _RESULTS)
     text = read_output(path) if os.path.exists(path) else ""
@@ -857,6 +888,6 @@ def read_rows(folder: str) -> list[tuple[int, dict[str, Any]]]:
 
 
 def read_output(path: str) -> str:
-    """Return the text of a file that a run printed or a trial keeps. Raises StorageError."""
+    """Return the text of a file with the output of a run or a trial. Raises StorageError."""
     with storage_errors(path):
         return read_regular(path, limit=_MAX_BYTES, name=path).decode("utf-8", "replace")

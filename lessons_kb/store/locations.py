@@ -1,4 +1,4 @@
-"""Where the user's folders are: state, cache, settings, own brain. Nothing is written here."""
+"""The user's folders: state, cache, settings and own brain. This module writes nothing."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ APP_NAME = "lessons-kb"
 
 
 STATE_HOME_VARIABLE = "LESSONS_STATE_HOME"
-"""Overrides the state folder: for tests, containers and homes that cannot be written."""
+"""Variable that overrides the state home, for tests, containers and read-only homes."""
 
 
 _XDG = {
@@ -43,19 +43,19 @@ def user_brain() -> str:
 
 
 def state_home() -> str:
-    """Return the folder of everything observed by this user, which need not exist."""
+    """Return the folder of everything that was observed for this user; it need not exist."""
     if override := os.environ.get(STATE_HOME_VARIABLE):
         return os.path.abspath(override)
     state = _user_dir("state")
     if state == _user_dir("data"):
-        # macOS and Windows keep state and data in one folder, and that is the user's own brain:
-        # behind a dot, no scan mistakes drafts for cards.
+        # macOS and Windows have one folder for state and data, and it is the user's own brain. In
+        # a hidden folder, a scan does not mistake drafts for cards.
         return os.path.join(state, ".state")
     return state
 
 
 def is_state_home_named() -> bool:
-    """Return whether a variable of ours names the state folder."""
+    """Return whether STATE_HOME_VARIABLE names the state home."""
     return bool(os.environ.get(STATE_HOME_VARIABLE))
 
 
@@ -65,26 +65,26 @@ def user_settings_path() -> str:
 
 
 def cache_home() -> str:
-    """Return the folder for caches of brains that cannot hold their own; it need not exist."""
+    """Return the folder for caches that cannot be inside their brain; it need not exist."""
     return _user_dir("cache")
 
 
 def upwards(cwd: str) -> list[str]:
-    """List the real path of a folder and of all above it, the innermost first."""
+    """Return the real path of a folder and its parents, innermost first."""
     return above(os.path.realpath(cwd))
 
 
 def above(folder: str) -> list[str]:
-    """List a folder, given by its real path, and all above it, the innermost first."""
-    found = [folder]
+    """Return a folder, given by its real path, and its parents, innermost first."""
+    folders = [folder]
     while (parent := os.path.dirname(folder)) != folder:
         folder = parent
-        found.append(folder)
-    return found
+        folders.append(folder)
+    return folders
 
 
 def account_home() -> str:
-    """Return the home of this account, whatever variables say."""
+    """Return the home folder of this account, regardless of environment variables."""
     try:
         return pwd.getpwuid(os.getuid()).pw_dir
     except (NameError, KeyError):
@@ -92,11 +92,12 @@ def account_home() -> str:
 
 
 def _user_dir(what: str) -> str:
-    # platformdirs costs a hook a third of a bare interpreter's start; on Linux its rule is short.
+    # Importing platformdirs takes a third of the start of the interpreter; on Linux, its rule is
+    # short enough to repeat.
     if sys.platform == "linux" and "ANDROID_ROOT" not in os.environ:
         variable, default = _XDG[what]
         base, home = os.environ.get(variable, ""), os.environ.get("HOME", "")
-        if not os.path.isabs(base):  # to be ignored, by the XDG specification
+        if not os.path.isabs(base):  # the XDG specification says to ignore it
             base = os.path.join(home if os.path.isabs(home) else account_home(), default)
         if os.path.isabs(base):
             return os.path.join(base, APP_NAME)
@@ -104,19 +105,19 @@ def _user_dir(what: str) -> str:
     import platformdirs
 
     find: Callable[..., str] = getattr(platformdirs, f"user_{what}_dir")
-    found = ""
+    folder = ""
     with contextlib.suppress(RuntimeError):
-        found = find(APP_NAME, appauthor=False)
-    if not os.path.isabs(found):
+        folder = find(APP_NAME, appauthor=False)
+    if not os.path.isabs(folder):
         raise StorageError("no home folder; set HOME to a folder that you can write to")
-    return found
+    return folder
 
 
 @contextlib.contextmanager
 def private_state_home(folder: str) -> Iterator[None]:
-    """Keep what is observed in the block, and this user's settings, out of the user's own folders.
+    """Use ``folder`` for state, settings and caches in the block, not the user's own folders.
 
-    For sessions that are played and never happened: no server is asked about them, either.
+    This is for replayed sessions. Without the user's settings, no server is asked about them.
     """
     names = (STATE_HOME_VARIABLE, "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
     before = {name: os.environ.get(name) for name in names}

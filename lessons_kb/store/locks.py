@@ -1,4 +1,4 @@
-"""Locks between processes: of a path, of new cards, of a writer."""
+"""Locks between processes: for a path, for new cards, for rules files, for a writer."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ _POLL_SECONDS = 0.005
 
 
 def locked(full: str) -> AbstractContextManager[object]:
-    """Hold the lock of one real path; a killed holder frees it.
+    """Lock one real path; a killed process frees its lock.
 
-    Paths share 64 lock files, so that their number stays small, and two brains that contain the
-    same file share its lock: never hold two at once. Raises StorageError after 30 seconds.
+    All paths share 64 lock files, so never take two of these locks at once. Two brains that contain
+    the same file share its lock. Raises StorageError after 30 seconds.
     """
     return _hold(full, "")
 
 
 def hold_new(root: str) -> AbstractContextManager[object]:
-    """Hold what lets one process at a time look for near-duplicates and write a new card.
+    """Lock a brain for a search for near-duplicates, followed by the write of a new card.
 
-    Taken before a ``locked``, never within one. Raises StorageError after 30 seconds.
+    Take this lock before ``locked``, never within it. Raises StorageError after 30 seconds.
     """
     return _hold(root, "new-")
 
 
 def hold_diet(top: str) -> AbstractContextManager[object]:
-    """Hold what lets one process at a time change the rules files of a project.
+    """Lock a project for a change of its rules files.
 
-    Taken before a ``hold_new``. Raises StorageError after 30 seconds.
+    Take this lock before ``hold_new``. Raises StorageError after 30 seconds.
     """
     return _hold(top, "diet-")
 
@@ -53,9 +53,10 @@ def _hold(full: str, kind: str) -> AbstractContextManager[object]:
 
 
 def take_lock(path: str, what: str, *, seconds: float) -> AbstractContextManager[object]:
-    """Take a lock of a file and return what holds it, a context; ``what`` is what is locked.
+    """Lock a file and return a context manager that frees the lock; messages call it ``what``.
 
-    A killed holder frees it. Raises StorageError, after some ``seconds`` of waiting for another.
+    A killed process frees its lock. Raises StorageError if another process still has the lock after
+    ``seconds``.
     """
     from filelock import FileLock, Timeout
 
@@ -78,9 +79,10 @@ BUSY = "another process is writing the index"
 def hold_writer(
     path: str, *, patience: float, waiting: Callable[[str], None] = lambda _why: None
 ) -> Iterator[str]:
-    """Hold a writer's lock and yield "", or yield in one line why it cannot be had.
+    """Take a writer's lock and yield "", or yield the reason why it cannot be taken, in one line.
 
-    ``patience`` in seconds; ``waiting`` is told what it waits for. A killed holder frees the lock.
+    Waits ``patience`` seconds for another process, after a call of ``waiting`` with the reason. A
+    killed process frees its lock.
     """
     from filelock import FileLock, Timeout
 

@@ -1,4 +1,4 @@
-"""Files and folders for this user alone."""
+"""Files and folders that only this user can access."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def make_private(folder: str) -> None:
-    """Make a folder, and those above it that are missing, for this user alone.
+    """Create a folder, and missing folders above it, with access for this user alone.
 
-    Raises StorageError when it cannot be made.
+    Raises StorageError if it cannot be created.
     """
     try:
         os.mkdir(folder, 0o700)
     except FileNotFoundError:
         make_private(os.path.dirname(folder))
-        make_private(folder)  # by now another process may have made it
+        make_private(folder)  # another process may have created it meanwhile
     except OSError as error:
         if not isinstance(error, FileExistsError) or not os.path.isdir(folder):
             if isinstance(error, PermissionError) or error.errno == errno.EROFS:
@@ -42,9 +42,10 @@ def make_private(folder: str) -> None:
 
 
 def read_private(path: str, *, limit: int) -> bytes:
-    """Return a file that holds a secret; StorageError where others than its user can read it.
+    """Return the content of a file with a secret.
 
-    Raises OSError too, and StorageError for no regular file or one of more than ``limit`` bytes.
+    Raises StorageError if other users can read the file, or if it is not a regular file of at most
+    ``limit`` bytes; or OSError.
     """
     if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & OTHERS:
         raise StorageError(f"others can read {path}; run `chmod 600 {shell_word(path)}`")
@@ -52,9 +53,9 @@ def read_private(path: str, *, limit: int) -> bytes:
 
 
 def write_private(path: str, data: bytes) -> None:
-    """Write a whole file for this user alone, atomically and durably, and the folders above it.
+    """Write a file that only this user can access, atomically and durably.
 
-    Raises StorageError and leaves the old file as it was.
+    Missing folders are created. Raises StorageError and then leaves the old file unchanged.
     """
     folder = os.path.dirname(path)
     make_private(folder)

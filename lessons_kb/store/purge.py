@@ -1,4 +1,4 @@
-"""Delete everything that was observed: the state folder of this user."""
+"""Delete the user's state home, which has everything that was observed."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from lessons_kb.store.locations import STATE_HOME_VARIABLE, is_state_home_named,
 
 
 def purge_state() -> None:
-    """Delete the state folder. Raises StorageError where a variable names it, or the disk refuses.
+    """Delete the state home. Raises StorageError if a variable names it, or if the disk refuses.
 
-    A folder that somebody named may hold other things than ours.
+    A folder that a user has named may contain other files than ours.
     """
     home = state_home()
     if is_state_home_named():

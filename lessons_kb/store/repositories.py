@@ -1,4 +1,4 @@
-"""Repositories and brains around a folder: which are above it, and which are below."""
+"""Find repositories and brains above and below a folder."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from lessons_kb.store.files import open_regular
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, upwards
 
 _FOREIGN_TOPS = (".hg", ".jj", ".sl", ".svn/wc.db", ".bzr")
-"""What lies at the top of a clone that another system than git has made."""
+"""Files or folders at the top of a clone by a version control system other than git."""
 
 
 BORDERS = frozenset(
     {CONFIG_NAME, CACHE_NAME, ".git", *(name.partition("/")[0] for name in _FOREIGN_TOPS)}
 )
-"""Names of which one at least lies in every ``is_border``."""
+"""Every folder that ``is_border`` contains at least one of these names."""
 
 
 _MAX_GIT_BYTES = 65_536
@@ -27,55 +27,63 @@ _MAX_DEPTH, _MAX_FOLDERS = 3, 1_000
 
 
 def find_brains(cwd: str) -> list[str]:
-    """List the brains that hold for a working directory, nearest first, as real paths.
+    """Return the real paths of the brains that apply to a working directory, nearest first.
 
-    A brain is an ancestor (or ``cwd`` itself) with a file ``lessons.toml`` or a folder
-    ``.lessons``. Nothing is opened.
+    A brain is ``cwd`` or a folder above it with a file ``lessons.toml`` or a folder ``.lessons``.
+    No file is opened.
     """
     return list(filter(is_brain, upwards(cwd)))
 
 
 def find_borders(cwd: str, brain: str) -> list[str]:
-    """List the repositories between a brain and a folder in it, the innermost first."""
+    """Return the repositories and brains between a brain and a folder in it, innermost first."""
     folders = upwards(cwd)
     below = folders[: folders.index(brain)] if brain in folders else []
     return [folder for folder in below if is_border(folder)]
 
 
 def find_below(top: str) -> list[str]:
-    """List the brains up to three folders below ``top``; hidden folders and repositories are left.
+    """Return the brains up to three folders below ``top``.
 
-    Of a large tree only the first folders are looked at.
+    Hidden folders and repositories are skipped. In a large tree, only the first folders are
+    searched.
     """
-    found: list[str] = []
+    brains: list[str] = []
     pending = [(top, 0)]
-    for folder, depth in pending:  # grows, level by level
+    for folder, depth in pending:  # the loop appends to the list, level by level
         if depth and is_brain(folder):
-            found.append(folder)
+            brains.append(folder)
         elif depth < _MAX_DEPTH and not (depth and is_border(folder)):
-            with contextlib.suppress(OSError), os.scandir(folder) as entries:
-                visible = (e for e in entries if e.name[0] != "." and e.name != "node_modules")
-                inner = sorted(e.path for e in visible if e.is_dir(follow_symlinks=False))
-                pending += [(path, depth + 1) for path in inner][: _MAX_FOLDERS - len(pending)]
-    return found
+            inner = [(path, depth + 1) for path in _list_visible_folders(folder)]
+            pending += inner[: _MAX_FOLDERS - len(pending)]
+    return brains
+
+
+def _list_visible_folders(folder: str) -> list[str]:
+    """Return the sorted folders in a folder, without hidden ones, links and node_modules."""
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        folders = [entry for entry in entries if entry.is_dir(follow_symlinks=False)]
+        visible = [entry for entry in folders if entry.name[0] != "."]
+        return sorted(entry.path for entry in visible if entry.name != "node_modules")
+    return []
 
 
 def is_brain(folder: str) -> bool:
-    """Tell whether a folder is marked as a brain."""
+    """Return whether a folder is marked as a brain."""
     return os.path.isfile(os.path.join(folder, CONFIG_NAME)) or os.path.isdir(
         os.path.join(folder, CACHE_NAME)
     )
 
 
 def is_work_tree(folder: str) -> bool:
-    """Tell whether a folder is the top of a git work tree."""
+    """Return whether a folder is the top of a git work tree."""
     mark = os.path.join(folder, ".git")
-    # HEAD may be a link to a branch that is packed, and so lead nowhere.
+    # HEAD may be a link to a branch that is packed; the link is then broken.
     return os.path.lexists(os.path.join(mark, "HEAD")) or os.path.isfile(mark)
 
 
 def is_border(folder: str) -> bool:
-    """Tell whether a folder is a brain or a repository of its own, and so a matter of trust."""
+    """Return whether a folder is a brain or a repository of its own, which needs its own trust."""
     return (
         is_brain(folder)
         or is_work_tree(folder)
@@ -84,7 +92,7 @@ def is_border(folder: str) -> bool:
 
 
 def git_top(cwd: str) -> str | None:
-    """Return the real path of the git work tree around ``cwd``, None outside one.
+    """Return the real path of the git work tree around ``cwd``, or None outside of one.
 
     A work tree has a ``.git`` folder with a ``HEAD``, or a ``.git`` file (worktrees and
     submodules). No process is started.
@@ -93,17 +101,17 @@ def git_top(cwd: str) -> str | None:
 
 
 def find_work_tree(folders: Iterable[str]) -> str | None:
-    """Return the first of some folders that is the top of a git work tree, None if none is."""
+    """Return the first folder that is the top of a git work tree, or None."""
     return next(filter(is_work_tree, folders), None)
 
 
 def git_home(top: str) -> str | None:
     """Return the real path of the git directory that all work trees of ``top`` share.
 
-    None where nothing vouches for it. Anyone can write a ``.git`` file that names the directory
-    of another repository, so it counts only if that directory points back: the ``gitdir`` of
-    ``worktrees/<name>``, or ``core.worktree`` of a submodule. A ``.git`` that is a link, or a
-    folder that borrows from another by a ``commondir``, is never made by git and does not count.
+    Return None if it cannot be verified. Anyone can write a ``.git`` file that names the directory
+    of another repository, so it counts only if that directory points back: by the ``gitdir`` of
+    ``worktrees/<name>``, or by ``core.worktree`` of a submodule. Git never creates a ``.git`` that
+    is a link, or a ``.git`` folder with a ``commondir``, so these do not count.
     """
     mark = os.path.join(top, ".git")
     if os.path.islink(mark):
@@ -124,7 +132,7 @@ def git_home(top: str) -> str | None:
 
 
 def _read_lines(path: str) -> list[str]:
-    """Return the lines of a small file of git's, [""] where there is none."""
+    """Return the lines of a small file of git's, or [""] if there is none."""
     try:
         with open_regular(path) as file:
             lines = os.fsdecode(file.read(_MAX_GIT_BYTES)).split("\n")
@@ -134,12 +142,12 @@ def _read_lines(path: str) -> list[str]:
 
 
 def _core_worktree(config: str) -> str:
-    """Return ``core.worktree`` as git itself writes it, "" where there is none."""
-    section, found = "", ""
+    """Return ``core.worktree`` as git itself writes it, or "" without one."""
+    section, work_tree = "", ""
     for line in _read_lines(config):
         if line.startswith("["):
             section = line.casefold()
         key, _, value = line.partition("=")
         if section == "[core]" and key.strip().casefold() == "worktree":
-            found = value.strip().strip('"')
-    return found
+            work_tree = value.strip().strip('"')
+    return work_tree

@@ -1,4 +1,4 @@
-"""List a brain's Markdown files with what tells whether they changed."""
+"""List a brain's Markdown files, each with a signature that shows whether it changed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ IGNORE_NAME = ".lessonsignore"
 _SETTINGS_FILES = (CONFIG_NAME, IGNORE_NAME)
 _BY_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_DIRECTORY")
 _WRITTEN_NS = re.compile(r"[0-9]{1,20}")
-"""What a signature begins with."""
+"""Start of a signature: the time of the last change in nanoseconds."""
 _HEADER_BYTES = 4_096
 _OCCURRENCES = re.compile(rb"^occurrences:[ \t]*[\"']?([0-9]{1,6})", re.MULTILINE)
 _DATES = re.compile(rb"^(?:created|last-seen|date):[ \t]*[\"']?([0-9-]{10})", re.MULTILINE)
@@ -35,31 +35,32 @@ _DATES = re.compile(rb"^(?:created|last-seen|date):[ \t]*[\"']?([0-9-]{10})", re
 
 @frozen
 class Scan:
-    """What lies in a brain at one moment."""
+    """The files of a brain at one moment."""
 
     files: dict[str, str]
-    """POSIX path → signature, an opaque text that differs when the file may have changed."""
+    """POSIX path → signature, an opaque text that differs if the file may have changed."""
     manifest: str
-    """All of ``files`` and the settings files as one text; equal texts mean nothing changed."""
+    """``files`` and the settings files as one text. If two texts are equal, nothing changed."""
     findings: tuple[Finding, ...]
     silent: tuple[str, ...]
     """Folders left out because they are brains or repositories that this user does not trust."""
     beyond: tuple[int, int] = (0, 0)
-    """How many files ``max_files`` leaves out, and a checksum of their names and signatures."""
+    """Number of files that ``max_files`` leaves out, and a checksum of their names and
+    signatures."""
 
 
 def scan_brain(
     root: str, settings: Settings, ignored: Globs, *, last: State | Scan | None = None
 ) -> Scan:
-    """List the ``*.md`` and ``*.markdown`` files below ``root``, as its settings say.
+    """List the ``*.md`` and ``*.markdown`` files below ``root``, according to its settings.
 
-    Card folders behind a dot are entered all the same, and the files of all card folders come
-    first where ``max_files`` cuts: half of it for the newest, the rest for what was seen most
-    often. ``ignored`` are compiled globs. No link is followed: a link to a file that may be read
-    adds no second copy, for that file is listed itself; its other name is ``Cards.find``'s
-    business. No file is opened, unless more are left out, or others, than of the ``last`` scan.
-    The scan stops at brains and git work trees inside this one that are not trusted themselves,
-    and at further work trees of this one.
+    Hidden folders are skipped, unless they are card folders. If there are more than ``max_files``,
+    the files of card folders come first: half of ``max_files`` for the newest cards, the rest for
+    the cards that were seen most often. ``ignored`` are compiled globs. No link is followed,
+    because the scan lists the target itself if it may be read; ``Cards.find`` resolves the name of
+    a link. No file is opened, unless the files that are left out differ from those of the ``last``
+    scan. The scan does not enter brains and git work trees inside this one that are not trusted, or
+    further work trees of this one.
     """
     walk = _Walk(root, settings, ignored)
     walk.run()
@@ -67,12 +68,12 @@ def scan_brain(
     lines, findings, max_files = walk.lines, walk.findings, settings.index.max_files
     beyond = 0, 0
     if len(lines) > max_files:
-        kept = [*parse_manifest(last.manifest)] if last is not None and last.manifest else []
-        beyond = _sum_up(lines, kept)
-        if last is None or beyond != last.beyond or len(kept) != max_files:
-            kept = _choose(root, lines, settings)
-            beyond = _sum_up(lines, kept)
-        lines = {path: lines[path] for path in kept}
+        chosen = [*parse_manifest(last.manifest)] if last is not None and last.manifest else []
+        beyond = _count_left_out(lines, chosen)
+        if last is None or beyond != last.beyond or len(chosen) != max_files:
+            chosen = _choose(root, lines, settings)
+            beyond = _count_left_out(lines, chosen)
+        lines = {path: lines[path] for path in chosen}
         findings.append(report_beyond(beyond[0], max_files))
     return Scan(
         files=lines,
@@ -90,24 +91,24 @@ def parse_manifest(manifest: str) -> dict[str, str]:
     return dict(zip(lines[:half], lines[half:], strict=True))
 
 
-@lru_cache(maxsize=8)  # a manifest is a megabyte, and is asked about at every prompt
+@lru_cache(maxsize=8)  # a manifest may have a megabyte, and every prompt needs this number
 def count_files(manifest: str) -> int:
-    """Return how many files a manifest names."""
+    """Return the number of files in a manifest."""
     return (manifest.count("\n") + 1 - len(_SETTINGS_FILES)) // 2
 
 
 def find_card_folders(state: State) -> tuple[str, ...]:
-    """Return the folders in which cards lie, or may come to lie, as of a commit of the index."""
+    """Return the folders that contain cards at a commit of the index, or may contain them later."""
     folders = {*KNOWN_FOLDERS, *state.settings.get("folders", {})}
     return _find_folders_below(state.manifest, tuple(sorted(folders)))
 
 
 @lru_cache(maxsize=8)
 def _find_folders_below(manifest: str, folders: tuple[str, ...]) -> tuple[str, ...]:
-    """Return ``folders``, and those below them that hold files of a manifest."""
-    begins = tuple(f"{folder}/" for folder in folders)
-    holding = {path.rpartition("/")[0] for path in parse_manifest(manifest)}
-    below = {folder for folder in holding if f"{folder}/".startswith(begins)}
+    """Return ``folders``, and the folders below them that contain files of a manifest."""
+    prefixes = tuple(f"{folder}/" for folder in folders)
+    with_files = {path.rpartition("/")[0] for path in parse_manifest(manifest)}
+    below = {folder for folder in with_files if f"{folder}/".startswith(prefixes)}
     return tuple(sorted({*folders, *below}))
 
 
@@ -115,25 +116,25 @@ def _find_folders_below(manifest: str, folders: tuple[str, ...]) -> tuple[str, .
 def find_newest(manifest: str) -> tuple[str, float]:
     """Return the file of a manifest that changed last, and when, in seconds since the epoch.
 
-    ("", 0.0) for a manifest without files.
+    Return ("", 0.0) for a manifest without files.
     """
     newest, changed_ns = "", 0
-    for path, signed in parse_manifest(manifest).items():
-        written = _WRITTEN_NS.match(signed)
+    for path, file_signature in parse_manifest(manifest).items():
+        written = _WRITTEN_NS.match(file_signature)
         if written and int(written[0]) > changed_ns:
             newest, changed_ns = path, int(written[0])
     return newest, changed_ns / 1e9
 
 
 def format_manifest(files: dict[str, str], *, like: str) -> str:
-    """Write ``files`` as a manifest with the settings lines of ``like``."""
-    # First all paths, then their signatures: a quarter of the time that pairs would take.
+    """Return ``files`` as a manifest with the settings lines of the manifest ``like``."""
+    # All paths come first, then all signatures. Pairs would take four times as long.
     settings, paths = like.split("\n")[: len(_SETTINGS_FILES)], sorted(files)
     return "\n".join([*settings, *paths, *map(files.__getitem__, paths)])
 
 
 def settings_signature(root: str) -> str:
-    """Return what changes when ``lessons.toml`` or ``.lessonsignore`` does; a manifest's head."""
+    """Return the signatures of ``lessons.toml`` and ``.lessonsignore``, the head of a manifest."""
     lines = []
     for name in _SETTINGS_FILES:
         try:
@@ -144,12 +145,12 @@ def settings_signature(root: str) -> str:
 
 
 def mark_racy(signature: str, *, started_ns: int) -> str:
-    """Make a signature unequal to any scan's if the file is too young to be vouched for.
+    """Mark the signature of a file that changed just before it was read, so that no scan equals it.
 
-    A file written after it was read, but within the file system's time step, keeps its
-    signature; so one whose times are not older than the read is read again next time
-    (git's "racily clean" rule). Steps: 20 ms covers a kernel tick; a time in whole seconds
-    comes from a file system that rounds to one or two seconds.
+    A file that is written after it was read, but within one time step of the file system, keeps its
+    signature. So a file whose times are not older than the read is read again by the next scan
+    (git's "racily clean" rule). The step is 20 ms, which covers a kernel tick, or 2 s if the time
+    is in whole seconds, because the file system then rounds to one or two seconds.
     """
     modified, changed = (int(part) for part in signature.split(".", 2)[:2])
     youngest = max(modified, changed)
@@ -158,12 +159,12 @@ def mark_racy(signature: str, *, started_ns: int) -> str:
 
 
 def signature(info: os.stat_result) -> str:
-    """Return what changes when a file does: times, inode, size."""
+    """Return the signature of a file: its times, inode and size."""
     return f"{info.st_mtime_ns}.{info.st_ctime_ns}.{info.st_ino}.{info.st_size}"
 
 
 def find_signature(root: str, path: str) -> str | None:
-    """Return the signature of a file that a scan has listed before, None if it is one no more."""
+    """Return the signature of a file in a brain, or None unless it is a regular file."""
     try:
         info = os.lstat(os.path.join(root, path))
     except OSError:
@@ -183,9 +184,15 @@ class _Walk:
         self.findings: list[Finding] = []
         self.silent: list[str] = []
         self.folders = frozenset(settings.folders)
-        self.hidden = {f for f in self.folders if f.startswith(".") or "/." in f}
-        parts = [f.split("/") for f in self.hidden]
-        self.transit = {"/".join(p[:n]) for p in parts for n in range(1, len(p))}
+        self.hidden = {
+            folder for folder in self.folders if folder.startswith(".") or "/." in folder
+        }
+        """Card folders that are hidden, or inside a hidden folder."""
+        self.transit: set[str] = set()
+        """Folders that are entered only because a hidden card folder is below them."""
+        for folder in self.hidden:
+            parts = folder.split("/")
+            self.transit |= {"/".join(parts[:end]) for end in range(1, len(parts))}
 
     def run(self) -> None:
         pending = [""]
@@ -194,15 +201,15 @@ class _Walk:
             full = os.path.join(self.root, path) if path else self.root
             folder: int | str = full
             try:
-                if _BY_DESCRIPTOR:  # saves resolving the path for each file
+                if _BY_DESCRIPTOR:  # the system then need not resolve the path for each file
                     folder = os.open(full, os.O_RDONLY | os.O_DIRECTORY)
                 with os.scandir(folder) as listing:
                     entries: list[os.DirEntry[str]] = list(listing)
             except OSError as error:
-                self._find(path or ".", "unreadable-folder", error.strerror or str(error))
+                self._report(path or ".", "unreadable-folder", error.strerror or str(error))
             else:
                 if not path or self._may_enter(path, entries):
-                    pending += self._take(entries, path)
+                    pending += self._list_files(entries, path)
             finally:
                 if isinstance(folder, int):
                     os.close(folder)
@@ -211,15 +218,15 @@ class _Walk:
         inner = os.path.join(self.root, path)
         if BORDERS.isdisjoint([entry.name for entry in entries]) or not is_border(inner):
             return True
-        if is_same(inner, self.root):  # another work tree of this very brain
+        if is_same(inner, self.root):  # another work tree of the same brain
             return False
         if is_trusted(inner):
             return True
         self.silent.append(path)
         return False
 
-    def _take(self, entries: list[os.DirEntry[str]], prefix: str) -> list[str]:
-        """Note the files of one folder; return the folders to enter."""
+    def _list_files(self, entries: list[os.DirEntry[str]], prefix: str) -> list[str]:
+        """Add the files of one folder to the result; return the folders to enter."""
         lines, limit, inner = self.lines, self.max_file_bytes, []
         start = prefix + "/" if prefix else ""
         transit = bool(prefix) and prefix in self.transit
@@ -234,12 +241,12 @@ class _Walk:
                     continue
                 if not path.isprintable():
                     message = "the name contains control or undecodable characters"
-                    self._find(path, "bad-file-name", message)
+                    self._report(path, "bad-file-name", message)
                     continue
                 try:
                     info = entry.stat(follow_symlinks=False)
                 except OSError as error:
-                    self._find(path, "unreadable", error.strerror or str(error))
+                    self._report(path, "unreadable", error.strerror or str(error))
                     continue
                 if info.st_size > limit:
                     self.findings.append(tell_too_large(path, info.st_size, limit))
@@ -249,24 +256,26 @@ class _Walk:
                 self.links.append(path)
             elif entry.is_dir(follow_symlinks=False):
                 if is_markdown:
-                    self._find(path, "folder-named-like-a-card", "a folder, not a file")
+                    self._report(path, "folder-named-like-a-card", "a folder, not a file")
                 if not self._skips(name, path, prefix):
                     inner.append(path)
             elif is_markdown:
-                self._find(path, "not-a-file", "neither a regular file nor a folder")
+                self._report(path, "not-a-file", "neither a regular file nor a folder")
         return inner
 
     def _skips(self, name: str, path: str, prefix: str) -> bool:
         if name == "node_modules":
             return True
         if name[0] == "." or (prefix and prefix in self.transit):
-            inside = any(path.startswith(f + "/") for f in self.hidden)
-            if not (path in self.transit or path in self.hidden or (inside and name[0] != ".")):
+            is_visible = name[0] != "."
+            is_in_card_folder = any(path.startswith(f"{folder}/") for folder in self.hidden)
+            leads_to_card_folder = path in self.transit or path in self.hidden
+            if not leads_to_card_folder and not (is_in_card_folder and is_visible):
                 return True
         return bool(self.ignored) and match_globs(self.ignored, path + "/")
 
     def find_links(self) -> None:
-        """Name the links that look like cards and lead to no file that is listed anyway."""
+        """Report the links that look like cards, unless the scan has listed their targets."""
         root = os.path.realpath(self.root)
         for path in self.links:
             name = path.rpartition("/")[2]
@@ -283,19 +292,19 @@ class _Walk:
                     line.startswith(f"{inside}/") for line in self.lines
                 )
             if not os.path.exists(full):
-                self._find(path, "broken-link", "a link that cannot be followed")
+                self._report(path, "broken-link", "a link that cannot be followed")
             elif inside.split("/")[0] == "..":
-                self._find(path, "link-leads-outside", "a link to a target outside the brain")
+                self._report(path, "link-leads-outside", "a link to a target outside the brain")
             elif not listed:
-                what = "folder" if folder else "file"
-                self._find(path, "link-not-followed", f"a link to a hidden or ignored {what}")
+                noun = "folder" if folder else "file"
+                self._report(path, "link-not-followed", f"a link to a hidden or ignored {noun}")
 
-    def _find(self, path: str, rule: str, message: str) -> None:
+    def _report(self, path: str, rule: str, message: str) -> None:
         self.findings.append(_finding(path, rule, message))
 
 
 def tell_too_large(path: str, size: int, limit: int) -> Finding:
-    """Return what is found of a file that has more bytes than may be read."""
+    """Return the finding about a file with more than ``limit`` bytes."""
     message = f"{size:,} bytes, more than max_file_bytes = {limit:,}"
     return _finding(path, "too-large", message)
 
@@ -321,25 +330,29 @@ _FIXES = {
 
 
 def report_beyond(count: int, max_files: int) -> Finding:
-    """Return the finding for a brain with more files than its limit."""
+    """Return the finding about a brain with ``count`` files more than ``max_files``."""
     message = f"{counted(count, 'file')} skipped: more than max_files = {max_files}"
     return _finding(".", "too-many-files", message)
 
 
-def _sum_up(lines: dict[str, str], kept: Collection[str]) -> tuple[int, int]:
-    left_out = sorted(lines.keys() - set(kept))
+def _count_left_out(lines: dict[str, str], chosen: Collection[str]) -> tuple[int, int]:
+    """Return ``Scan.beyond``: the number of files that are not chosen, and a checksum."""
+    left_out = sorted(lines.keys() - set(chosen))
     text = "\n".join(f"{path}\t{lines[path]}" for path in left_out)
     return len(left_out), zlib.crc32(text.encode())
 
 
 def _choose(root: str, lines: dict[str, str], settings: Settings) -> list[str]:
-    """Return the files to keep: cards before notes, of either the newest, of cards others too."""
+    """Choose the ``max_files`` files to index: cards before notes, and the newest of each.
+
+    If there are more cards than that, half of them are the newest, the others the most frequent.
+    """
     max_files = settings.index.max_files
-    names = {*settings.folders, *(f"{f}s" for f in ("lesson", "playbook", "qa-finding"))}
-    cards = {p for p in lines if any(p.startswith(f + "/") or f"/{f}/" in p for f in names)}
+    folders = {*settings.folders, "lessons", "playbooks", "qa-findings"}
+    cards = {path for path in lines if _is_in_any(path, folders)}
     counts: dict[str, int] = {}
     days: dict[str, str] = {}
-    if len(cards) > max_files:  # a clone has made all files today: their headers know better
+    if len(cards) > max_files:  # after a clone all files are new, so the dates in headers decide
         for path in cards:
             try:
                 full, limit = os.path.join(root, path), settings.index.max_file_bytes
@@ -355,9 +368,13 @@ def _choose(root: str, lines: dict[str, str], settings: Settings) -> list[str]:
         day = days.get(path) or time.strftime("%Y-%m-%d", time.gmtime(changed // 10**9))
         return path in cards, day, changed, path
 
-    newest = sorted(lines, key=rank, reverse=True)
+    by_age = sorted(lines, key=rank, reverse=True)
     if not counts:
-        return newest[:max_files]
-    kept, rest = newest[: max_files // 2], newest[max_files // 2 : len(cards)]
-    rest.sort(key=lambda path: -counts[path])  # the newest of the same count first
-    return [*kept, *rest[: max_files - len(kept)]]
+        return by_age[:max_files]
+    newest, rest = by_age[: max_files // 2], by_age[max_files // 2 : len(cards)]
+    rest.sort(key=lambda path: -counts[path])  # stable: of equal counts the newest comes first
+    return [*newest, *rest[: max_files - len(newest)]]
+
+
+def _is_in_any(path: str, folders: Collection[str]) -> bool:
+    return any(path.startswith(f"{folder}/") or f"/{folder}/" in path for folder in folders)

@@ -1,4 +1,4 @@
-"""Secrets of the user: keys in files, and the key that decides what is withheld."""
+"""Secrets of the user: keys in files, and the key that decides which lessons are withheld."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _KEY_NAME, _KEY_BYTES = "withhold.key", 32
 
 
 def withhold_key() -> bytes:
-    """Return this user's secret that decides what is withheld, made by the first who asks.
+    """Return the user's secret that decides which lessons are withheld; the first call creates it.
 
-    Raises StorageError or OSError where it can be neither read nor kept.
+    Raises StorageError or OSError if it can be neither read nor written.
     """
     path = os.path.join(state_home(), _KEY_NAME)
     if not os.path.exists(path):
@@ -26,7 +26,10 @@ _MAX_KEY_BYTES = 10_000
 
 
 def read_key(path: str) -> str:
-    """Return the key in a file, "" for no path; ConfigError where others could read it."""
+    """Return the key in a file, or "" for the path "".
+
+    Raises ConfigError if other users can read the file, or if it does not contain a single key.
+    """
     if not path:
         return ""
     try:
@@ -35,7 +38,7 @@ def read_key(path: str) -> str:
     except StorageError as error:
         raise ConfigError(str(error)) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}; give a file that holds the key") from None
+        raise ConfigError(f"{path}: {error}; give a file that contains the key") from None
     if not key.isprintable() or " " in key:
-        raise ConfigError(f"{path} holds more than a key; give a file with the key alone")
+        raise ConfigError(f"{path} contains more than a key; give a file with the key alone")
     return key

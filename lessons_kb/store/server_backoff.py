@@ -1,4 +1,4 @@
-"""A server that did not answer is left alone for a while."""
+"""Pause after a failure of a shared server, during which no requests are sent to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from lessons_kb.store.private_files import make_private
 from lessons_kb.text.redact import redact
 
 SECONDS = 30.0
-"""For how long a server is left alone after it failed."""
+"""Length of the pause after a failure."""
 
 
 _MAX_BYTES = 10_000
@@ -24,7 +24,7 @@ _MAX_CHARS = 300
 
 
 def read_backoff(url: str) -> str:
-    """Return why a server is not asked now, "" where it may be."""
+    """Return the reason for a pause of this server, or "" if requests may be sent."""
     data = read_json(_path(), limit=_MAX_BYTES)
     at = data.get("at")
     recent = isinstance(at, float) and 0 <= time.time() - at < SECONDS
@@ -32,7 +32,7 @@ def read_backoff(url: str) -> str:
 
 
 def note_failure(url: str, why: str) -> None:
-    """Leave a server alone for a while; never raises."""
+    """Begin a pause of this server; never raises."""
     data = json.dumps({"url": url, "at": time.time(), "why": redact(why)[:_MAX_CHARS]}).encode()
     with contextlib.suppress(OSError, StorageError):
         make_private(state_home())
@@ -40,7 +40,7 @@ def note_failure(url: str, why: str) -> None:
 
 
 def forget_failure() -> None:
-    """Let the server be asked at once."""
+    """End the pause."""
     with contextlib.suppress(OSError):
         os.unlink(_path())
 

@@ -1,4 +1,4 @@
-"""The tokens of a shared server, and logins that have ended."""
+"""The tokens of a shared server, and the logins that have ended."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ SCOPES = (READ, PROPOSE, REVIEW, METRICS)
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""Of a token or a served brain: plain in an address, and no path."""
+"""Name of a token or a served brain: it needs no escape in a URL, and it is not a path."""
 
 
 _PERSON = re.compile(r"[^\s<>](?:[^<>\x00-\x1f\x7f]{0,98}[^\s<>])?")
 
 
 _EMAIL = re.compile(r"[^\s<>@\x00-\x1f\x7f]{1,100}@[^\s<>@\x00-\x1f\x7f]{1,100}")
-"""What git can write into a commit, and no more is asked of a person's name and address."""
+"""The only condition for a person's name and address is that git can write them into a commit."""
 
 
 _PREFIX = "lsn_"
-"""Lets scanners of repositories recognise a token that was committed."""
+"""Prefix by which secret scanners recognise a committed token."""
 
 
 _SECRET_BYTES = 32
@@ -48,32 +48,35 @@ _MAX_TOKEN_BYTES = 4_000_000
 
 @frozen
 class ServerToken:
-    """Who holds it, and what it opens; the secret itself is kept nowhere."""
+    """A token's owner, brains and scopes. The secret itself is not stored."""
 
     name: str
     digest: str
-    """SHA-256 of the secret, hexadecimal."""
+    """SHA-256 of the secret, in hexadecimal."""
     brains: tuple[str, ...]
-    """Names under which a server serves them."""
+    """Names under which a server serves the brains."""
     may: tuple[str, ...]
-    """Some of SCOPES."""
+    """Scopes, some of SCOPES."""
     person: str = ""
-    """The name of who reviews with it, the author of what is accepted; "" = nobody does."""
+    """Name of the reviewer, the author of commits with accepted drafts; "" without REVIEW."""
     email: str = ""
-    """Of the same."""
+    """Email address of the reviewer."""
 
 
 def tokens_path() -> str:
-    """Return where the tokens are kept."""
+    """Return the path of the file with the tokens."""
     return os.path.join(state_home(), "server", "tokens.json")
 
 
 def read_tokens() -> tuple[ServerToken, ...]:
-    """Return all tokens; StorageError for a file that others can read, or that is damaged."""
+    """Return all tokens.
+
+    Raises StorageError if the file is damaged, or if other users can read it.
+    """
     path = tokens_path()
     try:
         data = json.loads(read_private(path, limit=_MAX_TOKEN_BYTES))
-        return tuple(_parse(one) for one in data)
+        return tuple(map(_parse, data))
     except FileNotFoundError:
         return ()
     except (OSError, ValueError, TypeError, KeyError) as error:
@@ -83,76 +86,85 @@ def read_tokens() -> tuple[ServerToken, ...]:
 def add_token(
     name: str, *, brains: Sequence[str], may: Sequence[str], person: str = "", email: str = ""
 ) -> str:
-    """Note a new token and return its secret, which is shown this once.
+    """Store a new token and return its secret, which cannot be read again.
 
-    ``person`` and ``email`` sign what is accepted with it; whoever may review has both. Raises
-    InputError for a name that is taken or unusable.
+    ``person`` and ``email`` are the author of commits with accepted drafts; the scope REVIEW needs
+    both. Raises InputError for a value that cannot be used or a name that is taken.
     """
-    bad = next((one for one in (name, *brains) if not NAME.fullmatch(one)), None)
-    unknown = next((one for one in may if one not in SCOPES), None)
-    email_fits = not email or _EMAIL.fullmatch(email)
-    for fits, message in (
-        (bad is None, f"{bad!r} is no name; use letters, digits, dots, dashes (64 at most)"),
-        (brains, "a token opens nothing without a brain; add --brain NAME"),
-        (unknown is None, f"--may {unknown!r} is none of {', '.join(SCOPES)}"),
-        (
-            REVIEW not in may or (person and email),
-            "a reviewer signs what is accepted; add --name and --email",
-        ),
-        (
-            not person or _PERSON.fullmatch(person),
-            f"--name {person!r} cannot sign a commit; use no < >, 100 characters",
-        ),
-        (email_fits, f"--email {email!r} is no address; write it as in you@example.org"),
-    ):
-        if not fits:
-            raise InputError(message)
+    _check_token(name, brains, may, person, email)
     secret = _PREFIX + secrets.token_urlsafe(_SECRET_BYTES)
     with locked(tokens_path()):
-        known = read_tokens()
-        if any(token.name == name for token in known):
+        tokens = read_tokens()
+        if any(token.name == name for token in tokens):
             raise InputError(f"a token {name} exists; remove it first, or choose another name")
-        made = ServerToken(
+        new_token = ServerToken(
             name=name,
             digest=_digest(secret),
             brains=tuple(dict.fromkeys(brains)),
-            may=tuple(one for one in SCOPES if one in may),
+            may=tuple(scope for scope in SCOPES if scope in may),
             person=person,
             email=email,
         )
-        _write_tokens([*known, made])
+        _write_tokens([*tokens, new_token])
     return secret
 
 
-def remove_token(name: str) -> None:
-    """Forget a token: a running server refuses it from its next request on.
+def _check_token(
+    name: str, brains: Sequence[str], may: Sequence[str], person: str, email: str
+) -> None:
+    """Raise InputError for the first value of a new token that cannot be used."""
+    for word in (name, *brains):
+        if not NAME.fullmatch(word):
+            raise InputError(
+                f"{word!r} cannot be a name; use letters, digits, dots, dashes (64 at most)"
+            )
+    if not brains:
+        raise InputError("a token without a brain gives access to nothing; add --brain NAME")
+    for scope in may:
+        if scope not in SCOPES:
+            raise InputError(f"--may {scope!r} must be one of {', '.join(SCOPES)}")
+    if REVIEW in may and not (person and email):
+        raise InputError("a reviewer signs what is accepted; add --name and --email")
+    if person and not _PERSON.fullmatch(person):
+        raise InputError(
+            f"--name {person!r} cannot sign a commit; use at most 100 characters, without < >"
+        )
+    if email and not _EMAIL.fullmatch(email):
+        raise InputError(
+            f"--email {email!r} is not an address; write it in the form you@example.org"
+        )
 
-    Raises InputError where there is none of that name.
+
+def remove_token(name: str) -> None:
+    """Remove a token; a running server refuses it from the next request on.
+
+    Raises InputError if there is no token of that name.
     """
     with locked(tokens_path()):
-        known = read_tokens()
-        left = [token for token in known if token.name != name]
-        if len(left) == len(known):
+        tokens = read_tokens()
+        remaining = [token for token in tokens if token.name != name]
+        if len(remaining) == len(tokens):
             raise InputError(f"no token named {name!r}; see `lessons serve token list`")
-        _write_tokens(left)
+        _write_tokens(remaining)
 
 
 def find_token(tokens: Sequence[ServerToken], secret: str) -> ServerToken | None:
-    """Return the token with this secret; how long it takes tells nothing about the others'."""
-    digest = _digest(secret).encode()  # held against all, whichever fits
-    fitting = [one for one in tokens if hmac.compare_digest(one.digest.encode(), digest)]
-    return fitting[0] if fitting else None
+    """Return the token with this secret, or None; the time that it takes reveals no secret."""
+    digest = _digest(secret).encode()
+    # Compares with all tokens, even after a match.
+    matches = [token for token in tokens if hmac.compare_digest(token.digest.encode(), digest)]
+    return matches[0] if matches else None
 
 
 def has_ended(cookie: str) -> bool:
-    """Tell whether somebody logged out of the login that this cookie stands for."""
+    """Return whether the user has logged out of the login with this cookie."""
     return os.path.lexists(_ended_path(cookie))
 
 
 def note_ended(cookie: str, *, before: float) -> None:
-    """Keep the mark of a login that ended, and forget those noted ``before`` some time.
+    """Mark a login as ended, and delete the marks that were written before ``before``.
 
-    Raises StorageError where it cannot be kept.
+    Raises StorageError if the mark cannot be written.
     """
     path = _ended_path(cookie)
     write_private(path, b"")
@@ -164,8 +176,8 @@ def _ended_path(cookie: str) -> str:
 
 
 def _digest(secret: str) -> str:
-    # A fast hash is right here: 256 random bits cannot be guessed, so that there is nothing for
-    # a slow one, made for passwords, to slow down; and each request is spared its time.
+    # A slow hash for passwords would have no benefit, because nobody can guess 256 random bits. It
+    # would only make each request slower.
     return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
 
 

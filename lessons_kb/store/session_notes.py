@@ -1,4 +1,4 @@
-"""Small notes that last for a session: its directory, its silence, what was said once."""
+"""Small files for each session: its directory, whether it is silenced, what it was shown once."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from lessons_kb.store.private_files import make_private, write_private
 _FOLDER = "sessions"
 
 
-_KEPT_SECONDS = 30 * 86_400
+_RETENTION_SECONDS = 30 * 86_400
 
 
 _MAX_BYTES = 8_192
 
 
 _FORGET_EVERY = 64
-"""Old pins are looked for in about one of so many new sessions."""
+"""One of this number of new sessions, on average, deletes old pins."""
 
 
 def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
-    """Return the directory that was pinned at the session's first event, ``directory`` if now.
+    """Return the directory of a session's first event; the first event stores it as a pin.
 
-    Of a session without a pin ``is_silenced`` cannot tell when it began.
-    A pin that cannot be written or that names no folder any more leaves ``directory`` as it is;
-    unless we may ``look``, whatever it names is taken for a folder of another machine.
+    Return ``directory`` if the pin cannot be written, or if its folder no longer exists. Without
+    ``look`` the folder is not checked, because it may be on another machine. ``is_silenced`` also
+    needs the pin, to know when the session began.
     """
     path = _session_file(session)
     with contextlib.suppress(OSError, StorageError), open_regular(path) as file:
@@ -41,34 +41,34 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
         folder = os.path.dirname(path)
         make_private(folder)
         if int(path[-2:], 16) % _FORGET_EVERY == 0:
-            forget_older(folder, time.time() - _KEPT_SECONDS)
+            forget_older(folder, time.time() - _RETENTION_SECONDS)
         write_unsynced(path, os.fsencode(directory)[:_MAX_BYTES], flags=os.O_EXCL)
     return directory
 
 
 def silence_sessions(agent: str, project: str) -> None:
-    """Let the sessions of an agent that run now be silent, all or those below a project.
+    """Silence the running sessions of an agent, all of them or those inside a project.
 
-    An agent goes on with the hooks that it read when it started.
+    A running agent keeps calling the hooks that it read when it started.
     """
     write_private(silence_path(state_home(), agent), os.fsencode(project))
 
 
 def end_silence(agent: str) -> None:
-    """Let the sessions of an agent that was set up again be heard."""
+    """End the silence of an agent, because it was connected again."""
     with contextlib.suppress(OSError):
         os.unlink(silence_path(state_home(), agent))
 
 
 def is_taken_out(agent: str) -> bool:
-    """Tell whether an agent's hooks were taken out of all projects, and not set up again."""
+    """Return whether an agent was disconnected in all projects, and not connected again."""
     with contextlib.suppress(OSError):
         return os.stat(silence_path(state_home(), agent)).st_size == 0
     return False
 
 
 def is_silenced(agent: str, session: str, directory: str) -> bool:
-    """Tell whether an agent's hooks were taken out since the session's first event."""
+    """Return whether an agent was disconnected after the session's first event."""
     try:
         with open_regular(silence_path(state_home(), agent)) as file:
             since, project = os.fstat(file.fileno()).st_mtime_ns, os.fsdecode(file.read())
@@ -80,14 +80,14 @@ def is_silenced(agent: str, session: str, directory: str) -> bool:
 
 
 def note_first(folder: str, what: str, *, unknown: bool) -> bool:
-    """Note in a folder of ours that something was said; False when it was said before.
+    """Record in a folder that ``what`` was shown; return False if it was shown before.
 
-    ``unknown`` is returned where nothing can be noted.
+    Return ``unknown`` if it cannot be recorded.
     """
     path = _session_file(what, folder)
     try:
         make_private(os.path.dirname(path))
-        forget_older(os.path.dirname(path), time.time() - _KEPT_SECONDS)
+        forget_older(os.path.dirname(path), time.time() - _RETENTION_SECONDS)
         write_unsynced(path, b"", flags=os.O_EXCL)
     except FileExistsError:
         return False
@@ -103,9 +103,9 @@ def _session_file(name: str, home: str = "") -> str:
 
 
 def forget_older(folder: str, before: float) -> None:
-    """Remove the files of a folder that were written before a moment."""
+    """Remove the files of a folder that were written before a time, in seconds since the epoch."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            with contextlib.suppress(OSError):  # another process does the same
+            with contextlib.suppress(OSError):  # another process may remove them at the same time
                 if entry.stat(follow_symlinks=False).st_mtime < before:
                     os.unlink(entry.path)

@@ -1,4 +1,4 @@
-"""The private folder of everything observed about one brain."""
+"""The private folder with everything that was observed about one brain."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from lessons_kb.store.private_files import OTHERS, make_private
 
 
 def state_dir(root: str, *, create: bool = True) -> str:
-    """Return the state folder of the brain at ``root``, made with mode 0700 if asked for.
+    """Return the state folder of the brain at ``root``; with ``create``, create it (mode 0700).
 
-    Raises StorageError when it cannot be made.
+    Raises StorageError if it cannot be created.
     """
     path = os.path.join(state_home(), BRAINS_FOLDER, identify(root).key)
     if create:
@@ -24,23 +24,24 @@ def state_dir(root: str, *, create: bool = True) -> str:
 
 
 def find_open_folders(root: str | None = None) -> list[str]:
-    """List our state folders (and those of one brain) that other users may enter or read."""
+    """List the state folders, including those of one brain, that other users may enter or read."""
     if not hasattr(os, "geteuid"):
         return []
     home = state_home()
     folders = [home, os.path.join(home, "brains"), os.path.join(home, "installs")]
     if root is not None:
-        mine = state_dir(root, create=False)
-        folders += [mine, *(os.path.join(mine, name) for name in list_folder(mine))]
-    found = []
+        state = state_dir(root, create=False)
+        folders += [state, *(os.path.join(state, name) for name in list_folder(state))]
+    open_folders = []
     for folder in folders:
         with contextlib.suppress(OSError):
             info = os.lstat(folder)
-            ours = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid()
-            found += [folder] if ours and info.st_mode & OTHERS else []
-    return found
+            is_ours = stat.S_ISDIR(info.st_mode) and info.st_uid == os.geteuid()
+            if is_ours and info.st_mode & OTHERS:
+                open_folders.append(folder)
+    return open_folders
 
 
 def close_folder(folder: str) -> None:
-    """Take the rights of all others away from a folder of ours; OSError when it is not ours."""
+    """Remove all access rights of other users from a folder. Raises OSError if it is not ours."""
     os.chmod(folder, stat.S_IMODE(os.lstat(folder).st_mode) & ~OTHERS | stat.S_IRWXU)

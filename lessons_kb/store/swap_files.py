@@ -1,4 +1,4 @@
-"""Replace or remove a file only if it still holds what was read; what an editor saved wins."""
+"""Replace or remove a file only if it still has the expected content; an editor's save wins."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from lessons_kb.store.files import (
 )
 
 _PATIENCE_SECONDS = 1.0
-"""How long a program that is in the middle of a save is waited for."""
+"""Time to wait for a program that is in the middle of a save."""
 
 
 def swap_file(full: str, expected: bytes, data: bytes, *, temp: str) -> bool:
-    """Put ``data`` at ``full`` in one step; return False if it no longer holds ``expected``.
+    """Replace ``expected`` by ``data`` atomically; return False if the file has other content.
 
-    Mode, owner and extended attributes stay. ``temp`` is a free name beside the file. It holds our
-    bytes before the exchange and the displaced ones after it, so that whoever finds it after a kill
-    can tell which step was the last. Raises OSError, StorageError.
+    Mode, owner and extended attributes are preserved. ``temp`` is a free name beside the file. It
+    contains our bytes before the exchange and the displaced bytes after it, so that after a kill a
+    later process can determine the last step. Raises OSError, StorageError.
     """
     folder, name = os.path.split(temp)
     write_temp(folder, data, like=os.stat(full), name=name)
@@ -48,7 +48,7 @@ def swap_file(full: str, expected: bytes, data: bytes, *, temp: str) -> bool:
 
 
 def remove_file(full: str, expected: bytes, *, temp: str) -> bool:
-    """Remove a file; return False if it no longer holds ``expected``. See ``swap_file``."""
+    """Remove a file; return False if its content is not ``expected``. See ``swap_file``."""
     if _read_settled(full) != expected:
         return False
     rename_new(full, temp)
@@ -58,13 +58,13 @@ def remove_file(full: str, expected: bytes, *, temp: str) -> bool:
         return True
     try:
         rename_new(temp, full)
-    except FileExistsError:  # saved once more, to a new file: the newest stays
+    except FileExistsError:  # a program has saved the file again, and the newest version stays
         os.unlink(temp)
     return False
 
 
 def create_file(full: str, data: bytes, *, mode: int, temp: str) -> None:
-    """Write a whole new file with a mode; FileExistsError where a file has its name."""
+    """Write a new file with a mode. Raises FileExistsError if the name is taken."""
     folder, name = os.path.split(temp)
     os.makedirs(folder, exist_ok=True)
     write_temp(folder, data, name=name)
@@ -75,9 +75,10 @@ def create_file(full: str, data: bytes, *, mode: int, temp: str) -> None:
 
 
 def put_back(full: str, temp: str, ours: bytes) -> None:
-    """Give a file back what another program saved in the moment of an exchange.
+    """Restore what another program saved at the moment of an exchange.
 
-    ``temp`` holds that. If a program has saved over ``ours`` since, that is newer and stays.
+    ``temp`` contains it. If a program has replaced ``ours`` since then, its version is newer and
+    stays.
     """
     exchange(temp, full)
     if _read_settled(temp) != ours:
@@ -92,7 +93,7 @@ def _read_settled(full: str) -> bytes:
 
 
 def read_or_none(full: str) -> bytes | None:
-    """Return the bytes of a file, None where there is none. Raises OSError, StorageError."""
+    """Return the bytes of a file, or None if there is none. Raises OSError, StorageError."""
     try:
         return read_regular(full, limit=MAX_TEXT_BYTES, name=full)
     except FileNotFoundError:

@@ -1,12 +1,12 @@
-"""The trash of a brain: what was deleted, and what another program wrote in a race.
+"""The trash of a brain: deleted cards, and versions that another program wrote in a race.
 
-Each entry has a folder of its own, ``<time>-<random>``, with ``meta.json`` and the file itself,
-``card``, which is moved there and not copied where the file system allows.
+Each entry is a folder, ``<time>-<random>``, with ``meta.json`` and the file itself, ``card``. The
+file is moved there, or copied if the file system requires it.
 
-A program that keeps a card open goes on writing into the file that was replaced. So that file is
-first in quarantine, an entry under ``displaced/``, until nobody has it open for writing. If it
-still holds what we had read it is then removed; else another program wrote to it, and it moves to
-the trash.
+A program that has a card open may keep writing to the file after it was replaced. So a replaced
+file is first quarantined, as an entry under ``displaced/``, until no process has it open for
+writing. If it still has the content that we read, it is then removed. Otherwise another program
+wrote to it, and it moves to the trash.
 """
 
 from __future__ import annotations
@@ -56,7 +56,8 @@ _TRASH = "trash"
 _DISPLACED = "displaced"
 _QUARANTINE_SECONDS = 15
 _GIVEN_UP_SECONDS = 7 * 86_400
-"""Some network file systems call every file open; an unchanged one is not kept for ever."""
+"""Some network file systems report every file as open. After this time, an unchanged file is
+removed anyway."""
 _LEFTOVER_SECONDS = 86_400
 _DAY_NS = 86_400 * 10**9
 
@@ -68,7 +69,7 @@ class Trashed:
     name: str
     """Unique name of the entry."""
     path: str
-    """POSIX path in the brain it came from."""
+    """Former POSIX path in the brain."""
     when: str
     """ISO date and time, UTC, to the second."""
     why: str
@@ -77,16 +78,16 @@ class Trashed:
 
 
 def trash_dir(root: str, *, create: bool = True) -> str:
-    """Return the folder of the things in the trash of a brain."""
+    """Return the folder of a brain's trash."""
     return os.path.join(state_dir(root, create=create), _TRASH)
 
 
 def new_entry(
     kind: str, path: str, why: str, *, link: str | None = None, expected: bytes | None = None
 ) -> str:
-    """Make an entry in the folder ``kind`` and return its path; its file is moved in next.
+    """Create an entry in the folder ``kind`` and return its path; the caller moves the file in.
 
-    ``link`` is the text of a symbolic link, ``expected`` the bytes the file ought to hold.
+    ``link`` is the target of a symbolic link; ``expected`` is the expected content of the file.
     """
     entry = os.path.join(kind, f"{time.time_ns():020d}-{os.urandom(4).hex()}")
     make_private(entry)
@@ -96,7 +97,7 @@ def new_entry(
     meta |= {} if expected is None else {"expected": digest(expected)}
     note, data = os.path.join(entry, _META), json.dumps(meta).encode()
     with on_failure(abandon, entry):
-        if expected is not None:  # for some seconds only: not worth a sync
+        if expected is not None:  # the entry lasts only some seconds, so a sync is not needed
             write_unsynced(note, data)
             return entry
         try:
@@ -109,7 +110,7 @@ def new_entry(
 
 
 def read_meta(entry: str) -> Mapping[str, Any]:
-    """Return what is known of an entry, {} when its note is damaged."""
+    """Return the metadata of an entry, or {} if it is damaged."""
     note = os.path.join(entry, _META)
     if os.path.islink(note):
         return {"path": os.readlink(note), "why": "deleted"}
@@ -117,12 +118,12 @@ def read_meta(entry: str) -> Mapping[str, Any]:
 
 
 def digest(data: bytes) -> str:
-    """Return what tells two files apart."""
+    """Return a digest of the content of a file."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def move_in(source: str, target: str) -> None:
-    """Move a file into a fresh entry; across file systems by a durable copy."""
+    """Move a file into a new entry; across file systems, copy it durably."""
     try:
         os.rename(source, target)
     except OSError as error:
@@ -135,15 +136,16 @@ def move_in(source: str, target: str) -> None:
     write_private(target, data)
     with on_failure(os.unlink, target):
         os.rename(source, aside)
-    # From here on nobody finds it by its name; what was saved since the copy is copied again.
-    if (late := _read_whole(aside)) != data:
-        write_private(target, late)
-    if not is_being_written(aside):  # else it stays until adopt_leftovers() finds it
+    # No program can open the file by its name any more. Copy again if one saved it since the copy.
+    latest = _read_whole(aside)
+    if latest != data:
+        write_private(target, latest)
+    if not is_being_written(aside):  # otherwise it stays until adopt_leftovers() finds it
         os.unlink(aside)
 
 
 def move_out(source: str, target: str) -> None:
-    """Move a file of the trash to a free name; FileExistsError when it is taken."""
+    """Move a file out of the trash. Raises FileExistsError if the name is taken."""
     try:
         rename_new(source, target)
     except OSError as error:
@@ -155,22 +157,22 @@ def move_out(source: str, target: str) -> None:
 
 
 def abandon(entry: str) -> None:
-    """Remove an entry that got no card; one that did is kept, whatever failed afterwards."""
+    """Remove an entry after a failure, unless the card has been moved into it."""
     if not os.path.lexists(os.path.join(entry, CARD)):
         drop(entry)
 
 
 def drop(entry: str) -> None:
-    """Remove an entry with all it holds, as far as that can be done."""
+    """Remove an entry with its content, as far as possible."""
     shutil.rmtree(entry, ignore_errors=True)
 
 
 def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, why: str) -> None:
-    """Take over the file that was just replaced at ``path``.
+    """Move ``displaced``, the file that was just replaced at ``path``, to quarantine or the trash.
 
-    It is kept while it may still be written. ``expected`` is what we had read there: a file with
-    other bytes, or any file where it is None, goes to the trash. Raises StorageError and leaves
-    ``displaced`` where it is when it cannot be kept.
+    It is quarantined while a program may still write to it. ``expected`` is the content that we
+    read; a file with other content goes to the trash, and so does any file if it is None. Raises
+    StorageError and then leaves ``displaced`` where it is.
     """
     with storage_errors(path, brain=root):
         state = state_dir(root)
@@ -179,7 +181,9 @@ def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, w
         elif os.lstat(displaced).st_dev == os.stat(state).st_dev:
             kind = os.path.join(state, _DISPLACED)
         elif not is_being_written(displaced) and _read_whole(displaced) == expected:
-            os.unlink(displaced)  # it cannot be moved, only copied, and the copy is in the card
+            os.unlink(
+                displaced
+            )  # it could only be copied, and the new card is based on its content
             return
         else:
             kind, expected = os.path.join(state, _TRASH), None
@@ -187,7 +191,10 @@ def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, w
 
 
 def _fill(entry: str, move: Callable[[str], object]) -> str:
-    """Return the entry when ``move`` has put a file at its path; else remove it."""
+    """Call ``move`` with the path of the entry's card; return the name of the entry.
+
+    If ``move`` raises, the entry is removed.
+    """
     with on_failure(abandon, entry):
         move(os.path.join(entry, CARD))
     return os.path.basename(entry)
@@ -198,24 +205,25 @@ def _read_whole(full: str) -> bytes:
 
 
 def sweep(root: str) -> bool:
-    """Decide about files displaced some seconds ago: remove the unchanged, trash the others.
+    """End the quarantine of older files: remove unchanged files, move the others to the trash.
 
-    Returns whether none has been displaced in the last seconds: a good time for more cleaning.
+    Returns whether no file was displaced in the last seconds, so that there is time to clean up.
     """
     folder = os.path.join(state_dir(root, create=False), _DISPLACED)
-    young = int((time.time() - _QUARANTINE_SECONDS) * 1e9)
+    limit = f"{int((time.time() - _QUARANTINE_SECONDS) * 1e9):020d}"
     names = list_folder(folder)
     for name in names:
-        if name < f"{young:020d}":
-            with contextlib.suppress(OSError, StorageError):  # another was faster, or next time
+        if name < limit:
+            # An error means that another process did it, or that the next call will.
+            with contextlib.suppress(OSError, StorageError):
                 _settle(os.path.join(folder, name), os.path.join(trash_dir(root), name))
-    return not names or names[-1] < f"{young:020d}"
+    return not names or names[-1] < limit
 
 
 def adopt_leftovers(root: str, folder: str, *, called: str | None = None) -> None:
     """Move temporary files that a killed process left in ``folder`` to the trash.
 
-    Only those older than a day; one of them may hold what another program saved. ``called`` is the
+    They are at least a day old, and may contain what another program saved. ``called`` is the
     folder of the brain into which they can be restored, if ``folder`` is not in the brain.
     """
     place = relative(root, folder) if called is None else called
@@ -229,32 +237,32 @@ def adopt_leftovers(root: str, folder: str, *, called: str | None = None) -> Non
             if not stat.S_ISREG(info.st_mode) or max(info.st_mtime, info.st_ctime) > limit:
                 continue
             if info.st_nlink > 1:
-                os.unlink(full)  # the same file has its proper name as well
+                os.unlink(full)  # the file has another, proper name
             else:
-                left = name.removeprefix(TEMP_PREFIX)
-                path = os.path.normpath(os.path.join(place, f"recovered-{left}.md"))
+                suffix = name.removeprefix(TEMP_PREFIX)
+                path = os.path.normpath(os.path.join(place, f"recovered-{suffix}.md"))
                 put_aside(root, path, full, expected=None, why="left by an interrupted save")
 
 
 def _settle(entry: str, trashed: str) -> None:
     card = os.path.join(entry, CARD)
     if os.path.lexists(card):
-        young = time.time() - os.lstat(card).st_ctime < _GIVEN_UP_SECONDS
-        if young and is_being_written(card):
+        is_young = time.time() - os.lstat(card).st_ctime < _GIVEN_UP_SECONDS
+        if is_young and is_being_written(card):
             return
         if digest(_read_whole(card)) != read_meta(entry).get("expected"):
             make_private(os.path.dirname(trashed))
             os.rename(entry, trashed)
             return
-    drop(entry)  # unchanged, or its process was killed before the card came
+    drop(entry)  # the card is unchanged, or its process was killed before the card was moved in
 
 
 def put(root: str, path: str, *, why: str = "deleted") -> str:
-    """Move a card to the trash and return the entry's name.
+    """Move a card to the trash and return the name of the entry.
 
-    A link goes as a link, its target stays. Works across file systems: at every moment the card
-    is whole in its place or whole in the trash. What the settings of the brain no longer keep
-    is forgotten. Raises StorageError.
+    A link is moved, not its target. At every moment the complete card is in its place or in the
+    trash, even across file systems. Entries beyond the limits in the brain's settings are removed.
+    Raises StorageError.
     """
     full = resolve(root, path, follow=False, writing=True)
     with locked(full), storage_errors(path, brain=root):
@@ -265,67 +273,69 @@ def put(root: str, path: str, *, why: str = "deleted") -> str:
         entry = new_entry(trash_dir(root), relative(root, full), why, link=link)
         name = _fill(entry, lambda to: move_in(full, to) if link is None else os.unlink(full))
         sync_folder(os.path.dirname(full))
-    _prune_as_set(root)
+    _prune(root)
     return name
 
 
 def put_bytes(root: str, path: str, data: bytes, why: str) -> str:
-    """Keep ``data`` in the trash as a version of ``path`` and return the entry's name."""
+    """Store ``data`` in the trash as a version of ``path``, and return the name of the entry."""
     with storage_errors(path, brain=root):
         name = _fill(new_entry(trash_dir(root), path, why), lambda to: write_private(to, data))
-    _prune_as_set(root)
+    _prune(root)
     return name
 
 
-def _prune_as_set(root: str) -> None:
-    """Remove what is older, or more bytes, than the settings keep, but not the newest.
+def _prune(root: str) -> None:
+    """Remove entries beyond the age and size in the settings, but not the newest.
 
-    That is what an undo brings back. A setting that cannot be read removes nothing.
+    An undo needs the newest entry. If the settings cannot be read, nothing is removed.
     """
     with contextlib.suppress(ConfigError):
         settings = read_settings(root)[0].trash
         oldest, size = time.time_ns() - settings.retention_days * _DAY_NS, 0
-        for place, entry in enumerate(entries(root)):
+        for position, entry in enumerate(entries(root)):
             size += entry.size
-            began, _, _rest = entry.name.partition("-")
-            late = began.isdigit() and int(began) < oldest
-            if place and (late or size > settings.max_bytes):
+            created, _, _rest = entry.name.partition("-")
+            is_old = created.isdigit() and int(created) < oldest
+            if position > 0 and (is_old or size > settings.max_bytes):
                 drop(os.path.join(trash_dir(root), entry.name))
 
 
 def entries(root: str) -> list[Trashed]:
-    """List what is in the trash, newest first."""
+    """List the files in the trash, newest first."""
     sweep(root)
     folder = trash_dir(root, create=False)
-    found: list[Trashed] = []
+    files: list[Trashed] = []
     for name in reversed(list_folder(folder)):
         entry = os.path.join(folder, name)
         meta = read_meta(entry)
-        with contextlib.suppress(OSError):  # its process was killed before the card came
+        with contextlib.suppress(OSError):  # its process was killed before it moved the card in
             path = str(meta.get("path", f"recovered-{name}.md"))
             when, why = str(meta.get("when", "")), str(meta.get("why", ""))
             size = 0 if "link" in meta else os.lstat(os.path.join(entry, CARD)).st_size
-            found.append(Trashed(name=name, path=path, when=when, why=why, size=size))
-    return found
+            files.append(Trashed(name=name, path=path, when=when, why=why, size=size))
+    return files
 
 
 def restore(root: str, name_or_path: str) -> str:
-    """Bring an entry back to the path it came from and return that path.
+    """Move an entry back to its former path and return that path.
 
-    Takes the name of an entry or the path of a card, of which the newest version comes back.
-    Raises CardNotFound, DuplicateCard when a file has taken the place, or StorageError.
+    ``name_or_path`` is the name of an entry, or the path of a card, whose newest version is
+    restored. Raises CardNotFound, DuplicateCard if the path is taken, or StorageError.
     """
     trashed = entries(root)
-    chosen = next((e for e in trashed if name_or_path in (e.name, e.path)), None)
-    if chosen is None:
-        near = difflib.get_close_matches(name_or_path, [e.path for e in trashed], n=1)
+    matches = [entry for entry in trashed if name_or_path in (entry.name, entry.path)]
+    if not matches:
+        near = difflib.get_close_matches(name_or_path, [entry.path for entry in trashed], n=1)
         hint = f"; did you mean {shown(near[0])}?" if near else ""
         raise CardNotFound(f"{shown(name_or_path)} is not in the trash{hint}")
+    chosen = matches[0]
     entry = os.path.join(trash_dir(root), chosen.name)
     full = resolve(root, chosen.path, follow=False, writing=True)
     try:
         os.makedirs(os.path.dirname(full), exist_ok=True)
-        if (link := read_meta(entry).get("link")) is not None:
+        link = read_meta(entry).get("link")
+        if link is not None:
             os.symlink(link, full)
         else:
             move_out(os.path.join(entry, CARD), full)

@@ -1,8 +1,8 @@
-"""Whom this user trusts, and where a brain's cache may lie.
+"""Trust records, and the cache folder that each one allows.
 
-A brain that was merely found may be anyone's: nothing in it is believed, least of all that a
-cache in it was made by us. The record of trust lies in the user's state folder, and holds for
-the folder that has its token (``store.identity``), wherever that is and whatever took its place.
+Anyone may have written a brain that was only discovered, so nothing in it is trusted, in particular
+not a cache. The record of trust is in the user's state home. It applies to the folder with its
+token (see ``store.identity``), even if that folder moves or another one takes its place.
 """
 
 from __future__ import annotations
@@ -38,41 +38,42 @@ from lessons_kb.store.private_files import make_private
 _CACHE_PREFIX = "cache-"
 
 BY_PATH = ""
-"""In a record in the place of a mark's path: the brain could not be written when it was trusted.
-Such trust ends when it can be: then a folder that was exchanged is no longer told apart."""
+"""Stands in a record in place of a mark's path if the brain was read-only when it was trusted. Such
+trust ends when the brain can be written, because then another folder may have replaced it."""
 UNKNOWN, CHANGED, COPY, REPLACED = "unknown", "changed", "copy", "replaced"
-"""Why a brain is silent: never trusted, another ``lessons.toml`` than the trusted one, a copy of
-a brain that is still there, another folder than the one that was trusted at its path."""
+"""Why a brain is not used: it was never trusted; its ``lessons.toml`` has changed since; it is a
+copy of a brain that still exists; another folder at its path was trusted."""
 
 
 def read_record(root: str) -> dict[str, Any] | None:
-    """Return what this user's state knows of a brain, None when nothing (usable).
+    """Return the usable record of a brain in the user's state home, or None.
 
-    Keys: ``root`` (where it was last), ``trusted``, ``made`` (by this user), ``config`` (the text
-    of ``lessons.toml`` when trust was given, byte for byte as Latin-1, or None), ``cache_token``,
-    ``token`` and ``place`` (of its mark; absent where it is known by its path). A brain that has
-    moved, and the state of the first release, is taken along on the way.
+    Keys: ``root`` (its last path), ``trusted``, ``made`` (by this user), ``config`` (the text of
+    ``lessons.toml`` at the time of trust, byte for byte as Latin-1, or None), ``cache_token``, and
+    ``token`` and ``place`` of its mark (missing if the brain is identified by its path). The record
+    of a brain that has moved is updated, and a record of the first release is converted.
     """
     return _find_record(root)[1]
 
 
 def _find_record(root: str) -> tuple[str, dict[str, Any] | None]:
-    """Return the name of a brain's state folder with what `read_record` does."""
+    """Return the name of a brain's state folder, and the result of ``read_record``."""
     real = os.path.realpath(root)
-    found = identify(real)
-    key, record = found.key, found.record
+    identity = identify(real)
+    key, record = identity.key, identity.record
     if record is None or real == os.path.realpath(user_brain()):
         return key, record
-    if found.mark:
-        if record["place"] != found.place:  # it has moved; one put under git gets its mark there
-            record = {**record, "root": real, "place": found.place}
+    if identity.mark:
+        # The brain was moved, or put under git, where its mark has another place.
+        if record["place"] != identity.place:
+            record = {**record, "root": real, "place": identity.place}
             with contextlib.suppress(StorageError):
-                if found.mark != found.place:
-                    write_mark(found.place, key, record["token"])
+                if identity.mark != identity.place:
+                    write_mark(identity.place, key, record["token"])
                 write_record_of(key, record)
         return key, record
     if record.get("place") == BY_PATH:
-        return key, None if can_be_marked(found.place) else record
+        return key, None if can_be_marked(identity.place) else record
     outer = os.path.join(real, CACHE_NAME)
     cache = os.path.join(outer, _CACHE_PREFIX + record["cache_token"])
     if not (_is_ours(outer) and _is_ours(cache)):
@@ -82,73 +83,74 @@ def _find_record(root: str) -> tuple[str, dict[str, Any] | None]:
 
 
 def is_trusted(root: str) -> bool:
-    """Tell whether this user trusts the brain as it is now.
+    """Return whether this user trusts the brain as it is now.
 
-    A found brain whose ``lessons.toml`` has changed since is not; its text is compared, for
-    times can be set by whoever writes the file. The user's own brain always is.
+    The trust in a discovered brain ends when its ``lessons.toml`` changes. The text is compared,
+    because the author of a file can set its times. The user's own brain is always trusted.
     """
     return bool(trusted_key(root))
 
 
 def trusted_key(root: str) -> str:
-    """Return the name of the state folder of a brain that `is_trusted`, "" of any other."""
+    """Return the name of the state folder of a trusted brain, or "" for any other brain."""
     real = os.path.realpath(root)
     key, record = _find_record(real)
-    return key if _holds(real, record) else ""
+    return key if _is_trusted_by(record, real) else ""
 
 
 def is_same(root: str, other: str) -> bool:
-    """Tell whether two folders are one brain, such as work trees of one repository."""
+    """Return whether two folders are the same brain, such as work trees of one repository."""
     first, second = identify(root), identify(other)
     return bool(first.mark) and first.key == second.key
 
 
 def goes_by_path(root: str) -> bool:
-    """Tell whether a brain is trusted by its path alone, because no mark can be written there."""
+    """Return whether the trust in a brain is tied to its path, because it cannot be marked."""
     record = read_record(root)
     return record is not None and record.get("place") == BY_PATH
 
 
 def why_silent(root: str) -> str:
-    """Return why a brain that is not trusted is silent: UNKNOWN, CHANGED, COPY or REPLACED."""
+    """Return why a brain is not trusted: UNKNOWN, CHANGED, COPY or REPLACED."""
     real = os.path.realpath(root)
-    found = identify(real)
-    if found.copied:
+    identity = identify(real)
+    if identity.copied:
         return COPY
-    if found.mark and found.record is not None and found.record.get("trusted") is True:
+    record = identity.record
+    if identity.mark and record is not None and record.get("trusted") is True:
         return CHANGED
     return REPLACED if _find_replaced(real) else UNKNOWN
 
 
 def note_told(root: str) -> None:
-    """Remember that the user was told of a replaced folder; once is enough."""
+    """Record that the user has seen the message about a replaced folder, which is shown once."""
     for key, record in _find_replaced(os.path.realpath(root)).items():
         with contextlib.suppress(StorageError):
             write_record_of(key, {**record, "told": True})
 
 
 def trust(root: str, *, made: bool = False) -> None:
-    """Remember that this user trusts the brain with its present ``lessons.toml``.
+    """Record that this user trusts the brain with its present ``lessons.toml``.
 
-    ``made`` says that this user has made it: then later changes of ``lessons.toml`` are the
-    user's own. Raises ConfigError for a ``lessons.toml`` that cannot be read, StorageError.
+    ``made`` means that this user created the brain, so later changes of ``lessons.toml`` do not end
+    the trust. Raises ConfigError if ``lessons.toml`` cannot be read, or StorageError.
     """
     real = os.path.realpath(root)
     config = _config_text(real)
     if config == _UNREADABLE:
         raise ConfigError(f"{CONFIG_NAME}: not a readable file of {MAX_CONFIG_BYTES:,} bytes")
-    known = read_record(real)
-    found, record = identify(real), known or _new_record(real)
-    key = found.key
-    if known is None and real != os.path.realpath(user_brain()):
-        if can_be_marked(found.place):
+    former = read_record(real)
+    identity, record = identify(real), former or _new_record(real)
+    key = identity.key
+    if former is None and real != os.path.realpath(user_brain()):
+        if can_be_marked(identity.place):
             key, token = new_mark()
-            write_mark(found.place, key, token)
-            # What was observed while the brain was only named is its own; what belongs to a brain
-            # that was trusted at this path before stays with the record of that one.
+            write_mark(identity.place, key, token)
+            # State without a record was observed while the brain was only named, so it belongs to
+            # this brain. State with a record belongs to a brain that was trusted here before.
             if read_record_of(brain_key(real)) is None:
                 rename_state(brain_key(real), key)
-            record |= {"token": token, "place": found.place}
+            record |= {"token": token, "place": identity.place}
         else:
             key, record["place"] = brain_key(real), BY_PATH
     made = made or record.get("made") is True
@@ -158,33 +160,33 @@ def trust(root: str, *, made: bool = False) -> None:
 
 
 def revoke(root: str) -> None:
-    """Take trust back; the brain is silent until it is trusted again. Raises StorageError."""
+    """Revoke the trust in a brain. Raises StorageError."""
     real = os.path.realpath(root)
     record = read_record(real) or _new_record(real)
     write_record_of(identify(real).key, {**record, "trusted": False, "made": False, "config": None})
-    remove_gate_files()  # those of brains that are still trusted come back with their next refresh
+    remove_gate_files()  # the next refresh of a trusted brain writes its file again
 
 
 def cache_dir(root: str) -> str:
-    """Return the folder for a brain's catalogue and index, made if need be.
+    """Return the folder for a brain's catalogue and index, and create it if it is missing.
 
-    In a trusted brain it is ``.lessons/cache-<token>-<format>``: the token is random and known to
-    this user's state alone, so no repository, and no checkout over an existing folder, can bring
-    a cache that would be read. Versions with another format of the catalogue have another folder:
-    a process of one of them would go on writing into a file that was made anew.
+    In a trusted brain it is ``.lessons/cache-<token>-<format>``. The token is random, and only the
+    user's state has it, so no repository and no checkout can bring a cache that would be read.
+    Versions with another format of the catalogue use another folder, because a process of an older
+    version would keep writing to a file that was created again.
 
-    Where ``.lessons`` is a link, belongs to someone else or cannot be written, where the path is
-    not UTF-8, and for a brain that is not trusted, it lies in the user's cache home. Raises
-    StorageError when neither can be made.
+    The folder is in the user's cache home if the brain is not trusted, if ``.lessons`` is a link,
+    belongs to another user or cannot be written, or if the path is not UTF-8. Raises StorageError
+    if neither folder can be created.
     """
     real = os.path.realpath(root)
     record = read_record(real)
-    trusted = _holds(real, record)
-    if trusted and record is None:  # the user's own brain, seen for the first time
+    trusted = _is_trusted_by(record, real)
+    if trusted and record is None:  # the first use of the user's own brain
         with contextlib.suppress(ConfigError, StorageError):
             trust(real, made=True)
             record = read_record(real)
-    # An engine's folder must have a name that is text.
+    # The name of an engine's folder must be valid text.
     if record is not None and real.encode("utf-8", "ignore").decode() == real:
         outer = os.path.join(real, CACHE_NAME)
         folder = os.path.join(outer, f"{_CACHE_PREFIX}{record['cache_token']}-{FORMAT}")
@@ -205,34 +207,41 @@ def _new_record(real: str) -> dict[str, Any]:
 
 
 def _adopt(real: str) -> Identity:
-    """Give the state of the first release, kept by path, to the folder that it is about.
+    """Mark a brain whose record is from the first release, which identified brains by path.
 
-    Whatever is interrupted is done again: the cache proves the folder until the last step.
+    After an interruption the next call repeats this, because the cache identifies the folder until
+    the last step.
     """
     with contextlib.suppress(StorageError), locked(real):
-        found = identify(real)
-        if found.record is not None and not found.mark and can_be_marked(found.place):
+        identity = identify(real)
+        record = identity.record
+        if record is not None and not identity.mark and can_be_marked(identity.place):
             key, token = new_mark()
-            write_record_of(found.key, {**found.record, "token": token, "place": found.place})
-            write_mark(found.place, key, token)
-            rename_state(found.key, key)
+            write_record_of(identity.key, {**record, "token": token, "place": identity.place})
+            write_mark(identity.place, key, token)
+            rename_state(identity.key, key)
     return identify(real)
 
 
 def _find_replaced(real: str) -> dict[str, dict[str, Any]]:
-    """Return key → record of what was trusted at this path and is not there any more."""
-    return {
-        key: record
-        for key, record in read_records().items()
-        if (record.get("root"), record.get("trusted")) == (real, True) and not record.get("told")
-    }
+    """Return key → record of brains that were trusted at this path and are no longer there.
+
+    Brains about which the user has seen the message are left out.
+    """
+    trusted_here = {}
+    for key, record in read_records().items():
+        is_here = record.get("root") == real and record.get("trusted") is True
+        if is_here and not record.get("told"):
+            trusted_here[key] = record
+    return trusted_here
 
 
 _UNREADABLE = "\0"
-"""Stands for a ``lessons.toml`` that cannot be compared; no record holds it."""
+"""Stands for a ``lessons.toml`` that cannot be compared; no record contains it."""
 
 
-def _holds(real: str, record: Mapping[str, Any] | None) -> bool:
+def _is_trusted_by(record: Mapping[str, Any] | None, real: str) -> bool:
+    """Return whether a record trusts the brain at ``real`` as it is now."""
     if record is None:
         return real == os.path.realpath(user_brain())
     if record.get("trusted") is not True:
@@ -251,10 +260,10 @@ def _config_text(root: str) -> str | None:
 
 
 def _is_ours(folder: str) -> bool:
-    """Tell whether this is a real folder of this user that can be written."""
+    """Return whether this is a real folder of this user that can be written."""
     try:
         info = os.lstat(folder)
     except OSError:
         return False
-    mine = not hasattr(os, "geteuid") or info.st_uid == os.geteuid()
-    return stat.S_ISDIR(info.st_mode) and mine and os.access(folder, os.W_OK | os.X_OK)
+    is_owner = not hasattr(os, "geteuid") or info.st_uid == os.geteuid()
+    return stat.S_ISDIR(info.st_mode) and is_owner and os.access(folder, os.W_OK | os.X_OK)

@@ -34,63 +34,64 @@ class JudgeSettings(UserSettings):
     command: str = ""
     """A command line; "" = none."""
     seconds: float = DEFAULT_SECONDS
-    """Until it is ended."""
+    """Time limit of the program."""
 
 
 @frozen
 class WriterSettings(UserSettings):
-    """``[writer]`` of the user's settings: what completes drafts where ``--with`` names nobody."""
+    """``[writer]`` of the user's settings: the agent that completes drafts by default."""
 
     table = "writer"
     command: str = ""
-    """An agent such as ``claude``, with its options, or what reads a prompt on stdin."""
+    """An agent such as ``claude``, with its options, or a command that reads a prompt on stdin. It
+    is used if ``--with`` names none."""
     seconds: float = 300.0
-    """For one draft, until it is ended."""
+    """Time limit for one draft."""
 
 
 @frozen
 class ClusterSettings(UserSettings):
-    """``[cluster]`` of the user's settings: where a brain with the engine ``qdrant`` is asked."""
+    """``[cluster]`` of the user's settings: the cluster for brains with the engine ``qdrant``."""
 
     table = "cluster"
     url: str = ""
-    """A server, or a folder; "" = nowhere, and the local index answers."""
+    """URL of a server, or a folder; "" = none, so the local index answers."""
     key_file: str = ""
-    """A file with the server's key, readable by this user alone; "" = the server asks for none."""
+    """A file with the server's key, which only this user can read; "" = the server needs no key."""
     seconds: float = 0.3
-    """Until the local index answers in its place."""
+    """Time limit, after which the local index answers."""
 
 
 @frozen
 class ServerSettings(UserSettings):
-    """``[server]`` of the user's settings: a shared brain that is asked at each prompt."""
+    """``[server]`` of the user's settings: a shared brain that receives each prompt."""
 
     table = "server"
     url: str = ""
-    """Of the brain, ``https://HOST/v1/brains/NAME``; "" = none."""
+    """URL of the brain, ``https://HOST/v1/brains/NAME``; "" = none."""
     token_file: str = ""
-    """A file with the token, readable by this user alone."""
+    """A file with the token, which only this user can read."""
     ca_file: str = ""
-    """Certificates (PEM) of the authorities to believe; "" = those that this machine believes."""
+    """Certificates (PEM) of the authorities to trust; "" = those that this machine trusts."""
     seconds: float = 0.5
-    """Until the local brain answers alone; at most a quarter of a hook's deadline."""
+    """Time limit, after which the local brain answers alone; at most a quarter of a hook's."""
     folders: tuple[str, ...] = ()
-    """Only the prompts of projects in these are sent; empty = those of all projects."""
+    """Only prompts of projects in these folders are sent; empty = prompts of all projects."""
     gate: bool = False
-    """The ``gate`` of its lessons may ask before a change, or refuse it once."""
+    """Whether the ``gate`` of its lessons may ask before a change, or refuse it once."""
     detect: bool = False
-    """Its lessons' ``detect`` patterns are looked for in changes and commands, here."""
+    """Whether the ``detect`` patterns of its lessons are searched in local changes and commands."""
 
 
 @frozen
 class WithholdSettings(UserSettings):
-    """``[effect]`` of the user's settings: lessons kept back to see what becomes without them."""
+    """``[effect]`` of the user's settings: withhold lessons to measure what they prevent."""
 
     table = "effect"
     withhold: float = 0.0
-    """Share of sessions that each lesson is withheld from."""
+    """Share of sessions from which each lesson is withheld."""
     withhold_high: bool = False
-    """Cards of high severity and those with a gate, too."""
+    """Whether cards of high severity and cards with a gate are withheld as well."""
 
 
 USER_SECTIONS: tuple[type[UserSettings], ...] = (
@@ -103,9 +104,9 @@ USER_SECTIONS: tuple[type[UserSettings], ...] = (
 
 
 def read_user_settings(kind: type[Section]) -> Section:
-    """Return a table of the user's settings, the defaults without a file.
+    """Return a table of the user's settings; without a file, its defaults.
 
-    Raises ConfigError for one that is not usable.
+    Raises ConfigError if the file or the table cannot be used.
     """
     name = kind.table
     path = user_settings_path()
@@ -119,39 +120,40 @@ def read_user_settings(kind: type[Section]) -> Section:
         tables = tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{path}: {error}; fix or remove the line") from None
-    known_tables = [section.table for section in USER_SECTIONS]
+    table_names = [section.table for section in USER_SECTIONS]
     for key, value in tables.items():
-        if key not in known_tables or not isinstance(value, dict):
-            written = f"[{key}]" if isinstance(value, dict) else key
-            hint = _suggest(key, known_tables, "[{}]")
-            raise ConfigError(f"{path}: {written} is no table of these settings; {hint}")
+        if key not in table_names or not isinstance(value, dict):
+            shown_key = f"[{key}]" if isinstance(value, dict) else key
+            hint = _suggest(key, table_names, "[{}]")
+            raise ConfigError(f"{path}: {shown_key} is not a table of these settings; {hint}")
     table = tables.get(name, {})
     defaults = list_defaults(kind)
     for key in table:
         if key not in defaults:
             hint = _suggest(key, list(defaults), "{}")
-            raise ConfigError(f"{path}: [{name}] knows no {key}; {hint}")
+            raise ConfigError(f"{path}: [{name}] has no key {key}; {hint}")
     values = dict(table)
     for key, value in table.items():
-        known_type = type(defaults[key])
-        expected = {tuple: "a list of folders", str: "text", bool: "true or false"}.get(known_type)
-        fits = type(value) is known_type
-        if known_type is tuple:
-            fits = isinstance(value, list) and all(isinstance(one, str) for one in value)
+        value_type = type(defaults[key])
+        expected = {tuple: "a list of folders", str: "text", bool: "true or false"}.get(value_type)
+        is_valid = type(value) is value_type
+        if value_type is tuple:
+            is_valid = isinstance(value, list) and all(isinstance(item, str) for item in value)
         elif key == "withhold":
-            fits, expected = type(value) in (int, float) and 0 <= value <= 1, "from 0 to 1"
-        elif known_type is float:
-            fits = type(value) in (int, float) and 0 < value <= _MAX_SECONDS
+            is_valid = type(value) in (int, float) and 0 <= value <= 1
+            expected = "from 0 to 1"
+        elif value_type is float:
+            is_valid = type(value) in (int, float) and 0 < value <= _MAX_SECONDS
             expected = f"more than 0 and at most {_MAX_SECONDS:.0f}"
-        if not fits:
+        if not is_valid:
             raise ConfigError(f"{path}: {name}.{key} must be {expected}, not {value!r}")
-        values[key] = known_type(value)
+        values[key] = value_type(value)
     return kind(**values)
 
 
-def _suggest(name: str, known: Sequence[str], form: str) -> str:
-    """Return which of the ``known`` names was probably meant, or all of them."""
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+def _suggest(name: str, names: Sequence[str], form: str) -> str:
+    """Return a hint with the name that was probably meant, or with all valid names."""
+    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
         return f"did you mean {form.format(near[0])}?"
-    return f"use one of {', '.join(map(form.format, known))}"
+    return f"use one of {', '.join(map(form.format, names))}"

@@ -1,4 +1,5 @@
-"""Words: what a text is made of before anything is searched, counted or shown.
+"""Functions about texts: index terms, tokens, redaction, globs, paths, diffs, shell words.
 
-Independent files, pure and cheap to import; import them by their own names.
+The modules read no files except ``data``, and import nothing above ``errors`` and ``values``. Start
+reading with ``analyzer.py`` (search), ``redact.py`` (secrets) or ``sanitize.py`` (safe output).
 """

@@ -1,4 +1,4 @@
-"""Addresses of servers."""
+"""Parse and check the addresses of servers."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from lessons_kb.errors import InputError
 
 
 def parse_address(url: str, *, instead: str) -> SplitResult:
-    """Return the parts of an address; InputError where nothing may be sent to it.
+    """Return the parts of an address. Raises InputError if nothing may be sent to it.
 
-    ``instead`` says where a key or a token belongs, which is not in the address.
+    ``instead`` is a hint for a user who put a key into the address: where the key belongs.
     """
     try:
         parts = urlsplit(url)
@@ -28,7 +28,7 @@ def parse_address(url: str, *, instead: str) -> SplitResult:
         is_local = host == "localhost"
     if parts.scheme == "http" and not is_local:
         raise InputError(
-            f"http to {host} would send everything in the clear; use https (plain http is for "
-            "this machine alone)"
+            f"http to {host} would send everything unencrypted; use https (plain http is only for "
+            "this machine)"
         )
     return parts

@@ -1,7 +1,7 @@
 """Text → index terms: one analyzer for cards and queries.
 
-The choices below were held against public retrieval sets in English, Korean and code. A text
-that gives other terms than before needs a higher version.
+The choices below were tested on public retrieval sets in English, Korean and code. A change that
+gives any text other terms needs a higher version.
 """
 
 from __future__ import annotations
@@ -21,61 +21,65 @@ from lessons_kb.data import read_mapping, read_toml, read_words
 _OWN_VERSION = 2
 _MAJOR, _MINOR = map(int, Stemmer.version().split(".")[:2])
 ANALYZER_VERSION = _OWN_VERSION * 10_000 + _MAJOR * 100 + _MINOR
-"""Stored with an index, which is rebuilt when it differs: ours, and the stemmer's, for Snowball
-corrects its rules from time to time."""
+"""Stored with an index, which is rebuilt if the version differs. It includes the version of the
+stemmer, because Snowball corrects its rules from time to time."""
 
 _ENGLISH = read_toml("stemming_exceptions.toml")
 STOP_WORDS = frozenset(_ENGLISH["stop words"].split())
-"""English function words and politeness. Words that are code as well (else, let, try …) stay."""
+"""English function words and polite phrases, without words that are also code (else, let, try
+…)."""
 
 ONE_WORD_NAMES = frozenset(_ENGLISH["one-word names"].split())
-"""Written with a capital inside, yet one word: JavaScript is not about Java."""
+"""Names with an inner capital that are one word: JavaScript is not about Java."""
 
 IRREGULAR = read_mapping("stemming_exceptions.toml")["irregular"]
-"""Form → lemma, for what a suffix stemmer cannot see and failures are told in."""
+"""Irregular form → lemma, for words about failures that a suffix stemmer cannot reduce."""
 
 MAX_WORD = 64
-"""Letters and digits in a row; a longer run is encoded data that no one searches for."""
+"""Characters of a word. A longer run of letters and digits is encoded data, which no one
+searches."""
 
 _SHORTEST = 2
-"""A single Latin letter or digit says nothing; C++ and C# are read before it is looked at."""
+"""A single Latin letter or digit is not a term; C++ and C# are recognised before this check."""
 _SHORTEST_HEAD = 3
-"""python3 is about python too, es6 is not about es."""
+"""Letters before a number that are a term of their own: python3 → python, but not es6 → es."""
 _NUMERONYM = re.compile(r"[a-z][0-9]+[a-z]")
-"""One word: e2e, i18n, k8s."""
+"""Abbreviations that are one word: e2e, i18n, k8s."""
 _HASH_PARTS = 4
 _HASH_PART = 3
-"""Letters per part, or nearly: below it, case and digits change too often to be words."""
+"""Average letters per part. With fewer, case and digits change too often for words: it is a
+hash."""
 
-_LETTER = r"[^\x00-/:-@\[-`{-\x7f]"  # any non-ASCII too: a class of Unicode ranges compiles slowly
+# Includes any non-ASCII character, because a class of Unicode ranges compiles slowly.
+_LETTER = r"[^\x00-/:-@\[-`{-\x7f]"
 _JOINT = r"(?:[/\\]\.?_*|[.-]_*|::|_+[./\\]?)"
 _COMPOUND = rf"{_LETTER}++(?:{_JOINT}{_LETTER}++)*+(?:\+\+|#)?"
 _CAMEL = r"[A-Z]+(?![a-z])[0-9]*|[A-Z]?[a-z]+[0-9]*|[0-9]+[a-z]*"
 
 _MARKS = "\u3001\u3002\u300c\u300d\u30fb\u2018\u2019\u201c\u201d\u2013\u2014\u2192"
-"""The usual non-ASCII punctuation, taken out at once; `_kept` finds the rest one by one."""
+"""Frequent non-ASCII punctuation, removed in one step; ``_keep_character`` finds the rest."""
 
-_BOUNDS = [
-    bound
-    for first, last in read_mapping("bigram_scripts.toml")["ranges"].items()
-    for bound in (int(first, 16), int(last, 16) + 1)
-]
+_BOUNDS: list[int] = []
+"""First code point, and last code point + 1, of each script that is indexed as bigrams, sorted."""
+for _first, _last in read_mapping("bigram_scripts.toml")["ranges"].items():
+    _BOUNDS += (int(_first, 16), int(_last, 16) + 1)
 
 
 def analyze(text: str) -> list[str]:
-    """Return the index terms of a text, in order, as often as they occur.
+    """Return the index terms of a text in order, with repetitions.
 
-    NFKC, case and accents folded. Latin words: Snowball English stems without stop words and
-    single letters; an identifier, dotted name or path gives its parts, then itself without
-    separators (``get_user`` and ``getUser`` meet). Hangul, Kana, Han and the scripts of
-    South-East Asia: character bigrams of each run, a run of one character as it is; a Hangul
-    run also its first character, where a noun of one syllable stands before its particle.
+    The text is normalised to NFKC, and case and accents are folded. Latin words become Snowball
+    English stems, without stop words and single letters. An identifier, dotted name or path gives
+    its parts, and then the whole without separators, so that ``get_user`` and ``getUser`` match.
+    Hangul, Kana, Han and the scripts of South-East Asia give the character bigrams of each run, or
+    the character itself for a run of one. A Hangul run also gives its first character, because a
+    noun of one syllable is followed by a particle.
     """
     return analyze_joined(text).split()
 
 
 def analyze_joined(text: str) -> str:
-    """Return the index terms of a text as `analyze` does, in one text with blanks between them."""
+    """Return the terms of ``analyze`` as one text, separated by blanks."""
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
         for mark in _MARKS:
@@ -84,9 +88,9 @@ def analyze_joined(text: str) -> str:
 
 
 def _split_at_spaces(text: str) -> list[str]:
-    """Return the chunks of a text between ASCII white space, across which no compound reaches.
+    """Split a text at ASCII white space; no compound extends across it.
 
-    Other white space is a letter to the pattern of compounds.
+    The pattern of compounds treats other white space as letters.
     """
     if text.isascii():
         return text.split()
@@ -96,17 +100,18 @@ def _split_at_spaces(text: str) -> list[str]:
 
 
 def find_neighbours(text: str) -> list[tuple[str, str]]:
-    """Return the pairs of index terms of a text that stand side by side, each once, in order.
+    """Return the pairs of neighbouring index terms of a text, each once, in order.
 
-    Of two neighbouring words: the last term of the first and the first term of the second, as
-    `analyze` lists them one after the other. Parts of one identifier, or bigrams of one word, are
-    no neighbours. Stop words between two words are passed over.
+    Two neighbouring words give one pair: the last term of the first word and the first term of the
+    second, in the order of ``analyze``. Parts of one identifier and bigrams of one word are not
+    neighbours. Stop words between two words are ignored.
     """
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text)
     words = filter(None, map(_TERMS.__getitem__, re.findall(_COMPOUND, text)))
-    pairs = [(one[-1], other[0]) for one, other in pairwise(words) if one[-1] != other[0]]
-    return list(dict.fromkeys(pairs))
+    pairs = ((first[-1], second[0]) for first, second in pairwise(words))
+    distinct = dict.fromkeys(pairs)
+    return [(before, after) for before, after in distinct if before != after]
 
 
 _NAME = re.compile(r"[A-Za-z_$][\w$]*(?:[.-][A-Za-z_$][\w$]*)*")
@@ -114,17 +119,18 @@ _SEVERAL_WORDS = re.compile(r"[a-z][A-Z]|_[A-Za-z]|[a-z0-9]-[a-z]|\w\.\w")
 
 
 def find_names(text: str) -> set[str]:
-    """Return the names of code in a text that are of several words: ``getUser``, ``get-user``.
+    """Return the names of code in a text that consist of several words: ``getUser``, ``get-user``.
 
-    Of ``users.getUser`` the whole and its parts, if they are of several words.
+    ``users.getUser`` gives the whole name and those of its parts that consist of several words.
     """
-    found = set(_NAME.findall(text))
-    found |= {part for name in found for part in re.split("[.-]", name)}
-    return {name for name in found if _SEVERAL_WORDS.search(name)}
+    names = set(_NAME.findall(text))
+    for name in list(names):
+        names.update(re.split("[.-]", name))
+    return {name for name in names if _SEVERAL_WORDS.search(name)}
 
 
 class _Terms(dict[str, tuple[str, ...]]):
-    """Compound → its terms, worked out once per process: texts repeat their words."""
+    """Cache: compound → its terms. Texts repeat their words."""
 
     _SIZE = 50_000
 
@@ -141,9 +147,9 @@ _TERMS = _Terms()
 
 
 class _Chunks(dict[str, str]):
-    """Chunk of a text without white space → its terms with blanks between them.
+    """Cache: chunk of a text without white space → its terms, separated by blanks.
 
-    To look a chunk up, its comma included, takes a tenth of the time of finding its compounds.
+    A lookup of a chunk, punctuation included, takes a tenth of the time of a search for compounds.
     """
 
     _SIZE = 50_000
@@ -205,10 +211,11 @@ def _terms_of_unicode(piece: str) -> list[str]:
     if (low >= "\u3041" and high <= "\u9fff") or (low >= "\uac00" and high <= "\ud7a3"):
         return _bigrams(piece)
     terms: list[str] = []
-    # Marks on Latin and Greek letters alone are dropped: elsewhere a mark is a letter.
-    apart = unicodedata.normalize("NFD", piece)
-    plain = re.sub("([A-Za-z\u0370-\u03ff])[\u0300-\u036f]+", r"\1", apart)
-    for word in "".join(map(_kept, unicodedata.normalize("NFC", plain))).split():
+    # Marks are removed only from Latin and Greek letters; in other scripts they change the letter.
+    decomposed = unicodedata.normalize("NFD", piece)
+    plain = re.sub("([A-Za-z\u0370-\u03ff])[\u0300-\u036f]+", r"\1", decomposed)
+    words = "".join(map(_keep_character, unicodedata.normalize("NFC", plain))).split()
+    for word in words:
         for dense, group in groupby(word, lambda char: bisect_right(_BOUNDS, ord(char)) % 2):
             run = "".join(group)
             if dense:
@@ -216,8 +223,11 @@ def _terms_of_unicode(piece: str) -> list[str]:
             elif run.isascii() or (run := run.casefold()).isascii():
                 terms += analyze(run)
             else:
-                words = [w for w in re.split(_JOINT, run) if _SHORTEST <= len(w) <= MAX_WORD]
-                terms += words if len(words) <= 1 else [*words, "".join(words)[:MAX_WORD]]
+                pieces = re.split(_JOINT, run)
+                parts = [part for part in pieces if _SHORTEST <= len(part) <= MAX_WORD]
+                terms += parts
+                if len(parts) > 1:
+                    terms.append("".join(parts)[:MAX_WORD])
     return terms
 
 
@@ -226,8 +236,8 @@ def _bigrams(run: str) -> list[str]:
     return [run[0], *pairs] if "\uac00" <= run[0] <= "\ud7a3" or not pairs else pairs
 
 
-def _kept(char: str) -> str:
-    """Return a character of a word, "" for an invisible one, a space for any other."""
+def _keep_character(char: str) -> str:
+    """Return a character that words contain; "" for an invisible one, a blank for any other."""
     if char.isalnum() or char in "_.-/\\:":
         return char
     category = unicodedata.category(char)
@@ -243,24 +253,24 @@ def _shares() -> dict[str, float]:
 
 
 def get_share(term: str) -> float | None:
-    """Return the share of passages that hold a term, None for one that is not listed.
+    """Return the share of passages that contain a term, or None for a term without an entry.
 
-    A passage has about 150 terms; a term is written as the analyzer gives it.
+    A passage has about 150 terms. ``term`` is a term as ``analyze`` returns it.
     """
     return _shares().get(term)
 
 
 LATIN, OTHER, HANGUL, KANA, HAN, UNKNOWN = "latin", "other", "hangul", "kana", "han", "unknown"
 BIGRAM_SCRIPTS = frozenset({HANGUL, KANA, HAN})
-"""Those of Korean, Japanese and Chinese, whose terms are pairs of characters."""
+"""Scripts of Korean, Japanese and Chinese, whose terms are pairs of characters."""
 _LETTERS = {HANGUL: 3, KANA: 3, HAN: 3, UNKNOWN: 3}
-"""Letters of an alphabet that say as much as one character."""
+"""Number of letters of an alphabet that have as much information as one character."""
 _JAPANESE = 0.1
-"""Kana for each Han character from which a text is Japanese."""
+"""A text is Japanese if it has more than this number of Kana per Han character."""
 
 
 def find_script(words: Iterable[str]) -> str:
-    """Return the script of most of some words: LATIN, OTHER alphabets, or one of the pairs'."""
+    """Return the prevailing script of words: LATIN, OTHER, UNKNOWN or one of BIGRAM_SCRIPTS."""
     counts: Counter[str] = Counter()
     for word in words:
         if word.isascii():
@@ -275,7 +285,7 @@ def find_script(words: Iterable[str]) -> str:
 
 
 def find_script_of_word(word: str) -> str:
-    """Return the script of a word; that of its last character in Unicode's order, if mixed."""
+    """Return the script of a word; in a mixed word, that of its highest code point."""
     return _script_of(max(word))
 
 

@@ -1,4 +1,4 @@
-"""A list that was written as one text, with commas."""
+"""Split a list that was written as one text, with commas."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ _PAIRS = {"{": "}", "[": "]", '"': '"', "'": "'"}
 
 
 def split_commas(text: str) -> list[str]:
-    """Return the parts of a text between commas outside braces, brackets and quotes.
+    """Split a text at the commas outside of braces, brackets and quotes.
 
-    Quotes around a whole part are not part of it. An opening sign that nothing closes is an
-    ordinary character.
+    Quotes around a whole part are removed. An opening sign without a closing one is an ordinary
+    character.
     """
     parts: list[str] = []
     start = place = 0
@@ -22,12 +22,12 @@ def split_commas(text: str) -> list[str]:
             place = _find_closing(text, place)
         place += 1
     parts.append(text[start:])
-    bare = (_without_quotes(part.strip()) for part in parts)
-    return [part for part in bare if part]
+    unquoted = [_without_quotes(part.strip()) for part in parts]
+    return [part for part in unquoted if part]
 
 
 def _find_closing(text: str, start: int) -> int:
-    """Return the place of the sign that closes the one at ``start``, ``start`` without one."""
+    """Return the position of the sign that closes the one at ``start``; ``start`` without one."""
     opening, closing = text[start], _PAIRS[text[start]]
     depth = 0
     for place in range(start, len(text)):

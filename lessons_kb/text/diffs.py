@@ -1,4 +1,4 @@
-"""Patches taken apart: unified diffs as git writes them, and the form in which agents patch."""
+"""Parse patches: git's unified diffs, and the format of patches that agents write."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ _AGENTS_NAME = re.compile(r"\*\*\* (?:(?:Update|Add|Delete) File|Move to): (.*)"
 
 @frozen
 class Hunk:
-    """Lines of one file that stand side by side before and after a change."""
+    """A block of consecutive lines of one file, before and after a change."""
 
     path: str
     line: int
-    """1-based, in the changed file, of its first line; 0 = not known."""
+    """1-based number of the first line in the changed file; 0 = unknown."""
     rows: tuple[tuple[str, str], ...]
     """Mark (``-``, ``+`` or a blank) and text of each line."""
 
     @property
     def before(self) -> str:
-        """The lines as they were, each with its end."""
+        """The lines before the change, each with a line end."""
         return "".join(f"{text}\n" for mark, text in self.rows if mark != "+")
 
     @property
     def after(self) -> str:
-        """The lines as they are, each with its end."""
+        """The lines after the change, each with a line end."""
         return "".join(f"{text}\n" for mark, text in self.rows if mark != "-")
 
     def added(self) -> Iterator[tuple[int, str]]:
-        """Yield the number in the changed file, 0 if not known, and text of each added line."""
+        """Yield (number in the changed file, text) of each added line; 0 = unknown number."""
         number = self.line
         for mark, text in self.rows:
             if mark == "+":
@@ -42,10 +42,10 @@ class Hunk:
 
 
 def parse_hunks(text: str, *, path: str = "") -> Iterator[Hunk]:
-    """Yield the hunks of a unified diff, or of a patch in the ``*** Update File:`` form.
+    """Yield the hunks of a unified diff, or of a patch in the ``*** Update File:`` format.
 
-    ``path`` is of those before any header. Hunks of a diff are followed by their counts: an added
-    line may look like a header.
+    ``path`` is the path of hunks before the first header. The counts in the header of a hunk
+    determine its end, because an added line may look like a header.
     """
     if not re.search(r"(?m)^@@ -\d+", text):
         yield from _parse_agents_hunks(text, path)
@@ -66,13 +66,14 @@ def parse_hunks(text: str, *, path: str = "") -> Iterator[Hunk]:
             path = path if name[1] == "/dev/null" else _plain_name(name[1])
         elif hunk := _HUNK.match(row):
             line = int(hunk[2])
-            old, new = (1 if count is None else int(count) for count in (hunk[1], hunk[3]))
+            old = 1 if hunk[1] is None else int(hunk[1])
+            new = 1 if hunk[3] is None else int(hunk[3])
     if rows:
         yield Hunk(path=path, line=line, rows=tuple(rows))
 
 
 def _plain_name(name: str) -> str:
-    """Return the path that a header names; git puts odd ones in quotes."""
+    """Return the path in a header; git quotes a path with unusual characters."""
     name = name.strip()
     if name.startswith('"'):
         raw = name.strip('"').encode("latin-1", "replace").decode("unicode_escape", "replace")

@@ -1,4 +1,4 @@
-"""What an error is called whenever it comes back: its message, and the file it rose in."""
+"""A stable signature of an error: its normalised message, and the file in which it was raised."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from lessons_kb.text.sanitize import clean
 
 _MAX_LINE = 300
 _MAX_ERRORS = 12
-"""Of one output."""
+"""Maximum number of errors of one output."""
 _SHORTEST, _LONGEST = 8, 100
-"""Characters of a message: "error" alone tells nothing."""
+"""Length of a message in characters. A message such as "error" is too short to be useful."""
 _HINTS = read_patterns("mining_signals.toml")["hint"]
-"""Without any of these a line is not looked at."""
+"""A line without any of these words is skipped."""
 _VARIES = (
     (r"^e\s+(?=\S)", ""),  # pytest's margin
     (r"^.*?(?=\b(?:no module named|cannot (?:find|import|resolve)|command '[\w.-]+' not))", ""),
@@ -42,17 +42,19 @@ def _compiled(section: str) -> re.Pattern[str]:
 
 
 def shows(section: str, low: str) -> bool:
-    """Tell whether a pattern of a section of ``mining_signals.toml`` is in a lower-case text."""
+    """Return whether a pattern of a ``mining_signals.toml`` section matches a lower-case text."""
     return _compiled(section).search(low) is not None
 
 
 def find_errors(text: str) -> dict[str, str]:
-    """Return the lines of a text that name an error, by their messages: the last few.
+    """Return message → line for the last few lines of a text that name an error.
 
-    A message is in lower case, without what differs between two runs: numbers, folders, dates.
+    A message is in lower case, without the parts that differ between runs: numbers, folders, dates.
     """
-    found: dict[str, str] = {}
-    for line in text.splitlines() if _has_hint(text.lower()) else ():
+    lines: dict[str, str] = {}
+    if not _has_hint(text.lower()):
+        return lines
+    for line in text.splitlines():
         if len(line) > _MAX_LINE or not _has_hint(line.lower()):
             continue
         row = line.strip() if line.isprintable() else clean(line).strip()
@@ -60,41 +62,45 @@ def find_errors(text: str) -> dict[str, str]:
         if shows("error", low) and not (shows("not said", low) or shows("shell noise", low)):
             message = normalise_error(low)
             if len(message) >= _SHORTEST and not low.startswith("traceback"):
-                found.setdefault(message, row)
-    return dict([*found.items()][-_MAX_ERRORS:])
+                lines.setdefault(message, row)
+    return dict([*lines.items()][-_MAX_ERRORS:])
 
 
 def normalise_error(line: str) -> str:
-    """Return the message of a line that names an error, as ``find_errors`` does."""
+    """Return the message of a line that names an error; see ``find_errors``."""
     message = line.lower()
-    for pattern, instead in _VARIES:
-        message = re.sub(pattern, instead, message)
+    for pattern, replacement in _VARIES:
+        message = re.sub(pattern, replacement, message)
     return message[:_LONGEST]
 
 
 def find_frames(text: str) -> list[str]:
-    """Return the names of the project's files in which an error rose, the innermost first."""
-    lines = (line for line in text.splitlines() if len(line) <= _MAX_LINE)
-    found = [match for line in lines if (match := _FRAME.match(line))]
-    if any(one["python"] for one in found):
-        found.reverse()  # "most recent call last"
-    paths = (one["python"] or one["other"] for one in found)
-    return [re.split(r"[/\\]", path)[-1] for path in paths if not _FOREIGN.search(path)]
+    """Return the names of the project's files in a stack trace, innermost first."""
+    lines = [line for line in text.splitlines() if len(line) <= _MAX_LINE]
+    frames = [frame for frame in map(_FRAME.match, lines) if frame]
+    if any(frame["python"] for frame in frames):
+        frames.reverse()  # "most recent call last"
+    paths = [frame["python"] or frame["other"] for frame in frames]
+    own = [path for path in paths if not _FOREIGN.search(path)]
+    return [re.split(r"[/\\]", path)[-1] for path in own]
 
 
 def error_signature(text: str) -> str:
-    """Return ``message @ file`` of the last error in an output, "" where it names none.
+    """Return ``message @ file`` of the last error in an output, or "" without an error.
 
-    The file is the project's innermost; ``message`` alone where the output shows none. An
-    exception counts before what a tool says of its own end.
+    ``file`` is the innermost file of the project; without one, return ``message`` alone. An
+    exception has priority over a tool's message about its own failure.
     """
     messages = [*find_errors(text)]
-    typed = [one for one in messages if _TYPED.match(one)] or messages
-    return " @ ".join([*typed[-1:], *find_frames(text)[:1]]) if typed else ""
+    if not messages:
+        return ""
+    exceptions = [message for message in messages if _TYPED.match(message)]
+    last = (exceptions or messages)[-1]
+    return " @ ".join([last, *find_frames(text)[:1]])
 
 
 def is_same_error(signature: str, text: str) -> bool:
-    """Tell whether an output shows the error of a signature; without its file, in any file."""
+    """Return whether an output shows the error of a signature; without a file, in any file."""
     message, _, file = signature.partition(" @ ")
     return normalise_error(message) in find_errors(text) and (not file or file in find_frames(text))
 

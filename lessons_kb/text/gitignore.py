@@ -1,7 +1,7 @@
 """Gitignore patterns as regular expressions that RE2 and Python can run.
 
 The reference is git's own matcher (``dir.c`` and ``wildmatch.c``). pathspec 1.1 differs from it in
-character classes, in ``src/**/``, in ``***`` and in what a negated pattern can take back.
+character classes, in ``src/**/``, in ``***`` and in the effect of negated patterns.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lessons_kb.errors import InputError
 
 Range = tuple[str, str]
-"""The first and the last character."""
+"""First and last character."""
 
 _CLASSES: dict[str, tuple[Range, ...]] = {
     "alnum": (("0", "9"), ("A", "Z"), ("a", "z")),
@@ -28,23 +28,23 @@ _CLASSES: dict[str, tuple[Range, ...]] = {
     "upper": (("A", "Z"),),
     "xdigit": (("0", "9"), ("A", "F"), ("a", "f")),
 }
-"""Name of a POSIX class → the ASCII characters that git takes it for."""
+"""Name of a POSIX class → the ASCII characters that it means to git."""
 
 _STARS = re.compile(r"\*+")
 _CLASS_NAME = re.compile(r"\[:([^\]]*):\]")
 
 
 class GlobRegex(NamedTuple):
-    """What a gitignore pattern means for a path without a slash at its end."""
+    """A translated gitignore pattern, for paths without a slash at the end."""
 
     source: str
-    """Matches the paths that the pattern names; it has no anchors."""
+    """Regular expression without anchors that matches the paths of the pattern."""
     folders_only: bool
-    """The pattern ends with a slash."""
+    """Whether the pattern ends with a slash."""
 
 
 def trim_line(line: str) -> str:
-    """Return a line of an ignore file without the blanks at its end, as git reads it."""
+    """Remove the blanks at the end of a line of an ignore file, as git does."""
     line = line.removesuffix("\r")
     trimmed = line.rstrip(" ")
     backslashes = len(trimmed) - len(trimmed.rstrip("\\"))
@@ -88,9 +88,9 @@ def _translate(pattern: str) -> str:
 
 
 def _translate_stars(pattern: str, start: int, end: int) -> tuple[str, int]:
-    """Return the expression of a run of asterisks, and the place after what it covers.
+    """Return the expression of a run of asterisks, and the position after the text it covers.
 
-    Two or more between slashes stand for any number of folders. All others stay in one name.
+    Two or more between slashes match any number of folders. Others match within one name.
     """
     before, after = pattern[:start], pattern[end:]
     fills_name = before[-1:] in ("", "/") and (after[:1] in ("", "/") or after[:2] == "\\/")
@@ -106,7 +106,7 @@ def _translate_stars(pattern: str, start: int, end: int) -> tuple[str, int]:
 
 
 def _translate_brackets(pattern: str, start: int) -> tuple[str, int]:
-    """Return a class of characters and the place after it; the slash is never one of them."""
+    """Return a class of characters, which never includes the slash, and the position after it."""
     place = start + 1
     is_negated = pattern[place : place + 1] in ("!", "^")
     if is_negated:
@@ -114,7 +114,7 @@ def _translate_brackets(pattern: str, start: int) -> tuple[str, int]:
     first = place
     ranges: list[Range] = []
     begin = ""
-    """The character before, which may begin a range."""
+    """The previous character, which may begin a range."""
     while place == first or pattern[place : place + 1] != "]":
         if name := _CLASS_NAME.match(pattern, place):
             if name[1] not in _CLASSES:
@@ -132,12 +132,12 @@ def _translate_brackets(pattern: str, start: int) -> tuple[str, int]:
 
 
 def _is_range(pattern: str, place: int) -> bool:
-    """Return whether a hyphen stands at a place and a range can end behind it."""
+    """Return whether there is a hyphen at a position, followed by the end of a range."""
     return pattern[place : place + 1] == "-" and pattern[place + 1 : place + 2] not in ("", "]")
 
 
 def _read_member(pattern: str, place: int) -> tuple[str, int]:
-    """Return the character at a place in brackets, and the place after it."""
+    """Return the character at a position in brackets, and the position after it."""
     if pattern[place : place + 1] == "\\":
         place += 1
     if place >= len(pattern):
@@ -146,7 +146,7 @@ def _read_member(pattern: str, place: int) -> tuple[str, int]:
 
 
 def _write_class(ranges: list[Range], *, is_negated: bool) -> str:
-    """Return a class without the slash: a negated one excludes it, another leaves it out."""
+    """Return a class that does not match the slash."""
     parts: list[str] = []
     for first, last in ranges:
         if is_negated or not first <= "/" <= last:
@@ -158,12 +158,12 @@ def _write_class(ranges: list[Range], *, is_negated: bool) -> str:
     if is_negated:
         return f"[^/{inside}]"
     if not inside:
-        raise InputError("a class in brackets holds no character")
+        raise InputError("a class in brackets contains no character")
     return f"[{inside}]"
 
 
 def _write_range(first: str, last: str) -> list[str]:
-    """Return a range as RE2 and Python read it, nothing if it is empty."""
+    """Return a range in the syntax of RE2 and Python, or [] if it is empty."""
     if first > last:
         return []
     ends = [rf"\x{ord(end):02x}" if end.isascii() else end for end in (first, last)]

@@ -1,7 +1,7 @@
-"""Find JSON objects in a text that is something else: prose, events, a log.
+"""Find JSON objects in another kind of text: prose, events, a log.
 
-Linear in the length of the text, whatever it holds: braces are matched in one pass, and an object
-is decoded only if few others enclose it.
+The time is linear in the length of any text: braces are matched in one pass, and an object is
+decoded only if few others enclose it.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from typing import Any
 from lessons_kb.values import field, mutable
 
 _MAX_HEIGHT = 100
-"""Objects within objects; no answer is nested so deeply. It bounds how often a text is decoded."""
+"""Maximum nesting of objects. It limits how often a text is decoded; no answer is nested so
+deeply."""
 _BEGIN = re.compile(r'\{\s*+(?=["}])')
 _TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\[^\n])*+(?P<closed>"?)')
 
 
 @mutable
 class _Span:
-    """Where an object begins and ends, as far as braces and strings show."""
+    """The start and end of a possible object, according to braces and strings."""
 
     start: int
     end: int = -1
@@ -32,7 +33,7 @@ class _Span:
 def find_objects(
     text: str, *, is_late: Callable[[], bool] = lambda: False
 ) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects in a text, outer ones first, and those in their strings.
+    """Yield the JSON objects in a text, outer objects first, and the objects in their strings.
 
     Raises TimeoutError as soon as ``is_late`` returns true.
     """
@@ -50,7 +51,7 @@ def find_objects(
 
 
 def _decode(text: str, span: _Span) -> Any:
-    """Return the object of a span, None if it is not JSON."""
+    """Return the object of a span, or None if it is not JSON."""
     if span.height > _MAX_HEIGHT:
         return None
     try:
@@ -74,10 +75,10 @@ def _walk(value: Any, is_late: Callable[[], bool]) -> Iterator[dict[str, Any]]:
 
 
 def _find_spans(text: str) -> Iterator[_Span]:
-    """Yield what may be an object and is in no other, in the order of the text.
+    """Yield the outermost spans that may be objects, in the order of the text.
 
-    A string outside an object is prose: its quotes mean nothing. Within one, a string that its
-    line does not close, or a brace without a key, shows that what is open is not JSON.
+    Outside of an object, quotes are prose and have no meaning. Inside, a string that is not closed
+    on its line, or a brace without a key, shows that the open spans are not JSON.
     """
     opened: list[_Span] = []
     place = 0
@@ -108,6 +109,6 @@ def _find_spans(text: str) -> Iterator[_Span]:
 
 
 def _find_complete(opened: list[_Span]) -> Iterator[_Span]:
-    """Yield the complete objects in those that are open."""
+    """Yield the complete spans inside open ones."""
     for span in opened:
         yield from span.inner

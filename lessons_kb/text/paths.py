@@ -1,4 +1,4 @@
-"""Paths of files: found in a text, made comparable, and shown so that none poses as more."""
+"""Paths of files: find them in a text, normalise them, and show them safely."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lessons_kb.data import read_words
 from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 
 MAX_PATHS = 200
-"""A log may name thousands; the first ones are those it is about."""
+"""A log may mention thousands of paths; the first are the most relevant."""
 MAX_PATH = 400
 
 _FILES = read_words("file_names.txt")
 EXTENSIONS = _FILES["extensions"]
 FILE_NAMES = _FILES["file names"]
-"""Files known by their whole name."""
+"""Files that are recognised by their whole name."""
 NOT_FILES = _FILES["not files"]
 _SYSTEM_ROOTS = _FILES["system roots"]
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
@@ -27,7 +27,7 @@ _LOCAL_URL = r"\b(?:file|webpack(?:-internal)?|vite|ng|turbopack)://(?:/(?=[A-Za
 _DIFF_HEADER = r"^([ >]{0,8}(?:\+\+\+|---) )[ab]/|^([ >]{0,8}diff --git )a/(\S+) b/"
 _QUOTED = r"(?:(?<=File )\"|\"(?=[A-Za-z]:[\\/]|\.{0,2}/|~/))[^\"\n]{1,400}\""
 _BLANK = "\0"
-"""Stands for a blank inside a quoted path while a text is taken apart at its blanks."""
+"""Replaces a blank inside a quoted path while the text is split at blanks."""
 _DELIMITERS = "\"'`,;|<>=\u3001\u3002\u300c\u300d\u300e\u300f\u201c\u201d\u2018\u2019\uff08\uff09"
 _TO_BLANKS = dict.fromkeys(map(ord, _DELIMITERS), " ")
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
@@ -38,12 +38,12 @@ _NEVER_IN_PATHS = ("*", "{", "}", "$", "%", "//", "...")
 
 
 def find_paths(text: str) -> tuple[str, ...]:
-    """Return the file paths a text mentions: POSIX, each once, in order, at most MAX_PATHS.
+    """Return the file paths that a text mentions: POSIX, each once, in order, at most MAX_PATHS.
 
-    Prose, code spans, stack traces, compiler messages and diffs; line numbers, a leading ``./``
-    and the ``a/`` and ``b/`` of a diff are taken off. No URLs, dates, fractions or versions. A
-    bare word is a path only with the extension or the name of a known kind of file. Time grows
-    with the length of the text, about 0.1 s for a megabyte.
+    The text may be prose, code spans, stack traces, compiler messages or diffs. Line numbers, a
+    leading ``./`` and the ``a/`` and ``b/`` of a diff are removed. URLs, dates, fractions and
+    versions are not paths. A word without a slash is a path only if its extension or name is that
+    of a known kind of file. The time is linear in the length of the text, about 0.1 s per megabyte.
     """
     if not ("/" in text or "." in text or "\\" in text or any(map(text.count, FILE_NAMES))):
         return ()
@@ -52,25 +52,27 @@ def find_paths(text: str) -> tuple[str, ...]:
     if "--" in text or "+++" in text:
         text = re.sub(_DIFF_HEADER, r"\1\2\3 ", text, flags=re.MULTILINE)
     if '"' in text:
-        text = re.sub(
-            _QUOTED,
-            lambda name: name[0].replace(" ", _BLANK) if _has_extension(name[0][1:-1]) else name[0],
-            text,
-        )
-    found: dict[str, None] = {}
+        text = re.sub(_QUOTED, _protect_blanks, text)
+    paths: dict[str, None] = {}
     for token in dict.fromkeys(text.translate(_TO_BLANKS).split()):
         is_word = not ("/" in token or "." in token or "\\" in token)
         if len(token) > MAX_PATH or (is_word and token.rstrip(_TRAILING) not in FILE_NAMES):
             continue
-        pieces = (token,) if is_word else _pieces(token)
-        found |= dict.fromkeys(filter(None, map(_path_of, pieces)))
-        if len(found) >= MAX_PATHS:
+        pieces = (token,) if is_word else _split_token(token)
+        paths |= dict.fromkeys(filter(None, map(_path_of, pieces)))
+        if len(paths) >= MAX_PATHS:
             break
-    return tuple(found)[:MAX_PATHS]
+    return tuple(paths)[:MAX_PATHS]
 
 
-def _pieces(token: str) -> Iterator[str]:
-    """Take a word apart where calls, links, line numbers and keys are glued to a path."""
+def _protect_blanks(quoted: re.Match[str]) -> str:
+    """Replace the blanks of a quoted path by _BLANK, and leave other quoted texts unchanged."""
+    text = quoted[0]
+    return text.replace(" ", _BLANK) if _has_extension(text[1:-1]) else text
+
+
+def _split_token(token: str) -> Iterator[str]:
+    """Split a word at calls, links, line numbers and keys that are attached to a path."""
     host, at, _ = token.partition(":")[0].partition("@")
     if "://" in token or (at and host and "/" not in host and ":" in token):
         return  # a URL, git@host:owner/name
@@ -80,17 +82,20 @@ def _pieces(token: str) -> Iterator[str]:
             word = word[1:]
         drive = word[:2] if has_drive(word) else ""
         for part in word[len(drive) :].split(":"):
-            yield from _callees(drive + part)
+            yield from _split_call(drive + part)
             drive = ""
 
 
-def _callees(part: str) -> Iterator[str]:
-    """Part a name from what stands in round brackets behind it, (group)/ folders apart."""
-    cut = next((i for i, char in enumerate(part) if char == "(" and part[i - 1 : i] != "/"), -1)
-    if cut < 0:
+_CALL = re.compile(r"(?<!/)\(")
+
+
+def _split_call(part: str) -> Iterator[str]:
+    """Split a name from the parenthesis after it, unless the parenthesis begins a folder's name."""
+    call = _CALL.search(part)
+    if call is None:
         yield part
         return
-    name, rest = part[:cut], part[cut + 1 :]
+    name, rest = part[: call.start()], part[call.end() :]
     if "/" in name or "\\" in name or not rest or rest[0].isdigit():
         yield name
     yield rest
@@ -98,8 +103,8 @@ def _callees(part: str) -> Iterator[str]:
 
 def _path_of(name: str) -> str:
     for mark in "?#":
-        before, found, after = name.partition(mark)
-        if found and after and (_has_extension(before) or before.startswith("../")):
+        before, _mark, after = name.partition(mark)
+        if after and (_has_extension(before) or before.startswith("../")):
             name = before
     while name and name[-1] in _TRAILING:
         opening = _OPENING.get(name[-1])
@@ -107,7 +112,7 @@ def _path_of(name: str) -> str:
             break
         name = name[:-1]
     name = name.rstrip("/")
-    if name[:1] == "@" and name[1:2] not in ("@", "/"):  # how agents let a file be named
+    if name[:1] == "@" and name[1:2] not in ("@", "/"):  # agents accept such mentions of files
         name = name[1:]
     if "\\" in name:
         if not (has_drive(name) or _has_extension(name.replace("\\", "/"))):
@@ -115,20 +120,21 @@ def _path_of(name: str) -> str:
         name = re.sub("/{2,}", "/", name.replace("\\", "/"))
     while name.startswith("./"):
         name = name[2:]
-    if not name.isascii():  # Korean or Japanese writes right behind an extension: main.py를
+    if not name.isascii():  # Korean and Japanese particles directly follow an extension: main.py를
         stem, point, extension = name.rpartition(".")
-        kept = re.match(r"[\x00-\x7f]*", extension)
-        name = stem + point + kept[0] if kept and kept[0] else name
+        ascii_part = re.match(r"[\x00-\x7f]*", extension)
+        if ascii_part and ascii_part[0]:
+            name = stem + point + ascii_part[0]
     return name.replace(_BLANK, " ") if _is_path(name) else ""
 
 
 def has_drive(name: str) -> bool:
-    """Tell whether a path begins with the letter of a drive."""
+    """Return whether a path begins with a drive letter."""
     return name[1:2] == ":" and name[2:3] in ("/", "\\") and name[0].isascii() and name[0].isalpha()
 
 
 def is_absolute(name: str) -> bool:
-    """Return whether a path begins with a folder of the system, such as ``/home``."""
+    """Return whether a path begins with a system folder, such as ``/home``."""
     first = name[1:].partition("/")[0]
     return name.startswith("/") and "/" in name[1:] and first in _SYSTEM_ROOTS
 
@@ -154,13 +160,14 @@ def _is_path(name: str) -> bool:
         return True
     if "." in first.strip(".") and first.rsplit(".", 1)[1].lower() in _DOMAINS:
         return False
-    extension = _extension(name)  # in a path that is deep enough, one that no table knows
-    is_odd = extension.islower() and len(extension) <= _LONGEST_EXTENSION and name.count("/") > 1
-    return is_odd or _has_extension(name)
+    # In a path with at least two slashes, an unknown extension counts as well.
+    extension = _extension(name)
+    is_short = extension.islower() and len(extension) <= _LONGEST_EXTENSION
+    return (is_short and name.count("/") > 1) or _has_extension(name)
 
 
 def _extension(name: str) -> str:
-    """Return what stands behind the last point of a file's name, "" if it could be no extension."""
+    """Return the extension of a file's name, or "" if the text after the last dot cannot be one."""
     last = name[name.rfind("/") + 1 :]
     stem, _, extension = last.rpartition(".")
     return extension if stem and extension.isidentifier() and extension.isascii() else ""
@@ -177,11 +184,11 @@ _UNSAFE = "&%*\\<[\uff3b"
 
 
 def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
-    """Return a path in POSIX form, relative to ``scope`` if it lies inside.
+    """Return a path in POSIX form, relative to ``scope`` if it is inside.
 
-    A relative path starts at ``cwd``, else at the scope. Where the path or the scope has a drive
-    letter, backslashes separate and case is ignored. An address (``https://…``) stays as it is;
-    "" stands for the scope itself.
+    A relative path starts at ``cwd``, or at the scope if ``cwd`` is "". If the path or the scope
+    has a drive letter, backslashes are separators and case is ignored. An address (``https://…``)
+    is not changed. The scope itself is "".
     """
     if _REMOTE in path:
         return path
@@ -200,30 +207,28 @@ def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
 
 
 def join_path(folder: str, path: str) -> str:
-    """Return a path below a folder, itself where it is absolute or the folder is not known."""
+    """Join a folder and a path; an absolute path, or a path without a folder, is not changed."""
     if not folder or path.startswith(("/", "~")) or has_drive(path):
         return path
     return posixpath.join(folder, path)
 
 
 def show_path(path: str) -> str:
-    r"""Return a path as one visible line that closes no block and poses as no tag.
+    r"""Return a path as one visible line that cannot end a block or look like a tag.
 
-    Odd characters become ``\u{a}``, ``\u{202e}``; ``parse_path`` reads them back. A name longer
+    Unsafe characters become ``\u{a}``, ``\u{202e}``; ``parse_path`` reads them back. A path of more
     than 400 characters is cut.
     """
     path = shorten(path, _LONGEST)
     if path.isprintable() and "\\" not in path and defang_line(path) == path:
         return path
     last = len(path) - 1
-    return "".join(
-        char
-        if char.isprintable()
-        and char not in _UNSAFE
-        and (clean_line(char) == char or (char == " " and 0 < index < last))
-        else escape(char)
-        for index, char in enumerate(path)
-    )
+    parts = []
+    for index, char in enumerate(path):
+        is_inner_blank = char == " " and 0 < index < last
+        is_visible = char.isprintable() and (is_inner_blank or clean_line(char) == char)
+        parts.append(char if is_visible and char not in _UNSAFE else escape(char))
+    return "".join(parts)
 
 
 def escape(char: str) -> str:
@@ -232,6 +237,6 @@ def escape(char: str) -> str:
 
 
 def parse_path(shown: str) -> str:
-    """Read back what ``show_path`` wrote; what is no escape stays as it stands."""
+    """Return the path that ``show_path`` wrote; text that is not an escape is not changed."""
     escaped = r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}"
     return re.sub(escaped, lambda match: chr(int(match[1], 16)), shown)

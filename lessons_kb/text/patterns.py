@@ -1,4 +1,4 @@
-"""Regular expressions in linear time: RE2's, and gitignore globs written for it."""
+"""Regular expressions of RE2, which run in linear time, and gitignore globs compiled to them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def compile_regex(
 ) -> Any:
     """Return a compiled pattern with the methods of ``re.Pattern``.
 
-    ``max_memory`` bounds, in bytes, the program and what is kept while it searches. Raises
-    InputError with the reason and where the syntax is described.
+    ``max_memory`` limits the bytes of the program and of the memory that a search needs. Raises
+    InputError, which names the reason and a description of the syntax.
     """
     options = _options(max_memory)
     options.case_sensitive = not any_case
@@ -29,37 +29,43 @@ def compile_regex(
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
-        why = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
+        reason = error.args[0].decode() if isinstance(error.args[0], bytes) else str(error)
         raise InputError(
-            f"it is not a valid RE2 regular expression ({why}); see {_SYNTAX}"
+            f"it is not a valid RE2 regular expression ({reason}); see {_SYNTAX}"
         ) from None
 
 
 FindPatterns = Callable[[bytes], Sequence[int] | None]
-"""Text in UTF-8 → places of the patterns that it holds, None or empty without any."""
+"""Text in UTF-8 → indexes of the patterns that it matches; None or empty without a match."""
 
 
 def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
-    """Return what tells which of some valid patterns are found in a UTF-8 text, by their places.
+    """Return a function that finds the indexes of the patterns that match a UTF-8 text.
 
-    One pass over the text answers for all of them, or a few where they do not fit in memory.
+    The patterns must be valid. One pass over the text tests all of them; if they do not fit into
+    memory, a few passes do.
     """
     if not patterns:
         return lambda _text: []
     re2 = load(REGULAR_EXPRESSIONS)
-    found = re2.Set.SearchSet(_options(max_memory))
+    pattern_set = re2.Set.SearchSet(_options(max_memory))
     for pattern in patterns:
-        found.Add(pattern.encode())
+        pattern_set.Add(pattern.encode())
     try:
-        found.Compile()
+        pattern_set.Compile()
     except re2.error as error:
         half = len(patterns) // 2
         if not half:
             raise InputError(f"{patterns[0][:80]!r} is too large; use smaller bounds") from error
-        first = compile_set(patterns[:half], max_memory=max_memory)
-        second = compile_set(patterns[half:], max_memory=max_memory)
-        return lambda text: [*(first(text) or ()), *(half + n for n in second(text) or ())]
-    return cast("FindPatterns", found.Match)
+        find_first = compile_set(patterns[:half], max_memory=max_memory)
+        find_second = compile_set(patterns[half:], max_memory=max_memory)
+
+        def find(text: bytes) -> list[int]:
+            first, second = find_first(text) or (), find_second(text) or ()
+            return [*first, *(half + index for index in second)]
+
+        return find
+    return cast("FindPatterns", pattern_set.Match)
 
 
 def _options(max_memory: int) -> Any:
@@ -72,13 +78,13 @@ def _options(max_memory: int) -> Any:
 MAX_PATTERN = 200
 MAX_PATTERNS = 50
 MAX_PROGRAM = 5_000
-"""Instructions of all patterns; on 40 sentences of 400 characters they take some 30 ms."""
+"""Maximum instructions of all patterns. A search in 40 sentences of 400 characters takes 30 ms."""
 _MAX_MEMORY = 1 << 20
-"""Bytes that RE2 may use for one pattern, and for what it keeps while it searches."""
+"""Bytes that RE2 may use for one pattern and for the memory of a search."""
 
 
 def check_pattern(pattern: str) -> str:
-    """Return why a pattern may not be used, "" when it may."""
+    """Return why a pattern may not be used, or "" if it may."""
     if len(pattern) > MAX_PATTERN:
         return f"it has {len(pattern)} characters; the limit is {MAX_PATTERN}"
     try:
@@ -93,7 +99,7 @@ def check_pattern(pattern: str) -> str:
 
 
 def check_sum(patterns: Sequence[str]) -> str:
-    """Return why patterns that may be used alone may not be used together, "" when they may."""
+    """Return why valid patterns may not be used together, or "" if they may."""
     if len(patterns) > MAX_PATTERNS:
         return f"{len(patterns)} patterns; the limit is {MAX_PATTERNS}"
     if sum(_compile(pattern).programsize for pattern in patterns) > MAX_PROGRAM:
@@ -102,19 +108,19 @@ def check_sum(patterns: Sequence[str]) -> str:
 
 
 def search_any(patterns: tuple[str, ...], text: str) -> bool:
-    """Tell whether any of the patterns, which were checked, is found in a text, in any case."""
+    """Return whether any of the checked patterns matches a text; case is ignored."""
     return any(_compile(pattern).search(text) is not None for pattern in patterns)
 
 
 def find_line(pattern: str, lines: Sequence[str]) -> int | None:
-    """Return the place of the first line that a pattern is found in, in any case.
+    """Return the index of the first line that a pattern matches, ignoring case, or None.
 
-    None as well for a pattern that may not be used: ``lint`` says why.
+    A pattern that may not be used never matches; ``lint`` reports it.
     """
     if check_pattern(pattern):
         return None
     search = _compile(pattern).search
-    return next((place for place, line in enumerate(lines) if search(line)), None)
+    return next((index for index, line in enumerate(lines) if search(line)), None)
 
 
 _SMALLER = "smaller bounds such as .{0,20}"
@@ -128,22 +134,24 @@ def _compile(pattern: str) -> Any:
 MAX_GLOB = 500
 MAX_ALTERNATIVES = 64
 MAX_PATH = 4096
-"""Longer than any path a system opens; nothing matches it."""
+"""No system opens a longer path, so it matches nothing."""
 
 _LONE = {code: 0xF0000 + code for code in range(0xD800, 0xE000)}
-"""Bytes of a path that are no UTF-8, which RE2 would refuse, as characters that nobody uses."""
+"""Surrogate → private character. RE2 refuses surrogates, which stand for bytes that are not
+UTF-8."""
 
 
 Globs = tuple[tuple[str, bool], ...]
-"""(Regex source, include?) of each of some gitignore globs, in order."""
+"""(Regex source, include?) of each gitignore glob, in order."""
 
 
 def compile_globs(patterns: Iterable[str]) -> Globs:
     """Return (regex source, include?) for each gitignore glob, in order.
 
-    Blank lines and comments give nothing. Beyond gitignore, ``{ts,tsx}`` stands for both and a
-    leading ``./`` for nothing, as card authors expect. A source may begin with a comment group
-    that holds a text every matching path contains. Raises InputError naming a bad glob.
+    Blank lines and comments are skipped. In addition to gitignore's syntax, ``{ts,tsx}`` matches
+    either, and a leading ``./`` is ignored, as authors of cards expect. A source may begin with a
+    comment group with a text that every matching path contains. Raises InputError, which names the
+    invalid glob.
     """
     compiled: list[tuple[str, bool]] = []
     for line in patterns:
@@ -160,7 +168,7 @@ def compile_globs(patterns: Iterable[str]) -> Globs:
                 raise InputError(fix)
             try:
                 regex = translate(alternative)
-                # Below a folder that a glob names everything matches.
+                # A glob that matches a folder also matches everything below it.
                 end = "/" if regex.folders_only else "(?:/|$)"
                 source = f"{_hint(alternative)}^{regex.source}{end}"
                 _compile_glob(source)
@@ -173,21 +181,21 @@ def compile_globs(patterns: Iterable[str]) -> Globs:
 def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
     """Return whether a relative POSIX path matches; a folder's path ends with a slash.
 
-    As in git, the last glob that names a path decides, and nothing below a folder that matches
-    can be taken back.
+    As in git, the last glob that matches a path decides, and a negated glob has no effect below a
+    folder that matches.
     """
     if len(path) > MAX_PATH:
         return False
     path = path.removeprefix("./")
     plain = path.translate(_LONE)
-    near = [(source, include) for source, include in compiled if _hint_of(source) in path]
-    if all(include for _source, include in near):
-        return any(_compile_glob(source).search(plain) for source, _include in near)
-    return any(_decide(near, part) for part in _folders_and_path(plain))
+    candidates = [(source, include) for source, include in compiled if _hint_of(source) in path]
+    if all(include for _source, include in candidates):
+        return any(_compile_glob(source).search(plain) for source, _include in candidates)
+    return any(_decide(candidates, part) for part in _folders_and_path(plain))
 
 
 def _folders_and_path(path: str) -> Iterator[str]:
-    """Yield each folder above a path, the outermost first, and then the path."""
+    """Yield each folder above a path, outermost first, and then the path."""
     end = path.find("/") + 1
     while end and end < len(path):
         yield path[:end]
@@ -196,7 +204,7 @@ def _folders_and_path(path: str) -> Iterator[str]:
 
 
 def _decide(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
-    """Return whether the last glob that names this very path includes it."""
+    """Return whether the last glob that matches the whole path includes it."""
     for source, include in reversed(compiled):
         if _compile_glob(source).fullmatch(path):
             return include
@@ -204,9 +212,9 @@ def _decide(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
 
 
 def get_hints(compiled: Iterable[tuple[str, bool]]) -> tuple[str, ...]:
-    """Return texts one of which stands in any path that matches; "" where none is known.
+    """Return texts of which every matching path contains at least one; "" matches any path.
 
-    Thousands of cards are asked about every file of a stack trace; this spares most of them.
+    A lookup by these texts excludes most of thousands of cards for each file of a stack trace.
     """
     return tuple(dict.fromkeys(_hint_of(source) for source, include in compiled if include))
 
@@ -225,29 +233,34 @@ _BRACES = re.compile(r"(?<!\\)\{([^{}]*,[^{}]*)\}")
 
 
 def expand_braces(pattern: str, fix: str = "") -> Iterator[str]:
-    """Yield the patterns that one with ``{a,b}`` stands for, the first choice first.
+    """Yield the patterns that a pattern with ``{a,b}`` stands for, in the order of the choices.
 
-    Raises InputError with ``fix`` where there are more than MAX_ALTERNATIVES.
+    Raises InputError with ``fix`` if there are more than MAX_ALTERNATIVES.
     """
-    waiting = [pattern]
+    pending = [pattern]
     for _ in range(MAX_ALTERNATIVES):
-        if not waiting:
+        if not pending:
             return
-        first = waiting.pop()
+        first = pending.pop()
         braces = _BRACES.search(first)
         if braces is None:
             yield first
             continue
         head, tail = first[: braces.start()], first[braces.end() :]
-        waiting += [f"{head}{choice}{tail}" for choice in reversed(braces[1].split(","))]
-    if waiting:
+        pending += [f"{head}{choice}{tail}" for choice in reversed(braces[1].split(","))]
+    if pending:
         raise InputError(fix)
 
 
 def _hint(pattern: str) -> str:
-    """Return the longest text between wildcards as a comment: compiling it is what costs time."""
+    """Return the longest text between wildcards as a comment group.
+
+    A search for this text avoids compiling the glob, which takes most of the time.
+    """
     before_class = pattern.partition("[")[0]
-    plain = [part for part in before_class.rstrip().split("/") if not set(part) & set("]\\()")]
-    texts = [text for segment in plain for text in re.split(r"[*?]+", segment)]
+    texts: list[str] = []
+    for segment in before_class.rstrip().split("/"):
+        if not set(segment) & set("]\\()"):
+            texts += re.split(r"[*?]+", segment)
     longest = max(reversed(texts), key=len, default="")
     return f"(?#{longest})" if longest else ""

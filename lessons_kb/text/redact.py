@@ -1,8 +1,9 @@
-r"""Secrets taken out of what is kept: keys, tokens, passwords, whatever announces itself as one.
+r"""Redact secrets in texts before they are stored: keys, tokens, passwords, values of such names.
 
-Rather one too many than one too few, but hashes, identifiers, lock files and code stay readable.
-What secrets look like is data (``data/secrets.toml``). They are looked for in a view of the text
-as its last reader has it: escapes and look-alike letters resolved, lines and strings joined.
+A false positive is better than a missed secret, but hashes, identifiers, lock files and code stay
+readable. The patterns of secrets are data (``data/secrets.toml``). They are searched in a view of
+the text as its final reader sees it: with escapes and look-alike letters resolved, and with lines
+and strings joined.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Hint = tuple[str, int]
 """A text that every match of a form holds, and the number of the form. One between slashes is a
 pattern; one without capitals stands in a text in any case."""
 Row = list[tuple[int, int]]
-"""Where each cell of a row of a table begins and ends."""
+"""(Start, end) of each cell in a row of a table."""
 
 
 _SHORTEST = 6
@@ -34,32 +35,32 @@ _LONG_TOKEN = 16
 _LONG_WORD = 20
 _DIGITS_OF_COUNT = 3
 _MIN_ENTROPY = 3.6
-"""Bits a character of 20 random letters and digits; a few words joined stay below."""
+"""Bits per character: 20 random letters and digits have more, a few joined words have less."""
 _MIN_CHANGES = 0.36
-"""Share of neighbours of another class: .62 in random text, about .3 in CamelCase."""
+"""Share of neighbours of different classes: 0.62 in random text, about 0.3 in CamelCase."""
 _MIN_PIECE = 14
-"""Paths, slugs and UUIDs have shorter pieces."""
+"""Least length of a random piece. Paths, slugs and UUIDs have shorter pieces."""
 _SAMPLE = 300
-"""Characters of a long run that tell whether it is random."""
+"""Number of characters of a long run that are tested for randomness."""
 _BEFORE_STEM = 12
 _AFTER_STEM = 8
-"""A name begins and ends at most so far from its stem."""
+"""Maximum characters of a name before and after its stem."""
 _RANDOM = -1.0
 _MEMORY = 8 << 20
-"""Bytes for the program and the state of one pattern of RE2."""
+"""Bytes for the program and the state of one RE2 pattern."""
 _SHORT_TEXT, _FEW_TEXTS = 4_000, 50
 """Up to so many characters, and so many texts, looking for hint after hint costs less than RE2."""
 _SHORT_TEXTS = count()
 _MARK_ROOM = 60
 _PASSES = 5
-"""A secret taken out may bare the one before it; a text without any costs one pass."""
+"""Redacting one secret may reveal another before it. A text without secrets needs one pass."""
 
 _APART = "\n" * 9
-"""Between two texts: no rule looks so far back."""
+"""Separator of two texts, which is longer than any rule looks back."""
 _TAKEN = "\0"
-"""What the view shows in the place of a secret already taken out."""
+"""Replaces a redacted secret in the view."""
 _ESCAPED = 0xE000
-"""The view's first escaped quote: one character for each kind of quote and depth."""
+"""First of the characters for escaped quotes in the view, one for each kind of quote and depth."""
 _PLAIN = {"line": "\x0b", "tab": "\t", "slash": "/", "triple": '"'}
 _BARE = r"[^\s\"'`\\\ue000-\ue00f][^\s]{0,300}"
 _MORE = r"[\w+/=~.-]*+"
@@ -75,13 +76,13 @@ _TABLE_TAG = re.compile(
 )
 _CELL_TEXT = re.compile(r">\s*(?P<text>[^<>\s][^<>]*)")
 _HEAD_ROOM, _ROW_ROOM = 200, 4_000
-"""Characters before a name within which its HTML cell begins, and in the row of heads."""
+"""Maximum characters between an HTML cell and a name in it, and of the header row of a table."""
 
 
 def redact(text: str) -> str:
-    """Return ``text`` with ``[redacted KIND]`` in the place of each secret.
+    """Replace each secret in a text by ``[redacted KIND]``.
 
-    Linear in the length of the text. What was redacted stays as it is when redacted again.
+    The time is linear in the length of the text. A second call does not change the result.
     """
     for _ in range(_PASSES):
         before, text = text, _redact_once(text)
@@ -92,21 +93,23 @@ def redact(text: str) -> str:
 
 @lru_cache(maxsize=2_048)
 def redact_short(text: str) -> str:
-    """Return ``redact(text)``, remembered: for names and paths that come again and again."""
+    """Return ``redact(text)`` from a cache, for names and paths that are repeated often."""
     return redact(text)
 
 
 def redact_data(value: Any, limit: int = sys.maxsize) -> Any:
-    """Return JSON data, every text of it redacted, keys too, and cut by `excerpt`."""
-    texts, left = [], [value]
-    for one in left:
-        if isinstance(one, str):
-            texts.append(one)
-        elif isinstance(one, (dict, list, tuple)):
-            left += (*one, *one.values()) if isinstance(one, dict) else one
-    together = _APART.join(texts)
-    if len(together) <= limit and redact(together) == together:
-        return value  # as is most data: one look at all of it tells
+    """Return JSON data with every text in it, keys included, redacted and cut by ``excerpt``."""
+    texts, pending = [], [value]
+    for item in pending:  # the loop appends to the list
+        if isinstance(item, str):
+            texts.append(item)
+        elif isinstance(item, dict):
+            pending += (*item, *item.values())
+        elif isinstance(item, (list, tuple)):
+            pending += item
+    joined = _APART.join(texts)
+    if len(joined) <= limit and redact(joined) == joined:
+        return value  # most data has no secret, so one call is enough
     if isinstance(value, dict):
         return {redact_short(str(key)): redact_data(item, limit) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -115,10 +118,10 @@ def redact_data(value: Any, limit: int = sys.maxsize) -> Any:
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Return ``redact(text)`` in at most ``limit`` characters: its begin and, mostly, its end.
+    """Return ``redact(text)`` cut to ``limit`` characters: a part of its start, and mostly its end.
 
-    Of a huge text only the two ends are looked at; a line that this splits is left out, for it
-    may hold a part of a secret.
+    Only the two ends of a huge text are read. A line that is cut there is left out, because it may
+    contain a part of a secret.
     """
     size = len(text)
     if size > 4 * limit:
@@ -142,24 +145,30 @@ def _redact_once(text: str) -> str:
         return text
     view = _View(text)
     lower = view.text.lower()
-    if len(lower) != len(view.text):  # a capital whose small letter is two
-        lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in view.text)
-    spans = list(_by_form(view.text))
-    shown = view.text
-    for start, end, _ in spans:  # what a form gave away announces nothing more
-        shown = f"{shown[:start]}{_TAKEN * (end - start)}{shown[end:]}"
-    spans += _by_name(shown, lower)
+    if len(lower) != len(view.text):  # some capitals become two characters
+        lower = "".join(map(_lower_character, view.text))
+    spans = list(_find_by_form(view.text))
+    masked = view.text
+    for start, end, _ in spans:  # the name of another secret must not be found inside
+        masked = f"{masked[:start]}{_TAKEN * (end - start)}{masked[end:]}"
+    spans += _find_by_name(masked, lower)
     parts: list[str] = []
     done = 0
-    for start, end, kind in _merged(spans, view.text):
-        place = view.origin(start)
-        parts += (text[done:place], f"[redacted {kind}]")
+    for start, end, kind in _merge(spans, view.text):
+        position = view.origin(start)
+        parts += (text[done:position], f"[redacted {kind}]")
         done = view.origin(end)
     return "".join((*parts, text[done:]))
 
 
+def _lower_character(char: str) -> str:
+    """Return a character in lower case, or itself if that has more than one character."""
+    lower = char.lower()
+    return lower if len(lower) == 1 else char
+
+
 class _View:
-    """A text as its last reader has it, and where each place of it came from."""
+    """A text as its final reader sees it, with the origin of each position in it."""
 
     def __init__(self, text: str) -> None:
         self._starts, self._shifts = [0], [0]
@@ -168,9 +177,9 @@ class _View:
         pattern = _syntax("spelled").replace("«hidden»", hidden)
         parts: list[str] = []
         done = size = 0
-        for found in _compiled(pattern + (f"|[{hidden}]" if hidden else "")).finditer(letters):
-            start, end = found.span()
-            plain = _read_spelled(found)
+        for match in _compiled(pattern + (f"|[{hidden}]" if hidden else "")).finditer(letters):
+            start, end = match.span()
+            plain = _read_spelled(match)
             parts += (letters[done:start], plain)
             size += start - done + len(plain)
             done = end
@@ -178,31 +187,31 @@ class _View:
             self._shifts.append(done - size)
         self.text = "".join((*parts, letters[done:]))
 
-    def origin(self, place: int) -> int:
-        """Return the place in the text of a place in the view."""
-        return place + self._shifts[bisect_right(self._starts, place) - 1]
+    def origin(self, position: int) -> int:
+        """Return the position in the text for a position in the view."""
+        return position + self._shifts[bisect_right(self._starts, position) - 1]
 
 
-def _read_spelled(found: re.Match[str]) -> str:
-    """Return what its last reader has in the place of an escape."""
-    kind = found.lastgroup
+def _read_spelled(match: re.Match[str]) -> str:
+    """Return the character in the view for an escape."""
+    kind = match.lastgroup
     if kind == "taken":
         return _TAKEN
     if kind == "quote":
-        return chr(_ESCAPED + 2 * len(found["slashes"]) + (found["quote"] == "'"))
+        return chr(_ESCAPED + 2 * len(match["slashes"]) + (match["quote"] == "'"))
     if kind == "shell":
         return chr(_ESCAPED + 1)
     if kind == "entity":
-        return chr(_ESCAPED + (found["entity"] in ("apos", "#39", "#039")))
+        return chr(_ESCAPED + (match["entity"] in ("apos", "#39", "#039")))
     if kind in ("letter", "code"):
-        plain = chr(int(found[kind], 16))
+        plain = chr(int(match[kind], 16))
         is_quote = kind == "code" and plain in "\"'"
         return chr(_ESCAPED + (plain == "'")) if is_quote else plain
     return _PLAIN.get(kind or "", "")
 
 
-def _merged(spans: list[Span], view: str) -> list[Span]:
-    """Return spans in order, those that overlap as one, without what is already taken out."""
+def _merge(spans: list[Span], view: str) -> list[Span]:
+    """Sort spans, merge those that overlap, and drop those that are redacted already."""
     merged: list[Span] = []
     for span in sorted(spans, key=lambda span: span[:2]):
         start, end, _ = span
@@ -216,20 +225,20 @@ def _merged(spans: list[Span], view: str) -> list[Span]:
     return merged
 
 
-def _by_form(view: str) -> Iterator[Span]:
-    """Find what its form gives away, and what is too random for a name."""
+def _find_by_form(view: str) -> Iterator[Span]:
+    """Find the secrets that have a known form, and texts that are too random for a name."""
     forms, _hints = _forms()
     for number in _find_forms(view):
         kind, bits, compiled = forms[number]
         pattern = compiled()
-        for found in pattern.finditer(view):
-            groups = range(1, pattern.groups + 1)
-            start, end = found.span(next((g for g in groups if found.start(g) >= 0), 0))
+        for match in pattern.finditer(view):
+            matching = [group for group in range(1, pattern.groups + 1) if match.start(group) >= 0]
+            start, end = match.span(matching[0] if matching else 0)
             secret = view[start:end]
             if bits != _RANDOM:
                 is_secret = not bits or _bits(secret) >= bits
             else:
-                # The last word before it may be ``contentHash``'s or ``REQUEST_ID``'s.
+                # It is no secret after a name such as ``contentHash`` or ``REQUEST_ID``.
                 name = re.search(r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,6}\Z", view[:start][-60:])
                 words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name[1]) if name else [""]
                 is_named = words[-1].lower() in _words("identities")
@@ -239,51 +248,58 @@ def _by_form(view: str) -> Iterator[Span]:
 
 
 def _is_random(run: str) -> bool:
-    """Tell random letters and digits from words, paths, hashes and numbers."""
+    """Return whether a run is random letters and digits, not words, paths, hashes or numbers."""
     piece = max(re.split(r"[/_~+=\s-]", run[:_SAMPLE]), key=len)
-    classes = ["digit" if c.isdigit() else "upper" if c.isupper() else "lower" for c in piece]
+    classes = list(map(_class_of, piece))
     if len(piece) < _MIN_PIECE or set(classes) != {"digit", "lower", "upper"}:
         return False
-    changes = sum(a != b for a, b in pairwise(classes))
+    changes = sum(first != second for first, second in pairwise(classes))
     return changes >= _MIN_CHANGES * (len(piece) - 1) and _bits(run[:_SAMPLE]) >= _MIN_ENTROPY
 
 
+def _class_of(char: str) -> str:
+    if char.isdigit():
+        return "digit"
+    return "upper" if char.isupper() else "lower"
+
+
 def _bits(run: str) -> float:
-    """Return the entropy of a character."""
+    """Return the entropy of a run, in bits per character."""
     shares = [run.count(char) / len(run) for char in set(run)]
     return -sum(share * math.log2(share) for share in shares)
 
 
-def _by_name(view: str, lower: str) -> Iterator[Span]:
-    """Find the values of names that announce a secret."""
+def _find_by_name(view: str, lower: str) -> Iterator[Span]:
+    """Find the values of names that announce a secret, such as ``password``."""
     stems = _compiled("|".join(sorted(_words("stems"))))
-    place = line_end = table_end = seen = 0
+    done = line_end = table_end = seen = 0
     while stem := stems.search(lower, seen):
         seen = stem.end()
-        near = _names().search(lower, max(place, stem.start() - _BEFORE_STEM), seen + _AFTER_STEM)
+        near = _names().search(lower, max(done, stem.start() - _BEFORE_STEM), seen + _AFTER_STEM)
         word = near and _names().match(lower, near.start())
         if word is None:
             continue
         name = _Name(view, word)
         if name.start >= table_end:
             rows = _html_rows(lower, name.start)
-            table_end = max(table_end, (yield from _by_column(view, rows)))
+            table_end = max(table_end, (yield from _find_in_columns(view, rows)))
         if name.start >= max(line_end, table_end):
             start, line_end = _line_around(view, name.start, line_end)
             rows = _text_rows(view, start, line_end)
-            line_end = max(line_end, (yield from _by_column(view, rows)))
+            line_end = max(line_end, (yield from _find_in_columns(view, rows)))
         span = None
-        for pattern in () if name.speaks_about else (_syntax("link"), _syntax("link", near=True)):
+        patterns = () if name.speaks_about else (_syntax("link"), _syntax("link", near=True))
+        for pattern in patterns:
             link = _compiled(pattern).match(view, name.end)
-            span = link and (_quoted(name, link) or _bare(name, link))
+            span = link and (_find_quoted(name, link) or _find_unquoted(name, link))
             if span and span[1] > span[0]:
                 yield *span, name.kind
-        place = span[1] if span else name.end
-        seen = max(seen, place)
+        done = span[1] if span else name.end
+        seen = max(seen, done)
 
 
 class _Name:
-    """A name that announces a secret: where it stands, all of it, and what it announces."""
+    """A name that announces a secret: its position, its whole text, and the kind of secret."""
 
     def __init__(self, view: str, word: re.Match[str]) -> None:
         self.start, end = word.span()
@@ -296,7 +312,10 @@ class _Name:
 
     @property
     def speaks_about(self) -> bool:
-        """Tell ``tokenizer`` and ``token_count`` from ``tokens`` and ``token_2``."""
+        """Whether the name is only about secrets, such as ``tokenizer`` and ``token_count``.
+
+        It is not for ``tokens`` and ``token_2``.
+        """
         rest, last = self.rest, self.word[-1]
         if not rest:
             return False
@@ -307,58 +326,63 @@ class _Name:
         return end is not None and end[1].lower() in _words("harmless ends")
 
 
-def _by_column(view: str, rows: Iterator[Row]) -> Generator[Span, None, int]:
-    """Find what stands below the names in a table's row of heads; return where the table ends."""
+def _find_in_columns(view: str, rows: Iterator[Row]) -> Generator[Span, None, int]:
+    """Find secrets in the columns whose heading announces them; return the end of the table."""
     heads = next(rows, [])
     end = heads[-1][1] if heads else 0
-    widths = [_least(view[slice(*head)]) for head in heads]
-    columns = [(number, least) for number, least in enumerate(widths) if least]
-    for cells in rows if columns else ():
+    least_lengths = [_least_length(view[slice(*head)]) for head in heads]
+    columns = [(number, least) for number, least in enumerate(least_lengths) if least]
+    if not columns:
+        return end
+    for cells in rows:
         end = cells[-1][1]
         for number, least in columns:
             start, stop = cells[number] if number < len(cells) else (end, end)
             cell = view[start:stop].strip(_CELL_ENDS)
             if len(cell) >= least and _is_mixed(cell) and _matches(_UNBROKEN, cell):
-                at = view.index(cell, start)
-                yield at, at + len(cell), "secret"
+                position = view.index(cell, start)
+                yield position, position + len(cell), "secret"
     return end
 
 
-def _least(head: str) -> int:
-    """Return how long what a head of a column announces is at least, 0 = it announces nothing."""
+def _least_length(head: str) -> int:
+    """Return the least length of the secrets that a heading announces, or 0 if it does not."""
     bare = head.strip(_CELL_ENDS)
     word = _names().search(bare.lower()) if _matches(r"[\w .-]{2,30}", bare) else None
     if word is None or _Name(bare, word).speaks_about:
         return 0
-    return _LONG_TOKEN if word.lastgroup == "token" else _SHORTEST  # a parser's, else
+    # A shorter "token" may be one of a parser's tokens.
+    return _LONG_TOKEN if word.lastgroup == "token" else _SHORTEST
 
 
-def _line_around(view: str, place: int, since: int) -> tuple[int, int]:
-    """Return where the line of a place begins, at ``since`` or later, and where the next does."""
-    end = _next_line(view, place)
-    before = '\n\x0b"' if view[end - 1] == "\x0b" else "\n\x0b"  # the text of a JSON string
-    start = max(view.rfind(sign, since, place) for sign in before) + 1
+def _line_around(view: str, position: int, since: int) -> tuple[int, int]:
+    """Return the start of the line at a position, not before ``since``, and of the next line."""
+    end = _next_line(view, position)
+    # An escaped line end is inside a JSON string, whose quote also begins a line.
+    line_starts = '\n\x0b"' if view[end - 1] == "\x0b" else "\n\x0b"
+    start = max(view.rfind(sign, since, position) for sign in line_starts) + 1
     return max(start, since), end
 
 
-def _next_line(view: str, place: int) -> int:
-    found = _LINE_END.search(view, place)
-    return found.end() if found else len(view)
+def _next_line(view: str, position: int) -> int:
+    line_end = _LINE_END.search(view, position)
+    return line_end.end() if line_end else len(view)
 
 
 def _text_rows(view: str, start: int, end: int) -> Iterator[Row]:
-    """Yield the rows of a table in plain text, the line of its heads first.
+    """Yield the rows of a table in plain text, beginning with the line of its headings.
 
-    Its columns begin where the dashes of a rule below the heads do, up to another rule or a blank
-    line; else a sign separates its cells, in each row as many as in the first.
+    If a rule of dashes is below the headings, its dashes determine the columns, and another rule or
+    a blank line ends the table. Otherwise a separator divides the cells, and each row has as many
+    cells as the first.
     """
     after = _next_line(view, end)
     if end < after and _COLUMN_RULE.fullmatch(view, end, after):
-        begins = [dashes.start() - end for dashes in _DASHES.finditer(view, end, after)]
-        yield list(pairwise((*(min(start + begin, end) for begin in begins), end)))
+        offsets = [dashes.start() - end for dashes in _DASHES.finditer(view, end, after)]
+        yield _split_at(offsets, start, end)
         start, end = after, _next_line(view, after)
         while not _RULE.fullmatch(view, start, end):
-            yield list(pairwise((*(min(start + begin, end) for begin in begins), end)))
+            yield _split_at(offsets, start, end)
             start, end = end, _next_line(view, end)
         return
     separator = next((sign for sign in _SEPARATORS if sign in view[start:end]), None)
@@ -366,23 +390,32 @@ def _text_rows(view: str, start: int, end: int) -> Iterator[Row]:
     while separator is not None and start < len(view):
         if not size or not _RULE.fullmatch(view, start, end):
             cells = view[start:end].split(separator)
-            is_list = separator == "," and not all(
-                _matches(r"\w[\w .-]*", cell.rstrip("\r\n\x0b")) for cell in cells
-            )
-            if len(cells) != size if size else is_list:
+            if size and len(cells) != size:
+                return
+            if not size and separator == "," and not all(map(_is_heading, cells)):
                 return
             size = len(cells)
-            places = accumulate((len(cell) + 1 for cell in cells), initial=start)
-            yield [(first, after - 1) for first, after in pairwise(places)]
+            starts = accumulate((len(cell) + 1 for cell in cells), initial=start)
+            yield [(first, following - 1) for first, following in pairwise(starts)]
         start, end = end, _next_line(view, end)
 
 
-def _html_rows(lower: str, place: int) -> Iterator[Row]:
-    """Yield the rows of an HTML table from its heads on; none where ``place`` is in no head."""
-    cell = lower.rfind("<th", max(place - _HEAD_ROOM, 0), place)
-    start = lower.rfind("<tr", max(place - _ROW_ROOM, 0), cell) if cell >= 0 else -1
-    end = lower.find("</tr", place, max(start, 0) + _ROW_ROOM)
-    if min(start, end) < 0 or "</t" in lower[cell:place] or "<td" in lower[start:end]:
+def _split_at(offsets: list[int], start: int, end: int) -> Row:
+    """Return the cells of a line whose columns begin at these offsets."""
+    starts = [min(start + offset, end) for offset in offsets]
+    return list(pairwise([*starts, end]))
+
+
+def _is_heading(cell: str) -> bool:
+    return _matches(r"\w[\w .-]*", cell.rstrip("\r\n\x0b"))
+
+
+def _html_rows(lower: str, position: int) -> Iterator[Row]:
+    """Yield the rows of an HTML table, headings first; none if the position is not in a heading."""
+    cell = lower.rfind("<th", max(position - _HEAD_ROOM, 0), position)
+    start = lower.rfind("<tr", max(position - _ROW_ROOM, 0), cell) if cell >= 0 else -1
+    end = lower.find("</tr", position, max(start, 0) + _ROW_ROOM)
+    if min(start, end) < 0 or "</t" in lower[cell:position] or "<td" in lower[start:end]:
         return
     cells: Row = []
     opened = -1
@@ -400,7 +433,10 @@ def _html_rows(lower: str, place: int) -> Iterator[Row]:
 
 
 def _is_sure(name: _Name, link: re.Match[str], value: str, *, quoted: bool) -> bool:
-    """Tell whether what follows the name is its value: it may not be after a blank or a comma."""
+    """Return whether the text after a name is its value.
+
+    After a blank, a comma or in another cell, the text must also look like a secret.
+    """
     if not (link["blank"] or link["comma"] or link["cell"] or (link["next"] and not quoted)):
         return True
     if not link["cell"] and name.whole.startswith("-") and name.word.lower() != "auth":
@@ -409,16 +445,19 @@ def _is_sure(name: _Name, link: re.Match[str], value: str, *, quoted: bool) -> b
     return len(value) >= enough and _is_mixed(value) and (quoted or _matches(_UNBROKEN, value))
 
 
-def _quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
+def _find_quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
+    """Return the span of a quoted value, empty if it is not a secret; None without a quote."""
     view, start, kind = link.string, link.end(), name.kind
     if link["block"]:
         indent = re.escape(re.split(r"[\n\x0b]", link[0])[-1])
         block = re.compile(rf"[^\n\x0b]+(?:[\n\x0b]{indent}[^\n\x0b]+)*+").match(view, start)
-        sure = block and indent and _is_quoted_secret(block[0].strip("\"'"), kind)
-        return block.span() if block and sure else None
+        if block and indent and _is_quoted_secret(block[0].strip("\"'"), kind):
+            return block.span()
+        return None
     value = _compiled(_syntax("quoted")).match(view, start)
-    spoken = (link["sign"] or "").strip(" ") == ":"  # 'Password: ', the quote closes
-    if value is None or (spoken and value["value"][0] in ",;:)]}+ "):
+    is_after_colon = (link["sign"] or "").strip(" ") == ":"
+    # In 'Password: ', the quote after the colon closes a string.
+    if value is None or (is_after_colon and value["value"][0] in ",;:)]}+ "):
         return None
     text = value["value"]
     is_secret = _is_quoted_secret(text, kind) and _is_sure(name, link, text, quoted=True)
@@ -426,7 +465,7 @@ def _quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
 
 
 def _is_quoted_secret(value: str, kind: str) -> bool:
-    bare = value.strip().replace("\x0b", "")  # an escape among the signs of a key
+    bare = value.strip().replace("\x0b", "")  # a key may contain escaped line ends
     if _is_placeholder(bare):
         return False
     words = bare.lower().replace(",", " ").replace(".", " ").split()
@@ -439,7 +478,8 @@ def _is_quoted_secret(value: str, kind: str) -> bool:
     return kind == "secret" or _is_mixed(bare) or not _matches(r"[A-Za-z_. -]+", bare)
 
 
-def _bare(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
+def _find_unquoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
+    """Return the span of a value without quotes, or None if it is not a secret."""
     view, start = link.string, link.end()
     value = _compiled(_BARE).match(view, start)
     if value is None or link["comma"]:
@@ -463,7 +503,7 @@ def _is_bare_secret(name: _Name, link: re.Match[str], value: str, *, follows: bo
         return False
     if (follows and link["next"]) or not _is_sure(name, link, value, quoted=False):
         return False
-    if (whole.isupper() and link["sign"] == "=") or link["blank"]:  # a shell's, an option's
+    if (whole.isupper() and link["sign"] == "=") or link["blank"]:  # a shell variable, an option
         is_other = _matches(_no_value("place"), value) or _is_count(whole, value)
         return not is_other and not value.startswith("-")
     if _matches(_no_value("bare code"), value):
@@ -492,9 +532,9 @@ def _is_count(name: str, value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Tell whether letters and digits both stand in a value of some length."""
-    both = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
-    return both and len(value) >= _SHORTEST
+    """Return whether a value has both letters and digits, and is not too short for a secret."""
+    has_both = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+    return has_both and len(value) >= _SHORTEST
 
 
 def _matches(pattern: str, value: str) -> bool:
@@ -506,12 +546,12 @@ _compiled = lru_cache(maxsize=256)(re.compile)
 
 @cache
 def _rules() -> Mapping[str, Any]:
-    """Return the tables of the rules."""
+    """Return the tables of rules in ``secrets.toml``."""
     return read_toml("secrets.toml")
 
 
-def _filled(pattern: str) -> str:
-    """Return a pattern with the fragments that it names."""
+def _fill(pattern: str) -> str:
+    """Replace the names of fragments in a pattern by the fragments."""
     for name, fragment in _rules()["fragments"].items():
         pattern = pattern.replace(f"«{name}»", fragment)
     return pattern
@@ -519,9 +559,10 @@ def _filled(pattern: str) -> str:
 
 @cache
 def _forms() -> tuple[list[Form], list[Hint]]:
-    """Return (kind, bits, what compiles its pattern) of each form, and the hints of all.
+    """Return the forms of secrets, and the hints of all of them.
 
-    ``bits`` are what a character has at least, _RANDOM where only what looks random is a secret.
+    A form is (kind, bits, function that returns the compiled pattern). ``bits`` is the least
+    entropy per character; with _RANDOM, only random text is a secret.
     """
     forms: list[Form] = []
     hints: list[Hint] = []
@@ -541,9 +582,9 @@ def _forms() -> tuple[list[Form], list[Hint]]:
 
 
 def _compile_form(pattern: str) -> re.Pattern[str]:
-    # A letter in front lets the search skip to it.
+    # A pattern that begins with a letter lets the search skip to that letter.
     pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", pattern)
-    return re.compile(_filled(pattern))
+    return re.compile(_fill(pattern))
 
 
 def _find_forms(view: str) -> list[int]:
@@ -587,7 +628,7 @@ def _search_hints() -> FindPatterns:
 @cache
 def _syntax(name: str, *, near: bool = False) -> str:
     body = _rules()["syntax"][name]
-    return _filled(body.replace("«far»", "") if near else body)
+    return _fill(body.replace("«far»", "") if near else body)
 
 
 @cache

@@ -1,7 +1,7 @@
-"""Card text is data: nothing in it may steer a terminal, a reader or an agent.
+"""Make the text of cards safe: it must not control a terminal, a reader or an agent.
 
-``clean`` takes away what a human reader would not see; ``defang`` bends what an agent would take
-for the frame around the text: our own block's markers, chat roles, an agent's tags.
+``clean`` removes what a human reader would not see. ``defang`` changes what an agent would take for
+the frame around the text: the markers of our block, chat roles, and an agent's tags.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ _ESCAPES = (
 
 _COMMENT = r"<!--(?:-?>|.*?(?:--!?>|\Z))"
 _LINK_COMMENT = r"^ {0,3}\[[^\]\n]{1,99}+\]:[ \t]*+\n?[ \t]*+(?:#|<>)[ \t]*+(?:[\"'(].*)?$"
-"""``[//]: # (like this)``: no rendered page shows it."""
+"""A Markdown comment, ``[//]: # (like this)``, which no rendered page shows."""
 
 _BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\ufffe\uffff")
-"""Invisible, though their category does not say so."""
+"""Invisible characters whose category does not show it."""
 _HIDDEN_RANGES = (
-    ("\ufdd0", "\ufdef"),  # no characters
-    ("\ufe00", "\ufe0f"),  # variation selectors: a byte each for whoever hides a text in them
+    ("\ufdd0", "\ufdef"),  # not characters
+    ("\ufe00", "\ufe0f"),  # variation selectors, each of which can hide a byte of a text
     ("\U000e0000", "\U000e0fff"),  # tags, more variation selectors
 )
 _VISIBLE_FORMAT = frozenset(
     "\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd"
 )
-"""Signs that enclose a number: format characters one can see."""
+"""Visible format characters: signs that enclose a number."""
 
 _LONGEST_MARKER = 200
 _GAP = r"(?:[^\w\[\]<>]|_)*+"
@@ -56,16 +56,16 @@ _WRITTEN = re.compile(
     r"|(?:%[0-9a-f]{2})++|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|U[0-9a-f]{8}|x[0-9a-f]{2})|[\\*`~]",
     re.IGNORECASE,
 )
-"""What is read as something else than is written: entities, escapes, the marks of Markdown."""
+"""Texts that a reader sees differently: entities, escapes and the marks of Markdown."""
 
 _AGENTS = read_words("agent_tags.txt")
 
 
 def clean(text: str) -> str:
-    r"""Return a text without anything a reader would not see.
+    r"""Remove everything from a text that a reader would not see.
 
-    Terminal sequences, control, zero-width, bidirectional, tag and variation characters are
-    removed, comments (closed or not) leave a space, every line end becomes ``\n``. Tabs stay.
+    Terminal sequences and control, zero-width, bidirectional, tag and variation characters are
+    removed. A comment, closed or not, becomes a blank; every line end becomes ``\n``. Tabs stay.
     """
     if not (text.isascii() and text.isprintable()):
         text = "\n".join(f"{text}.".splitlines())[:-1]
@@ -82,59 +82,64 @@ def clean(text: str) -> str:
 
 
 def clean_line(text: str) -> str:
-    """Return a text cleaned and folded to one line, single spaces between its words."""
+    """Return a cleaned text as one line, with single blanks between its words."""
     line = " ".join(clean(text).split())
     return re.sub(_LINK_COMMENT, "", line) if "]:" in line else line
 
 
 def defang_line(text: str) -> str:
-    """Return a text as one line that is harmless to an agent: cleaned, then defanged."""
+    """Return a text as one line, cleaned and then defanged."""
     return defang(clean_line(text))
 
 
 def defang(text: str) -> str:
-    """Return a text that neither ends our block nor speaks as anyone, yet reads the same.
+    """Change a text so that it cannot end our block or speak in a chat role.
 
     ``[/ACTIVE LESSONS]`` becomes ``(/ACTIVE LESSONS)``, ``<system-reminder>`` becomes
-    ``(system-reminder)``, ``Human:`` at the start of a line ``Human -``. Look-alike letters and
-    brackets, spacing and case, entities, escapes and marks of Markdown make no difference. Expects
-    a text that ``clean`` has seen.
+    ``(system-reminder)``, and ``Human:`` at the start of a line becomes ``Human -``. Such texts are
+    found even with look-alike letters and brackets, other spacing or case, entities, escapes and
+    marks of Markdown. The text must have passed through ``clean``.
     """
     folded, origin = _read(text)
     edits: dict[int, str] = {}
     if "[" in folded or "<" in folded:
-        for found in re.finditer(_BRACKET, folded):
-            if _is_frame(found):
-                edits |= _bend(folded, found.start())
+        for bracket in re.finditer(_BRACKET, folded):
+            if _is_frame(bracket):
+                edits |= _round_brackets(folded, bracket.start())
     if ":" in folded:
-        for found in re.finditer(_SPEAKER, folded, re.MULTILINE):
-            if " ".join(found[1].split()) in _speakers():
-                edits[found.end() - 1] = " -"
-    for place, replacement in sorted(edits.items(), reverse=True):
-        start, end = origin[place] if origin else (place, place + 1)
+        for speaker in re.finditer(_SPEAKER, folded, re.MULTILINE):
+            if " ".join(speaker[1].split()) in _speakers():
+                edits[speaker.end() - 1] = " -"
+    for position, replacement in sorted(edits.items(), reverse=True):
+        start, end = origin[position] if origin else (position, position + 1)
         text = f"{text[:start]}{replacement}{text[end:]}"
     return text
 
 
 def fold_letters(text: str) -> str:
-    """Return a text of the same length, in ASCII each character that looks like one of ASCII."""
-    table = {ord(char): _fold_char(char) for char in set(text) if not char.isascii()}
-    return text.translate({c: f for c, f in table.items() if len(f) == 1 and f.isascii()})
+    """Replace characters that look like ASCII by the ASCII ones; the length stays the same."""
+    replacements: dict[int, str] = {}
+    for char in set(text):
+        folded = char if char.isascii() else _fold_char(char)
+        if folded != char and len(folded) == 1 and folded.isascii():
+            replacements[ord(char)] = folded
+    return text.translate(replacements)
 
 
 def find_hidden(text: str) -> str:
-    """Return the characters beyond ASCII in a text that its reader does not see."""
+    """Return the invisible non-ASCII characters of a text, sorted, each once."""
     if text.isascii():
         return ""
-    return "".join(sorted(char for char in set(text) if not char.isascii() and _is_hidden(char)))
+    others = {char for char in text if not char.isascii()}
+    return "".join(sorted(filter(_is_hidden, others)))
 
 
-def _is_frame(found: re.Match[str]) -> bool:
-    """Tell whether a bracket opens our own block, or what an agent would take for a frame."""
-    block, bracketed, tag = found.groups()
+def _is_frame(bracket: re.Match[str]) -> bool:
+    """Return whether a bracket opens our own block, or a tag that an agent would obey."""
+    block, bracketed, tag = bracket.groups()
     if bracketed:
         name = bracketed.rstrip("] \t\n")
-        before = found.string[max(found.start() - 1, 0) : found.start()]
+        before = bracket.string[max(bracket.start() - 1, 0) : bracket.start()]
         is_role = name in _AGENTS["roles"] and not before.isalnum()  # rows[user] is code
         return is_role or name in _AGENTS["bracketed"]
     words = re.split(r"[\W_]+", tag or "")
@@ -146,22 +151,22 @@ def _is_frame(found: re.Match[str]) -> bool:
     )
 
 
-def _bend(folded: str, start: int) -> dict[int, str]:
-    """Turn the brackets of a marker into round ones, the closing one if its line has it."""
+def _round_brackets(folded: str, start: int) -> dict[int, str]:
+    """Return position → round bracket for a marker's brackets; the closing one may be missing."""
     closing = ">" if folded[start] == "<" else "]"
-    sign = re.compile(rf"[\[<{re.escape(closing)}]")
-    found = sign.search(folded, start + 1, start + _LONGEST_MARKER)
-    if found and found[0] == closing:
-        return {start: "(", found.start(): ")"}
+    signs = re.compile(rf"[\[<{re.escape(closing)}]")
+    sign = signs.search(folded, start + 1, start + _LONGEST_MARKER)
+    if sign and sign[0] == closing:
+        return {start: "(", sign.start(): ")"}
     return {start: "("}
 
 
 def _read(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return what a text reads like, folded, and the part of it that each character comes from.
+    """Return a text as its reader sees it, folded, and (start, end) in the text of each character.
 
-    No parts are returned where each character comes from the one at its own place.
+    The second is [] if each character comes from the same position.
     """
-    written = [found.span() for found in _WRITTEN.finditer(text)]
+    written = [match.span() for match in _WRITTEN.finditer(text)]
     if text.isascii() and not written:
         return text.lower(), []
     read: list[str] = []
@@ -171,17 +176,17 @@ def _read(text: str) -> tuple[str, list[tuple[int, int]]]:
         read.append("".join(map(_fold_char, characters)))
         origin.extend([(start, end)] * len(read[-1]))
 
-    at = 0
+    done = 0
     for start, end in (*written, (len(text), len(text))):
-        for place in range(at, start):
-            add(text[place], place, place + 1)
+        for position in range(done, start):
+            add(text[position], position, position + 1)
         add(_decode(text[start:end]), start, end)
-        at = end
+        done = end
     return "".join(read), origin
 
 
 def _decode(written: str) -> str:
-    """Return what an entity, an escape or a mark of Markdown is read as."""
+    """Return what a reader sees for an entity, an escape or a mark of Markdown."""
     if written[:1] == "&":
         name = re.sub("^(?:amp;)+(?=.)", "", written[1:], flags=re.IGNORECASE)
         plain: str = load(ENTITIES).unescape(f"&{name}")
@@ -194,31 +199,34 @@ def _decode(written: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _fold_char(char: str) -> str:
-    """Return what a character looks like in lower-case ASCII, if it looks like any."""
+    """Return the lower-case ASCII that a character looks like, or its folded form."""
     if char in "\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029":
         return "\n"
     if _is_hidden(char):
         return ""
-    apart = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", char).casefold())
-    plain = "".join(piece for piece in apart if unicodedata.category(piece)[0] != "M")
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", char).casefold())
+    plain = "".join(piece for piece in decomposed if unicodedata.category(piece)[0] != "M")
     return plain.translate(_look_alikes())
 
 
 @lru_cache(maxsize=1)
 def _look_alikes() -> dict[int, str]:
-    """Return what each letter or sign that resembles one of ASCII resembles."""
-    look_alikes = read_toml("homoglyphs.toml")["look-alikes"]
-    signs = ((sign, plain.lstrip("\\")) for plain, signs in look_alikes.items() for sign in signs)
-    return {ord(sign): plain for sign, plain in signs if sign != " "}
+    """Return code point → ASCII text that the character looks like."""
+    table = {}
+    for plain, signs in read_toml("homoglyphs.toml")["look-alikes"].items():
+        for sign in signs.replace(" ", ""):
+            table[ord(sign)] = plain.lstrip("\\")
+    return table
 
 
 @lru_cache(maxsize=1)
 def _speakers() -> frozenset[str]:
-    """Return the roles of a chat in all languages known, folded."""
-    words = (
-        word for names in read_toml("chat_roles.toml")["roles"].values() for word in names.split()
-    )
-    return frozenset("".join(map(_fold_char, word)).replace("_", " ") for word in words)
+    """Return the folded names of chat roles in all languages of the table."""
+    roles = set()
+    for names in read_toml("chat_roles.toml")["roles"].values():
+        for name in names.split():
+            roles.add("".join(map(_fold_char, name)).replace("_", " "))
+    return frozenset(roles)
 
 
 def _is_hidden(char: str) -> bool:
@@ -234,27 +242,27 @@ def _is_hidden(char: str) -> bool:
 
 
 def without(text: str, opening: str, closing: str) -> str:
-    """Return a text without what stands between these marks, and the marks; in linear time."""
-    kept, place = [], 0
-    while (start := text.find(opening, place)) >= 0:
+    """Remove the parts between two marks from a text, with the marks, in linear time."""
+    parts, done = [], 0
+    while (start := text.find(opening, done)) >= 0:
         end = text.find(closing, start + len(opening))
         if end < 0:
             break
-        kept.append(text[place:start])
-        place = end + len(closing)
-    return "".join([*kept, text[place:]])
+        parts.append(text[done:start])
+        done = end + len(closing)
+    return "".join([*parts, text[done:]])
 
 
 _LINES_AND_BLANKS = "\n\t\u00a0\u202f\u3000"
 
 
 def visible(text: str) -> str:
-    r"""Return a text, each character that cannot be seen as ``\xNN``, ``\uNNNN``."""
+    r"""Replace each invisible character of a text by ``\xNN`` or ``\uNNNN``."""
     return _escape_unseen(text, lambda char: char.encode("unicode_escape").decode("ascii"))
 
 
 def visible_json(text: str) -> str:
-    r"""Return a JSON text that says the same, every invisible character in it as ``\uNNNN``."""
+    r"""Replace each invisible character of a JSON text by ``\uNNNN``; the data stays the same."""
     return _escape_unseen(text, lambda char: json.dumps(char)[1:-1])
 
 
@@ -265,7 +273,7 @@ def _escape_unseen(text: str, escape: Callable[[str], str]) -> str:
 
 
 def shell_word(text: str) -> str:
-    r"""Return a text as one word of a shell, in one line; ``$'\n'`` is what bash and zsh read."""
+    r"""Return a text as one word of a shell, on one line; bash and zsh read ``$'\n'``."""
     if text.isprintable():
         return shlex.quote(text)
 
@@ -277,20 +285,20 @@ def shell_word(text: str) -> str:
 
 
 def shorten(text: str, limit: int) -> str:
-    """Return a text in at most ``limit`` characters, "…" in the place of what was cut off."""
+    """Cut a text to at most ``limit`` characters; "…" replaces the rest."""
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """Return such as ``1 card``, ``0 cards``, ``12,000 cards``.
+    """Return a number with its noun, such as ``1 card``, ``0 cards`` or ``12,000 cards``.
 
-    ``plural`` is the form for all numbers but one; by default the noun with an ``s``.
+    ``plural`` is the form for all numbers except 1; by default, the noun with an ``s``.
     """
     return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
 
 
 def ago(seconds: float) -> str:
-    """Return such as ``3 min ago``: the largest unit that is at least one, or ``now``."""
+    """Return a time difference in its largest unit, such as ``3 min ago``, or ``now``."""
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
         if seconds >= size:
             return f"{int(seconds // size)} {unit} ago"
@@ -301,17 +309,19 @@ _UNSEEN = r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]"
 
 
 def plain(text: str) -> str:
-    r"""Return an output without terminal sequences and control characters.
+    r"""Remove terminal sequences and control characters from an output.
 
-    Of what a line showed one after another (``\r`` begins it anew, as progress bars do) the last
-    is kept. Tabs stay.
+    If a line was overwritten with ``\r``, as progress bars do, its last text is kept. Tabs stay.
     """
     if text.isprintable():
         return text
     text = re.sub(_ESCAPES, "", text).replace("\r\n", "\n")
     if "\r" in text:
-        shown = (
-            [piece for piece in line.split("\r") if piece.strip()] for line in text.split("\n")
-        )
-        text = "\n".join(pieces[-1] if pieces else "" for pieces in shown)
+        text = "\n".join(map(_last_shown, text.split("\n")))
     return re.sub(_UNSEEN, "", text)
+
+
+def _last_shown(line: str) -> str:
+    """Return the last text that is not blank of an overwritten line."""
+    texts = [text for text in line.split("\r") if text.strip()]
+    return texts[-1] if texts else ""

@@ -1,4 +1,4 @@
-"""The sentences of a prompt or an answer, and whether they only ask."""
+"""Split a prompt or an answer into sentences, and detect questions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import pairwise
 from lessons_kb.data import read_words
 
 _MAX_QUESTION = 600
-"""Characters; a longer prompt tells more than it asks."""
+"""Characters. A longer prompt is not only a question."""
 _QUESTION_MARKS = ("?", "\uff1f")
 _ASKS = (
     r"^\W*(?:what|what's|where|when|which|who|whose|why|how|is|are|was|were|do|does|did|has|have"
@@ -23,43 +23,44 @@ _REQUESTS = (
 
 _ABBREVIATIONS = read_words("abbreviations.txt")
 ABBREVIATIONS = _ABBREVIATIONS["always"]
-"""A point behind one of these ends no sentence."""
+"""A period after one of these does not end a sentence."""
 BEFORE_A_NUMBER = _ABBREVIATIONS["before a number"]
-"""A point behind one of these ends none if a number follows: No. 5."""
+"""A period after one of these does not end a sentence if a number follows: No. 5."""
 
 _END = r"(?<![.!?])[.!?]++[\"')\]*_]*+(?=\s|$)"
 _WIDE_ENDS = "\u3002\uff01\uff1f\uff61"
 _WIDE_QUOTES = "\u300d\u300f\uff09\u201d)"
 _KOREAN_ENDS = "\ub2e4\uc694\uc8e0\uae4c\uc74c\ud568\ub428"
-"""Syllables a Korean sentence ends with: a point behind one needs no blank after it."""
+"""Last syllables of Korean sentences. A period after one needs no blank after it."""
 _BLOCK = r"\s*(?:[-*+>|#]|\d{1,3}[.)]\s|```|~~~|$)"
 _WRAPPED = 50
-"""A line at least this long that ends in the middle of a sentence was wrapped."""
+"""A line of at least this length that ends in the middle of a sentence was wrapped."""
 
 
 def is_question(text: str) -> bool:
-    """Tell whether a short text only asks: nothing in it requests a change."""
+    """Return whether a short text only asks questions, and requests no change."""
     if len(text) > _MAX_QUESTION or "```" in text or re.search(_REQUESTS, text, re.IGNORECASE):
         return False
     sentences = split_sentences(text)
-    return bool(sentences) and all(
-        sentence.rstrip("\"')]* ").endswith(_QUESTION_MARKS)
-        or re.match(_ASKS, sentence, re.IGNORECASE)
-        for sentence in sentences
-    )
+    return bool(sentences) and all(map(_asks, sentences))
+
+
+def _asks(sentence: str) -> bool:
+    has_mark = sentence.rstrip("\"')]* ").endswith(_QUESTION_MARKS)
+    return has_mark or re.match(_ASKS, sentence, re.IGNORECASE) is not None
 
 
 def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text in English, Korean, Japanese or Chinese, without blanks.
+    """Return the stripped sentences of a text in English, Korean, Japanese or Chinese.
 
-    List items, headings and lines of fenced code stand alone; a wrapped paragraph is joined.
-    Abbreviations, numbers, versions and code spans are not split.
+    List items, headings and lines of fenced code are sentences of their own; a wrapped paragraph is
+    joined. Abbreviations, numbers, versions and code spans are not split.
     """
     return list(_sentences(text))
 
 
 def first_sentence(text: str) -> str:
-    """Return the first of ``split_sentences``, "" if there is none; no further one is read."""
+    """Return the first sentence of a text, or "" without any; the rest is not read."""
     return next(_sentences(text), "")
 
 
@@ -94,8 +95,8 @@ def _paragraphs(text: str) -> Iterator[str]:
 
 
 def _ends(paragraph: str) -> Iterator[int]:
-    """Yield where a sentence ends, in order."""
-    ends = [found.end() for found in re.finditer(_END, paragraph)]
+    """Yield the positions at which sentences end, in order."""
+    ends = [match.end() for match in re.finditer(_END, paragraph)]
     if not paragraph.isascii():
         ends += _wide_ends(paragraph)
     seen = ticks = 0
@@ -109,24 +110,22 @@ def _ends(paragraph: str) -> Iterator[int]:
 
 
 def _wide_ends(paragraph: str) -> Iterator[int]:
-    for place, (char, after) in enumerate(pairwise(f"{paragraph} "), 1):
+    for position, (char, after) in enumerate(pairwise(f"{paragraph} "), 1):
         if char in _WIDE_ENDS and after not in _WIDE_ENDS:
-            quoted = place
+            quoted = position
             while paragraph[quoted : quoted + 1] in tuple(_WIDE_QUOTES):
                 quoted += 1
-            # a quotation that hiragana follows is only a part of its sentence
-            if quoted == place or not "\u3041" <= paragraph[quoted : quoted + 1] <= "\u309f":
+            # If hiragana follows a quotation, the quotation is only a part of its sentence.
+            if quoted == position or not "\u3041" <= paragraph[quoted : quoted + 1] <= "\u309f":
                 yield quoted
-        elif (
-            char == "."
-            and "\uac00" <= after <= "\ud7a3"
-            and paragraph[place - 2 : place - 1] in tuple(_KOREAN_ENDS)
-        ):
-            yield place
+        elif char == "." and "\uac00" <= after <= "\ud7a3":
+            before = paragraph[position - 2 : position - 1]
+            if before in tuple(_KOREAN_ENDS):
+                yield position
 
 
 def _goes_on(paragraph: str, end: int) -> bool:
-    """Return whether the point before ``end`` belongs to an abbreviation or a list number."""
+    """Return whether the period before ``end`` belongs to an abbreviation or a list number."""
     before = paragraph[max(end - 40, 0) : end].rstrip("\"')]*_")
     if not before.endswith(".") or before.endswith(".."):
         return False

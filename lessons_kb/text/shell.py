@@ -1,4 +1,4 @@
-"""A shell's command line as words, as far as they tell without a shell."""
+"""Split a shell's command line into commands and words, as far as possible without a shell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from lessons_kb.values import field, mutable
 
 LONGEST = 20_000
-"""Characters of a line that is read."""
+"""Maximum length of a line that is parsed, in characters."""
 _PIECE = (
     r"(?P<blank>[ \t\r]+|\\\n)"
     r"|(?P<comment>#[^\n]*)"
@@ -23,20 +23,20 @@ _OPERATORS = {"&&": "&&", "||": "||", "|&": "|"}
 
 @mutable
 class SimpleCommand:
-    """One simple command of a line."""
+    """A simple command of a command line."""
 
     words: list[str] = field(default_factory=list)
-    """Without quotes; redirections, comments and the text of here-documents are left out."""
+    """Words without quotes, redirections, comments and the text of here-documents."""
     redirects: list[tuple[str, str]] = field(default_factory=list)
-    """(sign without its number, file)."""
+    """(Sign without its number, file)."""
     operator: str = ""
-    """What stands behind it, parentheses and ends of lines included; "" at the end."""
+    """The operator after the command, which may be a parenthesis or a line end; "" at the end."""
 
 
 def parse_commands(line: str) -> list[SimpleCommand]:
-    """Return the simple commands of a line, those without a word included.
+    """Return the simple commands of a line, including commands without a word.
 
-    Empty for a line that cannot be read to its end or is longer than LONGEST.
+    Return [] for a line that cannot be parsed to its end or is longer than LONGEST.
     """
     if len(line) > LONGEST:
         return []
@@ -63,41 +63,46 @@ def parse_commands(line: str) -> list[SimpleCommand]:
 
 
 def split_commands(line: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the simple commands of a line that have words, each with the operator behind it.
+    """Return (operator, words) of the simple commands of a line that have words.
 
-    The operator is one of ``&& || | & ;`` (a line's end too is ``;``), or "" at the end.
+    The operator after the command is one of ``&& || | & ;`` (also for a line end), or "" at the
+    end.
     """
-    return [
-        (_OPERATORS.get(text, text.strip()[:1] or ";" * bool(text)), tuple(command.words))
-        for command in parse_commands(line)
-        if command.words
-        for text in (command.operator,)
-    ]
+    commands = [command for command in parse_commands(line) if command.words]
+    return [(_normalise_operator(command.operator), tuple(command.words)) for command in commands]
 
 
-def _unquote(found: re.Match[str]) -> str:
-    single, double, escaped = found.groups()
+def _normalise_operator(text: str) -> str:
+    if text in _OPERATORS:
+        return _OPERATORS[text]
+    is_line_end = bool(text) and not text.strip()
+    return ";" if is_line_end else text.strip()[:1]
+
+
+def _unquote(quoted: re.Match[str]) -> str:
+    single, double, escaped = quoted.groups()
     if double is not None:
         return re.sub(r"""\\(["\\$`])""", r"\1", double)
     return str(single if single is not None else escaped)
 
 
 def find_here_documents(line: str) -> list[tuple[str, str]]:
-    """Return each row of a command line that has here-documents, without them, and their text."""
+    """Return (row without the here-documents, their text) for each row that has any."""
     rows = _read_rows(line[:LONGEST]) if "<<" in line else ()
     return [(row, document) for row, document in rows if document is not None]
 
 
 def _read_rows(line: str) -> list[tuple[str, str | None]]:
-    """Return the rows of a command line with the text of their here-documents."""
-    found: list[tuple[str, str | None]] = []
+    """Return (row, text of its here-documents) for each row; the text is None without any."""
+    rows: list[tuple[str, str | None]] = []
     ends: list[str] = []
     for row in line.split("\n"):
         if not ends:
             ends = [end for _, end in re.findall(_DOCUMENT, row)]
-            found.append((re.sub(_DOCUMENT, " ", row), "" if ends else None))
+            rows.append((re.sub(_DOCUMENT, " ", row), "" if ends else None))
         elif row.strip() == ends[0]:
             del ends[0]
         else:
-            found[-1] = (found[-1][0], f"{found[-1][1]}{row}\n")
-    return found
+            command, document = rows[-1]
+            rows[-1] = (command, f"{document}{row}\n")
+    return rows

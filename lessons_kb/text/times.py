@@ -1,21 +1,22 @@
-"""Times and dates as other programs write them; what is none of these counts as absent."""
+"""Read times and dates in the formats of other programs; any other value counts as missing."""
 
 from __future__ import annotations
 
 import datetime as dt
 
 _LATEST = 1e11
-"""What is later than this, in the year 5138, is in milliseconds."""
+"""A larger number (the year 5138 in seconds) is in milliseconds."""
 
 
 def read_time(value: object) -> float:
-    """Return seconds since the epoch from seconds, milliseconds or an ISO time; 0 for others.
+    """Return seconds since the epoch for seconds, milliseconds or an ISO time; 0 for other values.
 
-    An ISO time without a zone is taken for UTC.
+    An ISO time without a time zone is in UTC.
     """
     if isinstance(value, (int, float)):
-        known = 0 < value < _LATEST * 1000
-        return 0.0 if not known else value / 1000 if value > _LATEST else float(value)
+        if not 0 < value < _LATEST * 1000:
+            return 0.0
+        return value / 1000 if value > _LATEST else float(value)
     if not isinstance(value, str) or not value:
         return 0.0
     try:
@@ -26,7 +27,7 @@ def read_time(value: object) -> float:
 
 
 def read_date(text: str) -> dt.date | None:
-    """Return the date with which an ISO date or time begins."""
+    """Return the date at the start of an ISO date or time, or None."""
     try:
         return dt.date.fromisoformat(text[:10])
     except ValueError:
@@ -34,7 +35,7 @@ def read_date(text: str) -> dt.date | None:
 
 
 def age(date: str, today: dt.date) -> str:
-    """Return how long before ``today`` an ISO date was: ``3d``, ``2w``, ``1y``; "" for no date."""
+    """Return the age of an ISO date in its largest unit: ``3d``, ``2w``, ``1y``; "" without one."""
     try:
         days = (today - type(today).fromisoformat(date[:10])).days
     except ValueError:

@@ -1,7 +1,8 @@
-"""How many tokens a text costs a model, without the model's vocabulary.
+"""Estimate the number of tokens of a text without the vocabulary of a model.
 
-Fitted to the vocabulary ``o200k_base``: the pieces below follow its splitting rules, their
-lengths and the weights its average merges on prose, code, logs and some twenty languages.
+The estimate is fitted to the vocabulary ``o200k_base``. The pieces below follow its rules of
+splitting. Their lengths and the weights follow its average merges on prose, code, logs and some
+twenty languages.
 """
 
 from __future__ import annotations
@@ -15,23 +16,23 @@ from functools import lru_cache
 from lessons_kb.data import read_mapping
 
 TokenCounter = Callable[[str], int]
-"""Text → tokens: ours, or the tokenizer of the model in use."""
+"""Text → number of tokens: this estimate, or the tokenizer of the model in use."""
 
 _SIGN = r"[!-/:-@\[-`{-~\x00-\x08\x0e-\x1b\x7f]"
 _PIECE = (
-    r" [A-Z]?[a-z]{1,8}"  # a word in prose is mostly one token
-    r"|[ ._]?(?:[A-Z]?[a-z]{1,5}|[A-Z]{1,3})"  # inside an identifier it is shorter
+    r" [A-Z]?[a-z]{1,8}"  # a word in prose is usually one token
+    r"|[ ._]?(?:[A-Z]?[a-z]{1,5}|[A-Z]{1,3})"  # tokens inside an identifier are shorter
     r"|[0-9]{1,3}"
     rf"| ?{_SIGN}{{1,3}}[\r\n]*"
     r"|\s*[\r\n]+"
-    r"|\s+(?=\s)"  # the last space of an indent belongs to the word behind it
+    r"|\s+(?=\s)"  # the last blank of an indent belongs to the word after it
     r"|\s(?![^\x00-\x7f])"
 )
 _find_pieces = re.compile(_PIECE).findall
 _LINE_END = re.compile(r"\n(?=[^\S\n]*\S)")
-"""Before a line that is not blank."""
+"""A line end before a line that is not blank."""
 _SHORT_LINE = 500
-"""Characters of a line whose count is remembered."""
+"""The counts of lines up to this number of characters are cached."""
 
 _WEIGHTS = [
     (int(last, 16), float(weight))
@@ -41,14 +42,14 @@ _WEIGHTS = [
 _LASTS = tuple(last for last, _ in _WEIGHTS)
 
 _RULED = "\u2500\u2501\u2550"
-"""Lines drawn of these come in runs, and a run of them is few tokens."""
+"""Characters of drawn lines. They come in runs, and a run has few tokens."""
 
 
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text costs: 0 for "", else at least 1.
+    """Estimate the number of tokens of a text: 0 for "", else at least 1.
 
-    At most a tenth too few on prose, code, logs, Korean, Japanese and Chinese; some per cent
-    too many on average. One pass, about 0.1 ms for 1,000 characters.
+    The estimate is at most a tenth too low for prose, code, logs, Korean, Japanese and Chinese, and
+    some per cent too high on average. It takes one pass, about 0.1 ms for 1,000 characters.
     """
     count = _count_pieces(text)
     if not text.isascii():
@@ -61,10 +62,10 @@ def estimate_tokens(text: str) -> int:
 
 
 def _count_pieces(text: str) -> int:
-    """Count the pieces line by line: a block is counted several times while it is packed.
+    """Count the pieces line by line, because a block is counted several times while it is packed.
 
-    No piece reaches over the beginning of a line that is not blank, unless a carriage return is
-    among the white space there.
+    No piece extends over the start of a line that is not blank, unless there is a carriage return
+    in the white space.
     """
     if "\r" in text:
         return len(_find_pieces(text))
@@ -82,5 +83,5 @@ def _count_pieces_of_line(line: str) -> int:
 
 
 def count_bytes(text: str) -> int:
-    """Return the length in UTF-8, never less than in characters or UTF-16 units."""
+    """Return the length of a text in UTF-8, which is at least its length in UTF-16 units."""
     return len(text.encode(errors="replace"))

@@ -54,6 +54,7 @@ SCHEMA = _object(
     severity={"type": "string", "enum": list(SEVERITIES)},
 )
 
+CONDITION_SCHEMA = _object(condition=_TEXT, paths=_TEXTS, commands=_TEXTS)
 DIET_SCHEMA = _object(symptoms=_TEXTS, paths=_TEXTS, tags=_TEXTS)
 
 _EXAMPLE = """\
@@ -87,12 +88,23 @@ def build_diet_prompt(text: str, files: Sequence[str]) -> str:
 
     ``files`` are those of the project. The prompt lists the folders with the most files.
     """
+    return _fill("diet.md", _describe_project(text, files))
+
+
+def build_condition_prompt(rule: str, files: Sequence[str]) -> str:
+    """Return the redacted prompt that asks when a rule applies.
+
+    ``files`` are those of the project. The prompt lists the folders with the most files.
+    """
+    return _fill("condition.md", _describe_project(rule, files))
+
+
+def _describe_project(evidence: str, files: Sequence[str]) -> dict[str, str]:
     folders = Counter(path.rpartition("/")[0] for path in files).most_common(_MAX_FOLDERS)
-    parts = {
+    return {
         "folders": "\n".join(sorted(f"- {folder}/" for folder, _held in folders if folder)),
-        "evidence": clean(text)[:_MAX_EVIDENCE].replace(_MARK, "= = ="),
+        "evidence": clean(evidence)[:_MAX_EVIDENCE].replace(_MARK, "= = ="),
     }
-    return _fill("diet.md", parts)
 
 
 def _fill(template: str, parts: Mapping[str, str]) -> str:

@@ -47,11 +47,11 @@ def test_an_empty_place_to_sync_to_is_one_line(lessons, tmp_path, monkeypatch):
     [
         (
             "[effct]\nwithhold = 0.1\n",
-            "[effct] is no table of these settings{}did you mean [effect]?",
+            "[effct] is not a table of these settings{}did you mean [effect]?",
         ),
-        ("effect = 3\n", "effect is no table of these settings{}did you mean [effect]?"),
-        ("[effect]\nwithold = 0.1\n", "[effect] knows no withold{}did you mean withhold?"),
-        ("[writer]\ncmd = 'x'\n", "[writer] knows no cmd{}did you mean command?"),
+        ("effect = 3\n", "effect is not a table of these settings{}did you mean [effect]?"),
+        ("[effect]\nwithold = 0.1\n", "[effect] has no key withold{}did you mean withhold?"),
+        ("[writer]\ncmd = 'x'\n", "[writer] has no key cmd{}did you mean command?"),
         ("[effect\n", "(at line 1, column 8){}fix or remove the line"),
     ],
 )

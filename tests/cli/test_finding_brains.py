@@ -174,7 +174,7 @@ def test_an_entry_at_the_top_names_the_brain(repo, tmp_path, run, *, outer):
 def test_an_entry_that_names_no_folder_below_is_an_error_with_its_line(repo, tmp_path, value, run):
     write_card(tmp_path / "elsewhere")
     (repo / "lessons.toml").write_text(f'# top\nbrain = "{value}"\n')
-    said = f"lessons.toml:2: brain must be a folder below that of this file, not '{value}'"
+    said = f"lessons.toml:2: brain must be a folder below the one with this file, not '{value}'"
     assert said in run(repo, "trust")
     trust(str(repo))  # what cannot be used now may have been usable by another version
     assert said in run(repo, "list")

@@ -110,7 +110,7 @@ def test_what_cannot_be_is_said_in_one_line_and_nothing_is_changed(lessons, tmp_
         ("https://lessons.example.com", "names no brain"),
         ("lessons.example.com/v1/brains/shop", "https://"),
         (URL, "--token-file FILE"),
-        (f"{URL} --token-file none", "give a file that holds the key"),
+        (f"{URL} --token-file none", "give a file that contains the key"),
         (f"{URL} --token-file empty", "is empty"),
         (f"{URL} --token-file two", "more than a key"),
         (f"{URL} --token-file open", "others can read"),

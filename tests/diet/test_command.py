@@ -71,6 +71,8 @@ def test_an_agent_adds_what_holds_to_the_cards_and_the_rules_stay(project, diet,
         "symptoms": ["convert a payment to cents before it is sent", "make it work"],
         "paths": ["src/**", "nowhere/**"],
         "tags": ["Payments", "--> money"],
+        "condition": "",
+        "commands": [],
     }
     shown = diet("--show-prompt").out
     assert "keep amounts integers in cents" in shown

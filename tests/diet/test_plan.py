@@ -4,7 +4,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from lessons_kb.diet.conditions import find_condition
 from lessons_kb.diet.diet import Diet
 from lessons_kb.diet.plan import (
     NOT_ARRIVED,
@@ -15,6 +14,7 @@ from lessons_kb.diet.plan import (
 )
 from lessons_kb.diet.probes import make_occasions
 from lessons_kb.diet.project_files import Project
+from lessons_kb.diet.read_condition import find_condition
 from lessons_kb.diet.remarks import find_pairs
 from lessons_kb.importers.rules_file import POINTER, read_rules
 from lessons_kb.text.token_estimate import estimate_tokens
@@ -68,6 +68,9 @@ def read(text, **how):
         ("To add a page, write it in `billing/pages/<name>.ts`", "path", ("billing/pages/*.ts",)),
         ("Commit messages must name the package", "command", "commit"),
         ("Keep PR titles short", "command", "pr"),
+        ("In a pull request, name the tickets", "command", "pr"),
+        ("Tests must pass before committing", "command", "commit"),
+        ("If you commit, sign it", "command", "commit"),
         ("Do not mention people in a commit message", "command", "commit"),
         ("Follow the usual commit message format", "command", "commit"),
         ("`gh pr create` does not fill in the template", "command", "pr"),
@@ -119,6 +122,23 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "Do not change the format, `src/pay.ts` or the store in one part only",
         "When adding an entity, read `billing/AGENTS.md`",
         "For details see `docs/a.md`",
+        "Tests are arranged by layer",
+        "PRs require full coverage",
+        "Tests must pass",
+        "A changelog entry only if users can see the change",
+        "`docs/a.md`: the layout. Update when the layout changes",
+        "Keep PRs small",
+        "Keep the PR description current with the work",
+        "When moving a commit, use `git cherry-pick`",
+        "Never add a plan to the PR description. Branch naming for fixes: `fix-<number>`",
+        "Use `task` for changes of a task, even if the code lives in `src/pay.ts`",
+        "`billing/`: the amounts, so that stories don't load them",
+        "For each test step, take a picture",
+        "If code outside of `docs/` changes, build it",
+        "Do not edit `dist/` or `src/pay.ts` directly",
+        "If a section of AGENTS.md is wrong, say so",
+        "Run the linter before committing. Add a test when you add a function",
+        "**When to write tests:** When a bug was fixed",
     ],
 )
 def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
@@ -129,13 +149,15 @@ def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
 @pytest.mark.parametrize(
     ("heading", "rule", "globs"),
     [
-        ("When changing `billing/`", "Count in cents", ("billing/**",)),
-        ("The `billing/` package", "Count in cents", ("billing/**",)),
+        ("When changing `billing/`", "Keep amounts in cents", ("billing/**",)),
+        ("The `billing/` package", "Keep amounts in cents", ("billing/**",)),
         ("Adding a page", "Write it in `billing/pages/<name>.ts`", ("billing/pages/*.ts",)),
         ("Working on the billing", "Read `billing/AGENTS.md` when you work on this", ()),
-        ("Billing", "Count in cents", ()),
+        ("Billing", "Keep amounts in cents", ()),
         ("The `billing/` package", "Build it with `npm run build`", ()),
         ("The `billing/` package", "`a.ts`: the amounts", ()),
+        ("The `billing/` package", "It compares what the bank sends", ()),
+        ("`billing/` and other `bill_*` packages", "Keep amounts in cents", ()),
         ("Writing tests", "Use the fixtures", ()),
     ],
 )
@@ -143,6 +165,11 @@ def test_a_heading_counts_if_it_states_a_condition_or_names_a_place(heading, rul
     (found,) = read(f"# Guide\n\n## {heading}\n\n- {rule}\n").rules
     condition, _reason = find_condition(found, Project(files=FILES))
     assert (condition.globs if condition else ()) == globs
+
+
+def test_one_step_of_a_list_does_not_say_when_the_others_hold():
+    (found,) = read("1. When committing, sign it\n2. Answer in English\n").rules
+    assert find_condition(found, Project(files=FILES))[0] is None
 
 
 def test_the_occasions_of_a_condition_try_each_way_in_which_it_can_be_met():

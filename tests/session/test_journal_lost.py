@@ -32,7 +32,7 @@ time.sleep(600)
 SOON = 0.3
 """Seconds between two prompts of a quick user."""
 TROUBLES = {
-    "a stopped process": "database is locked; wait a moment, or end the process that holds it",
+    "a stopped process": "database is locked; wait a moment, or end the process that uses it",
     "a read-only disk": "attempt to write a readonly database",
     "a full disk": "database or disk is full",
     "a newer version": "was written by a newer lessons_kb; upgrade this one",

@@ -12,6 +12,7 @@ import typer
 from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.cli.complete_drafts import open_ask, print_prompts
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     confirm,
@@ -23,21 +24,30 @@ from lessons_kb.cli.output import (
     print_wrapped,
     say,
 )
+from lessons_kb.diet.condition import Condition
 from lessons_kb.diet.diet import Diet, find_project, read_diet
-from lessons_kb.diet.plan import Move, Plan, count_afterwards, count_every_session, plan_diet
+from lessons_kb.diet.plan import Move, Plan, Stay, count_afterwards, count_every_session, plan_diet
+from lessons_kb.diet.project_files import Project
+from lessons_kb.diet.proposals import describe_rule, may_have_condition, read_proposal
 from lessons_kb.diet.readers import Reader, count_for_agent, find_readers, why_file_stays
 from lessons_kb.diet.remarks import Use, count_uses, find_gone, find_pairs
 from lessons_kb.diet.transaction import apply_diet, recover, undo_diet
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.importers.rules_file import ALWAYS, WHEN, AgentRule, RulesFile
 from lessons_kb.model import as_data
-from lessons_kb.on_demand import ASK_WRITER, COMPLETE_DRAFTS, WRITE_PROMPTS, load
 from lessons_kb.process.run import interrupt_by_signals
 from lessons_kb.store.files import is_inside
 from lessons_kb.store.locks import hold_diet
 from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.values import replace
+from lessons_kb.writers.complete import Answers, improve, put_all
+from lessons_kb.writers.prompt import (
+    CONDITION_SCHEMA,
+    DIET_SCHEMA,
+    build_condition_prompt,
+    build_diet_prompt,
+)
 
 _SHOWN = 70
 _FIRST_REASONS = 6
@@ -89,8 +99,8 @@ def diet(
         Option(
             "--with",
             metavar="[AGENT]",
-            help="With --apply: have an agent add paths, symptoms and tags to the cards; see "
-            "`lessons mine`.",
+            help="With --apply: have an agent say when other rules hold, and add paths, symptoms "
+            "and tags to the cards; see `lessons mine`.",
         ),
     ] = None,
     show_prompt: Annotated[
@@ -125,18 +135,23 @@ def diet(
     def improve_cards(moves: list[Move]) -> list[Move]:
         return _improve(found, moves, with_, yes=yes)
 
+    def propose_conditions(stays: Sequence[Stay], project: Project) -> Mapping[int, Condition]:
+        return _propose(found, stays, project, with_, yes=yes)
+
     if with_ is not None and not (apply or show_prompt):
         raise InputError("--with writes into cards: add --apply, or --show-prompt")
     if show_prompt:
-        load(COMPLETE_DRAFTS).print_prompts(
-            _build_prompts(found, plan_diet(found, brain, stay=stay).moves)
-        )
+        plan = plan_diet(found, brain, stay=stay)
+        asked = [one for one in plan.stays if may_have_condition(one.rule, one.reason)]
+        prompts = _build_condition_prompts(found, asked)
+        print_prompts({**prompts, **_build_prompts(found, plan.moves)})
         return
     with draw_progress("proving") as progress:
         plan = plan_diet(
             found,
             brain,
             stay=stay,
+            propose=propose_conditions if with_ is not None else _propose_none,
             improve=improve_cards if with_ is not None else list,
             progress=progress,
         )
@@ -189,11 +204,49 @@ def _find_brain(root: str, *, needed: bool) -> Brain | None:
 
 
 def _build_prompts(found: Diet, moves: Sequence[Move]) -> dict[str, str]:
-    build_prompt = load(WRITE_PROMPTS).build_diet_prompt
     return {
-        f"diet-{number}": build_prompt(move.text, found.tracked)
+        f"diet-{number}": build_diet_prompt(move.text, found.tracked)
         for number, move in enumerate(moves, 1)
     }
+
+
+def _build_condition_prompts(found: Diet, stays: Sequence[Stay]) -> dict[str, str]:
+    return {
+        f"rule-{number}": build_condition_prompt(describe_rule(one.rule), found.tracked)
+        for number, one in enumerate(stays, 1)
+    }
+
+
+def _propose_none(_stays: Sequence[Stay], _project: Project) -> Mapping[int, Condition]:
+    return {}
+
+
+def _propose(
+    found: Diet, stays: Sequence[Stay], project: Project, agent: str | None, *, yes: bool
+) -> Mapping[int, Condition]:
+    """Return the conditions that an agent reads out of rules, those that pass the checks."""
+    if not stays or agent is None:
+        return {}
+    prompts = _build_condition_prompts(found, stays)
+    rules = {name: one.rule for name, one in zip(prompts, stays, strict=True)}
+    conditions: dict[str, Condition | None] = {}
+
+    def check(answers: Answers) -> dict[str, list[str]]:
+        problems: dict[str, list[str]] = {}
+        for name, answer in answers.items():
+            conditions[name], problem = read_proposal(rules[name], answer, project)
+            problems[name] = [problem] if problem else []
+        return problems
+
+    ask = open_ask(agent, prompts, "rule", schema=CONDITION_SCHEMA, yes=yes)
+    with interrupt_by_signals(), draw_progress("reading") as show:
+        put_all(prompts, ask, check, progress=show)
+    proposed = {}
+    for place, name in enumerate(prompts):
+        condition = conditions.get(name)
+        if condition is not None:
+            proposed[place] = condition
+    return proposed
 
 
 def _improve(found: Diet, moves: list[Move], agent: str | None, *, yes: bool) -> list[Move]:
@@ -202,10 +255,8 @@ def _improve(found: Diet, moves: list[Move], agent: str | None, *, yes: bool) ->
         return moves
     prompts = _build_prompts(found, moves)
     texts = {f"diet-{number}": move.text for number, move in enumerate(moves, 1)}
-    schema = load(WRITE_PROMPTS).DIET_SCHEMA
-    ask = load(COMPLETE_DRAFTS).open_ask(agent, prompts, "card", schema=schema, yes=yes)
+    ask = open_ask(agent, prompts, "card", schema=DIET_SCHEMA, yes=yes)
     with interrupt_by_signals(), draw_progress("writing") as show:
-        improve = load(ASK_WRITER).improve
         fuller = improve(open_brain(), texts, prompts, ask, files=found.tracked, progress=show)
     return [replace(move, text=text) for move, text in zip(moves, fuller, strict=True)]
 

@@ -11,7 +11,7 @@ from lessons_kb.cli.marks import format_marks
 from lessons_kb.cli.options import CardId, open_brain
 from lessons_kb.cli.output import confirm, print_answer, say
 from lessons_kb.collection.card_edits import CardEdits
-from lessons_kb.collection.prompt_text import tell_prompt
+from lessons_kb.collection.prompt_text import shorten_prompt
 from lessons_kb.model import as_data
 from lessons_kb.outcome.stats import Stats
 from lessons_kb.outcome.why import find_prompt
@@ -54,7 +54,7 @@ def mark(
     print_answer(as_data(effect), f"{name} marked {what} ({format_marks(effect)})")
     if what != "irrelevant":
         return
-    text = tell_prompt(prompt if prompt is not None else find_prompt(brains, effect.card))
+    text = shorten_prompt(prompt if prompt is not None else find_prompt(brains, effect.card))
     if not text:
         say("no prompt with this lesson is remembered; name it with --prompt")
         return

@@ -14,7 +14,7 @@ from lessons_kb import render
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
-from lessons_kb.collection.prompt_text import tell_prompt
+from lessons_kb.collection.prompt_text import shorten_prompt
 from lessons_kb.errors import InputError
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.on_demand import EDIT_CARDS, load
@@ -30,7 +30,7 @@ _MAX_OFFERED, _MAX_PROMPT = 200, 300
 
 def _offer(brains: Brains, near: Verdict, prompt: str) -> None:
     """Offer to add the prompt to a card's symptoms; without a terminal, print the command."""
-    symptom = tell_prompt(prompt)
+    symptom = shorten_prompt(prompt)
     shown = shorten(clean_line(symptom), _MAX_OFFERED)
     name, confidence = clean_line(near.id), f"{near.confidence:.2f}"
     say(f"{name} was nearly injected ({confidence}) for \u201c{shown}\u201d")
@@ -43,7 +43,7 @@ def _offer(brains: Brains, near: Verdict, prompt: str) -> None:
 def _teach(brains: Brains, name: str, prompt: str) -> None:
     """Add a prompt to a card's symptoms, and print that."""
     card = load(EDIT_CARDS).CardEdits(brains).teach(name, "symptoms", prompt)
-    say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(tell_prompt(prompt))}\u201d")
+    say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(shorten_prompt(prompt))}\u201d")
 
 
 def why(

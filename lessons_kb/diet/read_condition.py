@@ -11,19 +11,30 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from lessons_kb.diet.condition import (
+    BROAD,
+    GONE,
+    Condition,
+    is_broad,
+    join_conditions,
+    make_command_condition,
+    make_path_condition,
+    sample_files,
+)
 from lessons_kb.diet.project_files import Project
-from lessons_kb.diet.situations import Situation, find_in_clause, find_subject
+from lessons_kb.diet.situations import (
+    Situation,
+    find_in_clause,
+    find_subject,
+    names_another,
+)
 from lessons_kb.importers.incoming import unmarked
 from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
 from lessons_kb.text.paths import find_paths
-from lessons_kb.values import frozen, replace
+from lessons_kb.values import replace
 
-MAX_SHARE = 0.5
-"""Share of a project's files from which on a glob says "any task"."""
-_MOST_GLOBS = 12
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _IS_ABOUT_COMMANDS = re.compile(r"\b(?:run|build|install|start|execute)\b|```", re.IGNORECASE)
-_CODE_SPAN = re.compile(r"`[^`\n]+`")
 _MARK = re.compile(r"\A(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _LABEL = re.compile(
     r"\A(?:\*\*|__)(?P<label>[^*_\n]{1,80}?)[:.]?(?:\*\*|__)[:.]?\s+(?:[-\u2013\u2014]\s+)?"
@@ -57,14 +68,18 @@ _TRAILING = re.compile(
     r"(?:\.\w[^,;:.]*)*)\.?\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+_MUST = re.compile(r"\b(?:must|should|have\s+to|needs?\s+to)\b", re.IGNORECASE)
 _TRAILING_PLACE = re.compile(
-    r"(?<!declared)(?<!defined)(?<!described)(?<!listed)(?<!documented)(?<!found)(?<!specified)"
-    r"(?<!configured)(?<!set)(?<!stored)(?<!located)(?<!kept)(?<!pinned)"
+    r"\A(?:use|prefer|avoid|keep|mock|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
+    r"(?:`[^`\n]+`|[\w'-]+)){1,8}?(?<!declared)(?<!defined)(?<!described)(?<!listed)"
+    r"(?<!documented)(?<!found)(?<!specified)(?<!configured)(?<!set)(?<!stored)(?<!located)"
+    r"(?<!kept)(?<!pinned)(?<!lives)(?<!live)(?<!is)(?<!are)"
     r"\s(?P<said>(?:in|under|inside|within)\s+(?:the\s+)?`[^`\n]+`"
     r"(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
-    r"(?:\s+(?:files?|directory|folder|package|crate|module|tests?|code))?)\.?\s*\Z",
+    r"(?:\s+(?:files?|directory|folder|package|crate|module|tests?|code))?)\Z",
     re.IGNORECASE,
 )
+"""What is done in a place, not what is put there or looked up."""
 _IMPERATIVE = re.compile(
     r"\A(?:please\s+)?(?:always|never|do\s+not|don['\u2019]t|make\s+sure|be\s+sure|run|re-?run|use|"
     r"ensure|avoid|update|check|verify|include|add|keep|read|follow|test|build|format|lint|"
@@ -73,10 +88,6 @@ _IMPERATIVE = re.compile(
     r"mention|pass|name|fill|fix|remove|stop|open|commit|push|get|do|consider|look|see)\b",
     re.IGNORECASE,
 )
-_PLACE_IS_DEMANDED = re.compile(
-    r"\A(?:use|prefer|avoid|keep|do not|don't|never|mock|import|write|name)\b", re.IGNORECASE
-)
-"""What is done in a place, not what is put there or looked up."""
 _SUBJECT = re.compile(
     r"\A(?P<said>(?:[\w-]+\s+){0,5}?"
     r"(?:in|under|inside|within|below|of|to|at)?\s*`[^`\n]+`"
@@ -104,6 +115,13 @@ _DEMAND = re.compile(
     r"cannot|not be|may not|needs?|requires?)\b",
     re.IGNORECASE,
 )
+_ORDER = re.compile(
+    r"\b(?:must|should|cannot|may\s+not|not\s+be)\b|"
+    r"(?:\A|[.;:,(\u2013\u2014*]|-)\s*(?:do\s+not|don['\u2019]t|never|avoid|keep|always|make\s+sure|"
+    r"ensure|prefer)\b",
+    re.IGNORECASE,
+)
+"""What is demanded, as against what is told: "so that stories don't load it"."""
 _FORBIDDEN_EDIT = re.compile(
     r"(?:do\s+not|don['\u2019]?t|avoid|never|not\s+be|no)\s+(?:\w+\s+){0,2}?"
     r"(?:edit|edited|editing|edits|modify|modified|modifying|change|changed|changing|touch|"
@@ -117,8 +135,6 @@ _RUN = re.compile(
     re.IGNORECASE,
 )
 """A command that is run, not one that is missing or talked about."""
-_BETWEEN = r"\s+(?:-\S+\s+)*(?:run\s+)?"
-_NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
 _WORK = re.compile(
     r"(?:(?:when(?:ever)?|if|before|after|to|once|any ?time)\s+(?:you(?:'re)?\s+)?(?:are\s+)?)?"
     r"(?:add|creat|chang|modif|updat|remov|"
@@ -152,6 +168,18 @@ _STATE = re.compile(
     re.IGNORECASE,
 )
 """What is wrong, which shows in an output and not in an edit or a command."""
+_ELSEWHERE = re.compile(
+    r"\b(?:outside(?:\s+of)?|not\s+(?:in|under|inside|within)|except(?:\s+(?:in|for|under))?|"
+    r"other\s+than|without|besides|excluding|beyond)\s+(?:the\s+)?`",
+    re.IGNORECASE,
+)
+"""Everywhere but in a place."""
+_RULES_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "README.md")
+"""A bare name of these is that of the file itself, or of any."""
+_WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
+"""Introduces situations, not what to do in one."""
+_FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
+_NEXT_ITEM = re.compile(r"\n(?:[-*+]|\d+[.)])\s")
 _OTHERWISE = re.compile(r"\b(?:otherwise|in all other cases|everywhere else)\b", re.IGNORECASE)
 """A rule for the condition and for its opposite holds always."""
 _ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:or|and)\s+|,\s+", re.IGNORECASE)
@@ -188,22 +216,6 @@ UNCONDITIONAL = "names no file or command for which it holds"
 IN_CAPITALS = "in capitals: it holds always"
 ANY_TASK = "holds for any task"
 BOTH_WAYS = "says what holds otherwise, too"
-GONE = "no file of the project fits it"
-BROAD = "its files are much of the project"
-
-
-@frozen
-class Condition:
-    """When a rule holds, as events of a session can show it: by files, by commands, or by both."""
-
-    said: str
-    """The rule's own words for it."""
-    globs: tuple[str, ...] = ()
-    pattern: str = ""
-    files: tuple[str, ...] = ()
-    """Files that meet it."""
-    commands: tuple[str, ...] = ()
-    """Command lines that meet it."""
 
 
 class _Reading(NamedTuple):
@@ -221,8 +233,12 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         return None, IN_CAPITALS
     if _OTHERWISE.search(prose):
         return None, BOTH_WAYS
-    sentence = _first_sentence(unmarked(_LABEL.sub("", text)))
-    readings = [*_read_rule(text, sentence, rule, project)]
+    above = (rule.lead, *rule.headings[-1:], *filter(None, [_read_label(text)]))
+    if any(map(_WHEN_TO.match, map(unmarked, above))):
+        return None, UNCONDITIONAL
+    is_list = bool(_NEXT_ITEM.search(text))
+    sentences = [] if is_list else _SENTENCE_END.split(unmarked(_LABEL.sub("", text)))
+    readings = [*_read_rule(text, sentences, rule, project)]
     found = [reading.condition for reading in readings if reading.condition is not None]
     reasons = [reading.why for reading in readings if reading.why]
     for reason in (ANY_TASK, GONE):
@@ -232,41 +248,57 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
         found = [*_read_above(text, rule, project)]
     if not found:
         return None, next(iter(reasons), UNCONDITIONAL)
-    condition = _join(found)
-    files = {path for glob in condition.globs for path in project.match(glob)}
-    is_broad = len(files) > max(len(project.files) * MAX_SHARE, 1)
-    if is_broad or len(condition.globs) > _MOST_GLOBS:
+    condition = join_conditions(found)
+    if is_broad(condition.globs, project):
         if not condition.pattern:
             return None, BROAD
         condition = replace(condition, globs=(), files=())
     return condition, ""
 
 
-def _first_sentence(text: str) -> str:
-    return _SENTENCE_END.split(text, maxsplit=1)[0].strip().rstrip(".!")
+def holds_for_any_task(said: str) -> bool:
+    """Return whether the words of a condition fit any task."""
+    return bool(_ANY_TASK.search(said))
 
 
-def _read_rule(text: str, sentence: str, rule: AgentRule, project: Project) -> Iterator[_Reading]:
-    """Yield what each clause of a rule, and of the line above its list, says."""
-    above = unmarked(rule.headings[-1]) if rule.headings else ""
+def _read_label(text: str) -> str:
+    """Return the bold words with which a rule begins, "" for none."""
     label = _LABEL.match(text)
-    for part in (f"{label['label']}:" if label and label["label"] else "", sentence, rule.lead):
+    return label["label"] if label else ""
+
+
+def _read_rule(
+    text: str, sentences: Sequence[str], rule: AgentRule, project: Project
+) -> Iterator[_Reading]:
+    """Yield what each clause of a rule, and of the line above its list, says.
+
+    Of a list that is one rule, no item says when the others hold.
+    """
+    above = unmarked(rule.headings[-1]) if rule.headings else ""
+    sentence = sentences[0].strip().rstrip(".!") if sentences else ""
+    label = _read_label(text) if sentences else ""
+    for part in (f"{label}:" if label else "", sentence, rule.lead):
         for said in _find_conditions(unmarked(part)):
             reading = _read_clause(said, project)
             if reading.why == UNCONDITIONAL and _WORK.match(said):
                 reading = _read_remainder(text, said, above, project)
             yield reading
+    if not sentence:
+        return
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
         yield _read_places(forbidden["said"], project)
-    yield from _read_subject(text, sentence, project)
-    trailing = _TRAILING.search(sentence)
+    yield from _read_subject(text, sentence, sentences[1:], project)
+    if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
+        return
     begin = _CONDITION.match(sentence)
     main_clause = sentence[begin.end() :].lstrip() if begin else sentence
-    if trailing and _IMPERATIVE.match(main_clause):
+    trailing = _TRAILING.search(sentence)
+    is_demand = bool(_IMPERATIVE.match(main_clause) or _MUST.search(main_clause))
+    if trailing and is_demand:
         yield _read_clause(trailing["said"], project)
-    place = _TRAILING_PLACE.search(sentence)
-    if place and _PLACE_IS_DEMANDED.match(sentence):
+    place = _TRAILING_PLACE.match(sentence)
+    if place:
         yield _read_places(place["said"], project)
 
 
@@ -279,16 +311,18 @@ def _find_conditions(text: str) -> Iterator[str]:
             return
 
 
-def _read_subject(text: str, sentence: str, project: Project) -> Iterator[_Reading]:
+def _read_subject(
+    text: str, sentence: str, further: Sequence[str], project: Project
+) -> Iterator[_Reading]:
     """Yield what a rule holds for that demands something of its subject."""
     command = _COMMAND_SUBJECT.match(sentence)
     if command and is_command(command["command"]):
-        yield _Reading(_make_command(command["command"], [command["command"]]))
+        yield _Reading(make_command_condition(command["command"], [command["command"]]))
         return
-    is_demand = bool(_DEMAND.search(_CODE.sub(" ", text)))
-    for pattern in (_SUBJECT, _ENTRY):
+    prose = unmarked(_CODE.sub("x", text))
+    for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
         found = pattern.match(sentence)
-        if found and is_demand:
+        if found and demand.search(prose):
             yield _read_places(found["said"], project)
             return
     named = _NAMED_SUBJECT.match(sentence)
@@ -297,6 +331,8 @@ def _read_subject(text: str, sentence: str, project: Project) -> Iterator[_Readi
     subject = find_subject(sentence)
     if subject is not None:
         situation, said = subject
+        if any(names_another(other, situation) for other in further):
+            return
         yield _read_situation(said, situation, project)
 
 
@@ -321,19 +357,29 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
     elif _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, _CODE.findall(text))):
         return
     else:
-        reading = _read_places(" ".join(_CODE_SPAN.findall(heading)), project)
+        reading = _read_heading_places(heading, text, project)
     if reading.condition is not None:
         yield reading.condition
 
 
+def _read_heading_places(heading: str, text: str, project: Project) -> _Reading:
+    """Read the places in the code of a heading, for a rule that demands something."""
+    spans = [span.strip() for span in _CODE.findall(heading)]
+    demand = unmarked(_CODE.sub("x", text))
+    is_demand = bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
+    if not is_demand or not all(_is_named_place(span, project) for span in spans):
+        return _Reading(why=UNCONDITIONAL)
+    return _read_places(" ".join(f"`{span}`" for span in spans), project)
+
+
 def _read_remainder(text: str, said: str, above: str, project: Project) -> _Reading:
     """Read a situation in words by the files that the rule changes, and those beside them."""
-    if _ANY_TASK.search(said):
+    if holds_for_any_task(said):
         return _Reading(why=ANY_TASK)
     globs: list[str] = []
     places: list[str] = []
     for place in (span.strip() for span in _CODE.findall(text)):
-        if not is_place(place):
+        if not is_place(place) or "lock" in place:
             continue
         if guide := _GUIDE.fullmatch(place):
             folder = project.find_glob(guide["folder"])
@@ -380,7 +426,7 @@ def _is_reference(text: str, place: str) -> bool:
 
 def _read_clause(said: str, project: Project) -> _Reading:
     """Read a condition; each of its alternatives ("or …") has to be one that an event shows."""
-    if _ANY_TASK.search(said):
+    if holds_for_any_task(said):
         return _Reading(why=ANY_TASK)
     if _STATE.search(_CODE.sub(" ", said)):
         return _Reading(why=UNCONDITIONAL)
@@ -400,7 +446,7 @@ def _read_clause(said: str, project: Project) -> _Reading:
             return _Reading(why=UNCONDITIONAL)
     if not _is_verb(_DOING.sub("", first)) and _read_part(first, project).condition is None:
         return _Reading(why=UNCONDITIONAL)
-    return _Reading(_join(conditions))
+    return _Reading(join_conditions(conditions))
 
 
 def _is_verb(part: str) -> bool:
@@ -414,7 +460,7 @@ def _read_part(said: str, project: Project) -> _Reading:
     if program and is_command(program["name"].casefold()):
         commands.append(program["name"].casefold())
     if commands:
-        return _Reading(_make_command(said, commands))
+        return _Reading(make_command_condition(said, commands))
     reading = _read_places(said, project)
     if reading.why != UNCONDITIONAL:
         return reading
@@ -426,6 +472,8 @@ def _read_part(said: str, project: Project) -> _Reading:
 
 def _read_places(said: str, project: Project) -> _Reading:
     """Read the files and folders that a text names; one that is not there cannot be watched."""
+    if _ELSEWHERE.search(said):
+        return _Reading(why=UNCONDITIONAL)
     spans = [span.strip() for span in _CODE.findall(said)]
     named = dict.fromkeys((*spans, *find_paths(_CODE.sub(" ", said))))
     places = [span for span in named if _is_named_place(span, project)]
@@ -435,8 +483,10 @@ def _read_places(said: str, project: Project) -> _Reading:
 
 
 def _is_named_place(span: str, project: Project) -> bool:
+    if span in _RULES_FILES:
+        return False
     is_ending = bool(re.fullmatch(r"\.\w+", span)) and bool(project.find_glob(span))
-    return is_ending or is_place(span) or project.holds(span)
+    return is_ending or is_place(span) or span.endswith("/") or project.holds(span)
 
 
 def _read_named_folder(said: str, project: Project) -> _Reading:
@@ -456,7 +506,7 @@ def _read_situation(said: str, situation: Situation, project: Project) -> _Readi
         said=said,
         globs=tuple(globs),
         pattern=situation.pattern,
-        files=_sample(globs, project),
+        files=sample_files(globs, project),
         commands=situation.samples,
     )
     return _Reading(condition)
@@ -466,43 +516,4 @@ def _make_path(said: str, globs: Sequence[str], project: Project) -> _Reading:
     chosen = tuple(dict.fromkeys(filter(None, globs)))
     if not chosen or not all(globs):
         return _Reading(why=GONE)
-    return _Reading(Condition(said=said, globs=chosen, files=_sample(chosen, project)))
-
-
-def _sample(globs: Sequence[str], project: Project) -> tuple[str, ...]:
-    """Return some files: the first, the last, one between, and a new one beside the first."""
-    files = sorted({path for glob in globs for path in project.match(glob)})
-    if not files:
-        return ()
-    chosen = [files[0], files[len(files) // 2], files[-1]]
-    folders = (glob.removesuffix("/**") for glob in globs if glob.endswith("/**"))
-    plain = next((folder for folder in folders if "*" not in folder), "")
-    if plain:
-        ending = "." + files[0].rpartition(".")[2] if "." in files[0].rpartition("/")[2] else ""
-        chosen.insert(2, f"{plain}/added/newcomer{ending}")
-    return tuple(dict.fromkeys(chosen))
-
-
-def _make_command(said: str, commands: Sequence[str]) -> Condition:
-    patterns = []
-    samples = []
-    for line in commands:
-        words = _NO_ARGUMENT.split(line)[0].split()
-        patterns.append(_BETWEEN.join(re.escape(word) for word in words))
-        samples.append(" ".join(words))
-    joined = "|".join(dict.fromkeys(patterns))
-    lines = [samples[0], f"cd . && {samples[0]}", *samples[1:]]
-    return Condition(said=said, pattern=rf"^(?:{joined})(?:\s|$)", commands=tuple(lines[:3]))
-
-
-def _join(conditions: Sequence[Condition]) -> Condition:
-    """Return the condition that is met where any of some conditions is."""
-    globs = tuple(dict.fromkeys(glob for one in conditions for glob in one.globs))
-    patterns = dict.fromkeys(one.pattern for one in conditions if one.pattern)
-    return Condition(
-        said=conditions[0].said,
-        globs=globs,
-        pattern="|".join(patterns),
-        files=tuple(dict.fromkeys(path for one in conditions for path in one.files)),
-        commands=tuple(dict.fromkeys(line for one in conditions for line in one.commands)),
-    )
+    return _Reading(make_path_condition(said, chosen, project))

@@ -1,0 +1,84 @@
+"""The files and commands that show that a rule holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from lessons_kb.diet.project_files import Project
+from lessons_kb.values import frozen
+
+MAX_SHARE = 0.5
+"""Share of a project's files from which on a condition says "any task"."""
+_MOST_GLOBS = 12
+_BETWEEN = r"\s+(?:-\S+\s+)*(?:run\s+)?"
+_NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
+GONE = "no file of the project fits it"
+BROAD = "its files are much of the project"
+
+
+@frozen
+class Condition:
+    """When a rule holds, as events of a session can show it: by files, by commands, or by both."""
+
+    said: str
+    """The rule's own words for it."""
+    globs: tuple[str, ...] = ()
+    pattern: str = ""
+    files: tuple[str, ...] = ()
+    """Files that meet it."""
+    commands: tuple[str, ...] = ()
+    """Command lines that meet it."""
+
+
+def is_broad(globs: Sequence[str], project: Project) -> bool:
+    """Return whether globs fit much of a project, or are too many for one card."""
+    files = {path for glob in globs for path in project.match(glob)}
+    return len(files) > max(len(project.files) * MAX_SHARE, 1) or len(globs) > _MOST_GLOBS
+
+
+def make_path_condition(said: str, globs: Sequence[str], project: Project) -> Condition:
+    """Return the condition that an edit of some files meets."""
+    return Condition(said=said, globs=tuple(globs), files=sample_files(globs, project))
+
+
+def sample_files(globs: Sequence[str], project: Project) -> tuple[str, ...]:
+    """Return some files: the first, the last, one between, and a new one in a folder."""
+    files = sorted({path for glob in globs for path in project.match(glob)})
+    if not files:
+        return ()
+    chosen = [files[0], files[len(files) // 2], files[-1]]
+    folders = [glob.removesuffix("/**") for glob in globs if glob.endswith("/**")]
+    plain = next((folder for folder in folders if "*" not in folder), "")
+    if plain:
+        stem, dot, ending = files[0].rpartition("/")[2].rpartition(".")
+        chosen.insert(2, f"{plain}/added/newcomer{dot if stem else ''}{ending if stem else ''}")
+    return tuple(dict.fromkeys(chosen))
+
+
+def make_command_condition(said: str, commands: Sequence[str]) -> Condition:
+    """Return the condition that the run of one of some commands meets, whatever its options."""
+    patterns = []
+    samples = []
+    for line in commands:
+        words = _NO_ARGUMENT.split(line)[0].split()
+        patterns.append(_BETWEEN.join(re.escape(word) for word in words))
+        samples.append(" ".join(words))
+    joined = "|".join(dict.fromkeys(patterns))
+    lines = (samples[0], f"cd . && {samples[0]}", *samples[1:])
+    return Condition(said=said, pattern=rf"^(?:{joined})(?:\s|$)", commands=lines)
+
+
+def join_conditions(conditions: Sequence[Condition]) -> Condition:
+    """Return the condition that is met where any of some conditions is."""
+    globs = dict.fromkeys(glob for one in conditions for glob in one.globs)
+    patterns = dict.fromkeys(one.pattern for one in conditions if one.pattern)
+    files = dict.fromkeys(path for one in conditions for path in one.files)
+    commands = dict.fromkeys(line for one in conditions for line in one.commands)
+    return Condition(
+        said=conditions[0].said,
+        globs=tuple(globs),
+        pattern="|".join(patterns),
+        files=tuple(files),
+        commands=tuple(commands),
+    )
