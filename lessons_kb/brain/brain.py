@@ -21,8 +21,7 @@ from lessons_kb.brain.open_index import Refresh, Refreshing, SearchIndex, T, ref
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
-from lessons_kb.on_demand import READ_CARDS, load
-from lessons_kb.process.programs import begin_index
+from lessons_kb.on_demand import PROGRAMS, READ_CARDS, load
 from lessons_kb.store.catalogue import CatalogueEntry
 from lessons_kb.store.database import is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch
@@ -541,7 +540,7 @@ class _Watcher:
         self.indexing = True
         failed: int | None = 1
         with contextlib.suppress(OSError):  # without a new process, the files are read here
-            process = begin_index(self.brain.root)
+            process = load(PROGRAMS).begin_index(self.brain.root)
             while process.poll() is None and not self.watch.stopped:
                 time.sleep(_FOLLOW_SECONDS)
                 self.load_commit()

@@ -38,7 +38,7 @@ from lessons_kb.store.catalogue import (
 from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
 from lessons_kb.store.gate_seal import is_gate_file_current
 from lessons_kb.store.scan import Scan, scan_brain, settings_signature
-from lessons_kb.text.analyzer import ANALYZER_VERSION
+from lessons_kb.text.analyzer_version import ANALYZER_VERSION
 from lessons_kb.text.patterns import match_globs
 from lessons_kb.values import frozen, replace
 from lessons_kb.version import __version__

@@ -14,7 +14,7 @@ from typing import Any
 
 from lessons_kb.calls.command_lines import find_patched, find_touched, is_known, is_patch_command
 from lessons_kb.data import read_mapping, read_patterns
-from lessons_kb.detect.matcher import Change
+from lessons_kb.detect.change import Change
 from lessons_kb.model import CALLS, DONE, Event
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.paths import join_path, relative_path

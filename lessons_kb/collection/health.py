@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 MARKS = {"ok": "✓", "off": "–", "warning": "⚠", "error": "✗", "fixed": "✓"}
 
@@ -10,7 +10,8 @@ FIX = "`lessons doctor --fix`"
 """The command that repairs what it can."""
 
 
-class Health(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Health:
     """One line of the doctor's report."""
 
     level: str

@@ -16,6 +16,7 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from lessons_kb.data import read_mapping
+from lessons_kb.detect.change import Change
 from lessons_kb.errors import InputError
 from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
@@ -331,21 +332,6 @@ def _find_all(root: Any, rule: dict[str, Any]) -> Any:
         lines = [line.strip() for line in str(error).partition("Stack backtrace")[0].splitlines()]
         why = next((line for line in reversed(lines) if line), "unknown")
         raise ValueError(why.partition(": ")[2] or why) from None
-
-
-@frozen
-class Change:
-    """A changed part of a file, before and after; complete lines if they are known."""
-
-    path: str
-    """A POSIX path, relative to the project root if it is below it."""
-    before: str = ""
-    after: str
-    line: int = 1
-    """The 1-based number of the first line of ``after`` in the changed file; 0 if unknown."""
-    prefix: str = ""
-    suffix: str = ""
-    """The rest of the file around the part, if known. Syntax is parsed with it."""
 
 
 def parse_diff(text: str) -> Iterator[Change]:

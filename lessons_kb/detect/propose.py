@@ -20,9 +20,9 @@ from textwrap import dedent
 from typing import Any, NamedTuple
 
 from lessons_kb.data import read_words
+from lessons_kb.detect.change import Change
 from lessons_kb.detect.matcher import (
     MAX_TEXT,
-    Change,
     Matcher,
     Rule,
     check_pattern,

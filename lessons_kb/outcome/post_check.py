@@ -20,7 +20,8 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.command_lines import find_run
 from lessons_kb.calls.failure_signs import CHANGES, RUNS, find_failing, find_test_command
-from lessons_kb.detect.matcher import Change, Matcher, Rule, language_of
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import Matcher, Rule, language_of
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.find.detection import find_in_evidence, read_text
 from lessons_kb.find.shared_server import read_card

@@ -11,7 +11,8 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from lessons_kb.errors import InputError
 from lessons_kb.guards.session_guards import CANCELLED, FAILED, RUNNING, STALLED, StallGuard
@@ -99,7 +100,8 @@ def open_terminal() -> tuple[int, int] | None:
     return master, slave
 
 
-class Ended(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Ended:
     """How a command ended."""
 
     state: str

@@ -41,7 +41,7 @@ from lessons_kb.search.engine_protocol import (
     refused_error,
 )
 from lessons_kb.search.sparse_vectors import build_vector, find_dimension, sum_up
-from lessons_kb.text.analyzer import ANALYZER_VERSION
+from lessons_kb.text.analyzer_version import ANALYZER_VERSION
 
 _SIGN, _WRAP = 1 << 63, 1 << 64
 """The ids of points are unsigned."""

@@ -35,7 +35,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains, refresh_in_hook
 from lessons_kb.calls.command_lines import find_changed, find_run, is_known, is_patch_command
 from lessons_kb.calls.parse_call import find_changes, find_documents, find_folder, parse_call
-from lessons_kb.detect.matcher import Change
+from lessons_kb.detect.change import Change
 from lessons_kb.find.detection import (
     Detected,
     find_detected,

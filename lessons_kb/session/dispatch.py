@@ -10,7 +10,7 @@ from importlib import import_module
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, describe_below, describe_untrusted, look_in_agent
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
-from lessons_kb.session.compact import catch_up
+from lessons_kb.on_demand import READ_COMPACTIONS, load
 from lessons_kb.session.event_types import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.late import Unheard, add_late, keep_late
 from lessons_kb.session.state import Hook
@@ -82,7 +82,7 @@ def _answer(hook: Hook) -> Answer:
     what, first = hook.event.what, NOTHING
     if hook.can.rewritten and what in ("prompt", "after"):
         try:
-            first = catch_up(hook)
+            first = load(READ_COMPACTIONS).catch_up(hook)
         except LessonsError as error:  # the event itself is answered anyway
             first = Answer(trouble=f"{type(error).__name__}: {error}")
         if first.context:  # both share one output; what has too little room waits

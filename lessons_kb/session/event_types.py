@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from lessons_kb.calls.parse_call import digest_arguments
 from lessons_kb.config import PreflightSettings
 from lessons_kb.model import Check, Hit, Preflight
-from lessons_kb.preflight.block import pack
+from lessons_kb.on_demand import PACK_LESSONS, load
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 from lessons_kb.values import frozen, mutable, replace
 
@@ -125,7 +125,7 @@ class Capabilities(AgentTraits):
 
     def pack_known(self, hits: Sequence[Hit], settings: PreflightSettings) -> Preflight:
         """Pack lessons that no prompt asks for, in their order, into what a hook may say."""
-        return pack(
+        packed: Preflight = load(PACK_LESSONS).pack(
             hits,
             [],
             query="",
@@ -135,6 +135,7 @@ class Capabilities(AgentTraits):
             counter=self.count_tokens,
             max_chars=self.max_bytes,
         )
+        return packed
 
 
 @frozen

@@ -7,16 +7,19 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, require
-from lessons_kb.find.titles import Access
 from lessons_kb.ledger.session_memory import SessionMemory, WaitingText, lend_memory, read_memory
 from lessons_kb.model import Event
+from lessons_kb.on_demand import TITLES, load
 from lessons_kb.session.event_types import Capabilities, HookEvent
 from lessons_kb.store.journal import Journal
 from lessons_kb.store.repositories import git_top
+
+if TYPE_CHECKING:
+    from lessons_kb.find.titles import Access
 
 _NO_BRAINS = Brains((), directory="", project=None)
 
@@ -93,7 +96,10 @@ class Hook:
     def access(self) -> Access:
         """Which files the agent reads without asking."""
         directory, can = os.path.realpath(self.event.directory), self.can
-        return Access(directory=directory, outside=can.reads_outside, ignored=can.reads_ignored)
+        access: Access = load(TITLES).Access(
+            directory=directory, outside=can.reads_outside, ignored=can.reads_ignored
+        )
+        return access
 
     @property
     def now(self) -> float:

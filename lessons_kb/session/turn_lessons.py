@@ -11,7 +11,8 @@ from math import log
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains, refresh_in_hook
 from lessons_kb.config import PreflightSettings
-from lessons_kb.detect.matcher import Change, Match
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import Match
 from lessons_kb.errors import ConfigError, LessonsError, StorageError
 from lessons_kb.find.detection import Detected, is_card_file
 from lessons_kb.find.search import find_lessons

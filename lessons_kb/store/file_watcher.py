@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import math
 import os
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from lessons_kb.errors import BrainNotFound
+from lessons_kb.on_demand import C_LIBRARY, load
 from lessons_kb.store.files import TEMP_PREFIX, identify_file, shown, storage_error
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
@@ -228,12 +228,12 @@ def _is_exhausted(root: str) -> bool:
     """
     if sys.platform != "linux":
         return False
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = load(C_LIBRARY).CDLL(None, use_errno=True)
     instance = libc.inotify_init1(os.O_CLOEXEC)
     if instance < 0:
         return False
     try:
         added = libc.inotify_add_watch(instance, os.fsencode(root), _DELETE_SELF)
-        return bool(added < 0 and ctypes.get_errno() == errno.ENOSPC)
+        return bool(added < 0 and load(C_LIBRARY).get_errno() == errno.ENOSPC)
     finally:
         os.close(instance)

@@ -19,7 +19,8 @@ from lsprotocol.types import (
 from lessons_kb.cards.keys import canonical, read_patterns, split_header
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.collection.lint import check_document, check_places, check_syntax_of
-from lessons_kb.detect.matcher import MAX_CHARS, Change, Match, Matcher, Rule
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import MAX_CHARS, Match, Matcher, Rule
 from lessons_kb.errors import InputError
 from lessons_kb.find.detection import find_detected, is_card_file
 from lessons_kb.find.project_detection import find_in_tree, flatten, is_binary, read_source
