@@ -44,6 +44,9 @@ _WORK = {
         "judgement.postcheck", "checklist items that are named, beside labelled cases"
     ),
     "triggers": Work("drafting.triggers", "prompts taken for a complaint"),
+    "freshness": Work(
+        "judgement.freshness", "files of real histories: gone, moved, guards alive, and the cost"
+    ),
     "history": Work("judgement.history", "verdicts on lessons beside what they truly do"),
     "writers": Work("drafting.writers", "cards that language models write of mined drafts"),
     "mine": Work(
@@ -162,6 +165,13 @@ def _parser() -> argparse.ArgumentParser:
                 nargs="+",
                 metavar="NAME=CLONE[:FOLDER]",
                 help="clone of a repository, and its folder of lessons (docs/solutions/)",
+            )
+        if name == "freshness":
+            command.add_argument(
+                "folders",
+                nargs="*",
+                metavar="NAME=CLONE:FOLDER",
+                help="clone of a repository, and its folder of cards",
             )
         if name == "replay":
             command.add_argument(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lessons_kb.cards.merge import merge_cards
 from lessons_kb.cards.parse import parse_card
-from lessons_kb.collection.git_merge import build_patterns, find_patterns, put_block, take_block
+from lessons_kb.collection.git_merge import build_patterns, find_patterns, put_block, remove_block
 from lessons_kb.config import KNOWN_FOLDERS
 
 BETWEEN = b"\n====\n"
@@ -50,5 +50,5 @@ def attributes(data: bytes) -> None:
     assert put_block(put, patterns) == put
     assert find_patterns(put) == patterns
     if not there and "# lessons_kb" not in text:
-        left = take_block(put)
+        left = remove_block(put)
         assert left in (text, text + "\n", text + "\r\n")

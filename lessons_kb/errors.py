@@ -9,6 +9,7 @@
     ├── CardNotFound       there is no such card; names the nearest
     ├── AmbiguousCard      the name matches several cards
     ├── DuplicateCard      a card with this title exists
+    │   └── Contradiction  a card that demands the opposite exists
     ├── EditRefused        an edit would change more of the user's file than it should
     ├── InputError         a value from the caller cannot be used
     │   └── Incomplete     a card lacks parts that the quality bar requires
@@ -58,6 +59,13 @@ class DuplicateCard(LessonsError):
     def __init__(self, message: str, *, existing: str) -> None:
         super().__init__(message)
         self.existing = existing
+
+
+class Contradiction(DuplicateCard):
+    """A card that demands the opposite exists.
+
+    ``existing`` is its id.
+    """
 
 
 class EditRefused(LessonsError):

@@ -1,10 +1,11 @@
-"""``lessons-hook AGENT``: hand one event to the daemon and print its answer; always exit with 0.
+"""``lessons-hook AGENT``: send one event to the daemon and print its answer; always exit with 0.
 
-Without an answer, a fresh Python answers by the same code; service/daemon.py tells the protocol.
-That process may need longer than the agent waits: when the time is up, the client prints what the
-second stage (``hook_gates``) has decided of the gates, and leaves. The other process goes on, and
-what it finds arrives with the session's next event.
-The launcher imports this file under ``python -I -S``: it takes what is built in, and ``_socket``.
+If the daemon does not answer, a new Python process answers with the same code. The protocol is
+described in service/daemon.py. That process may need longer than the agent waits. At the deadline
+the client prints the decision of the second stage (``hook_gates``) about the gates, and exits. The
+other process continues, and its answer arrives with the session's next event.
+The launcher imports this file under ``python -I -S``, so it imports only built-in modules and
+``_socket``.
 """
 
 import sys
@@ -15,60 +16,64 @@ if sys.platform != "win32":
     import _socket
     import posix
 
-PROTOCOL, BEGUN = b"2", b"begun"  # of the identity; sent before a brain notes anything
-PATIENCE_SECONDS = 0.8  # for a daemon to begin: on a busy machine it waits for a processor, too
-LONGER_SECONDS = 1.0  # for the answer of one that has begun: what it has noted would be lost
-RESERVE_SECONDS = 0.5  # kept for the second stage
-GRACE_SECONDS = 1.5  # for a second stage that has not decided when the time is up
-STARTING_SECONDS = 15.0  # for which a daemon that was started may be about to listen
+PROTOCOL, BEGUN = b"2", b"begun"  # part of the identity; sent before a brain is written to
+PATIENCE_SECONDS = 0.8  # for a daemon to begin; on a busy machine it has to wait for a processor
+LONGER_SECONDS = 1.0  # for the answer after the daemon has begun, since it may have noted lessons
+RESERVE_SECONDS = 0.5  # reserved for the second stage
+GRACE_SECONDS = 1.5  # for a second stage that has not decided at the deadline
+STARTING_SECONDS = 15.0  # the longest time from the start of a daemon until it listens
 DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
-START_SECONDS = 8.0  # of a session's start: 80 % of the timeout that our handler declares
+START_SECONDS = 8.0  # for the start of a session: 80 % of the timeout that our handler declares
 DEADLINE_VARIABLE, AGAIN_VARIABLE = b"LESSONS_HOOK_DEADLINE", b"LESSONS_HOOK_AGAIN"
-TOKEN_VARIABLE = b"LESSONS_HOOK_TOKEN"  # names the event for every process that answers it
-PACKED = "packed"  # the argument with which the other process answers to a client
-HEARD, LATE, REFUSED, UNCHECKED = b"h", b"l", b"r", b"u"  # how the client ended, told to it
-LATE_MARK = "late: "  # how the line begins that counts a late event in the hook log
+TOKEN_VARIABLE = b"LESSONS_HOOK_TOKEN"  # identifies the event for all processes that answer it
+PACKED = "packed"  # the argument that makes the other process answer to a client
+HEARD, LATE, REFUSED, UNCHECKED = b"h", b"l", b"r", b"u"  # sent to it when the client ends
+LATE_MARK = "late: "  # prefix of the line in the hook log that counts a late event
 LATE_LOG = LATE_MARK + "no answer within {} s; it comes with the session's next event"
-LOG_BYTES = 200_000  # beyond which nothing is added here: whoever logs next makes it shorter
+LOG_BYTES = 200_000  # the client adds nothing to a longer log; the next process shortens it
 MAX_EVENT_BYTES = 32_000_000
-SILENT = ("claude-code", "codex")  # take no output for "nothing to say"; the others take {}
+SILENT = ("claude-code", "codex")  # for these no output means "nothing to say"; for others {}
 SENT = b"HOME PATH TMP XDG_ LESSONS GIT_ CLAUDE CODEX COPILOT CURSOR GEMINI OPENCODE QWEN VSCODE"
-SENT_VARIABLES = tuple(SENT.split())  # prefixes of those that an answer may depend on
+SENT_VARIABLES = tuple(SENT.split())  # prefixes of the variables that an answer may depend on
 IDENTITY = b"HOME LESSONS_STATE_HOME XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME"
-STARTS = (b'"SessionStart"', b'"sessionStart"')
+STARTS = (b'"SessionStart"', b'"sessionStart"', b'askStart"')
 CALLS = (b'PreToolUse"', b'preToolUse"', b'BeforeTool"', b'"before"', b'.before"', b'Execution"')
 _MAX_START_BYTES = 20_000
 
 
 def pack(*fields: bytes | bytearray) -> bytes:
-    """Return ``fields`` (bytes) as one message: each behind its length in four bytes."""
+    """Return ``fields`` as one message: each field after its length in four bytes."""
     return b"".join(len(field).to_bytes(4, "big") + field for field in fields)
 
 
 def unpack(message: bytes) -> list[bytes]:
-    """Return the fields of a message; the last one may be cut short."""
-    fields, at = [], 0
-    while at < len(message):
-        start, at = at + 4, at + 4 + int.from_bytes(message[at : at + 4], "big")
-        fields.append(message[start:at])
+    """Return the fields of a message; the last one may be incomplete."""
+    fields, end = [], 0
+    while end < len(message):
+        start = end + 4
+        end = start + int.from_bytes(message[end:start], "big")
+        fields.append(message[start:end])
     return fields
 
 
 def identity(variables: dict[bytes, bytes]) -> bytes:
-    """Return what makes a daemon the right one: installation, state, boot, mount namespace."""
+    """Return the identity of the right daemon: installation, state, boot and mount namespace."""
     parts = [PROTOCOL, sys.executable.rpartition("/")[0].encode("utf-8", "surrogateescape")]
     parts += [variables.get(name, b"") for name in IDENTITY.split()]
     try:
         boot = posix.open("/proc/sys/kernel/random/boot_id", posix.O_RDONLY)
         parts += [posix.read(boot, 100), posix.readlink(b"/proc/self/ns/mnt")]
         posix.close(boot)
-    except OSError:  # only Linux tells
+    except OSError:  # only Linux has these files
         pass
     return b"\0".join(parts)
 
 
 def socket_path(who: bytes) -> str:
-    """Return where this daemon listens, in a folder of this user alone, or FileNotFoundError."""
+    """Return the path of the daemon's socket, in a folder that only this user can open.
+
+    Raises FileNotFoundError if there is no such folder.
+    """
     number, uid = 0xCBF29CE484222325, posix.getuid()  # FNV-1a
     for byte in who:
         number = ((number ^ byte) * 0x100000001B3) % (1 << 64)
@@ -86,7 +91,7 @@ def socket_path(who: bytes) -> str:
 
 
 def starting_path(path: str) -> str:
-    """Return the file that is there while a daemon that will listen at ``path`` starts."""
+    """Return the file that exists while a daemon for the socket ``path`` starts."""
     return f"{path}.starting"
 
 
@@ -96,7 +101,10 @@ def ask(
     longer: float = LONGER_SECONDS,
     patience: float = PATIENCE_SECONDS,
 ) -> list[bytes]:
-    """Return what is for the agent and its log, and ``whole``; [] if declined, OSError if late."""
+    """Return the output for the agent, that for its log, and ``whole``; [] if the daemon declines.
+
+    Raises OSError if the answer is late.
+    """
     answer, until = b"", time.monotonic() + patience
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     connection.settimeout(patience)
@@ -115,9 +123,9 @@ def ask(
 
 
 def ask_soon(who: bytes, *fields: bytes | bytearray, until: float, end: float) -> list[bytes]:
-    """Return what ``ask`` does, before ``end``; a daemon that is starting is waited for ``until``.
+    """Return the result of ``ask`` before ``end``. If a daemon is starting, wait for it ``until``.
 
-    A daemon has at most PATIENCE_SECONDS to begin, and LONGER_SECONDS from then on.
+    A daemon has at most PATIENCE_SECONDS to begin, and then at most LONGER_SECONDS to answer.
     """
     while True:
         left = max(end - time.monotonic(), 0.1)
@@ -132,7 +140,7 @@ def ask_soon(who: bytes, *fields: bytes | bytearray, until: float, end: float) -
 
 
 def is_starting(who: bytes) -> bool:
-    """Return whether a daemon was started a moment ago and does not listen yet."""
+    """Return whether a daemon was started just now and does not listen yet."""
     try:
         age = time.time() - posix.lstat(starting_path(socket_path(who))).st_mtime
     except OSError:
@@ -141,34 +149,34 @@ def is_starting(who: bytes) -> bool:
 
 
 def begin_start(who: bytes) -> None:
-    """Let other hooks know that a daemon is about to start, unless they know it."""
+    """Mark that a daemon is about to start, unless another hook has marked it."""
     try:
         if not is_starting(who):
             mark = starting_path(socket_path(who))
-            _unlink(mark)  # a new one has the time of now
+            _unlink(mark)  # a new file has the present time
             posix.close(posix.open(mark, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, 0o600))
-    except OSError:  # another hook was quicker, or there is no folder for it
+    except OSError:  # another hook was quicker, or there is no folder for the socket
         pass
 
 
 def find_deadline(event: bytes | bytearray, chosen: str) -> float:
     """Return the seconds that an event may take.
 
-    The start of a session has more: nothing waits for it, and all is cold then. ``chosen`` is what
-    the environment says; it holds for every event.
+    The start of a session may take longer: nobody waits for it, and no cache is filled yet.
+    ``chosen`` is the value in the environment, which applies to every event.
     """
-    is_start = len(event) < _MAX_START_BYTES and any(one in event for one in STARTS)
+    is_start = len(event) < _MAX_START_BYTES and any(name in event for name in STARTS)
     return START_SECONDS if is_start and not chosen else read_deadline(chosen)
 
 
 def read_deadline(text: str) -> float:
-    """Return the seconds that an event may take."""
+    """Return the seconds in a text, or the default; at most LONGEST_SECONDS."""
     seconds = float(text) if text.replace(".", "", 1).isdecimal() else 0.0
     return min(seconds or DEADLINE_SECONDS, LONGEST_SECONDS)
 
 
 class Client:
-    """One event, from its first byte to what is printed in time."""
+    """One event, from its first byte to the output before the deadline."""
 
     def __init__(self, agent: str, variables: dict[bytes, bytes]) -> None:
         self.agent, self.variables = agent, variables
@@ -182,16 +190,16 @@ class Client:
         self.again = b""
         self.channel: _socket.socket | None = None
         self.received = b""
-        self.decide = _decide_nothing  # claims what the second stage has decided
+        self.decide = _decide_nothing  # returns the decision of the second stage, and claims it
         self.is_busy = self.is_late = False
 
     @property
     def left(self) -> float:
-        """The seconds that are left."""
+        """The seconds until the deadline."""
         return max(self.deadline - (time.monotonic() - self.started), 0.0)
 
     def answer(self) -> None:
-        """Answer the event on standard input and leave."""
+        """Answer the event on standard input and exit."""
         _signal.signal(_signal.SIGALRM, lambda *_: self.note_deadline())
         _signal.setitimer(_signal.ITIMER_REAL, self.deadline, GRACE_SECONDS)
         answer: list[bytes] = []
@@ -199,16 +207,16 @@ class Client:
             while part := posix.read(0, 1 << 20):
                 self.event += part
             self.deadline = find_deadline(self.event, self.chosen)
-            self.is_busy = any(one in self.event for one in CALLS)
+            self.is_busy = any(name in self.event for name in CALLS)
             _signal.setitimer(_signal.ITIMER_REAL, max(self.left, 0.001), GRACE_SECONDS)
             if self.wants_daemon and len(self.event) <= MAX_EVENT_BYTES:
                 answer = self._ask_daemon()
         except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
             self.again = b""
-            begin_start(identity(self.variables))  # the process below starts it, or takes this back
-        except OSError:  # no input, no answer in time
+            begin_start(identity(self.variables))  # the process below starts it or removes the mark
+        except OSError:  # no input, or no answer in time
             pass
-        if answer[2:] == [b"whole"]:  # behind what is for the agent and what is for its log
+        if answer[2:] == [b"whole"]:  # the last field shows that the answer is complete
             _leave((1, answer[0]), (2, answer[1]))
         try:
             self._start_process()
@@ -222,29 +230,31 @@ class Client:
         self.end(is_late=False)
 
     def note_deadline(self) -> None:
-        """Print what is known once the time is up.
+        """End at the deadline with the decisions so far.
 
-        A call that is about to be made has a moment more: on a busy machine its gates may not have
-        been looked at yet, and silence would let it pass.
+        A call that is about to be made gets some more time: on a busy machine its gates may not
+        have been checked yet, and silence would let it pass.
         """
         if self.is_late or not self.is_busy:
             self.end()
         self.is_late = True
 
     def _ask_daemon(self) -> list[bytes]:
-        sent = [b"%b=%b" % v for v in self.variables.items() if v[0].startswith(SENT_VARIABLES)]
-        fields = [self.agent.encode(errors="replace"), posix.getcwdb(), bytes(self.event), *sent]
+        fields = [self.agent.encode(errors="replace"), posix.getcwdb(), bytes(self.event)]
+        for name, value in self.variables.items():
+            if name.startswith(SENT_VARIABLES):
+                fields.append(b"%b=%b" % (name, value))
         fields.append(b"%b=%b" % (TOKEN_VARIABLE, self.token))
-        self.again = b"1"  # a daemon may note what it never says
-        # Half of the time is for a daemon that starts, or has begun: then a process has its turn.
+        self.again = b"1"  # the daemon may note lessons and then answer too late
+        # A daemon may use half of the time to start; after that, a process is started instead.
         until, who = self.started + self.deadline / 2, identity(self.variables)
         end = self.started + self.deadline - RESERVE_SECONDS
         return ask_soon(who, *fields, until=until, end=end)
 
     def _start_process(self) -> None:
-        """Start a fresh process that answers this event; it goes on where its answer comes late."""
-        # A feeder hands the event over: a pipe alone may be too small for it. Neither of the two
-        # may hold what the agent reads: it would wait for them.
+        """Start a new process that answers this event, and that continues after the deadline."""
+        # A feeder process writes the event, since a pipe may be too small for it. Neither process
+        # may have the agent's pipes open, because the agent would wait for them.
         source, sink = posix.pipe()
         mine, other = _socket.socketpair()
         if posix.fork() == 0:
@@ -258,7 +268,7 @@ class Client:
                 nothing = posix.open("/dev/null", posix.O_RDWR)
                 posix.dup2(source, 0)
                 posix.dup2(other.fileno(), 1)
-                posix.dup2(nothing, 2)  # the others close themselves in a new program
+                posix.dup2(nothing, 2)  # the other descriptors close when the program starts
                 changed = {
                     DEADLINE_VARIABLE: b"%.3f" % max(self.left, 0.1),
                     AGAIN_VARIABLE: self.again,
@@ -274,26 +284,26 @@ class Client:
         self.channel = mine
 
     def _look_at_gates(self) -> None:
-        """Let the second stage decide, before the time is up, about a call to be made."""
-        if not any(one in self.event for one in CALLS):
+        """Let the second stage decide about a call that is about to be made."""
+        if not any(name in self.event for name in CALLS):
             return
         try:
             if __package__:
                 from lessons_kb import hook_gates
-            else:  # started by the launcher: no name in the package may hide one of Python's
+            else:  # the launcher has started this file; our modules must not hide those of Python
                 folder = __file__.rpartition("/")[0]
                 sys.path[:] = [*(place for place in sys.path if place != folder), folder]
                 import hook_gates  # type: ignore[import-not-found, no-redef]
             named = {_text(name): _text(value) for name, value in self.variables.items()}
             directory = _text(posix.getcwdb())
             token, event = _text(self.token), bytes(self.event)
-            said = hook_gates.decide(self.agent, event, named, directory, token)
-            self.decide = lambda: hook_gates.claim_answer(said, token)
-        except Exception:  # noqa: S110 (the full answer says what was not checked)
+            answer = hook_gates.decide(self.agent, event, named, directory, token)
+            self.decide = lambda: hook_gates.claim_answer(answer, token)
+        except Exception:  # noqa: S110 (the full answer reports what was not checked)
             pass
 
     def _wait(self) -> None:
-        """Print what the process answers, and leave; return where it ends without an answer."""
+        """Print the answer of the process and exit; return if it ends without an answer."""
         while self.channel is not None and (part := self.channel.recv(1 << 18)):
             self.received += part
             self._print_received()
@@ -305,20 +315,20 @@ class Client:
             try:
                 _write(1, answer[0])
                 _write(2, answer[1])
-                self._tell(HEARD)  # not where the agent has gone: then it is kept
+                self._tell(HEARD)  # not reached if the agent is gone: the answer is then kept
             finally:
                 posix._exit(0)  # noqa: SLF001
 
-    def _tell(self, how: bytes) -> None:
-        """Tell the other process how this one ended."""
+    def _tell(self, ending: bytes) -> None:
+        """Tell the other process how this one ends."""
         try:
             if self.channel is not None:
-                self.channel.sendall(how)
+                self.channel.sendall(ending)
         except OSError:  # it has gone
             pass
 
     def end(self, *, is_late: bool = True) -> None:
-        """Print what is known now, and leave."""
+        """Print the decisions so far, and exit."""
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         try:
             if self.channel is not None:  # what has just arrived is the answer
@@ -359,7 +369,7 @@ class Client:
 
 
 def main() -> None:
-    """Answer the event on standard input and leave."""
+    """Answer the event on standard input and exit."""
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
     if sys.platform == "win32":  # no Unix sockets
         import nt

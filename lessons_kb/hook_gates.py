@@ -1,8 +1,8 @@
-"""The second stage of the hook program: it decides gates where no full answer comes in time.
+"""The second stage of the hook program: it decides gates if no full answer comes in time.
 
-It reads one small file for each brain (``brain/gate_file.py`` writes them, into the user's state),
-and imports nothing of this package: ``hook_client`` loads it where no daemon answers. What it
-cannot decide it calls not checked, so that nothing passes in silence.
+It reads one small file for each brain, which ``brain/gate_file.py`` writes into the user's state
+folder. It imports nothing of this package, since ``hook_client`` loads it if no daemon answers. If
+it cannot decide, it reports "not checked", so that no call passes in silence.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import os
 import re
 import sys
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -22,11 +23,11 @@ except ImportError:  # Windows
 FORMAT = 2
 """Version of the gate files; a file of another version is not read."""
 MAX_FILE_BYTES = 1_000_000
-"""Of a file of the project that is read."""
+"""The most bytes of a project's file that are read."""
 MAX_GATE_BYTES = 4_000_000
-"""Of a gate file; ``brain/gate_file.py`` leaves out what does not fit, and marks that."""
+"""The most bytes of a gate file; ``brain/gate_file.py`` marks a file that would be larger."""
 MAX_TEXT_CHARS = 200_000
-"""Of a text in which patterns are looked for; a longer one is not checked."""
+"""The most characters of a text in which patterns are searched; a longer text is not checked."""
 MAX_ITEMS = 3
 MAX_NAMED = 3
 
@@ -44,11 +45,11 @@ ARGUMENT_KEYS = ("tool_input", "toolInput", "toolArgs", "args", "input")
 TOOL_KEYS = ("tool_name", "toolName", "tool")
 EVENT_KEYS = ("hook_event_name", "hookEventName", "event")
 PART_KEYS = ("agent_id", "subagentType")
-"""Keys of the subagent in which a call is made."""
+"""Keys with the id of the subagent that makes a call."""
 NOBODY_ANSWERS = ("bypassPermissions", "dontAsk")
 """Permission modes in which a question to the user would be a denial."""
 REASON_MARK, LINE_MARK = "@REASON@", "@LINE@"
-"""Stand for the texts in the answers of ``data/answer_forms.json``."""
+"""Placeholders for the texts in the answers of ``data/answer_forms.json``."""
 
 _PATCH_HEADERS = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: ")
 _READERS = ("cat", "less", "head", "tail", "grep", "rg", "ls", "wc", "diff", "stat", "file")
@@ -61,32 +62,33 @@ _SEPARATORS = re.compile(r"[\s;&|<>()]+")
 _MAGIC = re.compile(r"[*?\[{$`~]")
 _HINT = re.compile(r"\(\?#([^)]*)\)")
 _BAD_DATA = (KeyError, TypeError, ValueError, AttributeError, IndexError, re.error)
-"""What a gate file that is not ours, or is cut off, leads to."""
+"""The errors that a foreign or truncated gate file causes."""
 _CARD_SUFFIXES = (".md", ".markdown")
 
 
 class Answer(NamedTuple):
-    """What the second stage has to say of an event: nothing at all by default."""
+    """The answer of the second stage to an event; empty by default."""
 
     refusal: str = ""
     """Standard output that refuses the call."""
     unchecked: str = ""
-    """Standard output that tells the user what was not checked; with a refusal, it is for the case
-    that the refusal cannot be recorded: it would come again each time."""
+    """Standard output that tells the user what was not checked. It also replaces a refusal that
+    cannot be recorded, since such a refusal would repeat forever."""
     log: str = ""
-    """The same for standard error, where the agent shows the user nothing with this event."""
+    """The same for standard error, if the agent shows the user no output of this event."""
     records: tuple[str, ...] = ()
-    """Files of which one at least must be made, or be of this event, before it refuses."""
+    """Record files. At least one must be new, or belong to this event, before the call is
+    refused."""
 
 
 class Form(NamedTuple):
-    """How one agent names things, and how an answer to it looks."""
+    """The names that one agent uses, and the form of answers to it."""
 
     name: str
     data: Mapping[str, Any]
 
     def event(self, payload: Mapping[str, Any]) -> str:
-        """Return the event's name as the agent's table spells it."""
+        """Return the event's name in the spelling of the agent's table."""
         data = self.data
         return name_event(payload, data["events"], data["renamed"], data["event_keys"])
 
@@ -96,30 +98,30 @@ class Call(NamedTuple):
 
     kind: str
     paths: tuple[str, ...]
-    """Files that it changes, relative to the project."""
+    """The files that it changes, relative to the project."""
     pieces: tuple[tuple[str, str, str], ...]
-    """(path, text before, text after) of what it writes."""
+    """(path, text before, text after) of each change."""
     command: str
     directory: str
-    """Where a command begins."""
+    """The working directory of a command."""
 
 
 class Concern(NamedTuple):
-    """A card whose gate is about the call."""
+    """A card whose gate applies to the call, or may apply."""
 
     brain: Mapping[str, Any]
     card: Mapping[str, Any]
     files: tuple[str, ...]
     sure: bool
-    """False where this stage cannot tell."""
+    """Whether the gate certainly applies."""
 
 
 # ---------------------------------------------------------------------------------------------
-# What this stage shares with the rest of the package
+# Functions that the rest of the package uses, too
 
 
 def hash_text(text: str) -> str:
-    """Return a short name for a text: FNV-1a of its bytes, 64 bits."""
+    """Return the 64-bit FNV-1a hash of a text, as 16 hexadecimal digits."""
     number = 0xCBF29CE484222325
     for byte in text.encode("utf-8", "surrogatepass"):
         number = ((number ^ byte) * 0x100000001B3) % (1 << 64)
@@ -127,20 +129,20 @@ def hash_text(text: str) -> str:
 
 
 def gate_path(home: str, root: str) -> str:
-    """Return where the gates of the brain at ``root`` lie in the state folder ``home``."""
+    """Return the path of the gate file of the brain at ``root`` in the state folder ``home``."""
     return os.path.join(home, "gates", f"{hash_text(root)}.json")
 
 
 def record_path(home: str, context: str, root: str, card: str, file: str) -> str:
-    """Return the file that is there once a session was refused for a card and a file."""
-    what = hash_text(f"{root}\0{card}\0{file}")
-    return os.path.join(home, "sessions", f"refused-{hash_text(context)}-{what}")
+    """Return the path of the record that a session was refused a call for a card and a file."""
+    subject = hash_text(f"{root}\0{card}\0{file}")
+    return os.path.join(home, "sessions", f"refused-{hash_text(context)}-{subject}")
 
 
 def claim(path: str, token: str) -> bool | None:
-    """Make the record of a refusal for the event ``token``; return whether it is this event's.
+    """Record a refusal for the event ``token``; return whether the record belongs to that event.
 
-    None where nothing can be recorded.
+    Returns None if nothing can be recorded.
     """
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -154,7 +156,7 @@ def claim(path: str, token: str) -> bool | None:
 
 
 def read_token(path: str) -> str:
-    """Return which event a record of a refusal belongs to, "" where there is none."""
+    """Return the event to which the record of a refusal belongs; "" if there is no record."""
     try:
         file = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
     except OSError:
@@ -166,7 +168,7 @@ def read_token(path: str) -> str:
 
 
 def first_text(payload: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Return the first of these values that is a text, "" if none is."""
+    """Return the first of the named values that is a text; "" if none is."""
     for name in names:
         value = payload.get(name)
         if isinstance(value, str) and value:
@@ -180,7 +182,7 @@ def name_event(
     renamed: Mapping[str, str],
     event_keys: Mapping[str, str],
 ) -> str:
-    """Return the name of an event as one agent's table spells it."""
+    """Return the name of an event in the spelling of one agent's table."""
     name = first_text(payload, EVENT_KEYS)
     if name in events:
         return name
@@ -192,9 +194,9 @@ def name_event(
 
 _CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")
 _COPILOTS = ("stop_reason", "custom_instructions")
-"""Keys beside a transcript's path that VS Code does not send."""
+"""Keys that Copilot CLI sends with a transcript's path, but VS Code does not."""
 _COPILOTS_OWN = "COPILOT_HOOK_DIR"
-"""Copilot CLI gives it to hooks alone; it reads the folders that VS Code reads."""
+"""A variable that only Copilot CLI sets, for hooks; it reads the same folders as VS Code."""
 _GROKS_OWN = "workspaceRoot"
 
 
@@ -204,13 +206,13 @@ def find_host(
     environment: Mapping[str, str],
     events: Mapping[str, Iterable[str]],
 ) -> str:
-    """Return the agent that fired the hook; ``agent`` is the agent that it was set up for.
+    """Return the agent that called the hook. ``agent`` is the agent for which it was set up.
 
-    ``events`` are the names of each agent's events. What is in the payload decides: variables are
-    inherited by an agent that another one starts.
+    ``events`` are the names of each agent's events. The payload decides, because an agent inherits
+    the variables of the agent that started it.
     """
     name = first_text(payload, EVENT_KEYS)
-    if _GROKS_OWN in payload:  # it runs the hooks of Claude Code and Cursor, too
+    if _GROKS_OWN in payload:  # Grok runs the hooks of Claude Code and Cursor, too
         return "grok-cli"
     if "cursor_version" in payload or ("conversation_id" in payload and "generation_id" in payload):
         return "cursor"
@@ -244,10 +246,10 @@ def find_host(
 def decide(
     agent: str, event: bytes, environment: Mapping[str, str], directory: str, token: str
 ) -> Answer:
-    """Return what the gates say of one event, whatever the brains are asked later.
+    """Return the decision of the gates about one event.
 
-    ``directory`` is where the process stands, ``token`` names the event. Raises nothing that a
-    payload may cause: what cannot be read is left to the full answer.
+    ``directory`` is the working directory of the process, and ``token`` identifies the event. An
+    invalid payload raises nothing; it is left to the full answer.
     """
     if environment.get("LESSONS_HOOKS") == "0" or environment.get("LESSONS_TRIAL"):
         return Answer()
@@ -281,10 +283,10 @@ def decide(
 
 
 def claim_answer(answer: Answer, token: str) -> tuple[bytes, bytes, bytes] | None:
-    """Return how an event ends by what was decided, and what is printed; None for silence.
+    """Return the client's ending, its standard output and its standard error; None for silence.
 
-    A refusal is recorded first. The first value is one that ``hook_client`` tells the process
-    that answers in full.
+    A refusal is recorded first. The ending is REFUSED or UNCHECKED of ``hook_client``, which is
+    sent to the process with the full answer.
     """
     if answer.refusal:
         claimed = [_claim_in_folder(path, token) for path in answer.records]
@@ -299,7 +301,7 @@ def claim_answer(answer: Answer, token: str) -> tuple[bytes, bytes, bytes] | Non
 
 
 def _claim_in_folder(path: str, token: str) -> bool | None:
-    """Do what ``claim`` does; make the folder before."""
+    """Create the folder of a record, and ``claim`` the record."""
     try:
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
     except OSError:
@@ -318,47 +320,49 @@ def _rule(
     environment: Mapping[str, str],
     place: tuple[str, str, str, str],
 ) -> Answer:
-    """Return the answer that the concerns of a call lead to."""
+    """Return the answer to a call for these concerns."""
     home, context, token, directory = place
-    held: list[Concern] = []
+    refusing: list[Concern] = []
     unsure: list[Concern] = []
     records: list[str] = []
-    for one in concerns:
-        asks = one.card["gate"] == ASK
+    for concern in concerns:
+        asks = concern.card["gate"] == ASK
         if asks and not _is_attended(form, name, payload, environment):
-            continue  # nobody can be asked: the lesson is context, and may come late
+            continue  # nobody can be asked, so the lesson is only context, which may be late
         explained = first_text(payload, TOOL_KEYS) not in form.data["unexplained"]
         if name not in form.data["refuses"]:
             continue
         paths = [
-            record_path(home, context, one.brain["root"], one.card["id"], file)
-            for file in one.files or ("",)
+            record_path(home, context, concern.brain["root"], concern.card["id"], file)
+            for file in concern.files or ("",)
         ]
-        fresh = [path for path in paths if read_token(path) in ("", token)]
-        if not fresh:
+        new = [path for path in paths if read_token(path) in ("", token)]
+        if not new:
+            continue  # the session was refused this call before: now it passes
+        if not concern.sure or (asks and explained) or _is_changed(concern):
+            unsure.append(concern)
             continue
-        if not one.sure or (asks and explained) or _is_changed(one):
-            unsure.append(one)
-            continue
-        held.append(one)
-        records += fresh
+        refusing.append(concern)
+        records += new
     template = form.data["answers"].get(name, {})
-    if held:
-        reason = _write_reason(held, directory)
-        asking = any(one.card["gate"] == ASK for one in held)
+    if refusing:
+        reason = _write_reason(refusing, directory)
+        asking = any(concern.card["gate"] == ASK for concern in refusing)
         line = f"{PERMISSION} {reason}" if asking else ""
         text = f"{line} {ASKED_NEXT}" if asking else f"{REFUSED} {reason} {PASSES}"
-        lessons = "\n\n".join(_write_lesson(one.card) for one in held)
+        lessons = "\n\n".join(_write_lesson(concern.card) for concern in refusing)
         form_of = template["refusal and line" if line else "refusal"]
         printed = _fill(form_of, reason=f"{text}\n\n{lessons}", line=line)
-        unchecked = _tell_unchecked(held, form, template)
+        unchecked = _report_unchecked(refusing, form, template)
         return unchecked._replace(refusal=printed, records=tuple(records))
-    return _tell_unchecked(unsure, form, template) if unsure else Answer()
+    return _report_unchecked(unsure, form, template) if unsure else Answer()
 
 
-def _tell_unchecked(concerns: Sequence[Concern], form: Form, template: Mapping[str, str]) -> Answer:
+def _report_unchecked(
+    concerns: Sequence[Concern], form: Form, template: Mapping[str, str]
+) -> Answer:
     """Return the answer that names the cards that were not checked."""
-    titles = dict.fromkeys(f"“{one.card['title']}”" for one in concerns[:MAX_NAMED])
+    titles = dict.fromkeys(f"“{concern.card['title']}”" for concern in concerns[:MAX_NAMED])
     line = NOT_CHECKED.format("; ".join(titles))
     if template.get("line"):
         return Answer(unchecked=_fill(template["line"], line=line))
@@ -366,26 +370,29 @@ def _tell_unchecked(concerns: Sequence[Concern], form: Form, template: Mapping[s
 
 
 def _fill(template: str, *, reason: str = "", line: str = "") -> str:
-    """Return an answer with its texts; the template is JSON that holds their marks."""
+    """Return an answer: the template, which is JSON, with the texts for its placeholders."""
     filled = template.replace(REASON_MARK, json.dumps(reason)[1:-1])
     return f"{filled.replace(LINE_MARK, json.dumps(line)[1:-1])}\n"
 
 
-def _write_reason(held: Sequence[Concern], directory: str) -> str:
-    """Return before what a call is held back, and by which lessons."""
-    files = list(dict.fromkeys(file for one in held for file in one.files if file))
+def _write_reason(refusing: Sequence[Concern], directory: str) -> str:
+    """Return what the call would do, and the lessons that refuse it."""
+    files: dict[str, None] = {}
+    for concern in refusing:
+        files |= dict.fromkeys(filter(None, concern.files))
     more = f" and {len(files) - MAX_NAMED} more" if len(files) > MAX_NAMED else ""
-    names = ", ".join(_visible(file) for file in files[:MAX_NAMED])
-    what = f"{names}{more} is changed or run" if files else "this command is run"
+    names = ", ".join(_visible(file) for file in list(files)[:MAX_NAMED])
+    action = f"{names}{more} is changed or run" if files else "this command is run"
     lessons = []
-    for one in held[:MAX_NAMED]:
-        place = os.path.relpath(os.path.join(one.brain["root"], one.card["id"]), directory)
-        lessons.append(f"“{one.card['title']}” ({_visible(place)})")
-    return f"before {what}: {'; '.join(dict.fromkeys(lessons))}."
+    for concern in refusing[:MAX_NAMED]:
+        path = os.path.join(concern.brain["root"], concern.card["id"])
+        place = os.path.relpath(path, directory)
+        lessons.append(f"“{concern.card['title']}” ({_visible(place)})")
+    return f"before {action}: {'; '.join(dict.fromkeys(lessons))}."
 
 
 def _write_lesson(card: Mapping[str, Any]) -> str:
-    """Return the cause of a lesson and what to do: a title alone is no reason."""
+    """Return the title, the cause and the first items of a lesson."""
     why = [f"Why: {card['why']}"] if card["why"] else []
     items = [f"- [ ] {item}" for item in card["items"][:MAX_ITEMS]]
     return "\n".join([f"“{card['title']}”", *why, *items])
@@ -407,13 +414,13 @@ def _is_attended(
     return not any(environment.get(variable) in values for variable, values in unattended)
 
 
-def _is_changed(one: Concern) -> bool:
-    """Return whether a card's file is not what was compiled."""
+def _is_changed(concern: Concern) -> bool:
+    """Return whether a card has changed since its gate was compiled."""
     try:
-        info = os.stat(os.path.join(one.brain["root"], *one.card["id"].split("/")))
+        info = os.stat(os.path.join(concern.brain["root"], *concern.card["id"].split("/")))
     except OSError:
         return True
-    signature: str = one.card["signature"]
+    signature: str = concern.card["signature"]
     return _sign(info) != signature
 
 
@@ -422,11 +429,11 @@ def _sign(info: os.stat_result) -> str:
 
 
 # ---------------------------------------------------------------------------------------------
-# Where things lie
+# Folders
 
 
 def find_state_home(environment: Mapping[str, str]) -> str:
-    """Return the state folder of the user, "" where it cannot be told."""
+    """Return the state folder of the user; "" if it is unknown."""
     if chosen := environment.get("LESSONS_STATE_HOME"):
         return os.path.abspath(chosen)
     home = environment.get("HOME", "")
@@ -444,7 +451,7 @@ def find_state_home(environment: Mapping[str, str]) -> str:
 def _find_directory(
     payload: Mapping[str, Any], form: Form, environment: Mapping[str, str], directory: str
 ) -> str:
-    """Return the real path of the session's project, as far as the event tells."""
+    """Return the real path of the session's project, or of ``directory`` if the event has none."""
     roots = payload.get("workspace_roots") or payload.get("workspacePaths")
     named = [environment.get(variable, "") for variable in form.data["project"]]
     if isinstance(roots, list):
@@ -457,7 +464,7 @@ def _find_directory(
 
 
 def _above(folder: str) -> Iterator[str]:
-    """Yield a folder and all above it."""
+    """Yield a folder and its ancestors."""
     while True:
         yield folder
         parent = os.path.dirname(folder)
@@ -467,15 +474,15 @@ def _above(folder: str) -> Iterator[str]:
 
 
 def _git_top(folder: str) -> str:
-    for one in _above(folder):
-        mark = os.path.join(one, ".git")
+    for ancestor in _above(folder):
+        mark = os.path.join(ancestor, ".git")
         if os.path.lexists(os.path.join(mark, "HEAD")) or os.path.isfile(mark):
-            return one
+            return ancestor
     return ""
 
 
 def _account_home() -> str:
-    """Return the home of this account, whatever variables say; "/" where nobody knows it."""
+    """Return the home of this account, independently of variables; "/" if it is unknown."""
     if pwd is None:
         return os.sep
     try:
@@ -491,10 +498,10 @@ def _is_inside(path: str, folder: str) -> bool:
 def _find_brains(
     home: str, directory: str, scope: str, environment: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the gates that hold for a directory, the nearest brain first.
+    """Return the gate files that apply to a directory, the nearest brain first.
 
-    A state folder inside the project is the project's own doing, by a variable: it is not believed,
-    unless the account's home lies there as well.
+    A state folder inside the project is not believed, since the project has set a variable, unless
+    the account's home is inside the project as well.
     """
     inside = _is_inside(os.path.realpath(home), scope)
     if inside and not _is_inside(os.path.realpath(_account_home()), scope):
@@ -508,7 +515,7 @@ def _find_brains(
         brain = read_gates(os.path.join(home, "gates", name))
         root = brain["root"]
         is_near = root in above or (brain["marked"] and _is_inside(root, scope))
-        # A file that names no brain may be that of any.
+        # A file that names no brain may belong to any brain.
         if (is_near or brain["own"] or root in named or not root) and _is_same_folder(brain):
             brains.append(brain)
     brains.sort(key=lambda brain: -len(brain["root"]))
@@ -517,10 +524,17 @@ def _find_brains(
     project = own or git
     for brain in brains:
         if brain["readable"]:
-            brain["cards"] = [card for card in brain["cards"] if card["project"] in (None, project)]
+            brain["cards"] = [card for card in brain["cards"] if _is_due(card, project)]
             brain["stale"] = _sign_settings(brain["root"]) != brain["settings"]
             brain["has_new"] = brain["listing"] != list_times(brain["root"], brain["card_folders"])
     return brains
+
+
+def _is_due(card: Mapping[str, Any], project: str | None) -> bool:
+    """Return whether a card belongs to a project and is not stale today."""
+    stale_after = card.get("until") or ""
+    is_stale = isinstance(stale_after, str) and "" < stale_after <= time.strftime("%Y-%m-%d")
+    return card["project"] in (None, project) and not is_stale
 
 
 _GATE_NAME = re.compile(r"[0-9a-f]{16}\.json")
@@ -531,7 +545,7 @@ _UNREADABLE = {
 
 
 def read_gates(path: str) -> dict[str, Any]:
-    """Return the gates in a file; those that cannot be read are marked so."""
+    """Return the content of a gate file; ``readable`` is False if it is damaged."""
     brain = _read_json(path, limit=MAX_GATE_BYTES)
     root = brain.get("root")
     if not isinstance(root, str) or f"{hash_text(root)}.json" != os.path.basename(path):
@@ -545,7 +559,7 @@ def read_gates(path: str) -> dict[str, Any]:
 
 
 def _has_types(brain: Mapping[str, Any]) -> bool:
-    """Return whether what ``_find_brains`` reads of a gate file has the types that it needs."""
+    """Return whether the values that ``_find_brains`` uses have the right types."""
     cards = all(isinstance(card["title"], str) and "project" in card for card in brain["cards"])
     device, inode = brain["identity"]
     is_identity = isinstance(device, int) and isinstance(inode, int)
@@ -557,7 +571,7 @@ def _has_types(brain: Mapping[str, Any]) -> bool:
 
 
 def _is_same_folder(brain: Mapping[str, Any]) -> bool:
-    """Return whether the folder of a brain is still the one that was compiled."""
+    """Return whether the folder of a brain is still the same as when its gates were compiled."""
     if not brain["readable"]:
         return not brain["root"] or os.path.isdir(brain["root"])
     try:
@@ -568,7 +582,7 @@ def _is_same_folder(brain: Mapping[str, Any]) -> bool:
 
 
 def list_times(root: str, folders: Iterable[str]) -> str:
-    """Return what changes when a card comes into one of the folders, or leaves it."""
+    """Return a text that changes when a card is added to one of the folders or removed."""
     times = []
     for folder in folders:
         try:
@@ -579,7 +593,7 @@ def list_times(root: str, folders: Iterable[str]) -> str:
 
 
 def _sign_settings(root: str) -> str:
-    """Return what changes when the settings of a brain do."""
+    """Return a text that changes when the settings of a brain change."""
     lines = []
     for name in ("lessons.toml", ".lessonsignore"):
         try:
@@ -590,7 +604,7 @@ def _sign_settings(root: str) -> str:
 
 
 def silence_path(home: str, agent: str) -> str:
-    """Return the file that is there once an agent's hooks were taken out."""
+    """Return the path of the file that exists after an agent's hooks were removed."""
     return os.path.join(home, "sessions", f"silenced-{hash_text(agent)}")
 
 
@@ -607,7 +621,7 @@ def _is_silenced(home: str, agent: str, directory: str) -> bool:
 
 
 def _read_json(path: str, *, limit: int = MAX_FILE_BYTES) -> dict[str, Any]:
-    """Return the object in a regular file of ours, {} where there is none."""
+    """Return the JSON object in a regular file; {} if there is none."""
     try:
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
     except OSError:
@@ -616,12 +630,12 @@ def _read_json(path: str, *, limit: int = MAX_FILE_BYTES) -> dict[str, Any]:
     try:
         while len(parts) * 65_536 < limit and (part := os.read(file, 65_536)):
             parts.append(part)
-        found = json.loads(b"".join(parts))
+        data = json.loads(b"".join(parts))
     except (OSError, ValueError, RecursionError):
         return {}
     finally:
         os.close(file)
-    return found if isinstance(found, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
 # ---------------------------------------------------------------------------------------------
@@ -682,7 +696,7 @@ def _read_call(
 
 
 def _kind_of(tool: str, agent: str, tools: Mapping[str, Mapping[str, str]]) -> str:
-    """Return what a tool does: the agent's own table decides, then those of the others."""
+    """Return the kind of a tool from the agent's table, or else from those of other agents."""
     for table in (tools.get(agent, {}), *tools.values()):
         if tool in table:
             return table[tool]
@@ -702,22 +716,22 @@ def _find_command(data: Mapping[str, Any], names: Iterable[str]) -> str:
 
 def _read_patch(text: str) -> list[tuple[str, str, str]]:
     """Return (path, before, after) of each file of a patch in the ``*** Update File:`` form."""
-    found: list[tuple[str, list[str], list[str]]] = []
+    files: list[tuple[str, list[str], list[str]]] = []
     for line in text.splitlines():
-        header = next((one for one in _PATCH_HEADERS if line.startswith(one)), "")
+        header = next((prefix for prefix in _PATCH_HEADERS if line.startswith(prefix)), "")
         if header:
-            found.append((line[len(header) :].strip(), [], []))
-        elif found and line[:1] in ("+", "-", " "):
-            _path, before, after = found[-1]
+            files.append((line[len(header) :].strip(), [], []))
+        elif files and line[:1] in ("+", "-", " "):
+            _path, before, after = files[-1]
             if line[0] != "+":
                 before.append(line[1:])
             if line[0] != "-":
                 after.append(line[1:])
-    return [(path, "\n".join(before), "\n".join(after)) for path, before, after in found]
+    return [(path, "\n".join(before), "\n".join(after)) for path, before, after in files]
 
 
 # ---------------------------------------------------------------------------------------------
-# Which cards are about it
+# The cards whose gates apply
 
 
 def _find_concerns(
@@ -733,7 +747,7 @@ def _find_concerns(
 
 
 def _find_in_brain(brain: Mapping[str, Any], call: Call, scope: str) -> list[Concern]:
-    """Return the cards of a brain that are about a call; raises _BAD_DATA for a bad gate file."""
+    """Return the concerns of a brain about a call. Raises _BAD_DATA for a damaged gate file."""
     if not (brain["readable"] and brain["whole"]) or brain["has_new"]:
         return [_doubt_all(brain["root"])]
     concerns = []
@@ -747,7 +761,7 @@ def _find_in_brain(brain: Mapping[str, Any], call: Call, scope: str) -> list[Con
 
 
 def _doubt_all(root: str) -> Concern:
-    """Return a concern that stands for all gates of a brain: none of them can be decided."""
+    """Return a concern that stands for all gates of a brain if none of them can be decided."""
     name = os.path.basename(root) or "a brain"
     card = {"id": "", "title": f"the gates of {_visible(name)}", "gate": ONCE}
     return Concern({"root": root}, card, (), sure=False)
@@ -756,7 +770,10 @@ def _doubt_all(root: str) -> Concern:
 def _find_by_path(
     brain: Mapping[str, Any], card: Mapping[str, Any], call: Call, scope: str
 ) -> Concern | None:
-    """Return a card whose ``paths`` name a file of the call, unless the call heeds it."""
+    """Return the concern of a card whose ``paths`` match a file of the call.
+
+    There is none if the change shows that every item of the checklist is done.
+    """
     if call.command:
         may = _may_touch(call.command, card, scope, call.directory)
         return Concern(brain, card, (), sure=False) if may else None
@@ -770,22 +787,26 @@ def _find_by_path(
         return None
     shown = card["shown_by"]
     if shown and all(shown):
-        lines = [line for path, _b, after in call.pieces for line in (path, *after.split("\n"))]
-        if not all(one["simple"] for one in shown):
+        lines: list[str] = []
+        for path, _before, after in call.pieces:
+            lines += [path, *after.split("\n")]
+        if not all(pattern["simple"] for pattern in shown):
             return Concern(brain, card, files, sure=False)
-        found = [_find_line(one["text"], lines) for one in shown]
-        if all(found):
+        if all(_matches_line(pattern["text"], lines) for pattern in shown):
             return None
     return Concern(brain, card, files, sure=True)
 
 
-def _find_line(pattern: str, lines: Iterable[str]) -> bool:
+def _matches_line(pattern: str, lines: Iterable[str]) -> bool:
     compiled = re.compile(pattern, re.ASCII | re.IGNORECASE)
     return any(compiled.search(line) for line in lines)
 
 
 def _may_touch(command: str, card: Mapping[str, Any], scope: str, directory: str) -> bool:
-    """Return whether a command may change a file that a card's globs name; "no" is sure."""
+    """Return whether a command may change a file that a card's globs match.
+
+    False is certain; True is not.
+    """
     globs = card["globs"]
     if not globs or _only_reads(command):
         return False
@@ -807,7 +828,7 @@ def _only_reads(command: str) -> bool:
 def _may_be_above(word: str, card: Mapping[str, Any], scope: str, directory: str) -> bool:
     """Return whether a word of a command may name a folder above the files of a card.
 
-    A command may change its folder before, so the name of the folder alone decides.
+    Only the name of the folder is compared, since the command may have changed its directory.
     """
     names = [*card["folders"], *scope.split("/")]
     magic = _MAGIC.search(word)
@@ -819,13 +840,13 @@ def _may_be_above(word: str, card: Mapping[str, Any], scope: str, directory: str
         return True
     if not card["anywhere"]:
         return False
-    # A glob that begins with a wildcard may stand for files below any folder.
+    # A glob that begins with a wildcard may match files below any folder.
     places = (os.path.join(place, word) for place in (scope, directory))
     return word.endswith("/") or any(map(os.path.isdir, places))
 
 
 def match_globs(globs: Sequence[Sequence[Any]], path: str) -> bool:
-    """Return whether compiled globs match a path, by the rules of ``text.patterns.match_globs``."""
+    """Return whether compiled globs match a path; the rules are those of ``text.patterns``."""
     path = path.removeprefix("./")
     globs = [(source, include) for source, include in globs if _find_hint(source) in path]
     if all(include for _source, include in globs):
@@ -835,13 +856,13 @@ def match_globs(globs: Sequence[Sequence[Any]], path: str) -> bool:
 
 
 def _find_hint(source: str) -> str:
-    """Return a text that stands in each path that a compiled glob matches; "" if none is sure."""
+    """Return a text that every path matching a compiled glob contains; "" if none is certain."""
     hint = _HINT.match(source)
     return hint[1] if hint else ""
 
 
 def _decide(globs: Sequence[Sequence[Any]], path: str) -> bool:
-    """Return whether the last glob that names this very path includes it."""
+    """Return whether the last glob that matches exactly this path includes it."""
     for source, include in reversed(globs):
         if re.fullmatch(source, path):
             return bool(include)
@@ -851,7 +872,7 @@ def _decide(globs: Sequence[Sequence[Any]], path: str) -> bool:
 def _find_by_pattern(
     brain: Mapping[str, Any], card: Mapping[str, Any], call: Call, scope: str
 ) -> Concern | None:
-    """Return a card whose mistake the call is about to make, or may be."""
+    """Return the concern of a card if the call is about to make its mistake, or may be."""
     unsure: Concern | None = None
     for pattern in card["patterns"]:
         look = _look_in_command if call.command else _look_in_change
@@ -889,7 +910,7 @@ def _look_in_change(
         full = os.path.join(scope, path)
         may_be_card = path.endswith(_CARD_SUFFIXES) and _is_inside(full, brain["root"])
         if may_be_card and any(f"/{folder}/" in full for folder in brain["folders"]):
-            continue  # a card that shows its mistake would find itself
+            continue  # a card that quotes its mistake would match itself
         try:
             if not after or (pattern["files"] and not match_globs(pattern["files"], path)):
                 continue
@@ -909,14 +930,14 @@ def _look_in_change(
 
 
 def _count(pattern: Mapping[str, Any], text: str) -> int:
-    """Return how many places of a text a pattern is found in, without those it excuses."""
+    """Return the number of matches of a pattern, without those that its ``unless`` excuses."""
     count = 0
-    for found in re.finditer(pattern["text"], text, re.ASCII | re.MULTILINE):
-        begin = text.rfind("\n", 0, found.start()) + 1
-        end = text.find("\n", found.end())
+    for match in re.finditer(pattern["text"], text, re.ASCII | re.MULTILINE):
+        begin = text.rfind("\n", 0, match.start()) + 1
+        end = text.find("\n", match.end())
         lines = text[begin : end if end >= 0 else len(text)]
         excused = bool(pattern["unless"]) and _search(pattern["unless"], lines) is not None
-        if found.end() > found.start() and not excused:
+        if match.end() > match.start() and not excused:
             count += 1
     return count
 
@@ -926,7 +947,7 @@ def _search(pattern: str, text: str) -> re.Match[str] | None:
 
 
 def _place(full: str, before: str, after: str, *, whole: bool) -> tuple[str, str]:
-    """Return the texts of a change as whole lines, as far as the file tells."""
+    """Return the texts of a change, extended to whole lines if the file has the old text."""
     if not (before or whole):
         return before, after
     text = _read_text(full)

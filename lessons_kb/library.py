@@ -1,7 +1,6 @@
-"""The facade for Python callers: everything that can be asked of the brains that apply.
+"""The facade for Python callers, public as ``lessons_kb.Brain``.
 
-Users know it as ``lessons_kb.Brain``. Only callers import it, nothing below does: each command and
-each hook imports the functions that it uses.
+No module of the package imports it: each command and each hook imports the functions that it uses.
 """
 
 from __future__ import annotations
@@ -40,35 +39,35 @@ from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 
 
 class Library(Brains):
-    """One or several brain directories, searched together; writes go to the nearest.
+    """One or several brains: all are searched, and the nearest is written to.
 
-    Open one with ``Brain.open`` or ``Brain.discover``. A brain may be shared between threads; in
-    asyncio call it through ``asyncio.to_thread``. Everything raises LessonsError only.
+    Open it with ``Brain.open`` or ``Brain.discover``. Threads may share it; in asyncio, call it
+    through ``asyncio.to_thread``. All methods raise LessonsError only.
     """
 
     @property
     def cards(self) -> Cards:
-        """Find, list and change single cards."""
+        """Find, list, create and change cards."""
         return Cards(self)
 
     @property
     def drafts(self) -> Drafts:
-        """Lessons that wait for a human: collect, propose, accept, merge, discard."""
+        """Drafts of lessons: collect, propose, accept, merge and discard them."""
         return Drafts(self)
 
     @property
     def exchange(self) -> Exchange:
-        """Lessons in from other systems, and out to them."""
+        """Import lessons from other systems, and export them."""
         return Exchange(self)
 
     @property
     def journal(self) -> SessionJournal:
-        """Note what happens in a session, and look it up."""
+        """Record the events of sessions, and look them up."""
         return SessionJournal(self)
 
     @property
     def stats(self) -> Stats:
-        """What the cards did, and marks of help and harm."""
+        """The effect of the cards, and the user's marks."""
         return Stats(self)
 
     def search(
@@ -83,10 +82,10 @@ class Library(Brains):
         fresh: bool = True,
         asked_by: str = "",
     ) -> list[Hit]:
-        """Return the best hits for ``text``, best first, those the gate holds back included.
+        """Return the best hits for ``text``, best first, including those that failed the gate.
 
-        Without ``fresh`` the last commit is searched as it is. ``asked_by`` is the session whose
-        withheld lessons are left out, by default that of this process.
+        ``fresh`` refreshes the indexes first; otherwise the last commit is searched. The lessons
+        withheld from the session ``asked_by`` (by default that of this process) are left out.
         """
         return search.search(
             self,
@@ -105,7 +104,7 @@ class Library(Brains):
         return search.find_lessons(self, query)
 
     def find_guarding(self, path: str) -> list[Card]:
-        """Return the cards that guard a file by their ``paths``, which start from the project."""
+        """Return the cards whose ``paths`` match a file. ``path`` starts at the project root."""
         return search.find_guarding(self, path)
 
     def preflight(
@@ -127,8 +126,8 @@ class Library(Brains):
     ) -> Preflight:
         """Return the block for ``prompt``; its text is "" if no lesson applies.
 
-        Without ``fresh`` the last commit is searched as it is, without ``remember`` nothing is
-        journalled. The others are explained in ``find.block.RetrievalOptions``.
+        ``fresh`` refreshes the indexes first; otherwise the last commit is searched. ``remember``
+        writes the result to the journal. See ``find.block.RetrievalOptions`` for the other options.
         """
         options = RetrievalOptions(
             stage=stage,
@@ -168,26 +167,30 @@ class Library(Brains):
         return judge(check_items(chosen, answer, done, detected), answer, done)
 
     def check_last(self, session: str | None = None) -> Check:
-        """Return the check of the latest answer in an agent that lessons were given for."""
+        """Return the check of the latest agent's answer that had lessons."""
         return check_last(self, session)
 
     def create(self, title: str, *, on_duplicate: str = "fail", **parts: Unpack[NewCard]) -> Card:
-        """Write a new card from the template of its kind into the nearest brain.
+        """Write a new card, from the template of its kind, into the nearest brain.
 
         ``parts`` are ``kind``, ``topics``, ``project``, ``stage``, ``severity``, ``paths``,
-        ``symptoms`` and ``sections``. ``on_duplicate`` is ``fail`` (DuplicateCard, for a
-        near-duplicate too), ``bump`` (count the card of the same wording instead, else write a
-        new one) or ``new``. Raises InputError for a title nothing can be named after. Never
-        overwrites.
+        ``symptoms`` and ``sections``. ``on_duplicate`` is ``fail`` (raise DuplicateCard, even for a
+        near-duplicate), ``bump`` (count the mistake on a card with the same wording, or else write
+        a new one) or ``new``. Raises InputError if no file name can be derived from the title. No
+        file is overwritten.
         """
         return self.cards.create(title, on_duplicate=on_duplicate, **parts)
+
+    def confirm(self, *ids: str) -> list[Card]:
+        """Note that a person found each card true today; see ``Cards.confirm``."""
+        return self.cards.confirm(*ids)
 
     def bump(self, *ids: str, task: str | None = None) -> list[Card]:
         """Count a mistake once more on each card; see ``Cards.bump``."""
         return self.cards.bump(*ids, task=task)
 
     def lint(self) -> list[Finding]:
-        """Return everything wrong with any file of the brains, by path and line."""
+        """Return the findings about all files of the brains, by path and line."""
         return [finding for brain in self.members for finding in lint(brain, self.directory)]
 
 

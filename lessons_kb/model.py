@@ -51,6 +51,32 @@ class Pattern:
 
 
 @frozen
+class Standing:
+    """How a card stands to the present state of its project.
+
+    It is derived from the history of the project when the index is refreshed, and kept with the
+    card in the catalogue.
+    """
+
+    silenced: str = ""
+    """Why the card is not injected, in one line; "" if it may be."""
+    caveat: str = ""
+    """What the block adds to the card, at most 12 tokens; "" for nothing."""
+    follows: tuple[str, ...] = ()
+    """Globs that the card guards besides its ``paths``, because the files were moved there."""
+    moved: tuple[tuple[str, str], ...] = ()
+    """Pairs of an entry of ``paths`` and the glob that names its files today."""
+    gone: tuple[tuple[str, str], ...] = ()
+    """Pairs of a name that is gone and the commit that removed it ("" if unknown)."""
+    changed: tuple[tuple[str, int], ...] = ()
+    """Pairs of a file and the number of commits that changed it since ``confirmed``."""
+
+
+CURRENT = Standing()
+"""The standing of a card about which nothing is known to have changed."""
+
+
+@frozen
 class Card:
     """The content of a Markdown file that is used: a lesson, playbook, finding or note."""
 
@@ -98,6 +124,16 @@ class Card:
     template: bool = False
     """Whether the card is still the unfilled template, or has neither a readable title nor advice.
     A search finds such a card, but it is never injected."""
+    confirmed: str | None = None
+    """ISO date on which a person last found the card true."""
+    stale_after: str | None = None
+    """ISO date from which the card waits for `lessons confirm`."""
+    supersedes: tuple[str, ...] = ()
+    """Cards, by path or file name, in whose place this one stands."""
+    superseded_by: str | None = None
+    """The card that stands in the place of this one."""
+    standing: Standing = CURRENT
+    """How the project has moved on since the card was written; no part of its file."""
 
     @property
     def is_title_only(self) -> bool:
@@ -105,9 +141,16 @@ class Card:
         return not (self.checklist or self.why)
 
     @property
+    def waits_from(self) -> str:
+        """The ISO date from which the card waits for a confirmation; "" for never."""
+        stale_after = self.stale_after or ""
+        return stale_after if stale_after > (self.confirmed or "") else ""
+
+    @property
     def is_injectable(self) -> bool:
         """Whether an agent may see the card at all."""
-        return self.status == "active" and not self.template and self.kind != NOTE
+        is_usable = self.status == "active" and not self.template and self.kind != NOTE
+        return is_usable and not self.standing.silenced
 
 
 @frozen
@@ -124,6 +167,22 @@ class Finding:
     fix: str
     level: str = "warning"
     """``error`` (the file is not used), ``warning`` or ``info``."""
+
+
+GLOB, FILE, SYMBOL = ANCHORS = ("glob", "file", "symbol")
+"""What an anchor of a card is: an entry of ``paths``, a file or a symbol that its text names."""
+
+
+@frozen
+class Anchor:
+    """A name by which a card refers to the code of its project."""
+
+    kind: str
+    """One of ANCHORS."""
+    name: str
+    """A glob, a POSIX path or its end, or the last part of a dotted name."""
+    is_core: bool = True
+    """Whether the lesson depends on it: in ``paths``, title, cause or checklist."""
 
 
 @frozen
@@ -143,6 +202,8 @@ class Document:
     """1-based line in the file of each key of the header."""
     body_line: int = 1
     """1-based line in the file at which ``body`` begins."""
+    anchors: tuple[Anchor, ...] = ()
+    """The names of files and code on which the card depends, as they stand in its text."""
 
 
 @frozen

@@ -80,6 +80,6 @@ def test_guidance_is_never_indexed_or_shown(kind):
 def test_commands_take_no_way_of_installing_for_granted():
     found = [path for path in TEMPLATES.rglob("*") if path.suffix in (".md", ".toml")]
     texts = {path: path.read_text(encoding="utf-8") for path in found}
-    commands = {path: text for path, text in texts.items() if "If these tools are missing" in text}
+    commands = {path: text for path, text in texts.items() if "If the command is not found" in text}
     assert len(commands) == 7
     assert [path for path, text in commands.items() if "pip install" in text] == []

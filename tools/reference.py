@@ -25,7 +25,7 @@ from lessons_kb.agents.install.settings_files import (  # noqa: E402
     find_targets,
     is_committed,
 )
-from lessons_kb.agents.table import AGENTS  # noqa: E402
+from lessons_kb.agents.table import AGENTS, Agent  # noqa: E402
 from lessons_kb.cards.keys import KEYS, MAX_OCCURRENCES  # noqa: E402
 from lessons_kb.cards.sections import HEADINGS, LABELS  # noqa: E402
 from lessons_kb.cli.main import app  # noqa: E402
@@ -241,7 +241,7 @@ def _agents() -> list[str]:
             (
                 f"`{name}`",
                 agent.tested_version or "by documents",
-                *("yes" if moment in carries else "–" for moment in MOMENTS[:3]),
+                *(_tell_moment(agent, moment, carries) for moment in MOMENTS[:3]),
                 "yes" if any(agent.events[e] == "stop" for e in agent.lines_at) else "–",
                 "yes" if agent.asks_at else "–",
                 "yes" if agent.refuses_at else "–",
@@ -266,6 +266,14 @@ def _agents() -> list[str]:
     return [*lines, *_table(("agent", "user", "project", "project `--shared`"), _files())]
 
 
+def _tell_moment(agent: Agent, moment: str, carries: set[str]) -> str:
+    """Return a cell: whether lessons reach the model at a moment."""
+    if moment not in carries:
+        return "–"
+    late = agent.late_before if moment == "before" else ""
+    return f"yes; {late}" if late else "yes"
+
+
 def _files() -> list[tuple[str, ...]]:
     rows = []
     with mock.patch.dict(os.environ, {"HOME": "/~"}, clear=True):
@@ -281,7 +289,10 @@ def _files() -> list[tuple[str, ...]]:
                 shown = "<br>".join(
                     f"`{path.removeprefix('/./').removeprefix('/')}`" for path in paths
                 )
-                cells.append("the same" if same else shown)
+                if scope == "project" and not AGENTS[name].has_project:
+                    cells.append("–")
+                else:
+                    cells.append("the same" if same else shown)
             rows.append((f"`{name}`", *cells))
     return rows
 

@@ -24,7 +24,7 @@ from benchmarks.data import HERE, DataError, git
 from benchmarks.ours import private_state
 from lessons_kb.diet.diet import Diet
 from lessons_kb.diet.plan import Plan, count_afterwards, count_every_session, plan_diet
-from lessons_kb.diet.probes import Occasion, contains_rule, open_proof
+from lessons_kb.diet.probes import Occasion, contains_rule, make_occasions, open_proof
 from lessons_kb.importers.rules_file import read_rules
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def _measure(diet: Diet, plan: Plan) -> dict[str, int | dict[str, int]]:
     return {
         "rules": sum(len(file.rules) for file in diet.files),
         "moved": len(plan.moves),
-        "probes": 3 * len(plan.moves),
+        "probes": sum(len(make_occasions(move.condition)) for move in plan.moves),
         "unproved": unproved,
         "tokens": count_every_session(diet),
         "afterwards": count_afterwards(diet, plan),
@@ -147,7 +147,7 @@ def _play(occasions: Path, moved: Path) -> dict[str, Any]:
                     edit=row.get("edit", ""),
                     command=row.get("command", ""),
                 )
-                arrived = contains_rule(proof.play(occasion), rules[row["rule"]]["rule"])
+                arrived = contains_rule(proof.play(occasion).text, rules[row["rule"]]["rule"])
                 results.append({**row, "arrived": arrived})
     total = Counter(row["arrived"] for row in results)
     missing = [[row["rule"], row["prompt"][:60]] for row in results if not row["arrived"]]

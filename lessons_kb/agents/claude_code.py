@@ -7,7 +7,7 @@ from typing import Any
 from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
 from lessons_kb.calls.command_lines import find_start
 from lessons_kb.calls.parse_call import kind_of_failure
-from lessons_kb.session.event_types import Answer, HookEvent
+from lessons_kb.session.event_types import Answer, FailedCall, HookEvent
 
 _NOT_THE_USER = ("system", "poll_event")
 """Sources of a prompt that no user wrote."""
@@ -19,6 +19,7 @@ _SPAWNING = ("Agent", "Task")
 _DEFAULT_SUBAGENT = "general-purpose"
 _MAX_SUBAGENT_PROMPT = 20_000
 """In characters."""
+_TOOL_ERROR, _TOOL_ERROR_END = "<tool_use_error>", "</tool_use_error>"
 _RESET = "Shell cwd was reset to"
 """The client prints it after a command that left the project."""
 
@@ -53,10 +54,42 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
         printed = "\n".join(filter(None, streams))
         event.output = output_of(payload.get("tool_input"), printed)
         event.outcome = "cancelled" if response.get("interrupted") is True else "ok"
+    elif name == "PostToolBatch":
+        event.failed_calls = _list_failed_calls(payload)
     elif name == "PostToolUseFailure":
         event.output = end_of(text_of(payload, "error"))
         stopped = payload.get("is_interrupt") is True
         event.outcome = "cancelled" if stopped else kind_of_failure(event.output)
+
+
+def _list_failed_calls(payload: Payload) -> list[FailedCall]:
+    """Return the calls of a batch that failed before the tool ran: no other event reports them."""
+    failed = []
+    for call in list_calls(payload):
+        error = text_of(call, "tool_response")
+        if not error.startswith(_TOOL_ERROR):
+            continue
+        message = error.removeprefix(_TOOL_ERROR).removesuffix(_TOOL_ERROR_END)
+        failed.append(read_failed_call(call, message, id_key="tool_use_id"))
+    return failed
+
+
+def list_calls(payload: Payload) -> list[Payload]:
+    """Return the calls of a batch."""
+    calls = payload.get("tool_calls")
+    return [call for call in calls if isinstance(call, dict)] if isinstance(calls, list) else []
+
+
+def read_failed_call(call: Payload, error: str, *, id_key: str) -> FailedCall:
+    """Return a call of a batch that failed with this error."""
+    arguments = call.get("tool_input")
+    return FailedCall(
+        id=text_of(call, id_key),
+        tool=text_of(call, "tool_name"),
+        arguments=arguments if isinstance(arguments, (dict, str)) else {},
+        outcome=kind_of_failure(error),
+        output=end_of(error),
+    )
 
 
 def write(name: str, answer: Answer, message: str) -> dict[str, Any]:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from typing import Any
 
 from lessons_kb.agents import claude_code
-from lessons_kb.agents.payloads import Payload, end_of, output_of, text_of
+from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
 from lessons_kb.session.event_types import HookEvent
 
 _EXIT = r"\A(?:Exit code|Process exited with code):? (-?\d+)|^Process exited with code (-?\d+)$"
 _HEAD = 400
+_SPAWNING = "collaborationspawn_agent"
+"""The tool ``spawn_agent`` of the namespace ``collaboration``, as a hook names it."""
+_DEFAULT_SUBAGENT = "default"
+_MAX_SUBAGENT_PROMPT = 20_000
+"""In characters."""
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
@@ -20,6 +26,11 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
     """
     claude_code.read(payload, name, event)
     event.transcript = text_of(payload, "transcript_path")  # a subagent has one of its own
+    if event.what == "before" and event.tool == _SPAWNING:
+        spawn = object_of(payload, "tool_input")
+        kind = text_of(spawn, "agent_type") or _DEFAULT_SUBAGENT
+        event.spawns = (kind, text_of(spawn, "message")[:_MAX_SUBAGENT_PROMPT])
+        event.spawn_inherits = text_of(spawn, "fork_turns") in ("", "all")
     if name != "PostToolUse":
         return
     response, arguments = payload.get("tool_response"), payload.get("tool_input")
@@ -42,3 +53,43 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 write = claude_code.write
+
+
+_INITIALIZE = {
+    "id": 1,
+    "method": "initialize",
+    "params": {"clientInfo": {"name": "lessons", "title": "lessons", "version": "1"}},
+}
+_HOOKS_ID = 2
+_APPROVED = ("trusted", "managed")
+
+
+def ask_for_hooks(project: str) -> list[str]:
+    """Return what `codex app-server` is asked, line by line, to list the hooks of a project."""
+    questions: list[dict[str, Any]] = [
+        _INITIALIZE,
+        {"method": "initialized"},
+        {"id": _HOOKS_ID, "method": "hooks/list", "params": {"cwds": [project]}},
+    ]
+    return [json.dumps(question) for question in questions]
+
+
+def read_unapproved(line: str) -> list[str] | None:
+    """Return the events whose hooks of ours the user has not approved.
+
+    Return None if the line is not the answer to the last question.
+    """
+    try:
+        message = json.loads(line)
+        if message.get("id") != _HOOKS_ID:
+            return None
+        hooks = [hook for folder in message["result"]["data"] for hook in folder["hooks"]]
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return None
+    unapproved = [
+        text_of(hook, "eventName")
+        for hook in hooks
+        if "lessons-hook" in text_of(hook, "command")
+        and text_of(hook, "trustStatus") not in _APPROVED
+    ]
+    return list(dict.fromkeys(unapproved))

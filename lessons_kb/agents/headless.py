@@ -144,6 +144,18 @@ def _find_last_words(objects: Sequence[Mapping[str, Any]], printed: str) -> str:
     return "nothing"
 
 
+def find_installed() -> str:
+    """Return the first agent of the table that is installed and can be run without a user.
+
+    The result is the name of its program, such as ``claude``, and "" if there is none.
+    """
+    for name, row in AGENTS.items():
+        program = row.program or name
+        if row.headless and find_program(program):
+            return program
+    return ""
+
+
 def find_headless(command: str, *, seconds: float) -> HeadlessAgent:
     """Return the agent, or any other program, that a command line names.
 

@@ -1,8 +1,9 @@
 """opencode: what our plugin sends, and what it accepts as an answer.
 
-opencode has plugins instead of hooks, so the format is our own. The plugin sends one object::
+opencode has plugins instead of hooks, so the format is our own; our plugins for other agents use
+it, too. The plugin sends one object::
 
-    {"event": "start", "sessionID": …, "cwd": …}
+    {"event": "start", "sessionID": …, "cwd": …, "source": …}
     {"event": "subagent", "sessionID": …, "cwd": …}
     {"event": "prompt", "sessionID": …, "messageID": …, "text": …, "cwd": …}
     {"event": "before", "sessionID": …, "callID": …, "tool": …, "args": {…}, "cwd": …}
@@ -18,9 +19,9 @@ and accepts one object with these keys:
 
 - ``refuse`` (only for ``before``): the call fails with this text and is not run.
 - ``context``, for the model. For ``start`` and ``subagent`` the plugin pushes it to
-  ``output.system`` of every main request of the session; for ``after`` it appends it to
-  ``output.output``; for ``compact`` it pushes it to ``output.context``; for the other events it
-  pushes it to ``output.system`` of the next main requests of the turn.
+  ``output.system`` of every main request of the session; for ``before`` and ``after`` it appends it
+  to ``output.output``, unless the call fails; for ``compact`` it pushes it to ``output.context``;
+  else it pushes it to ``output.system`` of the next main requests of the turn.
 - ``message``, for the user: a toast, or a line in the log.
 """
 
@@ -33,6 +34,8 @@ from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, te
 from lessons_kb.calls.parse_call import kind_of_failure
 from lessons_kb.session.event_types import Answer, HookEvent
 
+_CONTINUED = ("resume", "fork", "reload")
+"""Sources of a session that begins with the chat of an earlier session."""
 _INVALID = "invalid"
 """Name of the tool that opencode runs instead of a tool that does not exist."""
 _ABORTED = "Tool execution aborted"
@@ -44,6 +47,8 @@ _STOPPED = "User aborted the command"
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in the fields that are specific to payloads of our plugin."""
+    if name == "start" and text_of(payload, "source") in _CONTINUED:
+        event.takes_context = False  # the chat has the text
     if name == "subagent":  # it has a session of its own, which starts with titles only
         event.part = event.session
     if name == "prompt" and re.fullmatch(r'"[^"]*"', event.text):

@@ -12,9 +12,18 @@ Payload = Mapping[str, Any]
 
 MAX_OUTPUT_CHARS = 20_000
 """Of a longer output only the end is read."""
-_REPLACED = ("old_string", "oldString", "old_str")
+_REPLACED = ("old_string", "oldString", "old_str", "oldText")
 _WRITTEN = (
-    *("new_string", "newString", "content", "new_str", "file_text", "new_source", "code"),
+    *(
+        "new_string",
+        "newString",
+        "content",
+        "new_str",
+        "file_text",
+        "new_source",
+        "code",
+        "newText",
+    ),
     *("patch", "patchText", "input"),
 )
 _PROMPT_IDS = ("turn_id", "prompt_id", "promptId", "generation_id", "messageID")
@@ -77,6 +86,8 @@ def read_common(payload: Payload, event: HookEvent) -> None:
     if event.what == "prompt":
         event.text = text_of(payload, "prompt", "text")
         event.id = text_of(payload, *_PROMPT_IDS)
+    elif event.what == "start":
+        event.source = text_of(payload, "source")
     elif event.what == "stop":
         event.text = text_of(payload, "last_assistant_message", "prompt_response", "text")
     elif event.what in ("before", "after"):

@@ -31,6 +31,8 @@ class Agent(AgentTraits):
     """One coding agent. Its module in this package reads its payloads and writes its answers."""
 
     name: str
+    dialect: str = ""
+    """The agent whose payloads it sends, and whose module reads them; "" = its own."""
     events: Mapping[str, str]
     """Name of its event → our kind of event. The answer to any other event is silence."""
     renamed: Mapping[str, str] = field(default_factory=dict)
@@ -44,6 +46,8 @@ class Agent(AgentTraits):
     progress: bool = False
     """Messages for the user are progress lines, printed before the answer. An answer over HTTP
     cannot contain them."""
+    late_before: str = ""
+    """When context that is given before a call reaches the model only after it; "" = never."""
     asks_at: tuple[str, ...] = ()
     """Events whose answer can ask the user to decide about a call."""
     refuses_at: tuple[str, ...] = ("PreToolUse",)
@@ -82,14 +86,26 @@ class Agent(AgentTraits):
     """The user's folder for this agent. Placeholders: {home}, {config}, {code}, and {NAME:default}
     for an environment variable."""
     project_folder: str
+    has_project: bool = True
+    """It has hooks of a project; False also if nobody has seen them run."""
     hooks_file: str = "hooks.json"
     """The file with its hooks, or the plugin that calls us, relative to its folder."""
     personal_file: str = ""
     """The file in a project with hooks for this user only."""
+    hooks_form: str = "json"
+    """``json``: an object in its file. ``toml``: a block of tables at the end of its file.
+    ``files``: a program for each event, named after it, in the folder ``hooks_file``."""
     hooks_key: str = "hooks"
     """The key of the hooks in that file."""
     marks: Mapping[str, Any] = field(default_factory=dict)
     """Other keys that its file of hooks needs."""
+    hook_server: str = ""
+    """Arguments with which its program lists the hooks, and says which the user has approved. It
+    skips the others silently. "" = hooks need no approval, or it cannot tell."""
+    held_version: str = ""
+    """The version that npm installs silently where Node.js is older than ``newer_node``."""
+    newer_node: str = ""
+    """The version of Node.js that the version we ran needs."""
     shares: str = ""
     """The agent whose file of hooks and commands it reads."""
     matchers: Mapping[str, str] = field(default_factory=dict)
@@ -106,6 +122,8 @@ class Agent(AgentTraits):
     """Fields that every payload of its hooks has; () if a hook cannot call a tool of a server."""
     mcp_lacks: tuple[str, ...] = ()
     """Fields of single events that its payloads lack: with one of them it would drop the call."""
+    plugin_template: str = ""
+    """Our plugin for it below ``templates/``, for an agent that has plugins instead of hooks."""
     plugin: str = ""
     """The manifest of our plugin after the agent has installed it: a glob below its folder."""
     update: str = ""
@@ -120,6 +138,8 @@ class Agent(AgentTraits):
     user_entry: Mapping[str, Any] = field(default_factory=dict)
     """Additional keys of the entry in the user's own file."""
     command_file: str = ""
+    second_copy: str = "it shows one of them"
+    """What it does with a command of one name in the user's folder and in the project."""
     layout: str = "silent"
     """Layout of a command's file, a key of ``settings_files._LAYOUTS``."""
     arguments: str = ""
@@ -138,7 +158,7 @@ class Agent(AgentTraits):
     @property
     def module(self) -> Any:
         """Its module in this package, imported on demand: a process needs only one of them."""
-        return import_module(f"lessons_kb.agents.{self.name.replace('-', '_')}")
+        return import_module(f"lessons_kb.agents.{(self.dialect or self.name).replace('-', '_')}")
 
     def read(self, payload: Payload, name: str, event: HookEvent) -> None:
         """Fill in the event from its payload. Afterwards ``what`` is "" if it is to be ignored."""
@@ -184,6 +204,11 @@ _CLAUDE_CONTEXT = tuple(name for name in _CLAUDE_LINES if name != "Stop")
 _CODEX_EVENTS = {k: kind for k, kind in _CLAUDE_EVENTS.items() if k != "PostToolUseFailure"}
 _CALL = _pairs("type=command command=LINE timeout=SECONDS")
 _MARKDOWN, _SKILL = "commands/{}.md", "skills/{}/SKILL.md"
+_PLUGIN_EVENTS = _pairs(
+    "start=start subagent=subagent prompt=prompt before=before after=after failed=after "
+    "stop=stop compact=compact end=end"
+)
+"""The events that our plugins send, named by the plugins."""
 _LATE = (
     "{} accepts no context with a prompt; lessons arrive at the start of a session and with tool"
     " results."
@@ -192,11 +217,11 @@ _LATE = (
 _ROWS = (
     Agent(
         name="claude-code",
-        tested_version="2.1.328",
+        tested_version="2.1.332",
         # PreCompact accepts no context; the SessionStart after the compaction does.
-        events={**_CLAUDE_EVENTS, "SubagentStart": "subagent"},
-        context_at=("SubagentStart", *_CLAUDE_CONTEXT),
-        lines_at=_CLAUDE_LINES,
+        events={**_CLAUDE_EVENTS, "SubagentStart": "subagent", "PostToolBatch": "batch"},
+        context_at=("SubagentStart", "PostToolBatch", *_CLAUDE_CONTEXT),
+        lines_at=("PostToolBatch", *_CLAUDE_LINES),
         asks_at=("PreToolUse",),
         unexplained=("Edit", "Write", "NotebookEdit"),
         unattended={"CLAUDE_CODE_SESSION_ATTENDED": ("0",), "CLAUDE_CODE_ENTRYPOINT": ("sdk-cli",)},
@@ -223,6 +248,8 @@ _ROWS = (
             "PreToolUse": "Bash|PowerShell|Edit|Write|NotebookEdit|Agent|Task",
             "PostToolUse": "Bash|PowerShell|Read|Edit|Write|NotebookEdit|Grep|Glob",
         },
+        held_version="2.1.197",
+        newer_node="22",
         # With ``args`` it starts no shell: one process fewer, and nothing to quote.
         handler=_pairs("type=command command=PROGRAM args=NAMES timeout=SECONDS"),
         mcp_fields=("session_id", "transcript_path", "cwd", "agent_id", "permission_mode"),
@@ -231,6 +258,7 @@ _ROWS = (
         project_server="{project}/.mcp.json mcpServers",
         server_entry={"type": "stdio"},
         command_file=_MARKDOWN,
+        second_copy="the user's hides the project's",
         arguments="$ARGUMENTS",
         notes=(
             "The hooks take effect at once, except in folders that Claude Code does not trust yet."
@@ -239,11 +267,16 @@ _ROWS = (
     ),
     Agent(
         name="codex",
-        tested_version="0.169.0",
+        tested_version="0.171.0",
         # Its PreToolUse accepts no "ask"; a stop after a tool would replace the tool's result.
-        events=_CODEX_EVENTS,
-        context_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
+        # A subagent of multi-agent v2 has no UserPromptSubmit; one of v1 has both events.
+        events={**_CODEX_EVENTS, "SubagentStart": "subagent"},
+        context_at=(
+            "SubagentStart",
+            *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
+        ),
         lines_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
+        late_before="GPT-5.6 and 6 (code mode): after the script",
         call="${}",  # a skill: Codex has no user-defined commands
         tokens=2_200,
         reads_outside=True,
@@ -263,14 +296,19 @@ _ROWS = (
         project_folder=".codex",
         plugin="plugins/cache/*/lessons/*/.codex-plugin/plugin.json",
         update="codex plugin marketplace upgrade && codex plugin add lessons@lessons-kb",
-        matchers={"PreToolUse": "Bash|apply_patch", "PostToolUse": "Bash|apply_patch"},
+        matchers={
+            "PreToolUse": "Bash|apply_patch|collaborationspawn_agent",
+            "PostToolUse": "Bash|apply_patch",
+        },
         handler=_CALL,
         end_seconds=3,
+        hook_server="app-server",
         mcp_fields=("session_id", "transcript_path", "cwd", "turn_id"),
         # It drops a call whose input names a field that the payload lacks; Claude Code does not.
         mcp_lacks=("prompt_id", "source"),
         server="config.toml mcp_servers",
         command_file=_SKILL,
+        second_copy="Codex lists both, and `$lesson` then brings neither",
         layout="skill",
         notes=(
             "Codex runs hooks only after you approve them: open `codex`, type /hooks, approve"
@@ -323,11 +361,18 @@ _ROWS = (
         project_note="Gemini CLI asks for approval when the hooks of a project change.",
     ),
     Agent(
-        # As of 0.24, context of PreToolUse never arrives; a refusal does, with its reason.
+        # As of 0.24, context of PreToolUse, SubagentStart and PostCompact never arrives; a refusal
+        # does, with its reason. What waits comes with the next result of a call.
         name="qwen-code",
         tested_version="0.24.4",
-        events=_CLAUDE_EVENTS,
-        context_at=("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+        events={
+            **_CLAUDE_EVENTS,
+            **_pairs("SubagentStart=subagent PostToolBatch=batch PostCompact=compact"),
+        },
+        context_at=(
+            *("SessionStart", "UserPromptSubmit", "PostToolUse", "PostToolUseFailure"),
+            "PostToolBatch",
+        ),
         lines_at=("Stop",),
         project=("QWEN_PROJECT_DIR",),
         within=0.02,
@@ -335,6 +380,8 @@ _ROWS = (
         task="--prompt={prompt} -o json --approval-mode auto-edit",
         program="qwen",
         folder="{home}/.qwen",
+        held_version="0.15.10",
+        newer_node="22",
         project_folder=".qwen",
         hooks_file="settings.json",
         handler=_pairs("name=EVENT_NAME type=command command=LINE timeout=SECONDS"),
@@ -348,11 +395,7 @@ _ROWS = (
     Agent(
         name="opencode",
         tested_version="1.18.33",
-        # These are the events that our plugin sends, named by the plugin.
-        events=_pairs(
-            "start=start subagent=subagent prompt=prompt before=before after=after failed=after "
-            "stop=stop compact=compact end=end"
-        ),
+        events=_PLUGIN_EVENTS,
         renamed=_pairs(
             "chat.message=prompt tool.execute.before=before tool.execute.after=after "
             "session.idle=stop experimental.session.compacting=compact"
@@ -374,6 +417,7 @@ _ROWS = (
         folder="{config}/opencode",
         project_folder=".opencode",
         hooks_file="plugins/lessons.ts",
+        plugin_template="opencode/lessons.ts",
         server="opencode.json mcp",
         project_server="{project}/opencode.json mcp",
         server_entry={"type": "local", "command": ["SERVER", "mcp"], "enabled": True},
@@ -381,6 +425,135 @@ _ROWS = (
         layout="described",
         arguments="$ARGUMENTS",
         notes="Restart opencode: it loads plugins when it starts.",
+        project_note=(
+            "With a folder `.opencode` in the project opencode installs 25 packages there at its"
+            " first start, which took 38 to 71 s; without `--scope project` it does so once for"
+            " all projects."
+        ),
+    ),
+    Agent(
+        # A fork of opencode, which reads its settings and not its folder of plugins.
+        name="kilo",
+        dialect="opencode",
+        tested_version="7.7.7",
+        events=_PLUGIN_EVENTS,
+        context_at=("start", "subagent", "prompt", "before", "after", "failed", "compact"),
+        lines_at=("prompt", "after", "failed", "stop"),
+        refuses_at=("before",),
+        lasting=False,
+        within=0.5,
+        begins='"event":"start"',
+        program="kilo",
+        folder="{config}/kilo",
+        project_folder=".kilo",
+        hooks_file="plugins/lessons.ts",
+        plugin_template="opencode/lessons.ts",
+        server="kilo.json mcp",
+        project_server="{project}/kilo.json mcp",
+        server_entry={"type": "local", "command": ["SERVER", "mcp"], "enabled": True},
+        command_file=_MARKDOWN,
+        layout="described",
+        arguments="$ARGUMENTS",
+        notes="Restart Kilo: it loads plugins when it starts.",
+    ),
+    Agent(
+        # The text of "start" goes before the model with the first prompt.
+        name="pi",
+        dialect="opencode",
+        tested_version="1.6.0",
+        events={event: what for event, what in _PLUGIN_EVENTS.items() if event != "subagent"},
+        context_at=("start", "prompt", "before", "after", "failed", "compact"),
+        lines_at=("start", "prompt", "after", "failed", "stop", "compact"),
+        refuses_at=("before",),
+        within=0.5,
+        begins='"event":"start"',
+        program="pi",
+        folder="{PI_CODING_AGENT_DIR:{home}/.pi/agent}",
+        held_version="0.74.2",
+        newer_node="22",
+        project_folder=".pi",
+        hooks_file="extensions/lessons.ts",
+        plugin_template="pi/lessons.ts",
+        server="mcp.json mcpServers",
+        command_file="prompts/{}.md",
+        layout="described",
+        arguments="$ARGUMENTS",
+        notes="Restart pi, or type /reload: it loads extensions when it starts.",
+        project_note="pi reads the extensions of a project only in projects that it trusts.",
+    ),
+    Agent(
+        # As of 0.215, `droid exec` fires no UserPromptSubmit and drops what PreToolUse is given. No
+        # event tells of a call that failed.
+        name="droid",
+        tested_version="0.215.0",
+        events={k: kind for k, kind in _CLAUDE_EVENTS.items() if k != "PostToolUseFailure"},
+        context_at=("SessionStart", "UserPromptSubmit", "PostToolUse"),
+        within=0.02,
+        program="droid",
+        folder="{home}/.factory",
+        project_folder=".factory",
+        hooks_file="settings.json",
+        matchers={
+            "PreToolUse": "Edit|MultiEdit|ApplyPatch|Create|Execute",
+            "PostToolUse": "Edit|MultiEdit|ApplyPatch|Create|Execute|Read",
+        },
+        handler=_CALL,
+        server="mcp.json mcpServers",
+        server_entry={"type": "stdio"},
+        command_file=_SKILL,
+        notes=(
+            "`droid exec` fires no event for a prompt: there lessons come as titles, with a"
+            " protected change, and as gates."
+        ),
+    ),
+    Agent(
+        # As of 2.1, only the text of UserPromptSubmit reaches the model, and a refusal.
+        name="kimi",
+        tested_version="2.1.0",
+        events={**_CLAUDE_EVENTS, "PostCompact": "compact"},
+        context_at=("UserPromptSubmit",),
+        begins="",
+        program="kimi",
+        folder="{KIMI_CODE_HOME:{home}/.kimi-code}",
+        project_folder="",
+        has_project=False,
+        hooks_file="config.toml",
+        hooks_form="toml",
+        matchers={"PreToolUse": "Edit|Write|Bash", "PostToolUse": "Edit|Write|Bash|Read"},
+        handler=_pairs("command=LINE timeout=SECONDS"),
+        nested=False,
+        server="mcp.json mcpServers",
+        command_file=_SKILL,
+        notes=(
+            "Restart Kimi Code. It gives the model what a prompt draws, and the reason of a gate;"
+            " nothing at a call."
+        ),
+    ),
+    Agent(
+        # As of 3.0, the texts of both events about a call come after its result.
+        name="cline",
+        tested_version="3.0.65",
+        events=_pairs("TaskStart=start PreToolUse=before PostToolUse=after TaskComplete=stop"),
+        event_keys=_pairs(
+            "preToolUse=PreToolUse postToolUse=PostToolUse taskStart=TaskStart"
+            " taskComplete=TaskComplete"
+        ),
+        context_at=("PreToolUse", "PostToolUse"),
+        refuses_at=(),
+        within=0.02,
+        begins="",
+        program="cline",
+        folder="{home}/.cline",
+        project_folder="",
+        has_project=False,
+        hooks_file="hooks",
+        hooks_form="files",
+        handler=_pairs("command=HARMLESS"),
+        server="{home}/.cline/data/settings/cline_mcp_settings.json mcpServers",
+        notes=(
+            "Cline gives the model lessons with the result of a call; it has no gate, and no event"
+            " for a prompt."
+        ),
     ),
     Agent(
         name="cursor",

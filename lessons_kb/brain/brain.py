@@ -22,11 +22,12 @@ from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
 from lessons_kb.on_demand import PROGRAMS, READ_CARDS, load
-from lessons_kb.store.catalogue import CatalogueEntry
+from lessons_kb.store.catalogue import PROJECT_MARK, CatalogueEntry
 from lessons_kb.store.database import is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch
 from lessons_kb.store.files import identify_file, sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal
+from lessons_kb.store.repositories import git_top, sign_project
 from lessons_kb.store.scan import count_files, find_signature, report_beyond, scan_brain
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import cache_dir
@@ -34,6 +35,8 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.values import frozen, replace
 
 if TYPE_CHECKING:
+    import subprocess
+
     from lessons_kb.brain.semantic_similarity import Meaning
 
 
@@ -224,6 +227,14 @@ class Brain(SearchIndex):
         self.silent, self.stale = state.silent, ""
         return Refresh(files=count_files(state.manifest), changed=len(edits))
 
+    def has_new_project(self) -> bool:
+        """Return whether the project or the cards have changed since standings were judged."""
+        with self.lock:
+            if self.state is None:
+                return False
+            mark = self.catalogue.read_mark(PROJECT_MARK)
+        return mark != sign_project(git_top(self.root))
+
     def touch(self) -> None:
         """Note that this process has just written a card, which no watcher has seen yet."""
         self._touched += 1
@@ -314,6 +325,10 @@ class _ReadEdit:
 
     signature: str
     entry: CatalogueEntry
+
+
+_JUDGE_AGAIN = 10.0
+"""Seconds between two comparisons of the cards with their project."""
 
 
 class Changes:
@@ -470,6 +485,9 @@ class _Watcher:
         """Whether a separate process is reading the changed files."""
         self.may_compact = True
         """Whether documents may have been deleted since the last check that compacting pays."""
+        self.judging: subprocess.Popen[bytes] | None = None
+        self.judged = -_JUDGE_AGAIN
+        """When the cards were compared with the project last."""
         self.ended = threading.Event()
         self.watch = FolderWatch(
             brain.root, self.look, on_sign=self.sign, on_idle=self.idle, tick=tick
@@ -549,7 +567,19 @@ class _Watcher:
         self.indexing = False
         return self.writer.refresh(leased=False, limit=None if failed else REFRESHED_FILES)
 
+    def judge_beside(self) -> None:
+        """Have a process of its own compare the cards with the project: it starts git."""
+        if self.judging is not None and self.judging.poll() is None:
+            return
+        if time.monotonic() - self.judged >= _JUDGE_AGAIN:
+            self.judged = time.monotonic()
+            with contextlib.suppress(OSError):
+                self.judging = load(PROGRAMS).begin_index(self.brain.root)
+                threading.Thread(target=self.judging.wait, daemon=True).start()
+
     def idle(self) -> None:
+        if self.writer.has_new_project():
+            self.judge_beside()
         lost = self.leasing and self.changes.files != frozenset()
         if lost or time.monotonic() - self.refreshed >= self.quiet:
             self.look()

@@ -95,7 +95,7 @@ def _read_paths(card: Card) -> tuple[str, ...]:
 
 
 def _compile_card(card: Card, signature: str) -> dict[str, Any]:
-    paths = _read_paths(card)
+    paths = (*_read_paths(card), *card.standing.follows)
     return {
         "id": card.id,
         "title": defang_line(card.title)[:_MAX_TITLE],
@@ -105,6 +105,7 @@ def _compile_card(card: Card, signature: str) -> dict[str, Any]:
         "project": card.project,
         # "!" marks a file that changed just before it was read, so that its times prove nothing.
         "signature": signature.rstrip("!"),
+        "until": card.waits_from,
         "globs": compile_globs(paths),
         "folders": _find_folders(paths),
         "anywhere": any(_begins_anywhere(glob) for glob in paths),

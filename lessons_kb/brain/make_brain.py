@@ -25,7 +25,7 @@ from lessons_kb.store import trust
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.foreign_settings import read_settings_file, replace_settings_file
-from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, user_brain
+from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, FIRST_LESSON, user_brain
 from lessons_kb.store.repositories import find_below, find_borders, find_brains
 from lessons_kb.store.scan import scan_brain
 
@@ -71,9 +71,6 @@ def make_brain(
     return root, created
 
 
-FIRST_LESSON = os.path.join("lessons", "first-lesson.md")
-
-
 def write_first_lesson() -> str:
     """Create the user's own brain with one card to try; return its path.
 
@@ -89,23 +86,35 @@ def write_first_lesson() -> str:
 def remove_first_lesson() -> str:
     """Remove the first lesson, and the user's brain if nothing else is in it.
 
-    A card or settings that were edited stay. Returns the path that was removed, "" if none was.
+    The lesson may have been retired before. A card or settings that were edited stay. Returns the
+    path that was removed, "" if none was.
     """
     root = user_brain()
     card, settings = os.path.join(root, FIRST_LESSON), os.path.join(root, CONFIG_NAME)
     written = {card: "first-lesson.md", settings: CONFIG_NAME}
-    if read_settings_file(card) != read_template(written[card]).encode():
+    text = read_settings_file(card)
+    if text not in (None, read_template(written[card]).encode()) or not os.path.isdir(root):
         return ""
     files: set[str] = set()
     for folder, _folders, names in os.walk(root):
         if not folder.startswith(os.path.join(root, CACHE_NAME)):
             files.update(os.path.join(folder, name) for name in names)
     has_own_settings = read_settings_file(settings) != read_template(CONFIG_NAME).encode()
-    if files != set(written) or has_own_settings:
-        replace_settings_file(card, None, expected=read_settings_file(card))
+    if not files <= set(written) or settings not in files or has_own_settings:
+        if text is None:
+            return ""
+        replace_settings_file(card, None, expected=text)
         return card
     shutil.rmtree(root)
     return root
+
+
+def retire_first_lesson() -> None:
+    """Remove the first lesson after it has arrived once; an edited card stays."""
+    card = os.path.join(user_brain(), FIRST_LESSON)
+    text = read_settings_file(card)
+    if text == read_template("first-lesson.md").encode():
+        replace_settings_file(card, None, expected=text)
 
 
 def count_cards(root: str) -> int:

@@ -92,6 +92,7 @@ class SearchIndex:
         self._cards: dict[int, Card] = {}
         self._matcher: Matcher | None = None
         self._backgrounds: dict[int, float] = {}
+        self._successors: dict[int, int] | None = None
         self._edited: dict[int, CatalogueEntry] = {}
         """Number → content of a file that was edited after the commit."""
         self._edited_reader: Reader | None = None
@@ -219,6 +220,27 @@ class SearchIndex:
                 cards[number] = entry.card
         return cards
 
+    def successors(self) -> dict[int, int]:
+        """Return what ``Catalogue.successors`` does, looked up once; called within ``read``."""
+        if self._state is None or not self._state.successions:
+            return {}
+        if self._successors is None:
+            self._successors = self.catalogue.successors()
+        return self._successors
+
+    def find_successor(self, number: int) -> Card | None:
+        """Return the active card that stands in the place of another one; None if none does."""
+        successors = self.successors()
+        seen = {number}
+        current = number
+        while (following := successors.get(current)) is not None and following not in seen:
+            seen.add(following)
+            current = following
+        if current == number:
+            return None
+        card = self.cards([current]).get(current)
+        return card if card is not None and card.is_injectable else None
+
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
         """Return the same as ``Catalogue.guarding``, edits included. Call it within ``read``."""
         guarding = self.catalogue.guarding(paths)
@@ -320,6 +342,7 @@ class SearchIndex:
         self._cards = {}
         self._matcher = None
         self._backgrounds = {}
+        self._successors = None
         self._edited = {}
         self._edited_reader = None
         self._state = state

@@ -17,6 +17,7 @@ from typing import Unpack
 
 from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.brain.open_index import GENERATION, Look, Refresh, Refreshing, SearchIndex, versions
+from lessons_kb.cards.anchors import format_claims
 from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.parse import parse_bytes
@@ -113,6 +114,7 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
         findings=findings,
         title_key="" if card.kind == NOTE else normal_title(card.title),
         globs=() if bad else compile_globs(card.paths),
+        claims=format_claims(document),
         detectors=tuple(
             Detector(pattern=pattern, globs=compile_globs(pattern.files), size=measure(pattern))
             for pattern in patterns

@@ -22,7 +22,7 @@ _WORD = re.compile(r"(?<!\w)[A-Za-z_][A-Za-z0-9_]{2,}(?![*?{\w])")
 
 
 def is_simple(pattern: str) -> bool:
-    """Return whether ``re`` finds the same as RE2 does, and in bounded time."""
+    """Return whether ``re`` finds the same matches as RE2, in bounded time."""
     if _SIMPLE.fullmatch(pattern) is None:
         return False
     if len(re.findall(r"(?<!\\)[*+]|,\}", pattern)) > _MAX_UNBOUNDED:

@@ -141,6 +141,44 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     return result
 
 
+def replace_paths(text: str, moves: Mapping[str, Sequence[str]]) -> str:
+    """Return the text of a file with entries of its ``paths`` replaced; all else stays.
+
+    ``moves`` gives each old entry its new ones. Raises EditRefused if the header would not read
+    back as intended.
+    """
+    split = split_header(text)
+    reading = read_header(split)
+    if split.header is None:
+        return text
+    editor = _Editor(text, split.header, reading.entries)
+    splices: list[Splice] = []
+    intended = _meaning(reading.entries)
+    for entry in reading.entries:
+        if _is_paths(entry):
+            splices += editor.replace_items(entry, moves)
+            new = tuple(glob for item in _globs_of(entry) for glob in moves.get(item, (item,)))
+            intended[canonical(entry.key)] = _intended(new)
+    result = text
+    for splice in sorted(splices, key=lambda splice: -splice.start):
+        result = splice.apply(result)
+    after = read_header(split_header(result)).entries
+    lists = {canonical(entry.key): _globs_of(entry) for entry in after if _is_paths(entry)}
+    if any(intended[name] != _intended(globs) for name, globs in lists.items()):
+        raise EditRefused("the header cannot be changed safely; edit the file by hand")
+    return result
+
+
+def _is_paths(entry: HeaderEntry) -> bool:
+    key = KEYS.get(canonical(entry.key))
+    return key is not None and key.field == "paths"
+
+
+def _globs_of(entry: HeaderEntry) -> tuple[str, ...]:
+    value = read_value(entry)
+    return tuple(map(str, value)) if isinstance(value, tuple) else ()
+
+
 _Version = tuple[str, Split, HeaderReading]
 """A file's text, its parts and what its header says."""
 
@@ -292,6 +330,26 @@ class _Editor:
         if added:
             text = "".join(line + self._header.eol for line in added)
             found.append(Splice(start=self._header.end, end=self._header.end, text=text))
+        return found
+
+    def replace_items(self, entry: HeaderEntry, moves: Mapping[str, Sequence[str]]) -> list[Splice]:
+        """Return the splices that replace items of a list, or parts of one text with commas."""
+        found = []
+        for value in entry.values:
+            begin, end = value.span[:2], value.span[2:]
+            new = moves.get(one_line(value.text or ""))
+            if new is None and entry.shape == "scalar" and value.text:
+                parts = [moves.get(part.strip(), (part.strip(),)) for part in value.text.split(",")]
+                joined = ", ".join(glob for globs in parts for glob in globs)
+                if joined != ", ".join(part.strip() for part in value.text.split(",")):
+                    written = format_scalar(joined, style=value.style)
+                    found.append(self._span(begin, end, written))
+            elif new is not None:
+                between = ", "
+                if entry.shape == "list" and not entry.flow:
+                    between = self._header.eol + "".join(self._item_style(entry))
+                items = [format_scalar(g, style=value.style, flow=entry.flow) for g in new]
+                found.append(self._span(begin, end, between.join(items)))
         return found
 
     def _span(self, begin: tuple[int, int], end: tuple[int, int], text: str) -> Splice:

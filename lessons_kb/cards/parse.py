@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from lessons_kb.cards.anchors import find_anchors
 from lessons_kb.cards.check_header import check_header
 from lessons_kb.cards.file_kinds import in_mapped_folder, is_note_name, kind_of
 from lessons_kb.cards.keys import Split, canonical, find, read_keys, split_header
@@ -100,7 +101,8 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     if reading.reader == "none":
         return Document(card=None, fields={}, findings=findings, body=split.body)
     search = values.pop("search", ())
-    sections = read_sections(normal_newlines(split.body))
+    body = normal_newlines(split.body)
+    sections = read_sections(body)
     # A header may have a title that cannot be read.
     lost = lines.get("title") in [one.line for one in problems] and not sections.title
     lost = lost and "title" not in values
@@ -128,6 +130,7 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         checklist_lines=tuple(split.body_line + item.line for item in items),
         key_lines={name: first + line for name, line in lines.items()},
         body_line=split.body_line,
+        anchors=find_anchors(card.title, card.paths, body, sections, checklist),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lessons_kb.agents.headless import find_headless
+from lessons_kb.agents.headless import find_headless, find_installed
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.output import confirm, draw_progress, say
 from lessons_kb.collection.draft_lookup import Draft
@@ -22,6 +22,14 @@ def print_prompts(prompts: Mapping[str, str]) -> None:
     """Print everything that would be sent; ``prompts`` maps the name of a draft to its prompt."""
     for name, prompt in prompts.items():
         print(f"##### {clean_line(name)}\n\n{SYSTEM}\n\n{visible(prompt)}")
+
+
+def suggest_agent(drafts: Sequence[Draft]) -> str:
+    """Return the next step if an agent on this machine can complete the drafts, else ""."""
+    if not any(draft.missing and not draft.trouble for draft in drafts):
+        return ""
+    agent = find_installed()
+    return f"let {agent} fill these in: `lessons review --with {agent}`" if agent else ""
 
 
 def build_prompts(brains: Brains, drafts: Sequence[Draft]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from lessons_kb.agents.install.install_agent import (
     find_notes,
     find_remaining,
 )
+from lessons_kb.agents.install.second_copies import find_second_copy
 from lessons_kb.agents.install.settings_files import (
     Entries,
     Request,
@@ -23,11 +24,12 @@ from lessons_kb.agents.install.settings_files import (
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.discovery import look
 from lessons_kb.cli.options import find_project
-from lessons_kb.cli.output import options, print_json, print_wrapped
+from lessons_kb.cli.output import confirm, options, print_json, print_wrapped
 from lessons_kb.collection.git_merge import share, unshare
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.model import as_data
 from lessons_kb.process.installation import install_command
+from lessons_kb.store.files import shown
 from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import git_top
@@ -56,6 +58,10 @@ class AgentChanges(NamedTuple):
     files: Sequence[FileChange]
     notes: list[str]
     """Advice for the user, one line each."""
+
+
+BEWARE = "Beware: "
+"""How a note begins that `lessons setup` prints, too."""
 
 
 _COMMIT = "Commit .gitattributes, so that every clone knows which files are cards."
@@ -89,7 +95,11 @@ def _connect(
     entries = find_entries(bare=is_committed(request))
     request = replace(request, entries=entries, server=install_agent.has_sdk())
     changes = install_agent.install(request, dry_run=dry_run)
-    return AgentChanges(name, changes, list(find_notes(request)))
+    notes = list(find_notes(request))
+    copy = find_second_copy(name, request.project)
+    if copy is not None:
+        notes.append(f"{BEWARE}{copy.detail}; {copy.fix}.")
+    return AgentChanges(name, changes, notes)
 
 
 def connect_all(names: Iterable[str], **request: Any) -> tuple[list[AgentChanges], list[str]]:
@@ -124,8 +134,22 @@ def change_connections(name: str | None, dry_run: bool, *, all_: bool, **request
     else:
         for result in results:
             _print_changes(result, dry_run=dry_run, undo=request["undo"])
+    if not (dry_run or request["undo"]):
+        offer_removal(result.agent for result in results)
     if errors or not results:
         raise InputError("; ".join(errors) or "no agent found on this machine; name one")
+
+
+def offer_removal(names: Iterable[str]) -> None:
+    """Ask whether to remove the second copy of a command, for each agent that reads two."""
+    project = find_project()
+    for name in names:
+        copy = find_second_copy(name, project) if name in AGENTS else None
+        if copy is None or options().json:
+            continue
+        if confirm(f"{name}: disconnect the project, to remove {shown(copy.projects)}?"):
+            for change in install_agent.uninstall(copy.removal):
+                print_wrapped(visible(f"{name}: {change.path}: {ACTION_TEXTS[change.action]}"))
 
 
 def _connect_git(dry_run: bool, *, undo: bool, **scope: Any) -> AgentChanges:

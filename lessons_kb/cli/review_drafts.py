@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, write_drafts
+from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, suggest_agent, write_drafts
 from lessons_kb.cli.output import (
     is_interactive,
     options,
@@ -19,7 +19,7 @@ from lessons_kb.cli.output import (
 from lessons_kb.cli.show_rows import show_rows
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
-from lessons_kb.mining.draft_text import UNNAMED, format_patterns
+from lessons_kb.mining.draft_text import format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
 from lessons_kb.tui.rows import DRAFTS
@@ -28,7 +28,8 @@ from lessons_kb.tui.rows import DRAFTS
 def complete_drafts(brains: Brains, *, command: str, show_prompt: bool, yes: bool) -> None:
     """Let an agent complete the incomplete drafts, or print the prompts that it would be sent."""
     drafts = Drafts(brains)
-    drafts.collect()
+    if not show_prompt:
+        drafts.collect()
     incomplete = [draft for draft in drafts.all() if draft.missing and not draft.trouble]
     if show_prompt:
         print_prompts(build_prompts(brains, incomplete))
@@ -89,12 +90,14 @@ def _print_list(brains: Brains, drafts: Sequence[Draft]) -> None:
     elif not drafts:
         say("no drafts to review")
     else:
-        rows = []
-        for draft in drafts:
-            # A draft without a title has a mark, followed by a description of what happened.
-            title = draft.title.removeprefix(UNNAMED).strip() or draft.title
-            rows.append((draft.id, draft.kind, str(draft.seen), str(len(draft.missing)), title))
+        rows = [
+            (draft.id, draft.kind, str(draft.seen), str(len(draft.missing)), draft.title)
+            for draft in drafts
+        ]
         print_table(("id", "trigger", "seen", "missing", "title"), rows, right="seen missing")
+        suggestion = suggest_agent(drafts)
+        if suggestion:
+            say(suggestion)
 
 
 def _print_draft(brains: Brains, draft: Draft) -> None:

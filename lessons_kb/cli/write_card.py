@@ -15,7 +15,7 @@ from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import split_list
 from lessons_kb.cli.output import is_interactive, say
 from lessons_kb.collection.cards import ON_DUPLICATE, Cards
-from lessons_kb.errors import DuplicateCard, InputError
+from lessons_kb.errors import Contradiction, DuplicateCard, InputError
 from lessons_kb.model import KINDS, PATTERNS, SEVERITIES, Card, Pattern
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.render import finding_line
@@ -164,10 +164,14 @@ def ask_duplicate(brains: Brains, error: DuplicateCard, on_duplicate: str | None
     """Ask what to do about a duplicate: return the card with a higher count, None for a new card.
 
     Raises ``error`` if the user has decided already or cannot be asked.
+    A card that demands the opposite is written after a yes.
     """
     if on_duplicate not in (None, "ask") or not is_interactive():
         raise error
     say(str(error).partition(";")[0])
+    if isinstance(error, Contradiction):
+        typer.confirm("Write it all the same?", abort=True, err=True)
+        return None
     question = "[b]ump it, write a [n]ew card, or [s]top?"
     answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]
     if answer not in ("b", "n"):

@@ -60,6 +60,16 @@ class CardEdits(CardLookup):
 
         return self._change_each(names, bump)
 
+    def confirm(self, *names: str) -> list[Card]:
+        """Note that a person found each card true today: ``confirmed`` becomes today."""
+
+        def confirm(brain: Brain, card: Card) -> Card:
+            return self.rewrite(
+                brain, card.id, lambda _card, text: edit_header(text, {"confirmed": today()})
+            )
+
+        return self._change_each(names, confirm)
+
     def bump_text(self, brain: Brain, path: str, text: str, *, task: str | None = None) -> str:
         """Return a card's text, such as that in an editor, with the mistake counted once more.
 

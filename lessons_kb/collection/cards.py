@@ -10,6 +10,7 @@ from typing import Unpack
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.search_index import read_document
+from lessons_kb.cards.conflicts import find_conflict
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.links import normal_title, slug
@@ -36,6 +37,7 @@ from lessons_kb.detect.matcher import check_pattern
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
+    Contradiction,
     DuplicateCard,
     Incomplete,
     InputError,
@@ -49,6 +51,7 @@ from lessons_kb.store import card_files, trash
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
+from lessons_kb.text.sanitize import shorten
 
 _LEVELS = (SAME, NEAR, RELATED)
 _REWORDED = 0.55
@@ -57,6 +60,7 @@ _MOST_PROPOSED = 3
 """The most near-duplicates that are returned."""
 _MOST_SAME_MEANING = 3
 """If more titles than this have one meaning, they are a family and not duplicates."""
+_MAX_DEMAND = 80
 ON_DUPLICATE = ("fail", "bump", "new")
 
 
@@ -107,6 +111,8 @@ class Cards(CardEdits):
             raise InputError("the card has no title; add `title: …`, naming the mistake")
         with hold_new(self._brains.members[0].root):
             self._brains.refresh()
+            if on_duplicate == "fail":  # opposed demands are alike, too, and are no duplicates
+                self.check_contradictions(card)
             duplicate = None
             if on_duplicate != "new":
                 duplicate = self._find_duplicate(card, near=on_duplicate == "fail")
@@ -139,6 +145,19 @@ class Cards(CardEdits):
                 break
         _data, document = read_document(brain.root, card_id, settings.folders, limit)
         return require_card(document, card_id)
+
+    def check_contradictions(self, card: Card) -> None:
+        """Raise Contradiction if an active card demands the opposite of one to be written."""
+        for brain in self._brains.members:
+            text = "\n".join(card.checklist)
+            for other in _find_candidates(brain, title=card.title, text=text):
+                conflict = find_conflict(card, other) if other.is_injectable else None
+                if conflict is not None:
+                    raise Contradiction(
+                        f"{other.id} demands the opposite: {shorten(conflict.opposed, _MAX_DEMAND)}"
+                        "; correct one of the two, or write the card with --on-duplicate new",
+                        existing=other.id,
+                    )
 
     def find_lacks(self, name: str) -> tuple[str, ...]:
         """Return what a card lacks to pass the quality bar, one line each."""

@@ -14,7 +14,7 @@ from lessons_kb.cards.sections import one_line
 from lessons_kb.collection.card_edits import check_choice
 from lessons_kb.errors import EditRefused, InputError
 from lessons_kb.importers.incoming import SECTIONS
-from lessons_kb.mining.draft_text import Sketch, fill, format_patterns
+from lessons_kb.mining.draft_text import Sketch, fill, format_patterns, remove_guidance
 from lessons_kb.model import KINDS, SEVERITIES
 from lessons_kb.store.card_files import read_template
 from lessons_kb.text.redact import redact
@@ -35,10 +35,18 @@ class NewCard(TypedDict, total=False):
     """Heading → Markdown."""
 
 
-def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: bool = False) -> str:
+def compose(
+    sketch: Sketch,
+    *,
+    created: str,
+    source: str | None = None,
+    whole: bool = False,
+    guidance: bool = True,
+) -> str:
     """Return the text of a card: the template of its kind, filled with a sketch.
 
-    A ``whole`` card has only the parts of the sketch, without the guidance of the template. Raises
+    A ``whole`` card has only the parts of the sketch. Without ``guidance`` it has all parts of the
+    template, and those that the sketch does not fill are empty. Raises
     InputError for an invalid part and EditRefused for a pattern that a header cannot express.
     """
     slug(sketch.title)
@@ -63,7 +71,8 @@ def compose(sketch: Sketch, *, created: str, source: str | None = None, whole: b
         body = "\n".join(f"## {name}\n\n{sketch.sections[name]}\n" for name in headings)
         text = edit_header(f"\n{body}", values)
     else:
-        text = edit_header(read_template(f"{sketch.kind}.md"), values)
+        template = read_template(f"{sketch.kind}.md")
+        text = edit_header(template if guidance else remove_guidance(template), values)
         text = fill(text, sketch.sections)
     if "\0" in text:
         raise InputError("the text contains a NUL character; leave it out")

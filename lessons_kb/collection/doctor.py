@@ -15,14 +15,18 @@ from lessons_kb.brain.brain import Brain, count_kinds, format_census
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
+from lessons_kb.cards.conflicts import find_conflicts
+from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, check_standing
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.health import FIX, Health
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
+from lessons_kb.freshness.refresh import refresh_standings
 from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.model import Finding
+from lessons_kb.process.clock import today
 from lessons_kb.process.installation import install_command
 from lessons_kb.process.run import split_command
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
@@ -108,7 +112,7 @@ def check_gates(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
     gates = read_gate_file(brain.root)
     is_damaged = not gates["readable"]
     if is_damaged:
-        brain.refresh()  # writes the file anew
+        brain.refresh()  # writes the file again
         gates = read_gate_file(brain.root)
     if not gates["readable"]:
         detail = "the file of compiled gates cannot be written; a late answer checks no gate"
@@ -277,6 +281,44 @@ def check_harm(brain: Brain) -> Iterator[Health]:
         yield Health("ok", "withheld", f"each lesson from {share:.0%} of the sessions, to measure")
 
 
+def check_freshness(brain: Brain) -> Iterator[Health]:
+    """Report how many cards name code that was moved or is gone, or wait for a confirmation."""
+    refresh_standings(brain)
+    cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
+    names: dict[str, list[str]] = {}
+    for card in cards:
+        for finding in check_standing(card, today()):
+            names.setdefault(finding.rule, []).append(card.id)
+    for rule, (detail, fix) in _FRESHNESS.items():
+        if rule in names:
+            first = clean_line(names[rule][0])
+            more = "" if len(names[rule]) == 1 else ", …"
+            count = counted(len(names[rule]), "card")
+            yield Health("warning", "freshness", f"{count} {detail} ({first}{more})", fix)
+
+
+def check_conflicts(brain: Brain) -> Iterator[Health]:
+    """Report how many pairs of cards demand the opposite of each other."""
+    cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
+    conflicts = list(find_conflicts(cards))
+    if conflicts:
+        first, second = clean_line(conflicts[0].first.id), clean_line(conflicts[0].second.id)
+        count = counted(len(conflicts), "pair of cards", "pairs of cards")
+        detail = f"{count} with opposed demands ({first} and {second})"
+        fix = "run `lessons lint --rule conflict`, then rewrite or archive one of the two"
+        yield Health("warning", "conflicts", detail, fix)
+
+
+_FRESHNESS = {
+    MOVED_PATH: ("guard files that were moved", "run `lessons lint --fix`"),
+    GONE_CODE: (
+        "about code that is gone, not injected",
+        "run `lessons list --stale`, then `lessons archive --gone` or `lessons confirm`",
+    ),
+    STALE_CARD: ("waiting since their `stale-after`", "read them, then run `lessons confirm`"),
+}
+
+
 def check_git(brain: Brain) -> Iterator[Health]:
     """Report how git merges the cards of a brain."""
     match find_sharing(brain.root):
@@ -302,6 +344,8 @@ BRAIN_CHECKS = (
     check_journal,
     check_drafts,
     check_harm,
+    check_freshness,
+    check_conflicts,
     check_git,
 )
 

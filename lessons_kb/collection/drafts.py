@@ -76,6 +76,7 @@ class Drafts(NewDrafts):
             if card.source == "auto":
                 self._check_room()
             if on_duplicate != "new":
+                Cards(self._brains).check_contradictions(card)
                 self._check_duplicates(draft)
             # A mined draft counts as seen today, so that its card does not begin as an old one.
             seen = time.time() if draft.kind == MINED else draft.at

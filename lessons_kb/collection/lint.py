@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
 from lessons_kb.cards.check_card import check_card
+from lessons_kb.cards.conflicts import choose, find_conflicts
 from lessons_kb.cards.copies import CardFile, Copy, find_copies
+from lessons_kb.cards.edit import replace_paths
 from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.sections import FOUND_OFTEN, advise
+from lessons_kb.cards.standings import check_standing
 from lessons_kb.detect.matcher import EXTRA as AST_EXTRA
 from lessons_kb.detect.matcher import (
     Matcher,
@@ -23,13 +28,18 @@ from lessons_kb.detect.matcher import (
 from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.find.project_detection import find_in_tree, list_tree
-from lessons_kb.model import NOTE, Card, Document, Finding, Pattern
+from lessons_kb.freshness.refresh import judge_documents
+from lessons_kb.model import CURRENT, NOTE, Card, Document, Finding, Pattern
+from lessons_kb.process.clock import today
 from lessons_kb.process.installation import install_command
+from lessons_kb.store import card_files
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.locations import CONFIG_NAME
 from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import scan_brain
 from lessons_kb.text.patterns import compile_globs, match_globs
+from lessons_kb.text.sanitize import shell_word, shorten
+from lessons_kb.values import replace
 
 _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 
@@ -71,6 +81,9 @@ def lint(brain: Brain, directory: str = "") -> list[Finding]:
     findings += check_syntax_of(detecting)
     findings += check_places(detecting, brain.root, directory) if directory else []
     findings += check_paths(documents, directory) if directory else []
+    findings += check_freshness(brain, documents)
+    findings += check_conflicts(document.card for document in documents)
+    findings += check_successions(documents)
     return sorted(findings, key=by_place)
 
 
@@ -121,6 +134,102 @@ def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
                 fix = "write globs, separated by commas, such as src/**/*.py"
                 findings.append(_finding(card.id, line, "odd-path", message, fix))
     return findings
+
+
+def check_freshness(brain: Brain, documents: Iterable[Document]) -> list[Finding]:
+    """Return which cards name code that was moved or is gone, and which wait for a confirmation."""
+    documents = list(documents)
+    standings = judge_documents(brain, documents)
+    findings = []
+    for document in documents:
+        if document.card is not None and document.card.kind != NOTE:
+            standing = standings.get(document.card.id, CURRENT)
+            findings += check_standing_of(replace(document.card, standing=standing), document)
+    return findings
+
+
+def check_conflicts(cards: Iterable[Card | None]) -> list[Finding]:
+    """Return which cards demand the opposite of another about the same subject."""
+    findings = []
+    for conflict in find_conflicts(card for card in cards if card is not None):
+        given, other = choose(conflict.first, conflict.second)
+        message = (
+            f"contradicts {given.id}: \u201c{shorten(conflict.demand, MAX_DEMAND)}\u201d against "
+            f"\u201c{shorten(conflict.opposed, MAX_DEMAND)}\u201d; a block has the other one"
+        )
+        fix = (
+            f"rewrite one of the two, or archive this one: `lessons archive {shell_word(other.id)}`"
+        )
+        findings.append(_finding(other.id, 0, CONFLICT, message, fix))
+    return findings
+
+
+CONFLICT = "conflict"
+"""The rule of lint for two cards that demand the opposite of each other."""
+MAX_DEMAND = 80
+"""Characters that a message shows of a demand."""
+
+
+def check_successions(documents: Iterable[Document]) -> list[Finding]:
+    """Return which names of predecessors and successors fit no card."""
+    documents = [document for document in documents if document.card is not None]
+    names: set[str] = set()
+    for document in documents:
+        path = document.card.id if document.card else ""
+        stem = os.path.splitext(path)[0]
+        names.update((path, stem, os.path.basename(path), os.path.basename(stem)))
+    findings = []
+    for document in documents:
+        card = document.card
+        if card is None:
+            continue
+        named = [("supersedes", name) for name in card.supersedes]
+        named += [("superseded-by", card.superseded_by)] if card.superseded_by else []
+        for key, name in named:
+            if name not in names:
+                message = f"{key}: no card is named {name}, so it has no effect"
+                line = document.key_lines.get(key, 0)
+                fix = "write the path or the file name of a card of this brain"
+                findings.append(_finding(card.id, line, "unknown-card", message, fix))
+    return findings
+
+
+def check_standing_of(card: Card, document: Document) -> list[Finding]:
+    """Return the findings about the standing of a card, with their lines in its file."""
+    lines = document.key_lines
+    return check_standing(
+        card,
+        today(),
+        paths_line=find_line_of("paths", lines),
+        stale_line=find_line_of("stale_after", lines),
+    )
+
+
+def fix_moved_paths(brain: Brain) -> list[str]:
+    """Rewrite the entries of ``paths`` whose files were moved; return the ids of these cards.
+
+    Everything else in a file stays byte for byte. Entries that a text below a label gives stay.
+    """
+    settings, _origins = read_settings(brain.root)
+    limit = settings.index.max_file_bytes
+    documents = []
+    for path in scan_brain(brain.root, settings, read_ignored(brain.root)).files:
+        with contextlib.suppress(StorageError):
+            documents.append(read_document(brain.root, path, settings.folders, limit)[1])
+    fixed = []
+    for card_id, standing in judge_documents(brain, documents).items():
+        moves: dict[str, list[str]] = {}
+        for old, new in standing.moved:
+            moves.setdefault(old, []).append(new)
+        if moves:
+            card_files.rewrite(brain.root, card_id, partial(_replace_paths, moves=moves))
+            brain.touch()
+            fixed.append(card_id)
+    return fixed
+
+
+def _replace_paths(data: bytes, *, moves: Mapping[str, Sequence[str]]) -> bytes:
+    return replace_paths(data.decode("utf-8"), moves).encode("utf-8")
 
 
 def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:

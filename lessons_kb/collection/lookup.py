@@ -95,8 +95,9 @@ class CardLookup:
                 exact = brain.read(partial(_card_at, path=path))
                 if exact is not None and (notes or exact.kind != NOTE):
                     return brain, exact
-            cards = {card.id: card for card in brain.read(lambda one: one.catalogue.all_cards())}
-            files = brain.read(lambda one: one.catalogue.numbers())
+            every = brain.read(lambda brain: brain.catalogue.all_cards())
+            cards = {card.id: card for card in every}
+            files = brain.read(lambda brain: brain.catalogue.numbers())
             everything += cards
             wanted = wanted.replace("\\", "/").removeprefix("./")
             lessons = [path for path in files if path not in cards or cards[path].kind != NOTE]

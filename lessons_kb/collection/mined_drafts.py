@@ -33,8 +33,13 @@ _CAUSE_WORDS = 5
 """The first words of a cause, by which it is found in a diff."""
 
 
-def draft(brains: Brains, candidates: Sequence[Candidate], count: int) -> list[Draft]:
-    """Write drafts of the first ``count`` candidates without a draft, and return the drafts."""
+def draft(
+    brains: Brains, candidates: Sequence[Candidate], count: int, *, write: bool = True
+) -> list[Draft]:
+    """Return drafts of the first ``count`` candidates without a draft, and write them.
+
+    Without ``write`` no file is changed.
+    """
     drafts: list[Draft] = []
     commands = _list_commands(brains)
     for place, candidate in enumerate(candidates):
@@ -49,7 +54,7 @@ def draft(brains: Brains, candidates: Sequence[Candidate], count: int) -> list[D
             propose=partial(propose_pattern, brains.directory),
             ran=commands,
         )
-        draft = Drafts(brains).add_mined(candidate, sketch, place=place)
+        draft = Drafts(brains).add_mined(candidate, sketch, place=place, write=write)
         if draft is not None:
             drafts.append(draft)
     return drafts

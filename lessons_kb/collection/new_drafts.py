@@ -32,6 +32,7 @@ from lessons_kb.mining.candidates import Candidate
 from lessons_kb.mining.draft_text import (
     MAX_DIFF,
     Sketch,
+    find_lacks,
     names_of,
     pick_hunks,
     sketch_diff,
@@ -118,13 +119,30 @@ class NewDrafts(DraftLookup):
             self._folder.write(name, text, facts, over=over)
         return self.get(name)
 
-    def add_mined(self, candidate: Candidate, sketch: Sketch, *, place: int) -> Draft | None:
-        """Write a draft of a mistake in the past; None if there was ever a draft of it."""
+    def add_mined(
+        self, candidate: Candidate, sketch: Sketch, *, place: int, write: bool = True
+    ) -> Draft | None:
+        """Write a draft of a mistake in the past, and return it.
+
+        Returns None if there was ever a draft of it. Without ``write`` nothing is written.
+        """
         name = _make_name(MINED, candidate.id)
         with self._folder.locked():
             if self._folder.facts_of(name) is not None:
                 return None
             text = _compose(sketch, candidate.at)
+            if not write:
+                return Draft(
+                    id=name,
+                    path=self._folder.path(name),
+                    title=sketch.title,
+                    kind=MINED,
+                    at=candidate.at,
+                    seen=candidate.occurrences,
+                    missing=find_lacks(self._parse(name, text)),
+                    text=text,
+                    place=place,
+                )
             facts = _make_facts(MINED, candidate.id, text, candidate.at)
             facts["seen"] = candidate.occurrences
             facts["place"] = place
@@ -328,7 +346,8 @@ def _make_facts(kind: str, key: str, text: str, at: float) -> DraftFacts:
 
 
 def _compose(sketch: Sketch, at: float) -> str:
-    return redact_card(compose(sketch, created=day_of(at), source="auto"))
+    text = compose(sketch, created=day_of(at), source="auto", guidance=False)
+    return redact_card(text)
 
 
 def _make_name(kind: str, key: str) -> str:

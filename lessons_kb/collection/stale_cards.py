@@ -1,4 +1,4 @@
-"""Find cards to archive: harmful ones, and those seen once and unused for long."""
+"""Find cards to archive: harmful ones, those unused for long, and those whose code is gone."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import os
 from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.card_edits import today
 from lessons_kb.errors import StorageError
+from lessons_kb.freshness.refresh import refresh_standings
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.model import NOTE, Card
 from lessons_kb.text.times import read_date
@@ -69,3 +70,12 @@ def find_stale(brains: Brains) -> list[Stale]:
 
 def _sort_key(stale: Stale) -> tuple[bool, bool, int, str]:
     return not stale.harm, stale.card.source != "auto", -stale.days, stale.card.id
+
+
+def find_gone(brains: Brains) -> list[Card]:
+    """Return the active cards of the nearest brain that name only code that is gone, by path."""
+    brain = brains.members[0]
+    brain.refresh()
+    refresh_standings(brain)
+    cards = brain.read(lambda one: one.catalogue.all_cards())
+    return [card for card in cards if card.status == "active" and card.standing.silenced]

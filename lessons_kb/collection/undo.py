@@ -62,6 +62,12 @@ class Undoing:
         with self._changing(f"bump of {card.id}", brain, card.id, at=at):
             return Cards(self._brains).bump(name, at=at)[0]
 
+    def confirm(self, name: str) -> Card:
+        """Note that a person found the card true today; see ``Cards.confirm``."""
+        brain, card = Cards(self._brains).find(name)
+        with self._changing(f"confirmation of {card.id}", brain, card.id):
+            return Cards(self._brains).confirm(name)[0]
+
     def set_status(self, status: str, name: str) -> Card:
         """Set the status of a card: ``active``, ``ignored`` or ``archived``."""
         brain, card = Cards(self._brains).find(name)

@@ -29,6 +29,16 @@ class Condition:
     """Files that meet it."""
     commands: tuple[str, ...] = ()
     """Command lines that meet it."""
+    is_final: bool = False
+    """Whether a command that meets it may be hard to take back: then the rule has to come first."""
+
+    @property
+    def has_to_come_first(self) -> bool:
+        """Whether a rule with this condition holds back the first call that meets it.
+
+        An edit can be put right, so files alone, or files beside commands, hold nothing back.
+        """
+        return self.is_final and not self.globs
 
 
 def is_broad(globs: Sequence[str], project: Project) -> bool:
@@ -66,7 +76,7 @@ def make_command_condition(said: str, commands: Sequence[str]) -> Condition:
         samples.append(" ".join(words))
     joined = "|".join(dict.fromkeys(patterns))
     lines = (samples[0], f"cd . && {samples[0]}", *samples[1:])
-    return Condition(said=said, pattern=rf"^(?:{joined})(?:\s|$)", commands=lines)
+    return Condition(said=said, pattern=rf"^(?:{joined})(?:\s|$)", commands=lines, is_final=True)
 
 
 def join_conditions(conditions: Sequence[Condition]) -> Condition:
@@ -81,4 +91,5 @@ def join_conditions(conditions: Sequence[Condition]) -> Condition:
         pattern="|".join(patterns),
         files=tuple(files),
         commands=tuple(commands),
+        is_final=any(one.is_final for one in conditions),
     )

@@ -28,7 +28,7 @@ from lessons_kb.diet.transaction import FileEdit, MovedRule
 from lessons_kb.importers.incoming import PREVENTION, SITUATION, Incoming, make_origin
 from lessons_kb.importers.rules_file import AgentRule, RulesFile, as_item, title_of
 from lessons_kb.mining.draft_text import format_patterns
-from lessons_kb.model import RULE, Card, Pattern
+from lessons_kb.model import ONCE_GATE, RULE, Card, Pattern
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.values import field, frozen, mutable, replace
 
@@ -185,6 +185,8 @@ def _make_move(file: RulesFile, rule: AgentRule, condition: Condition) -> Move |
         sections=((SITUATION, f"From {base}{under}."), (PREVENTION, lead + as_item(rule.text))),
         paths=condition.globs,
         source=RULE,
+        # What is added to a call reaches the model with its result: too late for such a command.
+        gate=ONCE_GATE if condition.has_to_come_first else None,
     )
     text = card_text(lesson, created=today(), folders={})
     if condition.pattern:

@@ -3,7 +3,8 @@
 The copy holds the brain's cards and all cards that the diet would make, so that rules which compete
 for one edit do so in the proof, too. An occasion is a prompt and the edit or command that follows
 it; the rule has arrived if its whole text stands in what the agent was given with the prompt or
-before the call.
+with the call. What is added to a call reaches the model with its result. So a rule about a command
+that is hard to take back has arrived only with the prompt, or if it held the call back once.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -65,6 +67,20 @@ def _pair(prompts: Sequence[str], samples: Sequence[str]) -> list[tuple[str, str
     return [(prompts[at % len(prompts)], samples[at % len(samples)]) for at in range(count)]
 
 
+class Delivery(NamedTuple):
+    """What an agent was given for an occasion."""
+
+    before: str
+    """With the prompt, or instead of the call that was held back."""
+    beside: str
+    """Added to the call: the model reads it with the result."""
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return f"{self.before}\n{self.beside}"
+
+
 class Proof:
     """A copy of a brain in which occasions are played."""
 
@@ -73,8 +89,8 @@ class Proof:
         self._project = project
         self._count = 0
 
-    def play(self, occasion: Occasion) -> str:
-        """Return all that the agent is given for an occasion, in a session of its own."""
+    def play(self, occasion: Occasion) -> Delivery:
+        """Return what the agent is given for an occasion, in a session of its own."""
         self._count += 1
         session = f"{_SEED}-{self._count}"
         prompt = HookEvent(
@@ -99,13 +115,18 @@ class Proof:
             }
             call = replace(prompt, what="before", text="", id="call", tool="Edit")
             events.append(replace(call, arguments=arguments))
-        texts = []
+        before: list[str] = []
+        beside: list[str] = []
         for event in events:
             answer = respond(
-                event, Capabilities(), find=lambda _directory: self._brains, leave_open=True
+                event,
+                Capabilities(refuse=True),
+                find=lambda _directory: self._brains,
+                leave_open=True,
             )
-            texts += [answer.context, answer.refusal]
-        return "\n".join(texts)
+            before.append(answer.refusal)
+            (before if event is prompt else beside).append(answer.context)
+        return Delivery(before="\n".join(before), beside="\n".join(beside))
 
 
 @contextmanager
@@ -164,7 +185,9 @@ def find_failing(
     for place, (text, condition) in enumerate(rules):
         progress(place, len(rules))
         for occasion in make_occasions(condition):
-            if not contains_rule(proof.play(occasion), text):
+            delivery = proof.play(occasion)
+            reached = delivery.before if condition.has_to_come_first else delivery.text
+            if not contains_rule(reached, text):
                 failing[place] = str(occasion)
                 break
     return failing

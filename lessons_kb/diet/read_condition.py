@@ -39,6 +39,11 @@ _MARK = re.compile(r"\A(?:[-*+]|\d+[.)])\s+(?:\[[ xX]\]\s+)?")
 _LABEL = re.compile(
     r"\A(?:\*\*|__)(?P<label>[^*_\n]{1,80}?)[:.]?(?:\*\*|__)[:.]?\s+(?:[-\u2013\u2014]\s+)?"
 )
+_TOPIC = re.compile(
+    r"\A(?!(?:when|if|before|after|while|for|in|on|to|once)\b)[A-Z][\w/&-]*(?:\s[\w/&-]+){0,2}:\s+(?=\S)",
+    re.IGNORECASE,
+)
+"""A topic before the rule itself: "Dependencies: …"."""
 _CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL)\b")
 _SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _CONDITION = re.compile(
@@ -180,7 +185,11 @@ _WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
 """Introduces situations, not what to do in one."""
 _FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
 _NEXT_ITEM = re.compile(r"\n(?:[-*+]|\d+[.)])\s")
-_OTHERWISE = re.compile(r"\b(?:otherwise|in all other cases|everywhere else)\b", re.IGNORECASE)
+_OTHERWISE = re.compile(
+    r"(?<!says\s)(?<!say\s)(?<!told\s)(?<!specified\s)(?<!instructed\s)(?<!unless\s)\botherwise\b|"
+    r"\b(?:in all other cases|everywhere else)\b",
+    re.IGNORECASE,
+)
 """A rule for the condition and for its opposite holds always."""
 _ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:or|and)\s+|,\s+", re.IGNORECASE)
 _DOING = re.compile(
@@ -237,7 +246,8 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     if any(map(_WHEN_TO.match, map(unmarked, above))):
         return None, UNCONDITIONAL
     is_list = bool(_NEXT_ITEM.search(text))
-    sentences = [] if is_list else _SENTENCE_END.split(unmarked(_LABEL.sub("", text)))
+    words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
+    sentences = [] if is_list else _SENTENCE_END.split(words)
     readings = [*_read_rule(text, sentences, rule, project)]
     found = [reading.condition for reading in readings if reading.condition is not None]
     reasons = [reading.why for reading in readings if reading.why]
@@ -508,6 +518,7 @@ def _read_situation(said: str, situation: Situation, project: Project) -> _Readi
         pattern=situation.pattern,
         files=sample_files(globs, project),
         commands=situation.samples,
+        is_final=situation.is_final,
     )
     return _Reading(condition)
 

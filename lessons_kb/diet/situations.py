@@ -75,16 +75,19 @@ class Situation(NamedTuple):
     globs: tuple[str, ...]
     pattern: str
     samples: tuple[str, ...]
+    is_final: bool
+    """Whether its commands are hard to take back."""
 
 
 @cache
 def read_situations() -> tuple[Situation, ...]:
     """Return all situations, in their order of precedence."""
     texts = read_mapping(_DATA)
+    data = {**read_toml(_DATA)}
+    final = data.pop("final")
+    del data["fragments"]
     situations = []
-    for name, row in read_toml(_DATA).items():
-        if name == "fragments":
-            continue
+    for name, row in data.items():
         things = texts[name].get("things", "") if "things" in row else ""
         doing = [texts[name]["doing"]] if "doing" in row else []
         if things:
@@ -104,6 +107,7 @@ def read_situations() -> tuple[Situation, ...]:
                 globs=tuple(row.get("globs", ())),
                 pattern=row.get("pattern", ""),
                 samples=tuple(row.get("samples", ())),
+                is_final=name in final,
             )
         )
     return tuple(situations)

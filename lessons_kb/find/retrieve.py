@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
@@ -140,7 +141,7 @@ def _fetch_candidates(brain: Brain, engine: Reader, query: Query, words: _Words)
                 frequencies=words.frequencies,
                 size=words.size,
             )
-        cards = brain.cards(scores | added)
+        cards = _answer_by_successors(brain, brain.cards(scores | added), scores, query)
         totals = [
             (card, scores.get(number, 0.0) + added.get(number, 0.0))
             for number, card in cards.items()
@@ -204,9 +205,36 @@ def _suppress_unfit(brain: Brain, judged: list[Hit], gate: Gate) -> None:
     likely = [hit.card for hit in judged if hit.confidence >= least]
     reasons = find_harmful(brain, likely)
     reasons |= {card.id: STILL_TEMPLATE for card in likely if card.template}
+    today = read_today()
+    for card in likely:
+        if why_silent := find_silence(card, today):
+            reasons[card.id] = f"{SUPPRESSED} by freshness: {why_silent}"
     for place, hit in enumerate(judged):
         if hit.card.id in reasons:
             judged[place] = replace(hit, passed=False, reason=reasons[hit.card.id])
+
+
+def _answer_by_successors(
+    brain: Brain, cards: Mapping[int, Card], scores: Mapping[int, float], query: Query
+) -> dict[int, Card]:
+    """Return the cards with successors in the place of superseded ones.
+
+    The words of a predecessor find its successor. Of two entries for one card the better stays.
+    """
+    if not brain.successors() or query.inactive:
+        return dict(cards)
+    answers: dict[int, Card] = {}
+    places: dict[str, int] = {}
+    for number, own in cards.items():
+        card = brain.find_successor(number) or own
+        known = places.get(card.id)
+        if known is not None and scores.get(known, 0.0) >= scores.get(number, 0.0):
+            continue
+        if known is not None:
+            del answers[known]
+        answers[number] = card
+        places[card.id] = number
+    return answers
 
 
 def _find_pairs(
@@ -255,22 +283,36 @@ def _read_documents(
     return found, lengths, phrases
 
 
+def read_today() -> str:
+    """Return the ISO date of today here."""
+    return time.strftime("%Y-%m-%d")
+
+
+def find_silence(card: Card, today: str) -> str:
+    """Return why an active card is not injected today, "" if it may be."""
+    if "" < card.waits_from <= today:
+        return f"it waits for `lessons confirm` since {card.waits_from}"
+    return card.standing.silenced
+
+
 def find_usable(brain: Brain, numbers: Iterable[int], project: str | None) -> dict[int, Card]:
     """Return number → card, of the files that may be injected in a project.
 
     Call it within ``Brain.read``.
     """
-    cards = {
-        number: card
-        for number, card in brain.cards(numbers).items()
-        if card.is_injectable and card.project in (None, project)
-    }
+    today = read_today()
+    cards = {}
+    for number, own in brain.cards(numbers).items():
+        card = brain.find_successor(number) or own
+        is_here = card.is_injectable and card.project in (None, project)
+        if is_here and not find_silence(card, today):
+            cards[number] = card
     harmful = find_harmful(brain, cards.values())
     return {number: card for number, card in cards.items() if card.id not in harmful}
 
 
 def merge_hits(
-    found: Sequence[tuple[Brain, Retrieved]], served: Sequence[Hit] = ()
+    answers: Sequence[tuple[Brain, Retrieved]], served: Sequence[Hit] = ()
 ) -> list[tuple[Brain, Hit]]:
     """Merge the hits of several brains, nearest first, into one ranking.
 
@@ -280,11 +322,11 @@ def merge_hits(
     have the same id, ``Hit.brain`` distinguishes them. The hits of a server (``served``) rank
     like those of the farthest brain and are returned with the nearest brain.
     """
-    if len(found) == 1 and not served:
-        brain, only = found[0]
+    if len(answers) == 1 and not served:
+        brain, only = answers[0]
         return [(brain, hit) for hit in only.hits]
     files: dict[str, tuple[Brain, Hit]] = {}
-    for brain, answer in found:
+    for brain, answer in answers:
         for hit in _scale(answer.hits):
             files.setdefault(f"{brain.root}/{hit.card.id}", (brain, hit))
     scaled = [*files.values()]
@@ -293,7 +335,7 @@ def merge_hits(
         if hit.passed or hit.reason.startswith(SUPPRESSED):
             local.update(_identities(hit.card))
     new = [hit for hit in _scale(served) if local.isdisjoint(_identities(hit.card))]
-    nearest = found[0][0]
+    nearest = answers[0][0]
     scaled += [(nearest, hit) for hit in new]
     counts = Counter(hit.card.id for _brain, hit in scaled)
     for place, (brain, hit) in enumerate(scaled):

@@ -215,10 +215,14 @@ def _read_titles(
     brain: Brain, project: str | None, most: int, injected: Collection[str], session: str
 ) -> tuple[list[Title], int]:
     """Return the titles that may be given, the most used of many, and how many there are."""
+    today = time.strftime("%Y-%m-%d")
 
     def search(one: Brain) -> tuple[list[Title], int]:
-        titles = one.catalogue.titles(project, most=most, paths=injected)
-        return titles, one.catalogue.count_titles(project)
+        titles = one.catalogue.titles(project, most=most, today=today, paths=injected)
+        count = one.catalogue.count_titles(project, today=today)
+        superseded = one.cards(n for n in one.successors() if one.find_successor(n))
+        hidden = {card.id for card in superseded.values() if card.is_injectable}
+        return [title for title in titles if title.path not in hidden], count - len(hidden)
 
     found, count = brain.read(search)
     if not (brain.settings.effect.withhold_harmful or session):

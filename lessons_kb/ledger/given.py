@@ -42,7 +42,7 @@ def find_given(brains: Sequence[Brain], session: str | None = None) -> list[Card
     cards: list[Card] = []
     for brain, ids in chosen.items():
         if ids:
-            every = brain.read(lambda one: one.catalogue.all_cards())
+            every = brain.read(lambda brain: brain.catalogue.all_cards())
             cards += [card for card in every if card.id in ids and card.kind != NOTE]
     return cards
 
@@ -72,11 +72,13 @@ def find_cards(brain: Brain, ids: set[str]) -> list[Card]:
     if not ids or not brain.ensure_indexed():
         return []
 
-    def fetch(one: Brain) -> list[Card]:
-        # Looked up one at a time: these are a few cards of a brain that may have thousands.
-        rows = [row for path in ids for row in one.catalogue.numbers(path).values()]
-        numbers = [number for number, _digest in rows]
-        return sorted(one.catalogue.cards(numbers).values(), key=lambda card: card.id)
+    def fetch(brain: Brain) -> list[Card]:
+        # Look up each id, since these are a few cards of a brain that may have thousands.
+        numbers: list[int] = []
+        for path in ids:
+            for number, _digest in brain.catalogue.numbers(path).values():
+                numbers.append(number)
+        return sorted(brain.catalogue.cards(numbers).values(), key=lambda card: card.id)
 
     return brain.read(fetch)
 

@@ -267,12 +267,13 @@ def weigh(
         last_injected=last,
     )
     verdict, why = _judge(effect, two, facts, compared)
-    proposal, what = _propose(effect, verdict, idle=idle)
-    if what and verdict not in ("no facts yet", "never used"):
-        what = f"{why}; {what}"
+    proposal, suggestion = _propose(effect, verdict, idle=idle)
+    reason = suggestion or why
+    if suggestion and verdict not in ("no facts yet", "never used"):
+        reason = f"{why}; {suggestion}"
     unsure = verdict == "too early" and two.known
     needed = max(two.needed - two.of - two.of_without, 1) if unsure else 0
-    return replace(effect, verdict=verdict, proposal=proposal, reason=what or why, needed=needed)
+    return replace(effect, verdict=verdict, proposal=proposal, reason=reason, needed=needed)
 
 
 def _judge(
@@ -307,8 +308,8 @@ def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
     if verdict == "harms":
         return "archive", "archive or rewrite it"
     if is_ignored(effect):
-        said = f"{effect.addressed} of {effect.checked} items were addressed"
-        return "edit", f"{said}; reword the checklist"
+        share = f"{effect.addressed} of {effect.checked} items were addressed"
+        return "edit", f"{share}; reword the checklist"
     if verdict != "helps" and effect.told.times >= MIN_RETURNS:
         if card.severity != "high":
             return "promote", "it keeps coming back; raise its severity"

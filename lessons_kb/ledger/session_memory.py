@@ -89,6 +89,22 @@ class SpawnedAgent(NamedTuple):
 
     kind: str
     prompt: str
+    inherits: str | None = None
+    """``yes`` if it begins with the chat of the agent that requested it."""
+
+
+class AnsweredEvent(NamedTuple):
+    """An event that can happen only once, and the process that answered it."""
+
+    event: str
+    """What happened, for example ``start startup``."""
+    token: str
+    number: str
+    """Number of the journal's last event at that time."""
+    at: str
+    """When the event happened, in seconds since the epoch."""
+    text: str = ""
+    """What a subagent was asked."""
 
 
 class Remark(NamedTuple):
@@ -158,56 +174,58 @@ class SessionMemory:
     It may be changed only within ``Hook.transaction`` or ``lend_memory``.
     """
 
-    # Of the turn: each prompt begins them anew.
+    # These belong to the turn; each prompt resets them.
     after: int = 0
-    """Number of the journal's last event before the turn: clocks jump, numbers do not."""
+    """Number of the journal's last event before the turn. Unlike a clock, numbers never jump."""
     prompt_unseen: bool = False
-    """A prompt was noted that the guards have not seen: the next call shows it to them first."""
+    """Whether a prompt was noted that the guards have not seen; the next call shows it to them."""
     cards: list[GivenCard] = field(default_factory=list)
     near: list[NearHit] = field(default_factory=list)
     told: RepeatedAnswer | None = None
     late: int = 0
-    """How many lessons a change or an error has brought in this turn."""
+    """The number of lessons that changes and errors have brought in this turn."""
     stopping: StopOrder | None = None
-    """Set once failures went on after guidance."""
-    # Of calls that have not ended yet.
+    """Set if calls go on failing after guidance."""
+    # These belong to calls that have not ended yet.
     matched: list[ExpectedMistake] = field(default_factory=list)
     stood_before: list[StandingMistake] = field(default_factory=list)
-    """What stands in the files after the command and did not before was written by it."""
+    """A mistake that is in the files after a command, but is not in this list, is the command's."""
     question_texts: list[QuestionText] = field(default_factory=list)
     spawned: list[SpawnedAgent] = field(default_factory=list)
-    # Of the session.
+    answered: list[AnsweredEvent] = field(default_factory=list)
+    """Events that an agent may report twice, and that no id tells apart."""
+    # These belong to the session.
     served: list[dict[str, Any]] = field(default_factory=list)
-    """The lessons that a server gave in this session, as it told them."""
+    """The lessons that a server gave in this session, as JSON data."""
     titles_from: str = ""
-    """The prompt that gave the titles of the cards, or START; "" while the model has none. They may
-    wait."""
+    """The prompt that brought the titles of the cards, or START; "" while the model has none. The
+    titles may still wait to be delivered."""
     all_titles: bool = False
-    """They were those of all cards."""
+    """Whether these were the titles of all cards."""
     shown: list[Remark] = field(default_factory=list)
     asked: list[AboutCall] = field(default_factory=list)
-    """The questions."""
+    """The questions to the user."""
     refused: list[AboutCall] = field(default_factory=list)
     brought: list[BroughtCard] = field(default_factory=list)
     waiting: list[WaitingText] = field(default_factory=list)
-    """A prompt drops what is not about one of OUTLIVE_A_PROMPT."""
+    """Texts to be delivered. A prompt drops those that are not about one of OUTLIVE_A_PROMPT."""
     named: list[str] = field(default_factory=list)
     """Titles of lessons given with an event that shows the user nothing."""
     late_lines: list[str] = field(default_factory=list)
-    """What the user is told of events whose answers came late, and what these had for the user."""
+    """Lines for the user about late answers, and the lines of these answers."""
     late_told: bool = False
-    """The user was told, or is about to be, that lessons came late."""
+    """Whether the user was told, or is about to be told, that lessons came late."""
     drafts: list[str] = field(default_factory=list)
-    """Ids of this session's drafts since the last prompt: the next one tells the model of the
-    newest and forgets them."""
+    """Ids of this session's drafts since the last prompt. The next prompt tells the model of the
+    newest and clears the list."""
     drafted: int = 0
-    """How many drafts the user was not told of yet: new ones, at the start all that wait."""
+    """The number of drafts that the user was not told of yet; at the start, of all open drafts."""
     offered: bool = False
-    """The user was told of the drafts that waited when the session began."""
+    """Whether the user was told of the drafts that were open when the session began."""
     unattended: bool = False
-    """Nobody may be there to answer a question: it would be a denial."""
+    """Whether nobody may be there to answer; a question would then be a denial."""
     steps: dict[str, str] = field(default_factory=dict)
-    """Call → what the calls of one message of the model have in common."""
+    """Call → id of the model's message that made it."""
     transcript: str = ""
     offset: int = 0
 
@@ -257,6 +275,27 @@ class SessionMemory:
         """Return whether we refused a call."""
         return bool(call) and any(refused.call == call for refused in self.refused)
 
+    def answer_once(
+        self, event: str, token: str, *, number: int, at: float, text: str = ""
+    ) -> AnsweredEvent | None:
+        """Record that the process ``token`` answers an event. Return the record if it did before.
+
+        Return None if another process answered the event: the agent has reported it twice. A
+        record is valid for some seconds, and until the journal has a new event (``number``).
+        """
+        for answered in self.answered:
+            if answered.event != event:
+                continue
+            if answered.token == token:
+                return answered
+            is_recent = abs(_read_seconds(answered.at) - at) < _ONCE_SECONDS
+            if is_recent and answered.number == str(number):
+                return None
+        new = AnsweredEvent(event, token, str(number), f"{at:.3f}", text)
+        self.answered = [answered for answered in self.answered if answered.event != event]
+        self.answered.append(new)
+        return new
+
     def note_late(self, call: str, found: list[tuple[Brain, Card]]) -> list[tuple[Brain, Card]]:
         """Return the lessons that no change or error has brought in this session; record them."""
         shown = {remark.key for remark in self.shown}
@@ -277,8 +316,9 @@ class SessionMemory:
         """
         declined = event.outcome == "permission_denied"
         if event.tool:
-            texts = [one.text for one in self.question_texts if one.call == event.id]
-            self.question_texts = [one for one in self.question_texts if one.call != event.id]
+            questions = self.question_texts
+            texts = [question.text for question in questions if question.call == event.id]
+            self.question_texts = [question for question in questions if question.call != event.id]
             if declined:
                 self.waiting += [WaitingText(DECLINED, text) for text in texts]
         keys = [question.key for question in self.asked if question.call == event.id]
@@ -304,15 +344,15 @@ class SessionMemory:
         ``texts`` are pairs (kind, text), the most important first. A text that exceeds the limit
         alone is dropped.
         """
-        given: list[str] = []
+        delivered: list[str] = []
         waiting, self.waiting = self.waiting, []
         for about, text in (*texts, *waiting):
-            joined = "\n\n".join([*given, text])
+            joined = "\n\n".join([*delivered, text])
             if text and can.inject and can.count_tokens(joined) <= can.tokens:
-                given.append(text)
-            elif text and (given or not can.inject):  # else it exceeds the limit alone
+                delivered.append(text)
+            elif text and (delivered or not can.inject):  # else it exceeds the limit alone
                 self.waiting.append(WaitingText(about, text))
-        return "\n\n".join(given)
+        return "\n\n".join(delivered)
 
     def expect(self, call: str, brain: str, card: str, text: str) -> None:
         """Record that a call is about to make a card's mistake.
@@ -325,8 +365,9 @@ class SessionMemory:
 
     def take_matched(self, call: str, *, made: bool) -> list[str]:
         """Remove the mistakes that a call was about to make. Return their texts if it was made."""
-        texts = [one.text for one in self.matched if one.call == call and one.text and made]
-        self.matched = [one for one in self.matched if one.call != call]
+        own = [mistake for mistake in self.matched if mistake.call == call]
+        texts = [mistake.text for mistake in own if mistake.text] if made else []
+        self.matched = [mistake for mistake in self.matched if mistake.call != call]
         self.shown += [Remark(call, _mark(text)) for text in texts]
         return texts
 
@@ -341,10 +382,20 @@ class SessionMemory:
         return (f"lessons: {drafts} to review: {here}`lessons review` in a terminal",)
 
 
+def _read_seconds(text: str) -> float:
+    """Return the number that a text has, 0 if it has none."""
+    try:
+        return float(text)
+    except ValueError:
+        return 0.0
+
+
 def _mark(text: str) -> str:
     return f"after {crc32(text.encode()):08x}"
 
 
+_ONCE_SECONDS = 10.0
+"""Seconds for which a second report of an event is expected: the timeout of our hooks."""
 _NAMES = tuple(list_fields(SessionMemory))
 _OF_A_CALL = ("shown", "asked", "refused", "question_texts", "brought", "matched", "stood_before")
 _RECORDS: Mapping[str, type[Any]] = {
@@ -354,6 +405,7 @@ _RECORDS: Mapping[str, type[Any]] = {
     "stood_before": StandingMistake,
     "question_texts": QuestionText,
     "spawned": SpawnedAgent,
+    "answered": AnsweredEvent,
     "shown": Remark,
     "asked": AboutCall,
     "refused": AboutCall,
@@ -363,15 +415,15 @@ _RECORDS: Mapping[str, type[Any]] = {
 _SINGLE_RECORDS: Mapping[str, type[Any]] = {"told": RepeatedAnswer, "stopping": StopOrder}
 _MANY = 500
 _MOST = {"served": 16, "brought": 64, "steps": 32, "matched": 8, "question_texts": 8}
-_MOST |= {"spawned": 8, "waiting": 8, "named": 8, "late_lines": 8}
-"""Field → how many of its entries are remembered."""
+_MOST |= {"spawned": 8, "answered": 16, "waiting": 8, "named": 8, "late_lines": 8}
+"""Field → the most entries that are stored."""
 
 
 def _read_field(memory: SessionMemory, name: str, value: object) -> None:
     if name in _SINGLE_RECORDS:
         setattr(memory, name, _read_record(_SINGLE_RECORDS[name], value))
     elif name in _RECORDS:
-        records = [_read_record(_RECORDS[name], one) for one in _as_items(value)]
+        records = [_read_record(_RECORDS[name], item) for item in _as_items(value)]
         setattr(memory, name, [record for record in records if record is not None])
     elif type(value) is type(getattr(memory, name)):
         setattr(memory, name, value)
@@ -382,7 +434,7 @@ def _as_items(value: object) -> Sequence[object]:
 
 
 def _read_record(kind: type[Any], stored: object) -> Any:
-    """Return a list as a record, None where it has another form."""
+    """Return a list as a record; None if it has another form."""
     values = stored if isinstance(stored, list) else []
     least = len(kind._fields) - len(kind._field_defaults)
     if not least <= len(values) <= len(kind._fields):
@@ -390,27 +442,29 @@ def _read_record(kind: type[Any], stored: object) -> Any:
     record = kind(*values)
     for name, value in zip(kind._fields, record, strict=True):
         is_number = name == "prompt" and kind is Remark
-        if not isinstance(value, (int, type(None)) if is_number else str):
+        if value is None and name in kind._field_defaults:
+            continue
+        if not isinstance(value, int if is_number else str):
             return None
     return record
 
 
 def _as_list(record: tuple[Any, ...]) -> list[Any]:
-    """Return a record as it is stored: a remark without a prompt is shorter."""
+    """Return a record as it is stored: a last field without a value is left out."""
     return [*record[:-1]] if record[-1] is None else [*record]
 
 
 def read_memory(journal: Journal, session: str) -> SessionMemory:
-    """Return the memory of a session: to look at, not to change."""
+    """Return the memory of a session. Changes of it are not stored; see `lend_memory`."""
     return SessionMemory.from_json(journal.guard_state(session, SESSION_STATE))
 
 
 @contextlib.contextmanager
 def lend_memory(journal: Journal, session: str) -> Iterator[SessionMemory]:
-    """Lend the session's state within one immediate transaction and keep what became of it.
+    """Yield the session's memory within one immediate transaction, and store it at the end.
 
-    All other hooks of the brain wait meanwhile: see ``Database.transaction`` for what may not be
-    done inside, the first import of a module included.
+    All other hooks of the brain wait for the transaction, so slow work is forbidden inside,
+    including the first import of a module; see ``Database.transaction``.
     """
     with journal.transaction():
         before = journal.guard_state(session, SESSION_STATE)

@@ -39,8 +39,8 @@ from lessons_kb.values import field, frozen, replace
 
 SITUATION = "Situation"
 FIX = "Fix"
-UNNAMED = "TODO name the mistake"
-"""The beginning of a draft's title until the mistake has a name."""
+UNTITLED = "Untitled"
+"""The title of a draft for which neither an error nor anybody's words are known."""
 
 EVIDENCE = "Evidence"
 """The last heading of a completed draft. Its section is the material of the draft, and is removed
@@ -106,7 +106,7 @@ def sketch_trigger(
     change = diff or "\n".join(trigger.changes)
     facts.append(_changed(files))
     return Sketch(
-        title=f"{UNNAMED} ({one_line(hint, _MAX_HINT)})",
+        title=_shorten(one_line(hint, _MAX_HINT)) or UNTITLED,
         sections=_write_sections(facts, heading, change, propose, output=output),
         paths=_protected(files),
         symptoms=_find_symptoms(trigger),
@@ -153,8 +153,11 @@ def sketch_session(
         facts += _failed((find_failure(events, title) if title else None) or failures[-1])
     fixed = _names(diff)
     both = tuple(path for path in fixed if path in files)
+    if not title:
+        error = error_excerpt(failures[-1].output, limit=_MAX_HINT) if failures else ""
+        title = _shorten(one_line(error or request, _MAX_HINT))
     return Sketch(
-        title=title or UNNAMED,
+        title=title or UNTITLED,
         sections=_write_sections([*facts, _changed(files or fixed)], _CHANGED, diff, propose),
         paths=_protected(both or fixed or files),
         example=one_line(request, _MAX_HINT),
@@ -172,7 +175,7 @@ def sketch_diff(
     """Return the sketch of a change of one file, at ``line`` or, for 0, as a whole."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
     sections = _write_sections([f"Seen at {where}."], f"The change of {where}:", hunks, propose)
-    return Sketch(title=title or UNNAMED, sections=sections, paths=(path,))
+    return Sketch(title=title or UNTITLED, sections=sections, paths=(path,))
 
 
 def sketch_candidate(
@@ -214,16 +217,16 @@ def sketch_candidate(
     if explanations:
         sections["Root Cause"] = " ".join(map(clean_line, explanations))
     others = [one for one in sentences if not one[0].islower() and one not in explanations]
-    advice = [one for one in others if shows("advises", one.lower())][:3]
-    if advice:
-        items = [f"- [ ] {clean_line(one).lstrip('-* ')}" for one in advice]
+    instructions = [clean_line(sentence).lstrip("-* ") for sentence in others]
+    instructions = [sentence for sentence in instructions if is_instruction(sentence)][:3]
+    if instructions:
+        items = [f"- [ ] {sentence}" for sentence in instructions]
         sections["Prevention Checklist"] = "\n".join(items)
     errors = [sighting.title for sighting in candidate.sightings if sighting.signature]
     errors += [line for line in map(str.strip, body.splitlines()) if shows("error", line.lower())]
     symptoms = [*prompts[:2], *(_shorten(one_line(line, _MAX_HINT)) for line in errors[:2])]
-    hint = f"{UNNAMED} ({one_line(candidate.title, _MAX_HINT)})"
     return Sketch(
-        title=name_mistake(candidate.title) or hint,
+        title=name_mistake(candidate.title) or one_line(candidate.title, _MAX_HINT) or UNTITLED,
         sections=sections,
         paths=_protected(candidate.paths),
         symptoms=tuple(dict.fromkeys(symptoms))[:3],
@@ -284,6 +287,12 @@ def name_mistake(subject: str) -> str:
                 title = title[0].upper() + title[1:]
             return title if _words(title) > _MIN_TITLE else ""
     return ""
+
+
+def is_instruction(sentence: str) -> bool:
+    """Return whether a sentence tells its reader what to do, so that a checklist may have it."""
+    text = sentence.strip()
+    return _INSTRUCTION.search(text) is not None and _REPORT.search(text) is None
 
 
 def split_evidence(text: str) -> tuple[str, str]:
@@ -351,6 +360,14 @@ def _write_sections(
     if fix:
         sections[FIX] = _paragraphs(fix)
     return sections
+
+
+def remove_guidance(template: str) -> str:
+    """Return a template without its advice: the comments in the header and in the sections."""
+    body = split_header(template).body
+    head = template[: len(template) - len(body)]
+    head = "".join(line for line in head.splitlines(True) if not line.startswith("#"))
+    return head + re.sub(r"\n{3,}", "\n\n", _strip_comments(body))
 
 
 def fill(template: str, sections: Mapping[str, str]) -> str:
@@ -532,8 +549,8 @@ MISSING = {
 }
 """Part of a card → how the part is described if it is missing."""
 
-_OPEN, _NO_MISTAKE, _NO_CAUSE = compile_patterns(
-    "draft_gaps.toml", "open", "no mistake", "no cause"
+_OPEN, _NO_MISTAKE, _NO_CAUSE, _INSTRUCTION, _REPORT = compile_patterns(
+    "draft_gaps.toml", "open", "no mistake", "no cause", "instruction", "report"
 )
 _TITLES = tuple(
     re.compile(one, re.IGNORECASE) for one in read_patterns("draft_gaps.toml")["titles"]

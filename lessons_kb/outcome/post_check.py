@@ -71,9 +71,9 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.values import frozen, replace
 
 
-def count_items(given: Sequence[tuple[Brain, Card]], check: Check, *, at: float) -> None:
+def count_items(cards: Sequence[tuple[Brain, Card]], check: Check, *, at: float) -> None:
     """Count, for each card, the items that the answer shows and those that it does not show."""
-    for brain, card in given:
+    for brain, card in cards:
         states = [item.state for item in check.items if item.card is card]
         shown = states.count(SHOWN)
         outcomes = brain.hook_journal.outcomes

@@ -9,10 +9,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, lru_cache
+from itertools import combinations
 
 from lessons_kb.config import PreflightSettings
 from lessons_kb.data import read_mapping
 from lessons_kb.model import Hit, Preflight
+from lessons_kb.on_demand import FIND_CONFLICTS, load
 from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
 from lessons_kb.preflight.offers import (
     IN_CONTEXT,
@@ -51,6 +53,9 @@ AGENT_FILES = frozenset(
 """Names of files that agents read by themselves."""
 READ_BY_AGENT = "agents read it by themselves"
 NEVER_ALONE = "no lesson is given; --context asks for notes alone"
+CONTRADICTS = "contradicts a lesson that is given: "
+_MOST_COMPARED = 6
+"""Hits that are compared with each other: a block holds two."""
 TITLE_ONLY = "the card says nothing beyond its title"
 _MAX_ITEMS = 100
 """Items of one card that may be shown; further ones are only counted."""
@@ -133,6 +138,10 @@ class _Block:
         self.notes: list[Hit] = []
         self.offered: list[Hit] = []
         self.withheld: list[Hit] = []
+        self.rivals: Mapping[str, Hit] = {}
+        """Name of a hit → the hit that is given instead, because the two contradict each other."""
+        self.weaker: Mapping[str, Sequence[Hit]] = {}
+        """Name of a hit → the hits in whose place it is given."""
         self.budget = settings.budget
         if settings.model_context > 0:
             self.budget = min(self.budget, settings.model_context // SMALL_MODEL_PART)
@@ -145,12 +154,17 @@ class _Block:
         """Give the hits their places in order; a smaller one may fit where a larger did not."""
         places = self.settings.max_lessons
         best = 0.0
-        for hit in hits:
+        ordered, self.rivals, self.weaker = _settle_conflicts(hits)
+        for hit in ordered:
             if not hit.passed:
                 self.withheld.append(hit)
                 continue
             if hit.card.is_title_only:
                 self.withhold(hit, TITLE_ONLY)
+                continue
+            stronger = self.rivals.get(shown_name(hit))
+            if stronger is not None:
+                self.withhold(hit, f"{CONTRADICTS}{safe_line(stronger.card.title)}")
                 continue
             best = max(best, hit.confidence)
             far = _odds(hit.confidence) < self.settings.weakest * _odds(best)
@@ -246,6 +260,9 @@ class _Block:
         last = [self.closings, LESSONS_CLOSE] if self.closings else [LESSONS_CLOSE]
         before = self.lines[: -len(last)] or [LESSONS_OPEN]
         form = _Form(hit, len(self.lessons) + 1, labelled=bool(self.closings))
+        form.against = [
+            safe_line(weaker.card.title) for weaker in self.weaker.get(shown_name(hit), ())
+        ]
 
         def attempt(shown: Sequence[int], *, why: bool = True) -> bool:
             lines = [*before, *form.lines(shown, why=why), *last]
@@ -295,6 +312,8 @@ class _Form:
         if card.occurrences > 1:
             facts.insert(1, f"seen {card.occurrences}×")
         self.title = f"{number}. {safe_line(card.title) or self.name} ({' · '.join(facts)})"
+        self.against: list[str] = []
+        self.caveat = safe_line(card.standing.caveat)
         self.why = safe_line(card.why)
         if len(self.why) > MAX_WHY:
             kept = self.why[: MAX_WHY - 1]
@@ -309,12 +328,42 @@ class _Form:
 
     def lines(self, shown: Sequence[int], *, why: bool) -> list[str]:
         lines = [self.title]
+        if self.caveat:
+            lines.append(f"   {self.caveat}")
         if why and self.why:
             lines.append(f"   Why: {self.why}")
+        lines += [f"   Contradicts: {title}" for title in self.against]
         lines += [f"   - [ ] {self.items[number]}" for number in shown]
         if more := self.total - len(shown):
             lines.append(f"   … {more} more in {self.name}")
         return lines
+
+
+def _settle_conflicts(
+    hits: Sequence[Hit],
+) -> tuple[list[Hit], dict[str, Hit], dict[str, list[Hit]]]:
+    """Return the hits in order, each weaker one's rival, and each rival's weaker ones.
+
+    Of two cards that contradict each other the stronger one takes the better of their places.
+    """
+    ordered = list(hits)
+    rivals: dict[str, Hit] = {}
+    weaker: dict[str, list[Hit]] = {}
+    passed = [hit for hit in hits if hit.passed][:_MOST_COMPARED]
+    for first, second in combinations(passed, 2):
+        if shown_name(first) in rivals or shown_name(second) in rivals:
+            continue
+        conflicts = load(FIND_CONFLICTS)
+        if conflicts.find_conflict(first.card, second.card) is None:
+            continue
+        card, _other = conflicts.choose(first.card, second.card)
+        stronger, beaten = (first, second) if card is first.card else (second, first)
+        rivals[shown_name(beaten)] = stronger
+        weaker.setdefault(shown_name(stronger), []).append(beaten)
+        if stronger is second:
+            ordered.remove(second)
+            ordered.insert(ordered.index(first), second)
+    return ordered, rivals, weaker
 
 
 def _widest(most: int, attempt: Callable[[int], bool]) -> bool:

@@ -1,4 +1,4 @@
-"""What of a note or a checklist bears on a prompt: overlap weighed by idf, cut on clean borders."""
+"""Excerpts of notes: the paragraphs that share the most words with a prompt, weighted by idf."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from lessons_kb.text.sentences import split_sentences
 from lessons_kb.values import frozen
 
 GAP = "…"
-"""A line that stands for what was left out."""
+"""Marks the text that was left out."""
 MAX_SOURCE = 100_000
-"""Characters of a note that are looked at."""
+"""The most characters of a note that are read."""
 
 _WORTH = 1 / 3
-"""A paragraph with less than this part of the best one's overlap is not worth its tokens."""
+"""A paragraph is left out if its overlap is below this part of the best paragraph's."""
 _MAX_SCORED = 80
-"""A note of more paragraphs is thinned out by plain substring search before it is analyzed."""
+"""If a note has more paragraphs, a plain substring search chooses those that are analyzed."""
 _FENCE = r"\s*(?:(?:[-*+>]|\d{1,9}[.)])\s+)*(`{3,}(?=[^`]*$)|~{3,})"
 _HEADING = r"#{1,6}\s"
 _HEADER = r"---[ \t]*\n(?s:.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 
 
 def weigh_terms(query: str, frequencies: Mapping[str, int], size: int) -> dict[str, float]:
-    """Return each term of a query with its idf."""
+    """Return term → idf, for each term of a query."""
     terms = dict.fromkeys(analyze(query))
     return {term: idf(max(0, frequencies.get(term, 0)), size) for term in terms}
 
@@ -37,28 +37,33 @@ def overlap(text: str, weights: Mapping[str, float]) -> float:
     return sum(weights[term] for term in set(analyze(text)) if term in weights)
 
 
+def _estimate_overlap(text: str, weights: Mapping[str, float]) -> float:
+    """Return the summed weight of the query terms that are substrings of a text."""
+    lowered = text.casefold()
+    return sum(weight for term, weight in weights.items() if term in lowered)
+
+
 @frozen
 class Paragraph:
     """A paragraph of a note."""
 
     number: int
-    """Its place in the note."""
+    """Its position in the note."""
     overlap: float
     lines: list[str]
 
 
 def weigh_paragraphs(source: str, weights: Mapping[str, float]) -> list[Paragraph]:
-    """Return the paragraphs of a Markdown text that may bear on a query, in order.
+    """Return the paragraphs of a Markdown text that may be relevant to a query, in order.
 
-    The header is left out, hidden characters and comments are gone, code fences are closed.
+    The header, hidden characters and comments are removed, and code fences are closed.
     """
     text = re.sub(rf"\A{_HEADER}", "", clean(source[:MAX_SOURCE]))
     blocks = _split_blocks(text)
     texts = ["\n".join(block) for block in blocks]
     numbers = list(range(len(texts)))
     if len(texts) > _MAX_SCORED:
-        lowered = [text.casefold() for text in texts]
-        rough = [sum(w for term, w in weights.items() if term in text) for text in lowered]
+        rough = [_estimate_overlap(text, weights) for text in texts]
         likely = sorted(numbers, key=lambda number: (-rough[number], number))
         numbers = sorted(likely[:_MAX_SCORED])
     return [
@@ -68,9 +73,10 @@ def weigh_paragraphs(source: str, weights: Mapping[str, float]) -> list[Paragrap
 
 
 def build_excerpt(paragraphs: Sequence[Paragraph], limit: int) -> str:
-    """Return what fits of the paragraphs with the most overlap, in their order, defanged.
+    """Return an excerpt of about ``limit`` characters, sanitized.
 
-    About ``limit`` characters at most. Where nothing overlaps: the beginning.
+    It has the paragraphs with the most overlap, in their order, or the beginning of the note if no
+    paragraph overlaps.
     """
     order = sorted(paragraphs, key=lambda paragraph: (-paragraph.overlap, paragraph.number))
     best = order[0].overlap if order else 0.0
@@ -81,7 +87,8 @@ def build_excerpt(paragraphs: Sequence[Paragraph], limit: int) -> str:
             break
         if best and chosen and _length(paragraph.lines) > left:
             continue
-        if not (lines := _cut(paragraph.lines, left)):
+        lines = _cut(paragraph.lines, left)
+        if not lines:
             break
         chosen[paragraph.number] = lines
         left -= _length(lines) + len(GAP) + 1
@@ -94,7 +101,10 @@ def build_excerpt(paragraphs: Sequence[Paragraph], limit: int) -> str:
 
 
 def _split_blocks(text: str) -> list[list[str]]:
-    """Split at blank lines outside code fences, which are closed; a heading stays with its text."""
+    """Split a text at blank lines outside of code fences, and close an open fence.
+
+    A heading stays with the text after it.
+    """
     blocks: list[list[str]] = []
     block: list[str] = []
     fence = ""
@@ -111,14 +121,13 @@ def _split_blocks(text: str) -> list[list[str]]:
 
 
 def _fence_after(line: str, fence: str) -> str:
-    """Return the fence that is open after a line, "" if none; ``fence`` was open before it."""
+    """Return the fence that is open after a line, or ""; ``fence`` was open before the line."""
     if not fence:
-        found = re.match(_FENCE, line) if "```" in line or "~~~" in line else None
-        return found[1] if found else ""
-    closes = line.strip()
-    if len(closes) >= len(fence) and set(closes) == {fence[0]}:
-        return ""
-    return fence
+        match = re.match(_FENCE, line) if "```" in line or "~~~" in line else None
+        return match[1] if match else ""
+    text = line.strip()
+    is_end = len(text) >= len(fence) and set(text) == {fence[0]}
+    return "" if is_end else fence
 
 
 def _length(lines: Sequence[str]) -> int:
@@ -126,24 +135,28 @@ def _length(lines: Sequence[str]) -> int:
 
 
 def _cut(lines: list[str], limit: int) -> list[str]:
-    """Return the first lines that fit, any open fence closed; "…" tells that something is gone."""
+    """Return the first lines that fit, with any open fence closed and "…" at the end.
+
+    If only headings fit, the first sentences of the next line are added.
+    """
     if _length(lines) <= limit:
         return lines
-    kept: list[str] = []
+    fitting: list[str] = []
     fence = ""
     left = limit - len(GAP) - 1
     for line in lines:
         after = _fence_after(line, fence)
         if len(line) + 1 + (len(after) + 1 if after else 0) > left:
             break
-        kept.append(line)
+        fitting.append(line)
         left -= len(line) + 1
         fence = after
-    if not all(re.match(_HEADING, line) for line in kept):
-        return [*kept, fence, GAP] if fence else [*kept, GAP]
-    line, said = lines[len(kept)], ""  # of the first one, the sentences that fit
-    if not fence and not re.match(_FENCE, line):
-        left = limit - _length([*kept, GAP])
-        for longer in accumulate(split_sentences(line), "{} {}".format):
-            said = longer if len(longer) + 2 <= left else said
-    return [*kept, f"{said} {GAP}"] if said else []
+    if not all(re.match(_HEADING, line) for line in fitting):
+        return [*fitting, fence, GAP] if fence else [*fitting, GAP]
+    next_line, beginning = lines[len(fitting)], ""
+    if not fence and not re.match(_FENCE, next_line):
+        left = limit - _length([*fitting, GAP])
+        for longer in accumulate(split_sentences(next_line), "{} {}".format):
+            if len(longer) + 2 <= left:
+                beginning = longer
+    return [*fitting, f"{beginning} {GAP}"] if beginning else []

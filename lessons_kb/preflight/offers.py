@@ -31,6 +31,7 @@ _ON_PURPOSE = (
     "suppressed: it is still",
     IN_CONTEXT,
     "does not",
+    "contradicts",
 )
 """How the reasons begin for which not even a title is shown."""
 safe_line = lru_cache(maxsize=2048)(defang_line)

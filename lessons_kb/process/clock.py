@@ -1,4 +1,4 @@
-"""Whether the system clock shows a time that Python can count."""
+"""The date of today, and whether the system clock shows a time that Python can count."""
 
 from __future__ import annotations
 
@@ -15,3 +15,8 @@ def check_clock() -> None:
     year = time.localtime().tm_year
     if year > _LAST_YEAR:
         raise InputError(f"the system clock shows the year {year}; set it and try again")
+
+
+def today() -> str:
+    """Return the ISO date of today here."""
+    return time.strftime("%Y-%m-%d")

@@ -34,7 +34,14 @@ _MAX_LIST_BYTES, _MAX_BATCH_BYTES = 200_000_000, 40_000_000
 _MAX_UNTRACKED = 500
 _MAX_UNTRACKED_BYTES = 200_000
 """The size limit of an untracked file. A larger one is listed without its text."""
-_SECONDS = {"rev-parse": 10.0, "config": 10.0, "check-attr": 10.0, "log": 120.0, "rev-list": 120.0}
+_SECONDS = {
+    "rev-parse": 10.0,
+    "config": 10.0,
+    "check-attr": 10.0,
+    "log": 120.0,
+    "rev-list": 120.0,
+    "grep": 120.0,
+}
 _USUAL_SECONDS = 30.0
 """How long a git command may take: short for lookups, long for walks through a history, which
 print nothing until the commits are sorted."""

@@ -10,7 +10,7 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -384,6 +384,41 @@ def run_filter(command: str, text: str, *, seconds: float) -> str:
     if len(output) > MAX_OUTPUT:
         raise InputError(f"{name}: more than {MAX_OUTPUT:,} bytes of output; print JSON alone")
     return output.decode("utf-8", "replace")
+
+
+def ask_in_lines(
+    command: Sequence[str],
+    questions: Sequence[str],
+    *,
+    is_answer: Callable[[str], bool],
+    seconds: float,
+    cwd: str | None = None,
+) -> str | None:
+    """Write lines to a command and return the first line that is an answer.
+
+    The command is ended then, with all of its descendants. Return None if it cannot be started, or
+    if no answer came within ``seconds``.
+    """
+    options = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    try:
+        child = start_session(list(command), cwd=cwd, encoding="utf-8", errors="replace", **options)
+    except (OSError, ValueError):
+        return None
+    timer = threading.Timer(seconds, end_tree, (child.pid,))
+    timer.start()
+    try:
+        with contextlib.suppress(OSError):
+            child.stdin.write("".join(f"{question}\n" for question in questions))
+            child.stdin.flush()
+        return next(filter(is_answer, child.stdout), None)
+    finally:
+        timer.cancel()
+        end_tree(child.pid)
+        signal_session(child.pid, KILL)
+        child.wait()
+        for stream in (child.stdin, child.stdout):
+            with contextlib.suppress(OSError):
+                stream.close()
 
 
 def run_bounded(

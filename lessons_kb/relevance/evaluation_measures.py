@@ -1,7 +1,6 @@
-"""Measures of a ranking and of what is injected; pure functions of lists and numbers.
+"""Measures of rankings and injections, as pure functions of lists and numbers.
 
-A ranking is a sequence of ids, best first. ``lessons eval`` and ``python -m benchmarks`` both
-measure with these.
+A ranking is a sequence of ids, best first. ``lessons eval`` and ``python -m benchmarks`` use them.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ HIT_DEPTH = 3
 
 @frozen
 class Labelled:
-    """One prompt and the cards it should bring up."""
+    """One prompt and its expected cards."""
 
     line: int
-    """1-based line of the file it came from."""
+    """1-based line in the file of prompts."""
     query: str
     expected: tuple[str, ...]
     """Ids; empty = nothing should be injected."""
@@ -33,7 +32,7 @@ class Labelled:
 
 @frozen
 class PromptOutcome:
-    """What came of one prompt; ids are comparable with those expected."""
+    """The result of one prompt. All ids have the form of the expected ids."""
 
     expected: tuple[str, ...]
     ranked: tuple[str, ...]
@@ -42,31 +41,31 @@ class PromptOutcome:
     offered: tuple[str, ...]
     """Cards whose titles were injected."""
     listed: frozenset[str]
-    """Cards whose titles the session has from its start."""
+    """Cards whose titles a session gets when it starts."""
     tokens: int
-    """Of the block that was injected, 0 for none."""
+    """Tokens of the injected block, 0 for none."""
     milliseconds: float
 
 
 @frozen
 class Evaluation:
-    """Figures over all prompts. A figure of which no prompt speaks is None."""
+    """Measures over all prompts. A measure without any prompt is None."""
 
     queries: int
     positive: int
-    """Prompts with expected cards; the figures down to ``kept`` are means over these."""
+    """Prompts with expected cards; the measures down to ``kept`` are means over these."""
     recall5: float | None
     hit3: float | None
     mrr: float | None
     ndcg10: float | None
     injected3: float | None
-    """hit@3 of what is injected."""
+    """hit@3 of the injected cards."""
     offered: float | None
     """Share with an expected card that is injected or offered by title."""
     openable: float | None
-    """The same, or its title stands in the list that the session has from its start."""
+    """The same, or whose title a session gets when it starts."""
     kept: float | None
-    """``injected3`` over ``hit3``: what the gate leaves of the recall."""
+    """``injected3`` over ``hit3``: the share of the recall that passes the gate."""
     negative: int
     """Prompts for which nothing should be injected."""
     false_injection: float | None
@@ -74,29 +73,28 @@ class Evaluation:
     false_offer: float | None
     """Share of the negative prompts with at least one offered title."""
     tokens: float
-    """Mean tokens injected a prompt, over all prompts."""
+    """Mean injected tokens per prompt, over all prompts."""
     milliseconds: float
     """Median time of a prompt."""
 
 
 def parse_labelled(text: str, *, name: str) -> list[Labelled]:
-    """Read JSON lines such as ``{"query": "…", "expected": ["id", …]}``; other keys are ignored.
+    """Parse JSON lines such as ``{"query": "…", "expected": ["id", …]}``; ignore other keys.
 
-    Raises InputError naming ``name`` and the line for one that cannot be used, and for a text
-    without any.
+    Raises InputError, with ``name`` and the line, for an invalid line and for an empty text.
     """
-    read = [
+    prompts = [
         _parse_line(line, number, f"{name}:{number}")
         for number, line in enumerate(text.removeprefix("\ufeff").split("\n"), 1)
         if line.strip()
     ]
-    if not read:
+    if not prompts:
         raise InputError(f'{name} is empty; write lines such as {{"query": "…", "expected": []}}')
-    return read
+    return prompts
 
 
 def summarise(outcomes: Sequence[PromptOutcome]) -> Evaluation:
-    """Return the figures of at least one outcome."""
+    """Return the measures of at least one outcome."""
     positive = [outcome for outcome in outcomes if outcome.expected]
     silent = [outcome for outcome in outcomes if not outcome.expected]
     hit3 = mean_of([compute_hit(o.ranked, o.expected) for o in positive])
@@ -130,9 +128,10 @@ def compute_ndcg(
 ) -> float:
     """Return the normalised discounted cumulative gain of the first ``depth`` places.
 
-    Gain 2^grade - 1, discount log2(place + 1) (Burges et al. 2005); 0 where nothing is relevant.
+    The gain is 2^grade - 1 and the discount log2(place + 1) (Burges et al. 2005). The result is 0
+    if nothing is relevant.
     """
-    gains = [2 ** grades.get(found, 0) - 1 for found in ranked[:depth]]
+    gains = [2 ** grades.get(card, 0) - 1 for card in ranked[:depth]]
     best = sorted((2**grade - 1 for grade in grades.values()), reverse=True)[:depth]
     ideal = _discounted(best)
     return _discounted(gains) / ideal if ideal else 0.0
@@ -141,18 +140,21 @@ def compute_ndcg(
 def compute_recall(
     ranked: Sequence[str], relevant: Collection[str], depth: int = RECALL_DEPTH
 ) -> float:
-    """Return the share of the relevant documents that stand in the first ``depth`` places."""
+    """Return the share of the relevant documents that are in the first ``depth`` places."""
     return len(set(ranked[:depth]) & set(relevant)) / max(len(relevant), 1)
 
 
 def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = HIT_DEPTH) -> float:
-    """Return 1 if a relevant document stands in the first ``depth`` places, else 0."""
-    return float(any(found in relevant for found in ranked[:depth]))
+    """Return 1 if a relevant document is in the first ``depth`` places, else 0."""
+    return float(any(card in relevant for card in ranked[:depth]))
 
 
 def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
     """Return 1 / place of the first relevant document, 0 if there is none."""
-    return next((1 / place for place, found in enumerate(ranked, 1) if found in relevant), 0.0)
+    for place, card in enumerate(ranked, 1):
+        if card in relevant:
+            return 1 / place
+    return 0.0
 
 
 def mean(values: Collection[float]) -> float:

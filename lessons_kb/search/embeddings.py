@@ -135,7 +135,7 @@ class Model:
         self._tokenizer.no_padding()
         self._unknown = next(filter(None, map(self._tokenizer.token_to_id, _UNKNOWN)), None)
         self._first_token = pooling.get("pooling_mode_cls_token") is True
-        self._inputs = [given.name for given in self._session.get_inputs()]
+        self._inputs = [model_input.name for model_input in self._session.get_inputs()]
         self.key = _digest(path, tokenizer, str(longest))
         """A digest of the model. Vectors of different keys cannot be compared."""
         self.size = int(self._encode_batch([self._tokenizer.encode("a").ids]).shape[1])
@@ -151,11 +151,11 @@ class Model:
         if self._calls == _WORTH_OPTIMISING:
             self._session = _start(self._path, optimised=True)
         encodings = self._tokenizer.encode_batch(list(texts))
-        known = [n for n, encoding in enumerate(encodings) if self._knows(encoding)]
-        known.sort(key=lambda number: len(encodings[number].ids))
+        usable = [n for n, encoding in enumerate(encodings) if self._knows(encoding)]
+        usable.sort(key=lambda number: len(encodings[number].ids))
         vectors = np.zeros((len(encodings), self.size), dtype=np.float32)
-        for start in range(0, len(known), _BATCH):
-            part = known[start : start + _BATCH]
+        for start in range(0, len(usable), _BATCH):
+            part = usable[start : start + _BATCH]
             vectors[part] = self._encode_batch([encodings[number].ids for number in part])
         return vectors
 

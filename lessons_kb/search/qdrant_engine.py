@@ -18,7 +18,7 @@ import zlib
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from qdrant_client import QdrantClient
 from qdrant_client import models as qdrant
@@ -242,10 +242,10 @@ class QdrantEngine(Engine):
         query = qdrant.SparseVector(indices=list(values), values=list(values.values()))
 
         def fetch(most: int) -> list[tuple[Any, float]]:
-            found = self._client.query_points(
+            answer = self._client.query_points(
                 self._cards, query=query, using=_VECTOR, limit=most, with_payload=False
             )
-            return [(point.id, float(point.score)) for point in found.points]
+            return [(point.id, float(point.score)) for point in answer.points]
 
         with translating(self.location):
             hits = [(_number_of(point), score) for point, score in find_best(fetch, limit)]
@@ -340,46 +340,66 @@ class QdrantEngine(Engine):
         *,
         rewrite: bool = False,
     ) -> None:
+        """Mark the head as changing, write the cards, and write the new head.
+
+        With ``rewrite``, or if a mean length has drifted, the vectors of all cards are written.
+        """
         self.reload()
         run = uuid.uuid4().hex
-        head, cut_short = self._head, bool(self._head["pending"])
+        head, was_interrupted = self._head, bool(self._head["pending"])
         self._put_head({**head, "run": run, "pending": run}, over=head)
-        if cut_short:
-            held = list(self._scroll(["fields", "hash"]))
-            totals = _count(held)
-            old = [(number, one) for number, one in held if number in {*added, *removed}]
-        else:
-            totals = head["size"], int(head["digest"]), Counter(head["lengths"])
-            ids = [number % _WRAP for number in (*added, *removed)]
-            points = self._client.retrieve(self._cards, ids, with_payload=True) if ids else ()
-            old = [(_number_of(point.id), point.payload or {}) for point in points]
+        old, totals = self._read_replaced({*added, *removed}, head, count_all=was_interrupted)
         new = [(n, {**labels.get(n, {}), "fields": fields}) for n, fields in added.items()]
-        (size, digest, lengths), less, more = totals, _count(old), _count(new)
-        size, digest = size - less[0] + more[0], digest - less[1] + more[1]
-        lengths.subtract(less[2])
-        lengths.update(more[2])
-        now = {field: lengths[field] / size for field in FIELDS if size}
-        fixed = head["means"]
-        drift = [abs(now[f] - fixed.get(f, 0.0)) > _MOST_DRIFT * fixed.get(f, 0.0) for f in now]
-        if rewrite or cut_short or any(drift):
-            fixed, rewrite = now, True
+        totals = totals.replace(_count(old), _count(new))
+        current = {field: totals.lengths[field] / totals.size for field in FIELDS if totals.size}
+        means = head["means"]
+        if rewrite or was_interrupted or _has_drifted(means, current):
+            means, rewrite = current, True
         if removed:
             gone: list[int | str | uuid.UUID] = [number % _WRAP for number in removed]
             self._client.delete(self._cards, qdrant.PointIdsList(points=gone), wait=True)
-        self._write(new, fixed)
-        if rewrite and size > len(new):
-            self._write([one for one in self._scroll(None) if one[0] not in added], fixed)
-        began = self._head
-        done = {**began, "commit": began["commit"] + 1, "pending": "", "means": fixed}
-        done |= {"size": size, "digest": str(digest), "lengths": dict(lengths)}
-        self._put_head(done, over=began)
+        self._write(new, means)
+        if rewrite and totals.size > len(new):
+            others = [card for card in self._scroll(None) if card[0] not in added]
+            self._write(others, means)
+        changing = self._head
+        committed = {
+            **changing,
+            "commit": changing["commit"] + 1,
+            "pending": "",
+            "means": means,
+            "size": totals.size,
+            "digest": str(totals.digest),
+            "lengths": dict(totals.lengths),
+        }
+        self._put_head(committed, over=changing)
+
+    def _read_replaced(
+        self, numbers: Collection[int], head: Mapping[str, Any], *, count_all: bool
+    ) -> tuple[list[tuple[int, dict[str, Any]]], _Totals]:
+        """Return the stored cards with some numbers, and the totals over all stored cards.
+
+        The totals are those of the head. ``count_all`` counts the cards instead, since the head is
+        wrong after an interrupted change.
+        """
+        if count_all:
+            cards = list(self._scroll(["fields", "hash"]))
+            return [card for card in cards if card[0] in numbers], _count(cards)
+        totals = _Totals(head["size"], int(head["digest"]), Counter(head["lengths"]))
+        ids = [number % _WRAP for number in numbers]
+        points = self._client.retrieve(self._cards, ids, with_payload=True) if ids else ()
+        return [(_number_of(point.id), point.payload or {}) for point in points], totals
 
     def _put_head(self, head: dict[str, Any], *, over: Mapping[str, Any] | None = None) -> None:
         """Write the head. Raises IndexBusy if the present head is not ``over``."""
         same = None
         if over is not None:
-            known = ((key, qdrant.MatchValue(value=over[key])) for key in ("run", "pending"))
-            same = qdrant.Filter(must=[qdrant.FieldCondition(key=k, match=v) for k, v in known])
+            same = qdrant.Filter(
+                must=[
+                    qdrant.FieldCondition(key=key, match=qdrant.MatchValue(value=over[key]))
+                    for key in ("run", "pending")
+                ]
+            )
         point = qdrant.PointStruct(id=_HEAD, vector={}, payload=head)
         self._client.upsert(self._beside, [point], wait=True, update_filter=same)
         self.reload()
@@ -433,9 +453,37 @@ def _number_of(point: object) -> int:
     return number - _WRAP if number >= _SIGN else number
 
 
-def _count(cards: Sequence[tuple[int, Mapping[str, Any]]]) -> tuple[int, int, Counter[str]]:
-    """Return the number of cards, their digest (see `sum_up`) and the lengths of their fields."""
+class _Totals(NamedTuple):
+    """Sums over some cards."""
+
+    size: int
+    digest: int
+    """See `sum_up`."""
+    lengths: Counter[str]
+    """Field → number of terms."""
+
+    def replace(self, old: _Totals, new: _Totals) -> _Totals:
+        """Return the totals after some cards were replaced by others."""
+        lengths = self.lengths.copy()
+        lengths.subtract(old.lengths)
+        lengths.update(new.lengths)
+        size = self.size - old.size + new.size
+        return _Totals(size, self.digest - old.digest + new.digest, lengths)
+
+
+def _has_drifted(means: Mapping[str, float], current: Mapping[str, float]) -> bool:
+    """Return whether the mean length of a field differs much from the one in the vectors."""
+    for field, mean in current.items():
+        before = means.get(field, 0.0)
+        if abs(mean - before) > _MOST_DRIFT * before:
+            return True
+    return False
+
+
+def _count(cards: Sequence[tuple[int, Mapping[str, Any]]]) -> _Totals:
+    """Return the totals over some cards."""
     lengths: Counter[str] = Counter()
     for _number, payload in cards:
         lengths.update({field: len(text.split()) for field, text in payload["fields"].items()})
-    return len(cards), sum_up({n: one.get("hash", "") for n, one in cards}), lengths
+    hashes = {number: payload.get("hash", "") for number, payload in cards}
+    return _Totals(len(cards), sum_up(hashes), lengths)

@@ -61,16 +61,16 @@ def rank(
         score = bm25 * prod(factors)
         scored.append(_Scored(card=card, bm25=bm25, score=score, factors=factors))
     scored.sort(key=attrgetter("score"), reverse=True)
-    places = number_ties([one.score for one in scored])
+    places = number_ties([candidate.score for candidate in scored])
     ordered = list(zip(places, scored, strict=True))
     ordered.sort(key=lambda pair: pair[1].card.id)
     ordered.sort(key=lambda pair: pair[1].card.last_seen or "", reverse=True)
     ordered.sort(key=lambda pair: (pair[0], -pair[1].card.occurrences))
-    best = [one for _place, one in ordered[: max(query.limit, 0)]]
-    return [
-        Hit(card=one.card, score=one.score, bm25=one.bm25, factors=_name_factors(one.factors))
-        for one in best
-    ]
+    hits: list[Hit] = []
+    for _place, best in ordered[: max(query.limit, 0)]:
+        named = _name_factors(best.factors)
+        hits.append(Hit(card=best.card, score=best.score, bm25=best.bm25, factors=named))
+    return hits
 
 
 class _Scored(NamedTuple):

@@ -331,11 +331,11 @@ class TantivyEngine(Engine):
         if not self._deleted:
             return ()
         searcher = self._index.searcher()
-        known = self._deleted_terms
+        cached = self._deleted_terms
         self._deleted_terms = {}
         counts: FieldCounts = {field: Counter() for field in FIELDS}
         for segment, address in self._deleted:
-            card = known.get(address)
+            card = cached.get(address)
             if card is None:
                 place = tantivy.DocAddress(segment, address.number)
                 card = read_terms(_read_texts(searcher.doc(place)))
@@ -348,24 +348,27 @@ class TantivyEngine(Engine):
         """Return the terms of each number that exists."""
         if len(self._documents) > _DOCUMENTS_KEPT:
             self._documents = {}  # not cleared: another thread may be reading it
-        known, distinct = self._documents, list(dict.fromkeys(numbers))
-        missing = [number for number in distinct if number not in known]
+        cached, distinct = self._documents, list(dict.fromkeys(numbers))
+        missing = [number for number in distinct if number not in cached]
         if missing:
-            wanted = [Query.term_query(self._schema, _KEY, number, "basic") for number in missing]
-            query = Query.boolean_query([(tantivy.Occur.Should, one) for one in wanted])
+            clauses = [
+                (tantivy.Occur.Should, Query.term_query(self._schema, _KEY, number, "basic"))
+                for number in missing
+            ]
+            query = Query.boolean_query(clauses)
             with self._translating():
                 hits = self._index.searcher().search(query, len(missing), count=False).hits
                 self._read_documents([address for _score, address in hits])
-        return {number: known[number] for number in distinct if number in known}
+        return {number: cached[number] for number in distinct if number in cached}
 
     def _read_documents(self, addresses: list[tantivy.DocAddress]) -> dict[int, CardTerms]:
         """Return the terms of the documents at some addresses by their numbers."""
-        searcher, known = self._index.searcher(), self._documents
+        searcher, cached = self._index.searcher(), self._documents
         keys = [int(key or 0) for key in searcher.fast_field_values(_KEY, addresses)]
         for key, address in zip(keys, addresses, strict=True):
-            if key not in known:
-                known[key] = read_terms(_read_texts(searcher.doc(address)))
-        return {key: known[key] for key in keys}
+            if key not in cached:
+                cached[key] = read_terms(_read_texts(searcher.doc(address)))
+        return {key: cached[key] for key in keys}
 
     def size(self) -> int:
         """Return the number of live cards."""
@@ -377,7 +380,8 @@ class TantivyEngine(Engine):
             segments = self._read_meta()["segments"]
             sizes = [segment["max_doc"] for segment in segments]
             stored = sum(sizes)
-            deleted = sum((one["deletes"] or {}).get("num_deleted_docs", 0) for one in segments)
+            deletions = [segment["deletes"] or {} for segment in segments]
+            deleted = sum(deletion.get("num_deleted_docs", 0) for deletion in deletions)
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise broken_error(self._directory, error) from None
         in_pieces = stored in _IN_ONE_PIECE and max(sizes) < stored / 2 and self._fits_one_piece()
@@ -433,8 +437,8 @@ class TantivyEngine(Engine):
         with self._writing() as writer:
             self.reload()
             searcher = self._index.searcher()
-            found = searcher.search(Query.all_query(), max(searcher.num_docs, 1), count=False).hits
-            addresses = [address for _, address in found]
+            hits = searcher.search(Query.all_query(), max(searcher.num_docs, 1), count=False).hits
+            addresses = [address for _score, address in hits]
             keys = searcher.fast_field_values(_KEY, addresses)
             writer.delete_all_documents()
             for key, address in zip(keys, addresses, strict=True):

@@ -150,9 +150,13 @@ def answer(hook: Hook) -> Answer:
     if line := _take_stop(hook):
         return Answer(stop_line=line)
     if event.spawns is not None:  # the event with which a subagent begins does not tell its prompt
-        spawned = SpawnedAgent(event.spawns[0], excerpt(event.spawns[1], _MAX_ASKED))
+        kind, asked = event.spawns
+        inherits = "yes" if event.spawn_inherits else None
+        spawned = SpawnedAgent(kind, excerpt(asked, _MAX_ASKED), inherits)
         with lend_memory(hook.journal, event.session) as state:
-            state.spawned.append(spawned)
+            name = f"spawn {event.call}"
+            if state.answer_once(name, event.token, number=0, at=hook.now) is not None:
+                state.spawned.append(spawned)
     call = _read_call(hook)
     if not (call.changed or call.changes or call.commands):
         return NOTHING
@@ -182,6 +186,8 @@ def answer(hook: Hook) -> Answer:
     # A claim is a file: it is made before the journal is locked.
     claimed = _claim_refusals(hook, can, gates)
     with hook.transaction() as state:
+        if state.is_refused(event.id) and not event.again:
+            return NOTHING  # another process has refused this very call
         if event.again and event.id and (unsaid := state.take_back(event.id)):
             for brain in brains.members:  # what another process noted and did not get to say is new
                 brain.hook_journal.forget_context(event.context_id, unsaid)
@@ -359,7 +365,11 @@ def _name_reason(held: Sequence[_Concern], directory: str) -> str:
     """Return before what a call is held, by which lessons, and where they lie; "" for none."""
     mistakes = [one.mistake for one in held if one.mistake]
     places = [f"{name_place(one.matches[0])} is added or run" for one in mistakes[:_MAX_NAMED]]
-    if files := _files(held):
+    files = _files(held)
+    if COMMAND in files:
+        files.remove(COMMAND)
+        places.append("this command is run")
+    if files:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
         places.append(f"{names}{more} is changed or run")

@@ -25,6 +25,7 @@ HANDLERS: Mapping[str, str] = {
     "subagent": "subagent",
     "before": "before_tool",
     "after": "after_tool",
+    "batch": "batch",
     "stop": "stop",
     "compact": "compact",
     "end": "stop",

@@ -15,11 +15,14 @@ import contextlib
 import os
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.brain.make_brain import retire_first_lesson
 from lessons_kb.collection.drafts import Drafts
+from lessons_kb.ledger.given import find_given
 from lessons_kb.ledger.session_memory import lend_memory
 from lessons_kb.process.programs import start_draft_process
 from lessons_kb.session.state import Hook
 from lessons_kb.store.error_log import log_trouble
+from lessons_kb.store.locations import FIRST_LESSON
 
 
 def start_drafting(hook: Hook) -> None:
@@ -47,6 +50,8 @@ def draft_session(mark: str, agent: str, session: str, directory: str, *roots: s
             with contextlib.suppress(FileNotFoundError):  # another run that was late has taken it
                 os.unlink(mark)
             made = drafts.collect(session)
+            if any(card.id == FIRST_LESSON for card in find_given(brains.members, session)):
+                retire_first_lesson()
             if fresh := [draft.id for draft in made if draft.id not in known]:
                 with lend_memory(brain.hook_journal, session) as state:
                     state.drafted += len(fresh)

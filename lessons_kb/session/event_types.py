@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from lessons_kb.calls.parse_call import digest_arguments
 from lessons_kb.config import PreflightSettings
@@ -10,6 +11,18 @@ from lessons_kb.model import Check, Hit, Preflight
 from lessons_kb.on_demand import PACK_LESSONS, load
 from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
 from lessons_kb.values import frozen, mutable, replace
+
+
+class FailedCall(NamedTuple):
+    """A call of a batch that failed."""
+
+    id: str
+    tool: str
+    arguments: object
+    outcome: str
+    """One of model.OUTCOMES."""
+    output: str
+    """The error."""
 
 
 @mutable
@@ -39,8 +52,14 @@ class HookEvent:
     tool: str = ""
     arguments: object = None
     """Of the call: a JSON object, or its text."""
+    source: str = ""
+    """What began the session, as the agent calls it: ``startup`` or ``clear``, for example."""
     spawns: tuple[str, str] | None = None
     """The kind and the prompt of the subagent that a call is about to start."""
+    spawn_inherits: bool = False
+    """That subagent begins with the chat so far, and with the lessons in it."""
+    failed_calls: Sequence[FailedCall] = ()
+    """Of a batch: the calls of one message of the model that failed."""
     outcome: str = "ok"
     """One of model.OUTCOMES."""
     output: str = ""

@@ -6,11 +6,11 @@ import contextlib
 
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.find.titles import is_whole
-from lessons_kb.ledger.session_memory import START
+from lessons_kb.ledger.session_memory import START, SessionMemory
 from lessons_kb.ledger.withheld import read_withholding
 from lessons_kb.outcome.why import find_withheld_before
 from lessons_kb.session import prompt
-from lessons_kb.session.event_types import Answer
+from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import Missed, skip_record
 from lessons_kb.session.state import Hook
 from lessons_kb.session.turn_lessons import find_titles
@@ -36,6 +36,8 @@ def answer(hook: Hook) -> Answer:
     titles = find_titles(hook) if event.takes_context else ""
     withheld = _tell_withheld(hook)
     with hook.transaction() as state:
+        if not _is_first_report(hook, state):
+            return NOTHING
         record.note(state)
         state.unattended = event.unattended
         context = state.deliver(state.take_titles(titles, whole=is_whole(titles)), hook.can)
@@ -47,6 +49,21 @@ def answer(hook: Hook) -> Answer:
     with contextlib.suppress(ConfigError, StorageError):
         hook.journal.prune_daily(lambda: brain.settings.journal.retention_days, now=hook.now)
     return Answer(context=context, lines=lines)
+
+
+def _is_first_report(hook: Hook, state: SessionMemory) -> bool:
+    """Return whether no other process has answered this start.
+
+    An agent whose context is built anew each time reports no start twice; it forgets the text when
+    its own process ends.
+    """
+    event = hook.event
+    if not hook.can.lasting:
+        return True
+    last = hook.journal.events.numbered(session=event.session, limit=1)
+    number = last[0][0] if last else 0
+    name = f"start {event.source}"
+    return state.answer_once(name, event.token, number=number, at=hook.now) is not None
 
 
 def _tell_withheld(hook: Hook) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import sqlite3
 import stat
@@ -16,15 +17,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from lessons_kb.errors import IndexBroken, StorageError
-from lessons_kb.model import NO_GATE, RULE, Card, Finding, Pattern, as_data
+from lessons_kb.errors import IndexBroken, InputError, StorageError
+from lessons_kb.model import CURRENT, NO_GATE, RULE, Card, Finding, Pattern, Standing, as_data
 from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
-from lessons_kb.text.patterns import Globs, get_hints, match_globs
+from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
 from lessons_kb.values import field, frozen, list_fields, replace
 
-FORMAT = 19
+FORMAT = 20
 """Version of the tables below and of the JSON in them; a file of another version is rebuilt."""
+PROJECT_MARK = "project"
+"""Names the mark that holds the signature of the project at the last look at it."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -39,16 +42,21 @@ CREATE TABLE card_globs (
 ) WITHOUT ROWID;
 CREATE TABLE titles (
   number INTEGER PRIMARY KEY, path TEXT NOT NULL, title TEXT NOT NULL, project TEXT NOT NULL,
-  occurrences INTEGER NOT NULL, seen TEXT NOT NULL
+  occurrences INTEGER NOT NULL, seen TEXT NOT NULL, stale_after TEXT NOT NULL
 );
 CREATE INDEX titles_by_use ON titles (occurrences DESC, seen DESC, path);
 CREATE INDEX titles_by_project ON titles (project);
+CREATE TABLE successions (
+  number INTEGER NOT NULL, is_successor INTEGER NOT NULL, other TEXT NOT NULL,
+  PRIMARY KEY (number, is_successor, other)
+) WITHOUT ROWID;
 CREATE TABLE gates (number INTEGER PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE detectors (
   number INTEGER NOT NULL, place INTEGER NOT NULL, size INTEGER NOT NULL, pattern TEXT NOT NULL,
   globs TEXT NOT NULL,
   PRIMARY KEY (number, place)
 ) WITHOUT ROWID;
+CREATE TABLE claims (number INTEGER PRIMARY KEY, claims TEXT NOT NULL, standing TEXT NOT NULL)
 """
 
 
@@ -91,6 +99,8 @@ class CatalogueEntry:
     """Field → its terms in order, each between two blanks. They are for the engine; the catalogue
     does not store them."""
     findings: tuple[Finding, ...] = ()
+    claims: str = ""
+    """What the card claims about its project, as JSON: a `Standing` holds while it is the same."""
     background: float | None = None
     """The card's base rate: how often unrelated prompts match it. None for a file without a
     card."""
@@ -124,6 +134,8 @@ class State:
     """Number of patterns."""
     gates: int = 0
     """Number of cards with a gate that may stop a call."""
+    successions: int = 0
+    """How many times a card names its predecessor or successor, counted likewise."""
 
 
 class Catalogue:
@@ -199,6 +211,7 @@ class Catalogue:
         ``afresh`` first deletes every document. Returns the state with its counts.
         """
         with one_transaction(self._db):
+            entries = self._keep_standings(entries)
             numbers = [*removed, *(number for number, _entry in entries)]
             changed = [(number,) for number in numbers]
             for table, rows in _rows_of(entries).items():
@@ -209,17 +222,130 @@ class Catalogue:
                     marks = ", ".join("?" * len(rows[0]))
                     insert = f"INSERT OR REPLACE INTO {table} VALUES ({marks})"  # noqa: S608
                     self._db.executemany(insert, rows)
-            (cards, notes, detectors, gates) = self._db.execute(
+            (cards, notes, detectors, gates, successions) = self._db.execute(
                 "SELECT count(*) FILTER (WHERE number > 0), count(*) FILTER (WHERE number < 0),"
-                " (SELECT count(*) FROM detectors), (SELECT count(*) FROM gates)"
+                " (SELECT count(*) FROM detectors), (SELECT count(*) FROM gates),"
+                " (SELECT count(*) FROM successions)"
                 " FROM docs WHERE card IS NOT NULL"
             ).fetchone()
-            state = replace(state, cards=cards, notes=notes, detectors=detectors, gates=gates)
+            counts = {"cards": cards, "notes": notes, "detectors": detectors, "gates": gates}
+            state = replace(state, **counts, successions=successions)
             head = {name: getattr(state, name) for name in list_fields(State)}
             del head["manifest"]
             text = f"{json.dumps(head)}\n{_text(state.manifest)}"
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('state', ?)", (text,))
         return state
+
+    def _keep_standings(
+        self, entries: Sequence[tuple[int, CatalogueEntry]]
+    ) -> list[tuple[int, CatalogueEntry]]:
+        """Return the entries with the standings of those cards whose claims are the same."""
+        numbers = json.dumps([number for number, _entry in entries])
+        sql = (
+            "SELECT number, claims, standing FROM claims"
+            " WHERE number IN (SELECT value FROM json_each(?))"
+        )
+        rows = self._db.execute(sql, (numbers,))
+        known = {(number, claims): standing for number, claims, standing in rows}
+        claiming = [(number, entry) for number, entry in entries if entry.claims]
+        if any((number, entry.claims) not in known for number, entry in claiming):
+            self.write_mark(PROJECT_MARK, "")
+        kept = []
+        for number, entry in entries:
+            standing = known.get((number, entry.claims), "")
+            if entry.card is not None and standing:
+                card = replace(entry.card, standing=_standing_from(json.loads(standing)))
+                kept.append((number, replace(entry, card=card)))
+            else:
+                kept.append((number, entry))
+        return kept
+
+    def claims(self) -> dict[int, tuple[str, Standing]]:
+        """Return the number of every card, its claims as JSON, and its standing."""
+        rows = self._db.execute("SELECT number, claims, standing FROM claims").fetchall()
+        return {
+            number: (claims, _standing_from(json.loads(standing)) if standing else CURRENT)
+            for number, claims, standing in rows
+        }
+
+    def successors(self) -> dict[int, int]:
+        """Return the number of each superseded card, and that of the card in its place.
+
+        A name that fits no card, or several, counts for nothing.
+        """
+        found: dict[int, int] = {}
+        rows = self._db.execute("SELECT number, is_successor, other FROM successions").fetchall()
+        for number, is_successor, name in rows:
+            path = name.removesuffix(".md").removesuffix(".markdown")
+            fitting = self._db.execute(
+                "SELECT number FROM docs WHERE number > 0 AND (path IN (:path, :md, :long)"
+                " OR path LIKE '%/' || :escaped || '.md' ESCAPE '!')",
+                {
+                    "path": name,
+                    "md": f"{path}.md",
+                    "long": f"{path}.markdown",
+                    "escaped": re.sub(r"[!%_]", r"!\g<0>", path),
+                },
+            ).fetchall()
+            if len(fitting) == 1 and fitting[0][0] != number:
+                other = fitting[0][0]
+                predecessor, successor = (other, number) if is_successor else (number, other)
+                found[predecessor] = successor
+        return found
+
+    def find_standing(self, path: str) -> Standing:
+        """Return how the card at a path stands to its project."""
+        row = self._db.execute(
+            "SELECT standing FROM claims JOIN docs USING (number) WHERE path = ?", (path,)
+        ).fetchone()
+        return _standing_from(json.loads(row[0])) if row and row[0] else CURRENT
+
+    def set_standings(self, standings: Mapping[int, tuple[str, Standing]], *, mark: str) -> bool:
+        """Note how cards stand to their project; return whether any stood otherwise before.
+
+        A standing comes with the claims for which it was found, and is dropped if the card has
+        been edited meanwhile. ``mark`` is the signature of the project; it is noted if no card has.
+        """
+        changed = False
+        with one_transaction(self._db):
+            for number, (claims, standing) in standings.items():
+                text = _standing_to_json(standing)
+                cursor = self._db.execute(
+                    "UPDATE claims SET standing = ? WHERE number = ? AND claims = ?"
+                    " AND standing != ?",
+                    (text, number, claims, text),
+                )
+                if cursor.rowcount:
+                    changed = True
+                    self._renew(number, standing)
+            now = dict(self._db.execute("SELECT number, claims FROM claims"))
+            judged = {number: claims for number, (claims, _standing) in standings.items()}
+            self.write_mark(PROJECT_MARK, mark if now == judged else "")
+        return changed
+
+    def _renew(self, number: int, standing: Standing) -> None:
+        """Write the rows of a card anew for another standing."""
+        row = self._db.execute("SELECT * FROM docs WHERE number = ?", (number,)).fetchone()
+        card = replace(card_from_json(row[1], row[4]), standing=standing)
+        self._db.execute("UPDATE docs SET card = ? WHERE number = ?", (card_to_json(card), number))
+        try:
+            globs = compile_globs(card.paths)
+        except InputError:  # `lint` says so
+            globs = ()
+        for table, rows in _rows_of_card(number, card, globs=globs).items():
+            self._db.execute(f"DELETE FROM {table} WHERE number = ?", (number,))  # noqa: S608
+            if rows:
+                marks = ", ".join("?" * len(rows[0]))
+                self._db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608
+
+    def read_mark(self, key: str) -> str:
+        """Return what was noted under a key, "" for nothing."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = ?", (f"mark {key}",)).fetchone()
+        return str(row[0]) if row else ""
+
+    def write_mark(self, key: str, value: str) -> None:
+        """Note a text under a key."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"mark {key}", value))
 
     def size(self) -> int:
         """Return the size of the file's pages in bytes."""
@@ -308,20 +434,24 @@ class Catalogue:
         rows = self._db.execute("SELECT * FROM docs WHERE card IS NOT NULL ORDER BY path")
         return [card_from_json(row[1], row[4]) for row in rows]
 
-    def count_titles(self, project: str | None) -> int:
-        """Return the number of cards that may be injected in a project."""
-        sql = "SELECT count(*) FROM titles WHERE project IN ('', ?)"
-        return int(self._db.execute(sql, (project or "",)).fetchone()[0])
+    def count_titles(self, project: str | None, *, today: str) -> int:
+        """Return how many cards may be given in a project on a day."""
+        sql = f"SELECT count(*) FROM titles WHERE project IN ('', :project) AND {_NOT_STALE}"  # noqa: S608
+        row = self._db.execute(sql, {"project": project or "", "today": today}).fetchone()
+        return int(row[0])
 
-    def titles(self, project: str | None, *, most: int, paths: Collection[str] = ()) -> list[Title]:
-        """Return the ``most`` most frequent cards of a project; of equals, the latest comes first.
+    def titles(
+        self, project: str | None, *, most: int, today: str, paths: Collection[str] = ()
+    ) -> list[Title]:
+        """Return the ``most`` recurrent cards of a project on a day, the latest of those first.
 
         The cards at ``paths`` follow, unless they are among the others.
         """
         # The plus sign keeps SQLite from using the index by project, so that it reads the index by
         # use in its order and need not sort all rows.
         values = {"project": project or "", "most": most, "paths": json.dumps([*paths])}
-        where = "SELECT * FROM titles WHERE +project IN ('', :project)"
+        values["today"] = today
+        where = f"SELECT * FROM titles WHERE +project IN ('', :project) AND {_NOT_STALE}"  # noqa: S608
         order = " ORDER BY occurrences DESC, seen DESC, path LIMIT :most"
         rows = self._db.execute(where + order, values).fetchall()
         if paths:
@@ -329,7 +459,7 @@ class Catalogue:
             rows += self._db.execute(f"{where} AND number IN ({named})", values)
         return [
             Title(path=path, title=title, occurrences=occurrences, seen=seen)
-            for _number, path, title, _project, occurrences, seen in dict.fromkeys(rows)
+            for _number, path, title, _project, occurrences, seen, _stale in dict.fromkeys(rows)
         ]
 
     def findings(self) -> list[Finding]:
@@ -354,7 +484,10 @@ class Catalogue:
         return [path for (path,) in rows]
 
 
-_TABLES_OF_FILES = ("docs", "titles", "card_globs", "detectors", "gates")
+_NOT_STALE = "(stale_after = '' OR stale_after > :today)"
+_WAYS = ("titles", "card_globs", "gates")
+"""The tables that depend on the standing of a card."""
+_TABLES_OF_FILES = ("docs", *_WAYS, "detectors", "claims", "successions")
 _PATIENCE = 5.0
 """Seconds to wait for another process."""
 
@@ -379,7 +512,18 @@ def card_from_json(path: str, text: str) -> Card:
     fields: dict[str, Any] = {k: tuple(v) if type(v) is list else v for k, v in data.items()}
     if "detect" in data:
         fields["detect"] = tuple(map(_pattern_from, data["detect"]))
+    if "standing" in data:
+        fields["standing"] = _standing_from(data["standing"])
     return Card(id=path, **fields)
+
+
+def _standing_to_json(standing: Standing) -> str:
+    return "" if standing == CURRENT else json.dumps(as_data(standing), ensure_ascii=False)
+
+
+def _standing_from(data: dict[str, Any]) -> Standing:
+    pairs = {name: tuple(map(tuple, data[name])) for name in ("moved", "gone", "changed")}
+    return Standing(**{**data, **pairs, "follows": tuple(data["follows"])})
 
 
 def _pattern_from(data: dict[str, Any]) -> Pattern:
@@ -416,20 +560,37 @@ def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tu
         card = entry.card
         text = card_to_json(card) if card else None
         findings = json.dumps(as_data(entry.findings), ensure_ascii=False)
-        head = number, entry.path, entry.digest, entry.title_key
-        rows["docs"].append((*head, text, findings, entry.background))
-        # A rule is injected wherever it applies, so nobody has to choose it by its title.
-        if card and number > 0 and card.is_injectable and card.source != RULE:
-            use = card.occurrences, card.last_seen or card.created or ""
-            rows["titles"].append((number, entry.path, card.title, card.project or "", *use))
-        if card and card.is_injectable and card.gate != NO_GATE:
-            rows["gates"].append((number,))
-        globs = json.dumps(entry.globs)
-        rows["card_globs"] += [(number, _text(hint), globs) for hint in get_hints(entry.globs)]
+        place = number, entry.path, entry.digest, entry.title_key
+        rows["docs"].append((*place, text, findings, entry.background))
+        if card is None:
+            continue
+        if number > 0:
+            rows["claims"].append((number, entry.claims, _standing_to_json(card.standing)))
+        for table, more in _rows_of_card(number, card, globs=entry.globs).items():
+            rows[table] += more
+        names = {(1, name) for name in card.supersedes}
+        names |= {(0, card.superseded_by)} if card.superseded_by else set()
+        rows["successions"] += [(number, role, _text(name)) for role, name in sorted(names)]
         for position, detector in enumerate(entry.detectors):
             pattern = _text(json.dumps(as_data(detector.pattern)))
-            globs = json.dumps(detector.globs)
-            rows["detectors"].append((number, position, detector.size, pattern, globs))
+            where = json.dumps(detector.globs)
+            rows["detectors"].append((number, position, detector.size, pattern, where))
+    return rows
+
+
+def _rows_of_card(number: int, card: Card, *, globs: Globs) -> dict[str, list[tuple[Any, ...]]]:
+    """Return table → the rows of a card that depend on its standing."""
+    rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _WAYS}
+    # A rule comes by itself where it holds: nobody has to choose it by its title.
+    if number > 0 and card.is_injectable and card.source != RULE:
+        use = card.occurrences, card.last_seen or card.created or ""
+        title = (number, card.id, card.title, card.project or "", *use, card.waits_from)
+        rows["titles"].append(title)
+    if card.is_injectable and card.gate != NO_GATE:
+        rows["gates"].append((number,))
+    guarded = (*globs, *compile_globs(card.standing.follows))
+    written = json.dumps(guarded)
+    rows["card_globs"] += [(number, _text(hint), written) for hint in get_hints(guarded)]
     return rows
 
 

@@ -101,6 +101,12 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
     return created
 
 
+def make_executable(path: str) -> None:
+    """Let the owner run a file of ours. Raises StorageError."""
+    with storage_errors(path):
+        os.chmod(path, os.stat(path).st_mode | 0o100)
+
+
 @frozen
 class FileChange:
     """A change of one file, or of a key in git's configuration, that was made or would be made."""

@@ -37,6 +37,10 @@ _XDG = {
 }
 
 
+FIRST_LESSON = "lessons/first-lesson.md"
+"""The id of the card in the user's brain with which `lessons setup` shows that lessons arrive."""
+
+
 def user_brain() -> str:
     """Return the path of the user's own brain, which need not exist."""
     return _user_dir("data")

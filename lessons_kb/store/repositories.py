@@ -151,3 +151,56 @@ def _core_worktree(config: str) -> str:
         if section == "[core]" and key.strip().casefold() == "worktree":
             work_tree = value.strip().strip('"')
     return work_tree
+
+
+MANIFESTS = (
+    *("uv.lock", "poetry.lock", "requirements.txt", "pyproject.toml", "Pipfile.lock"),
+    *("package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "package.json"),
+    *("Cargo.lock", "Cargo.toml", "go.mod"),
+    *(".python-version", ".node-version", ".nvmrc"),
+)
+"""The files at a project's top that say which versions it uses."""
+_MAX_REF_BYTES = 4_096
+
+
+def sign_project(top: str | None) -> str:
+    """Return what changes when HEAD or a manifest of a work tree does; "" without a commit."""
+    head = _sign_head(top) if top is not None else ""
+    if top is None or not head:
+        return ""
+    signatures = {name: _sign(os.path.join(top, name)) for name in MANIFESTS}
+    lines = [f"{name} {signature}" for name, signature in signatures.items() if signature]
+    return "\n".join([head, *lines])
+
+
+def _sign_head(top: str) -> str:
+    folder = os.path.join(top, ".git")
+    pointer = _read_text(folder)
+    if pointer.startswith("gitdir:"):
+        folder = os.path.join(top, pointer.removeprefix("gitdir:").strip())
+    common = os.path.join(folder, _read_text(os.path.join(folder, "commondir")) or ".")
+    head = _read_text(os.path.join(folder, "HEAD"))
+    ref = head.removeprefix("ref:").strip()
+    if ref == head:
+        return head
+    commit = _read_text(os.path.join(common, *ref.split("/")))
+    if commit:
+        return commit
+    packed = [_sign(os.path.join(common, name)) for name in ("packed-refs", "reftable/tables.list")]
+    return " ".join([ref, *packed]) if any(packed) else ""
+
+
+def _read_text(path: str) -> str:
+    try:
+        with open_regular(path) as file:
+            return os.fsdecode(file.read(_MAX_REF_BYTES)).strip()
+    except (OSError, ValueError, StorageError):
+        return ""
+
+
+def _sign(path: str) -> str:
+    try:
+        info = os.stat(path)
+    except (OSError, ValueError):
+        return ""
+    return f"{info.st_mtime_ns} {info.st_size} {info.st_ino}"

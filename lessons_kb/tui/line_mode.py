@@ -33,7 +33,7 @@ _COMMANDS = (
     ("drafts [WORDS]", "drafts that wait, numbered"),
     ("more", "the next rows"),
     ("show N", "the card or draft of that number"),
-    *((f"{key.act}{_MORE_WORDS.get(key.act, ' N')}", key.help) for key in KEYS[:10]),
+    *((f"{key.act}{_MORE_WORDS.get(key.act, ' N')}", key.help) for key in KEYS[:11]),
     ("help", "this page"),
     ("quit", "leave (so does the end of the input)"),
 )

@@ -17,6 +17,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.search_index import read_document
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.keys import split_header
+from lessons_kb.cards.standings import list_remarks
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
@@ -26,7 +27,9 @@ from lessons_kb.errors import CardNotFound, InputError, LessonsError, StorageErr
 from lessons_kb.ledger.lesson_effect import Effect
 from lessons_kb.mining.draft_text import EVIDENCE, FIX, SITUATION, split_evidence
 from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.on_demand import JUDGE_CARDS, load
 from lessons_kb.outcome.stats import Stats
+from lessons_kb.process.clock import today
 from lessons_kb.render import finding_line
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.text.sanitize import clean, clean_line, shorten
@@ -104,10 +107,19 @@ def cells(row: Row, today: dt.date) -> tuple[str, ...]:
     if card is None:
         return ("✗", "", BROKEN, "", "", row.title)
     mark = "!" if row.troubles else ""
-    state = "template" if row.status == "active" and card.template else row.status
+    state = _name_state(card, today) if row.status == "active" else row.status
     shown = row.title if state == "active" else f"[{state}] {row.title}"
     effect = _SHORT.get(row.effect, row.effect)
     return (mark, f"{card.occurrences}×", card.severity, age(_last(row), today), effect, shown)
+
+
+def _name_state(card: Card, today: dt.date) -> str:
+    """Return why an active card is not injected, in one word; "active" if it is."""
+    if card.template:
+        return "template"
+    if card.standing.silenced:
+        return "gone"
+    return "stale" if "" < card.waits_from <= today.isoformat() else "active"
 
 
 def fold(text: str) -> str:
@@ -297,6 +309,8 @@ class RowSource:
         self.brains.refresh(progress=progress, workers=max(1, min(4, os.cpu_count() or 1)))
         rows: list[Row] = []
         for number, brain in enumerate(self.brains.members):
+            if brain.has_new_project():
+                load(JUDGE_CARDS).refresh_standings(brain)
             cards, findings, files = brain.read(_list_all)
             troubles = Counter(finding.path for finding in findings if finding.level != "info")
             rows += [
@@ -403,9 +417,11 @@ class RowSource:
         findings = document.findings if card.kind == NOTE else check_card(document)
         effect = self._effect(row.brain, card)
         body = clean(document.body[:_MAX_SHOWN])
+        card = replace(card, standing=brain.read(lambda one: one.catalogue.find_standing(row.path)))
+        remarks = [clean_line(remark) for remark in list_remarks(card, today())]
         view = Preview(
             title=clean_line(card.title),
-            facts=(*_describe(card), *(_describe_effect(effect) if effect else ())),
+            facts=(*_describe(card), *remarks, *(_describe_effect(effect) if effect else ())),
             warnings=tuple(map(finding_line, findings)),
             text=re.sub(r"\A\s*# [^\n]*\n?", "", body),  # the preview has the title already
         )
@@ -430,6 +446,9 @@ class RowSource:
         if act == "bump":
             card = self.undoing.bump(row.name)
             done = f"seen {card.occurrences}×"
+        elif act == "confirm":
+            card = self.undoing.confirm(row.name)
+            done = f"confirmed {card.confirmed}"
         else:
             status = _STATUSES[act]
             card = self.undoing.set_status(status, row.name)
@@ -533,7 +552,7 @@ def _read_key(row: Mapping[str, str]) -> Key:
 
 KEYS = tuple(map(_read_key, csv.DictReader(read_lines("manage_keys.csv"))))
 """In the order of the help page."""
-ROW_ACTS = tuple(key.act for key in KEYS[:9])
+ROW_ACTS = tuple(key.act for key in KEYS[:10])
 """Actions on the row under the cursor."""
 _DISPENSABLE = ("filter", "switch", "undo")
 """Actions that a narrow bottom line leaves out first."""

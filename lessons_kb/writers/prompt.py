@@ -13,9 +13,10 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.find.search import search
-from lessons_kb.mining.draft_text import UNNAMED, split_evidence
+from lessons_kb.mining.draft_text import UNTITLED, split_evidence
 from lessons_kb.model import KINDS, SEVERITIES, Card
 from lessons_kb.store.card_files import read_template
+from lessons_kb.store.locations import FIRST_LESSON
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean
 
@@ -70,8 +71,9 @@ Paths: payments/**"""
 def build_prompt(brains: Brains, draft: Draft) -> str:
     """Return the redacted prompt for a draft."""
     evidence = clean(redact(split_evidence(draft.text)[1]))[:_MAX_EVIDENCE]
-    title = re.sub(rf"^{UNNAMED} \((.*)\)$", r"\1", draft.title)
+    title = "" if draft.title == UNTITLED else draft.title
     near = search(brains, f"{title}\n{evidence[:1_000]}", kinds=KINDS, limit=_NEAR)
+    near = [hit for hit in near if hit.card.id != FIRST_LESSON]
     models = _find_models(brains)
     parts = {
         "examples": "\n\n".join(map(_show, models)) or _EXAMPLE,
@@ -125,7 +127,9 @@ def build_second_prompt(prompt: str, answer: Mapping[str, Any], problems: Sequen
 def _find_models(brains: Brains) -> list[Card]:
     """Return complete cards that people wrote, those with the most occurrences first."""
     cards = [
-        card for card in Cards(brains).all() if (card.status, card.source) == ("active", "curated")
+        card
+        for card in Cards(brains).all()
+        if (card.status, card.source) == ("active", "curated") and card.id != FIRST_LESSON
     ]
     cards.sort(key=lambda card: (-card.occurrences, card.id))
     complete = (card for card in cards[:_TRIED] if not Cards(brains).find_lacks(card.id))

@@ -4,6 +4,7 @@
 import type { Plugin } from "@opencode-ai/plugin"
 
 const PROGRAM = "lessons-hook"
+const AGENT = "opencode"
 const DEADLINE_MS = 3000
 
 type Answer = { refuse?: string; context?: string; message?: string }
@@ -15,6 +16,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
   const answers = new Map<string, string>()
   const failed = new Set<string>()
   const steps = new Map<string, string>()
+  const reminders = new Map<string, string>()
   const children = new Set<string>()
   const summaries = new Set<string>()
   const compacted = new Set<string>()
@@ -23,7 +25,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
   const ask = async (event: string, rest: Record<string, unknown>): Promise<Answer> => {
     let child
     try {
-      child = Bun.spawn([PROGRAM, "opencode"], {
+      child = Bun.spawn([PROGRAM, AGENT], {
         stdin: new Blob([JSON.stringify({ event, cwd: directory, ...rest })]),
         stdout: "pipe",
         stderr: "ignore",
@@ -31,7 +33,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
     } catch {
       if (!missed) {
         missed = true
-        await say(`Lessons are off: ${PROGRAM} is gone; run \`lessons install opencode\` again`)
+        await say(`Lessons are off: ${PROGRAM} is gone; run \`lessons install ${AGENT}\` again`)
       }
       return {}
     }
@@ -103,7 +105,8 @@ export const Lessons: Plugin = async ({ client, directory }) => {
     "tool.execute.before": async (input, output) => {
       const { sessionID, callID, tool } = input
       const answer = await ask("before", { sessionID, callID, tool, args: output.args })
-      keep(sessionID, answer)
+      // The reminder stands beside the result of the call that it is about.
+      if (answer.context) reminders.set(callID, answer.context)
       // The model is shown the text as the result of the call, and goes on.
       if (answer.refuse) throw new Error(answer.refuse)
     },
@@ -120,7 +123,9 @@ export const Lessons: Plugin = async ({ client, directory }) => {
         output: output.output,
         metadata: output.metadata,
       })
-      if (answer.context) output.output = `${output.output}\n\n${answer.context}`
+      const texts = [output.output, reminders.get(callID), answer.context].filter(Boolean)
+      reminders.delete(callID)
+      output.output = texts.join("\n\n")
     },
 
     "experimental.session.compacting": async (input, output) => {
@@ -161,6 +166,9 @@ export const Lessons: Plugin = async ({ client, directory }) => {
             failed.add(part.callID)
             const { sessionID, messageID, callID, tool, state } = part
             const rest = { sessionID, messageID, callID, tool, args: state.input, error: state.error }
+            // No hook can change the result of a failed call.
+            keep(sessionID, { context: reminders.get(callID) })
+            reminders.delete(callID)
             keep(sessionID, await ask("failed", rest))
           }
           break
@@ -170,6 +178,7 @@ export const Lessons: Plugin = async ({ client, directory }) => {
           if (children.has(sessionID)) break
           waiting.delete(sessionID)
           steps.clear()
+          reminders.clear()
           // A summary is no answer: the turn before it has ended, or goes on behind it.
           if (compacted.delete(sessionID)) break
           await ask("stop", { sessionID, text: answers.get(sessionID) ?? "" })

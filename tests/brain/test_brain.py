@@ -61,17 +61,17 @@ def test_notes_come_as_context_behind_the_lessons(brain, write, telegram):
     assert "[CONTEXT]" not in brain.preflight(PROMPT, context=False).text
 
 
-def test_within_a_session_nothing_is_repeated_in_vain(brain, root, telegram):
+def test_a_session_gets_a_lesson_again_only_after_some_prompts_or_a_change(brain, root, telegram):
     (root / "lessons.toml").write_text("[preflight]\nreinject_after = 3\n")
-    given = [bool(brain.preflight(PROMPT, session="s").lessons) for _ in range(6)]
-    assert given == [True, False, False, False, True, False]
+    had_lessons = [bool(brain.preflight(PROMPT, session="s").lessons) for _ in range(6)]
+    assert had_lessons == [True, False, False, False, True, False]
     assert brain.preflight(PROMPT, session="another").lessons
     assert brain.preflight(PROMPT).lessons
     telegram.write_text(telegram.read_text().replace("Cover the rejection", "Cover refusal"))
     assert brain.preflight(PROMPT, session="s").lessons  # it changed
 
 
-def test_a_whole_card_says_what_it_is_given_and_nothing_else(brain, root):
+def test_a_whole_card_has_only_the_given_parts(brain, root):
     parts = {"symptoms": ["a payment times out", "customers were charged twice"], "paths": ["a.py"]}
     cause = "The gateway takes each request without a key for a new charge"
     sections = {"Root Cause": cause, "Prevention Checklist": "- [ ] Send the same key"}
@@ -84,18 +84,18 @@ def test_a_whole_card_says_what_it_is_given_and_nothing_else(brain, root):
     )
 
 
-def test_create_writes_a_card_that_is_found_and_none_that_is_there(brain, telegram):
+def test_create_writes_a_searchable_card_and_refuses_a_duplicate(brain, telegram):
     card = brain.create("Retry charged twice", topics=["payments"], severity="high")
     assert card.id == "lessons/retry-charged-twice.md"
     assert (card.title, card.topics) == ("Retry charged twice", ("payments",))
     assert (card.severity, card.created) == ("high", today())
-    assert [found.id for found in brain.cards.all()] == [card.id, ALLOWLIST]
+    assert [listed.id for listed in brain.cards.all()] == [card.id, ALLOWLIST]
     near = "Remote execution through Telegram must require an allow list"
-    for title, said in (
+    for title, message in (
         ("telegram remote execution must require an ALLOWLIST.", "already has this title"),
         (near, "similar"),
     ):
-        with pytest.raises(DuplicateCard, match=said) as caught:
+        with pytest.raises(DuplicateCard, match=message) as caught:
             brain.create(title)
         assert caught.value.existing == ALLOWLIST
     same = "Telegram remote executions must require the allowlist."
@@ -120,9 +120,9 @@ def test_one_lesson_created_by_many_at_once_is_one_card(root, brain, monkeypatch
     look = cards._find_near_duplicate
 
     def look_slowly(brain_cards, title, *, near):
-        found = look(brain_cards, title, near=near)
+        duplicate = look(brain_cards, title, near=near)
         time.sleep(0.05)
-        return found
+        return duplicate
 
     def create(_number):
         with Brain.open(root) as own:
@@ -180,7 +180,7 @@ def test_names_of_cards(brain, write, telegram):
     write("playbooks/rename.md", "# Rename a column\n")
     for name in ("playbooks/rename.md", "playbooks/rename", "rename", "rename.md", "ren"):
         assert brain.cards.get(name).id == "playbooks/rename.md"
-    for name, error, said in (
+    for name, error, message in (
         ("telegram", AmbiguousCard, r"matches 2 cards: .*telegram-allowlist.*telegram-setup"),
         ("renmae", CardNotFound, r"did you mean playbooks/rename\.md"),
         ("../../../etc/passwd", CardNotFound, "lessons list"),
@@ -188,7 +188,7 @@ def test_names_of_cards(brain, write, telegram):
         ("", CardNotFound, "no card"),
         ("\udcff", CardNotFound, "no card"),
     ):
-        with pytest.raises(error, match=said):
+        with pytest.raises(error, match=message):
             brain.cards.get(name)
 
 
@@ -213,7 +213,7 @@ def test_two_brains_are_searched_together_and_written_to_the_nearest(tmp_path):
     assert (near / "lessons/something-new.md").exists()
 
 
-def test_a_card_of_a_brain_inside_another_is_there_once(root, write):
+def test_a_card_of_two_nested_brains_is_listed_once(root, write):
     write("lessons/same.md", "# Zebra paint fades in acid rain\n")
     write("pkg/lessons/same.md", "# Walrus tusks melt\n")
     with Brain.open(root / "pkg", root) as brain:
@@ -258,7 +258,7 @@ def test_a_deleted_card_comes_back_although_another_begins_like_it(brain, write)
 
 
 @pytest.mark.slow
-def test_one_card_that_refuses_keeps_no_other_back(brain, write):
+def test_a_card_that_refuses_does_not_stop_the_others(brain, write):
     for name in ("a", "c"):
         write(f"lessons/{name}.md", f"---\ntitle: {name}\noccurrences: 1\n---\n")
     write("lessons/b.md", "---\ntitle: b\noccurrences: often\nstatus: active; ask Kim\n---\n")

@@ -23,8 +23,8 @@ PATIENT = 30.0
 
 @pytest.fixture
 def server():
-    with QdrantServer() as one:
-        yield one
+    with QdrantServer() as running:
+        yield running
 
 
 @pytest.fixture
@@ -59,13 +59,13 @@ def configure(lines):
 def ask(root):
     workspace = OpenBrains(str(root), roots=[str(root)], watched=False)
     brain = workspace.find()
-    found = [brain.search(prompt) for prompt in PROMPTS]
+    answers = [brain.search(prompt) for prompt in PROMPTS]
     workspace.close()
-    return [[(hit.card.id, pytest.approx(hit.score, rel=1e-3)) for hit in hits] for hits in found]
+    return [[(hit.card.id, pytest.approx(hit.score, rel=1e-3)) for hit in hits] for hits in answers]
 
 
 def asked(server):
-    return sum(one.endswith("/points/query") for one in server.requests)
+    return sum(request.endswith("/points/query") for request in server.requests)
 
 
 def test_the_cluster_answers_as_the_local_index_does(root, server, push):
@@ -107,19 +107,19 @@ def hold_another_state(_server, root):
     (root / "lessons/9.md").write_text(CARD.format("zebra crossing at night"))
 
 
-@pytest.mark.parametrize("what", [be_written, be_slow, hold_another_state])
-def test_a_cluster_that_cannot_answer_now_is_answered_for(root, server, push, what):
+@pytest.mark.parametrize("disturb", [be_written, be_slow, hold_another_state])
+def test_the_local_index_answers_while_the_cluster_cannot(root, server, push, disturb):
     push(root, server)
     name_server(server.url)
-    what(server, root)
-    found = ask(root)
+    disturb(server, root)
+    answers = ask(root)
     assert asked(server) == 0
-    assert ("lessons/9.md" in dict(found[0])) == (what is hold_another_state)
+    assert ("lessons/9.md" in dict(answers[0])) == (disturb is hold_another_state)
     name_server("")
-    assert ask(root) == found
+    assert ask(root) == answers
 
 
-def test_a_server_that_is_gone_or_knows_no_such_brain_is_answered_for(root, server):
+def test_the_local_index_answers_for_a_missing_server_or_brain(root, server):
     local = ask(root)
     for url in (server.url, "http://127.0.0.1:1", "http://example.com"):  # not over plain http
         name_server(url)

@@ -75,15 +75,13 @@ def settings(tmp_path):
 
     def read_by(call, *arguments, **options):
         with watched() as seen:
-            found = call(*arguments, **options)
-        return found, [path for event, path in seen if event == "open" and path in paths]
+            result = call(*arguments, **options)
+        return result, [path for event, path in seen if event == "open" and path in paths]
 
     return read_by
 
 
-def test_a_trusted_brain_that_the_variable_names_needs_no_look_at_agents_settings(
-    tmp_path, settings
-):
+def test_settings_are_not_read_for_a_trusted_brain_in_the_variable(tmp_path, settings):
     project, brain = tmp_path / "project", tmp_path / "brain"
     make_brain(str(brain))
     make_brain(str(project / "cards"))
@@ -93,14 +91,12 @@ def test_a_trusted_brain_that_the_variable_names_needs_no_look_at_agents_setting
             assert read == [], (named, search.__name__)
 
 
-def test_a_brain_that_an_agent_may_not_believe_anyway_needs_no_look_at_its_settings(
-    tmp_path, settings
-):
+def test_settings_are_not_read_for_a_brain_that_is_not_believed_anyway(tmp_path, settings):
     project = tmp_path / "project"
     (project / "cards").mkdir()
     for named in ("cards", f"{project}/cards"):
-        found, read = settings(look_in_agent, str(project), {"LESSONS_BRAIN": named})
-        assert (found.named, read) == ((f"{project}/cards",), [])
+        discovery, read = settings(look_in_agent, str(project), {"LESSONS_BRAIN": named})
+        assert (discovery.named, read) == ((f"{project}/cards",), [])
 
 
 def test_settings_are_read_where_they_decide_and_once_per_command(tmp_path, settings, monkeypatch):
@@ -109,16 +105,16 @@ def test_settings_are_read_where_they_decide_and_once_per_command(tmp_path, sett
         folder.mkdir()
     project = str(tmp_path / "project")
     monkeypatch.setenv("LESSONS_BRAIN", os.pathsep.join([str(first), str(second)]))
-    found, read = settings(look, project)
-    assert list(found.trusted) == [str(first), str(second)]
+    discovery, read = settings(look, project)
+    assert list(discovery.trusted) == [str(first), str(second)]
     assert sorted(read) == sorted(set(read))
     assert read
-    brain, read = settings(Brain.discover, project, found=found)
+    brain, read = settings(Brain.discover, project, found=discovery)
     assert [layer.root for layer in brain.members] == [str(first), str(second)]
     assert read == []
 
 
-def test_every_brain_above_holds_and_the_users_own_comes_last(tmp_path):
+def test_every_brain_above_applies_and_the_users_own_is_last(tmp_path):
     outer, inner = tmp_path / "mono", tmp_path / "mono/packages/api"
     for folder in (user_brain(), str(outer), str(inner)):
         make_brain(folder)
@@ -137,8 +133,8 @@ def test_the_project_is_named_by_settings_or_git(repo, tmp_path):
 
 
 def test_init_makes_a_brain_once(tmp_path):
-    root, made = make_brain(str(tmp_path / "new"))
-    assert made == ["lessons/", "lessons.toml", ".lessons/"]
+    root, created = make_brain(str(tmp_path / "new"))
+    assert created == ["lessons/", "lessons.toml", ".lessons/"]
     assert (tmp_path / "new/.lessons/.gitignore").read_text() == "*\n"
     (tmp_path / "new/lessons.toml").write_text("# mine\n")
     assert make_brain(str(tmp_path / "new")) == (root, [])
@@ -157,10 +153,10 @@ def test_a_project_that_moves_the_users_own_brain_into_itself_stays_silent(
     (own / "lessons/a.md").write_text(CARD)
     monkeypatch.delenv("XDG_DATA_HOME", raising=False)
     monkeypatch.setenv(variable, str(repo / "moved"))
-    told = Claude(repo / "src").say("SessionStart", source="startup")
-    assert told.context == ""
-    assert "because of a variable" in told.line
-    assert str(own) in told.line
+    reply = Claude(repo / "src").say("SessionStart", source="startup")
+    assert reply.context == ""
+    assert "because of a variable" in reply.line
+    assert str(own) in reply.line
 
 
 @pytest.mark.parametrize("absolute", [True, False])
@@ -170,8 +166,8 @@ def test_a_state_folder_inside_the_project_vouches_for_nothing(repo, monkeypatch
     with pytest.raises(Untrusted, match="outside the project"):
         trust_brain(str(repo))
     trust(str(repo))  # as a forged record would
-    told = Claude(repo).say("SessionStart", source="startup")
-    assert (told.context, "outside the project" in told.line) == ("", True)
+    reply = Claude(repo).say("SessionStart", source="startup")
+    assert (reply.context, "outside the project" in reply.line) == ("", True)
     assert Brain.discover(repo)  # on a command line the variable is the user's
 
 

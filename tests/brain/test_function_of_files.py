@@ -93,8 +93,8 @@ def test_random_edits_of_two_brains_answer_as_a_rebuild(engine, seed, tmp_path):
         for _ in range(6):
             for _ in range(4):
                 editor = rng.choice(editors)
-                with Brain.open(editor.root, directory=tmp_path) as one:
-                    editor.work(one)
+                with Brain.open(editor.root, directory=tmp_path) as opened:
+                    editor.work(opened)
                 brain.refresh()
             prompts = [editors[0].words(4, 9) for _ in range(8)]
             orders, scores = list_answers(brain, prompts)

@@ -45,7 +45,7 @@ def enable(root, write, minilm):
 def semantic(health, root):
     def semantic():
         lines = health("semantic", None, "--brain", root)
-        return [(one.level, one.detail, one.fix) for one in lines]
+        return [(line.level, line.detail, line.fix) for line in lines]
 
     return semantic
 
@@ -85,7 +85,7 @@ def test_vectors_follow_the_files_and_outlive_the_index(root, write, telegram, e
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_a_bounded_refresh_leaves_the_rest_and_says_so(root, write, enable, semantic):
+def test_a_refresh_with_a_limit_reports_what_is_left(root, write, enable, semantic):
     enable()
     for number in range(5):
         write(f"lessons/{number}.md", CARD.replace("one order", f"order {number}"))
@@ -126,7 +126,7 @@ def test_titles_that_mean_the_same_are_proposed(root, write, telegram, enable):
 
 @pytest.mark.slow
 @pytest.mark.semantic
-def test_titles_that_fill_one_form_stay_apart(root, enable):
+def test_titles_of_one_form_are_no_duplicates(root, enable):
     enable()
     services = "billing auth search cart export import mailer report invoice refund".split()
     with Brain.open(root, directory=root) as brain:

@@ -50,8 +50,8 @@ def test_a_note_that_becomes_a_card_changes_sides(root, write):
 
 
 @pytest.mark.parametrize("victim", ["catalogue.db", "index-*"])
-@pytest.mark.parametrize("how", ["damaged", "deleted"])
-def test_a_deleted_or_damaged_cache_is_rebuilt_without_a_word(root, write, settle, victim, how):
+@pytest.mark.parametrize("damage", ["damaged", "deleted"])
+def test_a_deleted_or_damaged_cache_is_rebuilt_silently(root, write, settle, victim, damage):
     write("lessons/a.md", card("zebra"))
     settle()
     with Brain.open(root) as brain:
@@ -59,7 +59,7 @@ def test_a_deleted_or_damaged_cache_is_rebuilt_without_a_word(root, write, settl
         cache = pathlib.Path(brain.members[0].cache)
     (target,) = cache.glob(victim)
     for file in target.iterdir() if target.is_dir() else [target]:
-        if how == "deleted":
+        if damage == "deleted":
             file.unlink()
         else:
             file.write_bytes(file.read_bytes()[:5000][:-9] + b"\0" * 5000)
@@ -133,11 +133,11 @@ def test_several_workers_index_the_same_as_one(root, write):
 
 def read_all(brain):
     """Return every file's number, digest, card, background and terms."""
-    (one,) = brain.members
-    numbers = one.catalogue.numbers()
+    (member,) = brain.members
+    numbers = member.catalogue.numbers()
     every = [number for number, _digest in numbers.values()]
-    documents = one.read(lambda opened: opened.engine.documents(every))
-    return numbers, one.catalogue.cards(every), one.catalogue.backgrounds(every), documents
+    documents = member.read(lambda opened: opened.engine.documents(every))
+    return numbers, member.catalogue.cards(every), member.catalogue.backgrounds(every), documents
 
 
 def test_while_another_process_writes_the_last_commit_is_searched(root, write, settle):
@@ -157,23 +157,23 @@ def test_while_another_process_writes_the_last_commit_is_searched(root, write, s
     assert layer.engine.size() == 2
 
 
-def test_all_of_one_reading_sees_one_commit(root, write):
+def test_one_read_sees_a_single_commit(root, write):
     write("lessons/a.md", card("zebra"))
     layer, other = Brain.open(root).members[0], Brain.open(root).members[0]
     layer.refresh()
 
-    def work(one):
-        engine = one.engine
+    def work(opened):
+        engine = opened.engine
         assert engine is not None
         write("lessons/b.md", card("giraffe"))
         other.refresh()
-        return engine.size(), one.settings.language
+        return engine.size(), opened.settings.language
 
     assert layer.read(work) == (1, "en")
-    assert len(layer.read(lambda one: one.catalogue.all_cards())) == 2
+    assert len(layer.read(lambda brain: brain.catalogue.all_cards())) == 2
 
 
-def test_a_cache_in_order_is_never_made_anew(root, write):
+def test_a_valid_cache_is_never_rebuilt(root, write):
     write("lessons/a.md", card("zebra"))
     layer = Brain.open(root).members[0]
     assert layer.state is None

@@ -65,19 +65,19 @@ class Watched:
 
 @pytest.fixture
 def watched(root):
-    made = Watched(root)
-    yield made
-    made.brain.close()
+    watch = Watched(root)
+    yield watch
+    watch.brain.close()
 
 
 def test_a_brain_that_is_gone_ends_its_watch_with_a_line(root):
     (root / "lessons").mkdir()
     with Brain.open(root, directory=root) as brain:
         shutil.rmtree(root)
-        said = []
-        Watching(brain.members, say=said.append).wait()
-    assert len(said) == 1
-    assert str(root) in said[0]
+        lines = []
+        Watching(brain.members, say=lines.append).wait()
+    assert len(lines) == 1
+    assert str(root) in lines[0]
 
 
 def test_an_edit_is_seen_while_nothing_can_be_committed(watched):
@@ -99,7 +99,7 @@ def test_an_edit_is_seen_while_nothing_can_be_committed(watched):
 def test_an_edit_guards_its_new_files_and_not_its_old_ones(watched):
     def guarding(path):
         watched.layer.refresh_in_hook()
-        return len(watched.layer.read(lambda one: one.guarding([path])))
+        return len(watched.layer.read(lambda brain: brain.guarding([path])))
 
     with hold_writer(os.path.join(watched.layer.cache, "writer.lock"), patience=9):
         watched.write("two", title="Lesson two", text="x", more="paths: ['src/*.py']\n")
@@ -169,7 +169,7 @@ def test_what_a_checkout_changes_is_read_by_another_process(watched):
 
 
 @pytest.mark.slow
-def test_whoever_asks_reads_a_folder_that_has_replaced_one_half_deleted(watched):
+def test_a_hook_reads_the_folder_that_replaced_a_half_deleted_one(watched):
     for number in range(20):
         watched.write(f"new{number}", title=f"Zebra {number}", text=f"the zebra{number} is out")
     watched.until(lambda: watched.titles("zebra19")[:1] == ["Zebra 19"])
@@ -186,10 +186,10 @@ def test_whoever_asks_reads_a_folder_that_has_replaced_one_half_deleted(watched)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["it fails", "none starts"])
-def test_without_another_process_all_is_indexed_here(watched, monkeypatch, how):
+@pytest.mark.parametrize("fault", ["it fails", "none starts"])
+def test_without_another_process_all_is_indexed_here(watched, monkeypatch, fault):
     def begin(_root):
-        if how == "none starts":
+        if fault == "none starts":
             raise BlockingIOError(11, "Resource temporarily unavailable")
         return subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
 
@@ -216,16 +216,16 @@ def vouching(tmp_path):
     """Return what begins a watch of a folder, and what tells of the folder whether it is sure."""
     folder, cache = tmp_path / "brain", str(tmp_path)
     folder.mkdir()
-    made = []
+    watches = []
 
     def watch():
-        made.append(Changes(cache, str(folder)))
-        commit(made[-1])
-        return made[-1]
+        watches.append(Changes(cache, str(folder)))
+        commit(watches[-1])
+        return watches[-1]
 
     yield folder, watch, lambda: is_leased(cache)
-    for one in made:
-        one.end()
+    for changes in watches:
+        changes.end()
 
 
 def commit(changes):
@@ -257,7 +257,7 @@ def test_an_index_is_vouched_for_until_something_changes(vouching):
         assert (changes.files, leased()) == (files, False)
 
 
-def test_no_other_folder_of_that_name_is_vouched_for(vouching):
+def test_a_new_folder_of_the_same_name_is_not_vouched_for(vouching):
     folder, watch, leased = vouching
     changes = watch()
     folder.rename(f"{folder} before")

@@ -47,15 +47,15 @@ def test_evidence_of_one_call(root, event, edits, commands):
     targets = tuple(t.replace("BRAIN", str(root)) for t in event.get("targets", ()))
     with Brain.open(root) as brain:
         done = Event(**event | {"targets": targets, "scope": str(root.parent / "elsewhere")})
-        found = find_evidence([done], brain.members)
+        evidence = find_evidence([done], brain.members)
     named = [(path.replace("BRAIN", str(root)), text, before) for path, text, before in edits]
-    assert [(edit.path, edit.text, edit.before) for edit in found.edits] == named
-    assert [(command.line, command.failed) for command in found.commands] == commands
+    assert [(edit.path, edit.text, edit.before) for edit in evidence.edits] == named
+    assert [(command.line, command.failed) for command in evidence.commands] == commands
 
 
-def test_a_hunk_tells_the_lines_and_one_that_looks_like_a_header_is_none(root):
+def test_a_hunk_has_all_lines_even_if_one_looks_like_a_header(root):
     patch, other = (
-        one.replace("-old", "-- old").replace("+new", "++ new") for one in (DIFF, PATCH)
+        text.replace("-old", "-- old").replace("+new", "++ new") for text in (DIFF, PATCH)
     )
     with Brain.open(root) as brain:
         for written in (patch, other):

@@ -207,3 +207,24 @@ def test_an_existing_title_is_told_before_anything_is_asked(lessons, answer, bra
     assert asked.count("[b]ump it") == 1
     (advised,) = re.findall("or run `lessons ([^`]+)`", asked)
     assert lessons(*shlex.split(advised), "--no-edit").code == 0
+
+
+def test_a_draft_waits_for_review_and_says_what_it_lacks(lessons, brain):
+    """The command with which an agent drafts a lesson."""
+    done = json.loads(lessons("add", TITLE, "--draft", "--json", *WHOLE[:4]).out)
+    assert done["missing"] == ["two or three `symptoms`, worded like a future task"]
+    assert not (brain / "lessons/mailed-an-invoice-without-its-attachment.md").exists()
+    again = json.loads(
+        lessons("add", TITLE, "--draft", "--json", *WHOLE, "--detect", "command: curl").out
+    )
+    assert again == {
+        "draft": {**again["draft"], "id": done["draft"]["id"]},
+        "missing": [],
+        "similar": [],
+    }
+    assert lessons("review", "--accept", again["draft"]["id"]).code == 0
+    assert (
+        json.loads(lessons("show", "mailed-an-invoice", "--json").out)["detect"][0]["text"]
+        == "curl"
+    )
+    assert lessons("add", "-", "--draft", stdin=CARD).code == 2

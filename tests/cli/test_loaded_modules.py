@@ -30,6 +30,7 @@ COMMANDS = {
     "bump": (CARD,),
     "check": ("--card", CARD, "The allowlist is checked"),
     "config": (),
+    "confirm": (CARD,),
     "create": ("A retried charge bills twice", "--no-edit"),
     "daemon": ("status",),
     "delete": (CARD, "--yes"),

@@ -159,7 +159,7 @@ def test_what_was_read_is_not_read_again_and_drafts_wait_in_its_order(
     assert again["candidates"] == first["candidates"]
     titles = [one["title"] for one in find(lessons, "--draft", "2")["candidates"]][:2]
     waiting = [one["title"] for one in drafts_of(lessons)]
-    assert [f"TODO name the mistake ({title})" for title in titles] == waiting
+    assert titles == waiting
     commit(project, "Add one more", day=21, **{"more.py": "X = 1\n"})
     assert find(lessons)["read"] == 1
 
@@ -187,7 +187,7 @@ def test_from_the_best_commit_to_a_draft_and_out_of_sight(
     assert "silently books a retried charge twice" in text
     assert "Root Cause" in str(drafts_of(lessons)[0]["missing"])
     listed = lessons("review", "--list").out.splitlines()[1]
-    assert listed.endswith("  (Send the idempotency key on a retry)")
+    assert listed.endswith("  Send the idempotency key on a retry")
     lessons("review", "--discard", made["id"])
     assert made["id"] not in [one["id"] for one in find(lessons, "--draft", "1")["drafts"]]
 

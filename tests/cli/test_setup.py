@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from lessons_kb.brain.make_brain import retire_first_lesson
 from lessons_kb.service.daemon_client import STATUS, ask_daemon
 from tests.kit import wait_until
 
@@ -43,6 +44,15 @@ def test_undo_takes_the_first_lesson_of_agents_that_were_uninstalled(lessons, ma
     lessons("uninstall", "--all")
     assert "has no entries of lessons-kb" in lessons("uninstall", "cursor").out
     assert "Removed " in lessons("setup", "--undo").out
+    assert kept(machine) == before
+
+
+def test_undo_leaves_nothing_of_a_first_lesson_that_was_retired(lessons, machine):
+    before = kept(machine)
+    lessons("setup", "--yes")
+    retire_first_lesson()
+    assert lessons("list").out == ""
+    assert "Removed " in lessons("setup", "--undo", "--yes").out
     assert kept(machine) == before
 
 

@@ -67,7 +67,7 @@ def test_an_accepted_draft_is_a_commit_of_its_reviewer_and_no_other_is_made_of_i
     ]
     assert not (root / PATH).exists(), "it is served once the branch is merged"
     assert git(root, "status", "--porcelain") == ""
-    assert [one.id for one in done.find_waiting()] == [PATH]
+    assert [card.id for card in done.find_waiting()] == [PATH]
     assert done.find_outcome(draft.id) == ("accepted", PATH)
     with pytest.raises(CardNotFound):
         done.accept(draft.id)
@@ -113,7 +113,7 @@ def test_a_branch_that_is_shown_is_served_at_once(brain, root):
     assert done.merge(propose(brain, "Some other thing went wrong").id, "money").occurrences == 2
     assert "occurrences: 2" in (root / "lessons" / "money.md").read_text()
     assert git(root, "status", "--porcelain") == before, "what others do stays as it is"
-    assert {one.title for one in brain.cards.all()} >= {TITLE}
+    assert {card.title for card in brain.cards.all()} >= {TITLE}
     (root / "lessons" / "money.md").write_text(CARD)
     draft = propose(brain, "Yet another thing went wrong")
     with pytest.raises(InputError, match="not committed"):

@@ -25,7 +25,7 @@ def brain(root, telegram):
 
 @pytest.fixture
 def lines(health, root):
-    return lambda what: health(what, root)
+    return lambda check: health(check, root)
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def snapshot(folder):
     return {str(path): path.read_bytes() for path in folder.rglob("*.md")}
 
 
-def test_a_sound_brain_is_told_in_full(brain, lines, fixed):
+def test_a_sound_brain_has_a_full_report(brain, lines, fixed):
     health = lines("")
     assert {line.what for line in health if line.level == "off"} == {"hooks", "semantic"}
     assert {line.level for line in health} == {"ok", "off"}
@@ -64,12 +64,12 @@ def test_errors_of_hooks_are_counted_in_words(lines):
         log_trouble("codex", "Stop", "StorageError: the disk is full; free some space")
     log_trouble("claude-code", "deadline", "no answer within 2 s; nothing was injected")
     log_trouble("daemon", "request", "OSError: no space left")
-    told = {line.detail.partition(":")[0]: line for line in lines("hooks")}
-    assert {*told} == {"daemon request", "claude-code deadline", "codex Stop"}
+    problems = {line.detail.partition(":")[0]: line for line in lines("hooks")}
+    assert {*problems} == {"daemon request", "claude-code deadline", "codex Stop"}
     times = "codex Stop: the disk is full; free some space (3×, last 2"
-    assert told["codex Stop"].detail.startswith(times)
-    assert "without an answer" in told["codex Stop"].fix
-    assert "without an answer" not in told["daemon request"].fix, "each hook answers by itself"
+    assert problems["codex Stop"].detail.startswith(times)
+    assert "without an answer" in problems["codex Stop"].fix
+    assert "without an answer" not in problems["daemon request"].fix, "each hook answers by itself"
     log = pathlib.Path(state_home(), LOG_NAME)
     log.write_text(log.read_text().replace(time.strftime("%Y-"), "2001-"))
     (old,) = lines("hooks")
@@ -104,7 +104,7 @@ def test_an_index_that_lost_files_is_rebuilt(brain, lines, fixed):
     assert brain.search("telegram allowlist")
 
 
-def test_a_damaged_catalogue_is_built_anew(brain, fixed):
+def test_a_damaged_catalogue_is_rebuilt(brain, fixed):
     brain.close()
     pathlib.Path(brain.members[0].cache, "catalogue.db").write_bytes(b"junk" * 999)
     assert [line.detail for line in fixed()] == ["built; the old one was missing or unusable"]
@@ -128,16 +128,16 @@ def test_a_command_that_was_killed_is_ended(brain, fixed, root):
     assert [line.detail for line in fixed()] == ["ended 1 command whose process no longer exists"]
 
 
-def test_drafts_that_wait_are_told(brain, lines):
+def test_open_drafts_are_reported(brain, lines):
     brain.drafts.propose("The total of a cart was hard-coded")
     (line,) = lines("drafts")
     assert (line.level, line.detail, "`lessons review`" in line.fix) == ("ok", "1 draft", True)
 
 
 def test_a_brain_that_was_only_named_says_that_hooks_are_silent(root, telegram, health):
-    told = health("trust", None, "--brain", root)
-    assert "hooks are silent here" in told[-1].detail
-    assert f"lessons trust {os.path.realpath(root)}" in told[-1].fix
+    report = health("trust", None, "--brain", root)
+    assert "hooks are silent here" in report[-1].detail
+    assert f"lessons trust {os.path.realpath(root)}" in report[-1].fix
 
 
 def test_settings_that_cannot_be_read_are_one_line(brain, write, lines):

@@ -101,9 +101,9 @@ def meet(request, tmp_path):
     install(origin, **SHARED)
     kit.commit(origin, "begin")
 
-    def meet(*how, fails=False):
+    def meet(*arguments, fails=False):
         git(meet.other, "fetch", "-q", "one")
-        return git(meet.other, *(how or ("merge", "--no-edit")), "one/main", fails=fails)
+        return git(meet.other, *(arguments or ("merge", "--no-edit")), "one/main", fails=fails)
 
     meet.clones = meet.one, meet.other = tmp_path / "one", tmp_path / "other"
     for clone in meet.clones:
@@ -116,12 +116,12 @@ def meet(request, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [("merge", "--no-edit"), ("rebase", "-q")])
+@pytest.mark.parametrize("arguments", [("merge", "--no-edit"), ("rebase", "-q")])
 @pytest.mark.parametrize("task", [None, "task"])
-def test_bumps_in_each_of_two_clones_add_up(meet, task, how):
+def test_bumps_in_each_of_two_clones_add_up(meet, task, arguments):
     bump(meet.one, 5, task and f"one {task}")
     bump(meet.other, 5, task and f"other {task}")
-    meet(*how)
+    meet(*arguments)
     assert git(meet.other, "status", "--short") == ""
     assert read(meet.other).occurrences == 3 + 10
     if task:
@@ -279,9 +279,9 @@ def test_a_dry_run_writes_nothing_and_nothing_of_a_repository_steers_the_termina
     assert sorted(p.name for p in (clone / ".git").rglob("*")) == before
     (clone / ".gitattributes").write_text("# \x1b]0;title\x07\x1b[2J\n")
     monkeypatch.chdir(clone)
-    said = lessons("install", "git", "--scope", "project", "--shared", "--dry-run").out
-    assert "\\x1b]0;title" in said
-    assert "\x1b" not in said
+    output = lessons("install", "git", "--scope", "project", "--shared", "--dry-run").out
+    assert "\\x1b]0;title" in output
+    assert "\x1b" not in output
 
 
 def test_what_the_repository_names_is_not_named_again(clone):
@@ -294,12 +294,12 @@ def test_only_the_folders_of_the_brain_are_named(clone):
     brain = clone / "docs" / "our [brain]"
     kit.write(brain, "lessons.toml", '[folders]\n"errors" = "lesson"\n')
     share([str(brain)], program="lessons", scope="project")
-    said = git(
+    output = git(
         clone,
         "check-attr", "merge", "docs/our [brain]/errors/a.md", "docs/our [brain]/x/lessons/y/a.md",
         "docs/our [brain]/a.md", "errors/a.md", "lessons/a.md", "docs/our b/errors/a.md",
     )  # fmt: skip
-    drivers = [line.rpartition(" ")[2] for line in said.splitlines()]
+    drivers = [line.rpartition(" ")[2] for line in output.splitlines()]
     assert drivers == ["lessons"] * 2 + ["unspecified"] * 4
 
 
@@ -311,13 +311,13 @@ def test_a_linked_attributes_file_is_refused(clone, tmp_path):
     assert target.read_text() == "x\n"
 
 
-@pytest.mark.parametrize(("error", "match", "how"), [
+@pytest.mark.parametrize(("error", "match", "options"), [
     (BrainNotFound, "--brain", PROJECT), (InputError, "--scope", {"scope": "team"}),
     (InputError, "--scope project", {"shared": True}),
 ])  # fmt: skip
-def test_what_cannot_be_set_up_says_what_to_do(tmp_path, error, match, how):
+def test_an_impossible_setup_has_advice(tmp_path, error, match, options):
     with pytest.raises(error, match=match):
-        share([str(tmp_path)], program="lessons", **how)
+        share([str(tmp_path)], program="lessons", **options)
 
 
 def test_a_bump_tells_the_time_only_where_git_merges_cards(clone):

@@ -27,7 +27,7 @@ def memory(tmp_path):
 def galangal(exchange, tmp_path):
     """Plan the import of a database of mistakes: (count, title, number) of each."""
 
-    def plan(*rows, **how):
+    def plan(*rows, **options):
         path = tmp_path / "m.db"
         path.unlink(missing_ok=True)
         columns = "id, description, feedback, stage, file_patterns, occurrence_count, last_task"
@@ -39,7 +39,7 @@ def galangal(exchange, tmp_path):
                 row = (number, title, advice, "DEV", '["src/user.py"]', count, "signup")
                 row += (1_790_000_000, '["signup"]')
                 db.execute("INSERT INTO mistakes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, x'00')", row)
-        return exchange.plan("galangal", str(path), **how)
+        return exchange.plan("galangal", str(path), **options)
 
     return plan
 
@@ -188,7 +188,7 @@ def test_what_is_unknown_is_named(exchange, memory):
 
 def test_two_imports_of_one_file_at_once_make_each_card_once(root, memory):
     first, second = Brain.open(root).exchange, Brain.open(root).exchange
-    plans = [one.plan("memory", memory) for one in (first, second)]
+    plans = [exchange.plan("memory", memory) for exchange in (first, second)]
     assert [step.action for step in first.carry_out(plans[0])] == ["create"] * 2
     done = second.carry_out(plans[1])
     assert [(step.action, step.reason) for step in done] == [("skip", "already here")] * 2

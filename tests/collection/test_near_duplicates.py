@@ -24,7 +24,7 @@ def card(title, name="a", kind="lesson", **fields):
     return Card(id=f"{kind}s/{name}.md", kind=kind, title=title, **values)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("one", "other", "words", "pairs", "pieces"), [
+@pytest.mark.parametrize(("left", "right", "words", "pairs", "pieces"), [
     # words and pairs share one of two; " re", "red", "ed " of 3 + 5 and 3 + 4 trigrams
     ("red green", "red blue", 2 / 4, 2 / 4, 6 / 15),
     ("fix it!", "Fix, it.", 1, 1, 1),
@@ -39,12 +39,12 @@ def card(title, name="a", kind="lesson", **fields):
     # both kinds in one text: stems and characters are counted together
     ("red 가나", "red 가다", 4 / 6, 2 / 4, 8 / 14),
 ])  # fmt: skip
-def test_likeness_is_the_mean_of_three_coefficients(one, other, words, pairs, pieces):
-    for first, second in ((one, other), (other, one)):
+def test_similarity_is_the_mean_of_three_coefficients(left, right, words, pairs, pieces):
+    for first, second in ((left, right), (right, left)):
         assert similarity(first, second) == pytest.approx((words + pairs + pieces) / 3)
 
 
-@pytest.mark.parametrize(("title", "known", "level", "reason"), [
+@pytest.mark.parametrize(("title", "existing", "level", "reason"), [
     ("Retry", "retry.", SAME, "lessons/a.md already has this title"),
     ("Tests fail without the fixture", "Test fails without a fixture", SAME,
      "lessons/a.md has a title with the same words: Test fails without a fixture"),
@@ -60,10 +60,10 @@ def test_likeness_is_the_mean_of_three_coefficients(one, other, words, pairs, pi
      "list")),
     ("미세먼지 때문에 너무 짜증나", "미세먼지가 너무 많아서 짜증나", NEAR, "lessons/a.md is similar (title 62%): 미세먼지가 너무 많아서 짜증나"),
 ])  # fmt: skip
-def test_a_near_duplicate_says_why(title, known, level, reason):
-    duplicate = compare(title, card(known))
-    assert (duplicate.card, duplicate.level, duplicate.reason) == (card(known), level, reason)
-    assert duplicate.score == (1.0 if level == SAME else round(similarity(title, known), 4))
+def test_a_near_duplicate_has_a_reason(title, existing, level, reason):
+    duplicate = compare(title, card(existing))
+    assert (duplicate.card, duplicate.level, duplicate.reason) == (card(existing), level, reason)
+    assert duplicate.score == (1.0 if level == SAME else round(similarity(title, existing), 4))
 
 
 KNOWN = card(
@@ -91,7 +91,7 @@ def test_what_a_card_says_is_compared_whole():
     assert duplicate.score == round(similarity("Customers pay two times more", KNOWN.title), 4)
 
 
-@pytest.mark.parametrize(("one", "other", "same"), [
+@pytest.mark.parametrize(("left", "right", "same"), [
     ("Tests fail", "Test failed", False),
     ("Wait 10 seconds", "Wait 11 seconds", False),
     ("Use x = y in tests", "Use x == y in tests", False),
@@ -106,12 +106,12 @@ def test_what_a_card_says_is_compared_whole():
     ("Never use == in JavaScript code", "Never use === in JavaScript code", False),
     ("로그인이 안 되는 경우를 처리하라", "로그인이 되는 경우를 처리하라", False),
 ])  # fmt: skip
-def test_same_wording(one, other, same):
-    assert is_same_wording(one, other) is is_same_wording(other, one) is same
-    assert same is (compare(one, card(other)).level == SAME)
+def test_same_wording(left, right, same):
+    assert is_same_wording(left, right) is is_same_wording(right, left) is same
+    assert same is (compare(left, card(right)).level == SAME)
 
 
-@pytest.mark.parametrize(("one", "other", "level"), [
+@pytest.mark.parametrize(("left", "right", "level"), [
     # every difference is an exchange
     ("Set a timeout on the http client", "Set a timeout on the smtp client", RELATED),
     # words were added or left out as well, or only their forms differ: a paraphrase
@@ -126,13 +126,13 @@ def test_same_wording(one, other, same):
     ("결제 요청을 다시 보내면 두 번 청구된다", "환불 요청을 다시 보내면 두 번 청구된다", RELATED),
     ("결제 요청을 다시 보내면 두 번 청구된다", "결제를 요청을 다시 보내면 두 번 청구된다", NEAR),
 ])  # fmt: skip
-def test_one_form_or_a_paraphrase(one, other, level):
-    for title, known in ((one, other), (other, one)):
-        assert compare(title, card(known)).level == level
+def test_one_form_or_a_paraphrase(left, right, level):
+    for title, existing in ((left, right), (right, left)):
+        assert compare(title, card(existing)).level == level
 
 
-def names(found):
-    return [duplicate.card.id for duplicate in found]
+def names(duplicates):
+    return [duplicate.card.id for duplicate in duplicates]
 
 
 TITLE = "Set a timeout on the http client"
@@ -149,21 +149,21 @@ CARDS = [
 
 
 def test_near_duplicates_are_ordered_by_level_score_and_id():
-    known = Duplicates(CARDS)
+    duplicates = Duplicates(CARDS)
     everything = [
         "lessons/same.md", "lessons/worded.md", "playbooks/other.md", "lessons/near-a.md",
         "lessons/near-b.md", "lessons/nearly.md", "lessons/related.md",
     ]  # fmt: skip
-    assert names(known.find(TITLE, limit=9)) == everything
-    assert names(known.find(TITLE)) == everything[:3]
-    assert names(known.find(TITLE, limit=1)) == everything[:1]
-    assert names(known.find(TITLE, kind="playbook")) == ["playbooks/other.md"]
-    assert names(known.find(TITLE, kind="lesson", limit=9)) == [
+    assert names(duplicates.find(TITLE, limit=9)) == everything
+    assert names(duplicates.find(TITLE)) == everything[:3]
+    assert names(duplicates.find(TITLE, limit=1)) == everything[:1]
+    assert names(duplicates.find(TITLE, kind="playbook")) == ["playbooks/other.md"]
+    assert names(duplicates.find(TITLE, kind="lesson", limit=9)) == [
         name for name in everything if name.startswith("lessons")
     ]
-    assert known.find(TITLE, kind="qa-finding") == []
-    assert known.find("Nothing like any of them") == []
-    assert known.find("") == []
+    assert duplicates.find(TITLE, kind="qa-finding") == []
+    assert duplicates.find("Nothing like any of them") == []
+    assert duplicates.find("") == []
 
 
 def test_symptoms_and_text_name_candidates_and_rare_words_go_first():
@@ -172,31 +172,31 @@ def test_symptoms_and_text_name_candidates_and_rare_words_go_first():
         for number in range(60)
     ]
     rare = card("A zebra crosses the client", "rare", symptoms=("unicorn",))
-    known = Duplicates([*crowd[:30], rare, *crowd[30:]])
-    assert names(known.find("The zebra crosses a client", limit=1)) == ["lessons/rare.md"]
-    assert "lessons/rare.md" in names(known.find("A zebra crosses clients timeout", limit=1))
+    duplicates = Duplicates([*crowd[:30], rare, *crowd[30:]])
+    assert names(duplicates.find("The zebra crosses a client", limit=1)) == ["lessons/rare.md"]
+    assert "lessons/rare.md" in names(duplicates.find("A zebra crosses clients timeout", limit=1))
 
 
 def test_a_brain_of_cards_without_a_word_is_searched_too():
-    known = Duplicates([card("???", "a"), card("!!!", "b"), card("???!", "note", "note")])
-    assert names(known.find("???")) == ["lessons/a.md"]
-    assert known.find("A word") == []
+    duplicates = Duplicates([card("???", "a"), card("!!!", "b"), card("???!", "note", "note")])
+    assert names(duplicates.find("???")) == ["lessons/a.md"]
+    assert duplicates.find("A word") == []
     assert Duplicates([]).find("A word") == []
     assert compare("Retried payment charged twice", card("Telegram bot needs an allowlist")) is None
 
 
 @given(st.text(max_size=200), st.text(max_size=200))
-def test_similarity_is_a_symmetric_share(one, other):
-    score = similarity(one, other)
+def test_similarity_is_a_symmetric_share(left, right):
+    score = similarity(left, right)
     assert 0 <= score <= 1
-    assert score == pytest.approx(similarity(other, one))
-    assert is_same_wording(one, other) == is_same_wording(other, one)
+    assert score == pytest.approx(similarity(right, left))
+    assert is_same_wording(left, right) == is_same_wording(right, left)
 
 
 @given(st.text(max_size=200), st.lists(st.text(max_size=60), max_size=8))
 def test_any_title_is_answered(title, titles):
-    found = Duplicates(card(text, number) for number, text in enumerate(titles)).find(title)
-    assert len(found) <= 3
+    duplicates = Duplicates(card(text, number) for number, text in enumerate(titles)).find(title)
+    assert len(duplicates) <= 3
 
 
 def test_a_near_duplicate_is_found_behind_many_notes_with_the_same_words(tmp_path):

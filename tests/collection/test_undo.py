@@ -113,7 +113,7 @@ def test_an_undone_bump_takes_its_recurrence_back_but_none_that_was_known_before
 
     assert recurs(lambda: undoing.bump(NAME)) == 1
     assert recurs(undoing.undo) == 0
-    assert {what for _day, what, _times in brain.stats.history(NAME)} == {"injected"}
+    assert {outcome for _day, outcome, _times in brain.stats.history(NAME)} == {"injected"}
     assert [recurs(lambda: undoing.bump(NAME)) for _ in range(2)] == [1, 1]
     assert [recurs(undoing.undo) for _ in range(2)] == [1, 0]
     draft = brain.drafts.propose("Shell open to the whole group")

@@ -116,6 +116,10 @@ def test_a_moved_rule_reaches_an_agent_before_the_edit_and_the_commit(project, d
     edit = {"file_path": str(project / "src/pay.ts"), "old_string": "1", "new_string": "2"}
     told = str(ask("Edit", edit))
     assert "keep amounts integers in cents and never store a float there" in told
-    told = str(ask("Bash", {"command": "git commit -m x"}))
-    assert "name the package in the subject" in told
-    assert "mistake" not in told
+    commit = {"command": "git commit -m x"}
+    held = ask("Bash", commit)["hookSpecificOutput"]
+    assert held["permissionDecision"] == "deny"
+    assert "before this command is run: " in held["permissionDecisionReason"]
+    assert "name the package in the subject" in held["permissionDecisionReason"]
+    assert "mistake" not in str(held)
+    assert "deny" not in str(ask("Bash", commit))

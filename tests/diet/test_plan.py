@@ -4,6 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from lessons_kb.cards.parse import parse_card
 from lessons_kb.diet.diet import Diet
 from lessons_kb.diet.plan import (
     NOT_ARRIVED,
@@ -69,6 +70,8 @@ def read(text, **how):
         ("Commit messages must name the package", "command", "commit"),
         ("Keep PR titles short", "command", "pr"),
         ("In a pull request, name the tickets", "command", "pr"),
+        ("When you open a PR, make it a draft until the user says otherwise", "command", "pr"),
+        ("Fees: changes to `src/pay.ts` need a second pair of eyes", "path", ("src/pay.ts",)),
         ("Tests must pass before committing", "command", "commit"),
         ("If you commit, sign it", "command", "commit"),
         ("Do not mention people in a commit message", "command", "commit"),
@@ -180,6 +183,24 @@ def test_the_occasions_of_a_condition_try_each_way_in_which_it_can_be_met():
     assert {"billing/a.ts", "billing/pages/a.ts", "billing/added/newcomer.ts"} <= set(paths)
     assert sum(bool(occasion.command) for occasion in occasions) >= 3
     assert "Go on as we said" in {occasion.prompt for occasion in occasions}
+
+
+@pytest.mark.parametrize(
+    ("rule", "gate"),
+    [
+        ("When committing, name the package", "once"),
+        ("Before running `npm publish`, bump the version", "once"),
+        ("When running tests, pass `--quiet`", "none"),
+        ("After changing dependencies, update the lockfile", "none"),
+        ("When you change `src/pay.ts`, run the checks before pushing", "none"),
+    ],
+)
+def test_a_rule_about_a_command_that_is_hard_to_take_back_holds_it_back_once(tmp_path, rule, gate):
+    long = f"- {rule}, and do so each time, as everybody who works here has agreed to do it\n"
+    _diet, plan = plan_of(tmp_path, long)
+    (move,) = plan.moves
+    card = parse_card(move.text, path="lessons/a.md", folders={}).card
+    assert card.gate == gate
 
 
 def plan_of(tmp_path, text, *files):

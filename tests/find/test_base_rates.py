@@ -119,8 +119,8 @@ def test_examples_draw_a_card_and_not_for_silences_it(root, drawn, key, text, pr
     assert drawn(prompt, a=TELEGRAM.format(key, text)) == ["a"] * is_drawn
     with Brain.open(root) as brain:
         (hit,) = brain.search(prompt, limit=1) or [None]
-    told = "suppressed: nearly one of its `not-for` prompts"
-    assert (hit is not None and hit.reason == told) == (key == "not-for" and not is_drawn)
+    reason = "suppressed: nearly one of its `not-for` prompts"
+    assert (hit is not None and hit.reason == reason) == (key == "not-for" and not is_drawn)
 
 
 CENTS = """---

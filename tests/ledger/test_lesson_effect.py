@@ -33,7 +33,7 @@ def overview(*effects):
     )
 
 
-def told(compared=1, facts=("pattern",), **counted):
+def weigh_counts(compared=1, facts=("pattern",), **counted):
     arms = {name: counted.pop(name) for name in ARMS if name in counted}
     return weigh(CARD, counted, occasions(**arms), compared=compared, facts=facts)
 
@@ -57,7 +57,7 @@ def told(compared=1, facts=("pattern",), **counted):
     ({"injected": 9, "addressed": 10, "unaddressed": 10}, "no facts yet", ""),
 ])  # fmt: skip
 def test_verdicts_and_proposals(counted, verdict, proposal):
-    effect = told(**counted)
+    effect = weigh_counts(**counted)
     assert (effect.verdict, effect.proposal) == (verdict, proposal)
     assert effect.reason
     assert "\n" not in effect.reason
@@ -66,12 +66,12 @@ def test_verdicts_and_proposals(counted, verdict, proposal):
 
 
 def test_a_mistake_corrected_in_its_session_counts_as_prevented():
-    fixed = [replace(one, outcome="corrected") for one in occasions(block=(20, 20))]
-    found = weigh(CARD, {"injected": 20}, [*fixed, *occasions(withheld=(12, 20))])
-    assert (found.verdict, found.told.times, found.outcomes) == ("helps", 0, {"corrected": 20})
+    fixed = [replace(occasion, outcome="corrected") for occasion in occasions(block=(20, 20))]
+    effect = weigh(CARD, {"injected": 20}, [*fixed, *occasions(withheld=(12, 20))])
+    assert (effect.verdict, effect.told.times, effect.outcomes) == ("helps", 0, {"corrected": 20})
 
 
-def test_what_returns_is_promoted_as_far_as_it_can_be():
+def test_a_returning_mistake_is_promoted():
     counted, seen = {"injected": 20}, occasions(block=(12, 20))
     assert "severity" in weigh(CARD, counted, seen).reason
     high = replace(CARD, severity="high", paths=("src/**",))
@@ -82,8 +82,8 @@ def test_what_returns_is_promoted_as_far_as_it_can_be():
 
 def test_archiving_an_unused_card_is_proposed_only_after_a_long_time():
     used = {"injected": 1, "sessions": 1}
-    found = [weigh(CARD, {}), weigh(CARD, {}, idle=True), weigh(CARD, used, idle=True)]
-    assert [effect.proposal for effect in found] == ["", "archive", ""]
+    effects = [weigh(CARD, {}), weigh(CARD, {}, idle=True), weigh(CARD, used, idle=True)]
+    assert [effect.proposal for effect in effects] == ["", "archive", ""]
 
 
 COUNTED = ("injected", "addressed", "unaddressed", "helpful", "harmful", "tokens", "bumped")
@@ -107,23 +107,23 @@ def test_any_counts_have_a_verdict(counted, arms, idle):
 
 
 def test_lists_of_an_overview():
-    good = told(injected=30, block=(1, 30), withheld=(9, 12))
-    bad = told(injected=20, sessions=20, harmful=3)
-    quiet = told(injected=10, sessions=10, unaddressed=40)
-    unused = told()
+    good = weigh_counts(injected=30, block=(1, 30), withheld=(9, 12))
+    bad = weigh_counts(injected=20, sessions=20, harmful=3)
+    quiet = weigh_counts(injected=10, sessions=10, unaddressed=40)
+    unused = weigh_counts()
     ignored = replace(unused, card=replace(CARD, status="ignored"))
-    outside = told(unaddressed=40)  # answers judged without an injection that was counted
-    found = overview(good, bad, quiet, unused, ignored, replace(outside, card=ignored.card))
-    assert top(found) == (good, bad, quiet)
-    assert top(found, 1) == (good,)
-    assert noisy(found) == (bad, quiet)
-    assert never_used(found) == (unused,)
-    verdicts = count_verdicts(found.effects)
+    outside = weigh_counts(unaddressed=40)  # answers judged without an injection that was counted
+    summary = overview(good, bad, quiet, unused, ignored, replace(outside, card=ignored.card))
+    assert top(summary) == (good, bad, quiet)
+    assert top(summary, 1) == (good,)
+    assert noisy(summary) == (bad, quiet)
+    assert never_used(summary) == (unused,)
+    verdicts = count_verdicts(summary.effects)
     assert tuple(verdicts) == VERDICTS
     assert verdicts["never used"] == 3
 
 
 def test_the_outcomes_of_a_card_are_listed():
-    effect = told(injected=5, opened=2, block=(1, 4))
+    effect = weigh_counts(injected=5, opened=2, block=(1, 4))
     assert tell_outcomes(effect) == "opened 2×, avoided 3×, left 1×"
-    assert tell_outcomes(told()) == ""
+    assert tell_outcomes(weigh_counts()) == ""

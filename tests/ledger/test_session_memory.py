@@ -66,8 +66,8 @@ def test_an_invalid_record_is_ignored(name, value):
 
 def test_the_newest_records_are_kept():
     memory = SessionMemory(waiting=[WaitingText("files", str(n)) for n in range(20)])
-    kept = SessionMemory.from_json(memory.to_json()).waiting
-    assert [text.text for text in kept] == [str(n) for n in range(12, 20)]
+    waiting = SessionMemory.from_json(memory.to_json()).waiting
+    assert [text.text for text in waiting] == [str(n) for n in range(12, 20)]
 
 
 def test_a_call_that_did_not_run_leaves_no_records():

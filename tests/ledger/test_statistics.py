@@ -9,8 +9,8 @@ from lessons_kb.ledger.statistics import Comparison, Pooled, RiskDifference, com
 
 def test_published_values():
     # Newcombe 1998, table II: 36, 12, 2, 0 of 50 gives .0569 to .3404 by method 10.
-    one = Comparison(both_right=36, repaired=12, broken=2, both_wrong=0)
-    assert one.interval == pytest.approx((0.0569, 0.3404), abs=5e-4)
+    comparison = Comparison(both_right=36, repaired=12, broken=2, both_wrong=0)
+    assert comparison.interval == pytest.approx((0.0569, 0.3404), abs=5e-4)
     assert Comparison(repaired=49, broken=6, both_right=27, both_wrong=14).p < 1e-8
     assert Comparison(repaired=5).p == pytest.approx(0.0625)
     assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-4)
@@ -22,7 +22,7 @@ def test_published_values():
 def test_an_interval_covers_the_true_value_as_often_as_stated(without, gain, loss):
     truth = (1 - without) * gain - without * loss
     chance = random.Random(3)
-    held = 0
+    covered = 0
     for _ in range(2_000):
         pairs = []
         for _ in range(40):
@@ -30,22 +30,22 @@ def test_an_interval_covers_the_true_value_as_often_as_stated(without, gain, los
             second = chance.random() < (1 - loss if first else gain)
             pairs.append((first, second))
         low, high = compare(pairs).interval
-        held += low <= truth <= high
-    assert 0.93 <= held / 2_000 <= 0.99
+        covered += low <= truth <= high
+    assert 0.93 <= covered / 2_000 <= 0.99
 
 
 def test_as_many_pairs_as_are_needed_tell():
     seen = Comparison(both_right=10, repaired=6, broken=2, both_wrong=6)
     assert not seen.settled
-    chance, told = random.Random(5), 0
+    chance, settled = random.Random(5), 0
     for _ in range(300):
         drawn = chance.choices(
             [(True, True), (False, True), (True, False), (False, False)],
             [10, 6, 2, 6],
             k=seen.needed,
         )
-        told += compare(drawn).settled
-    assert 0.7 <= told / 300 <= 0.92
+        settled += compare(drawn).settled
+    assert 0.7 <= settled / 300 <= 0.92
 
 
 def draw(chance, of, share):
@@ -57,30 +57,32 @@ def draw(chance, of, share):
 ])  # fmt: skip
 def test_thirty_lessons_with_three_sessions_each_give_a_common_effect(lessons, most, shares):
     chance, truth = random.Random(5), 0.5 - sum(shares) / len(shares)
-    held = told = 0
+    covered = positive = 0
     for _ in range(1_000):
-        found = []
+        differences = []
         for _ in range(lessons):
             of, without = (chance.randint(min(n, 2), n) for n in most)
-            made = draw(chance, of, chance.choice(shares))
+            mistakes = draw(chance, of, chance.choice(shares))
             control = draw(chance, without, 0.5)
-            found.append(RiskDifference(made=made, of=of, made_without=control, of_without=without))
-        pooled = pool(found)
-        held += pooled.low <= truth <= pooled.high
-        told += pooled.low > 0
-    assert 0.93 <= held / 1_000 <= 0.97
-    assert told / 1_000 > 0.3
+            differences.append(
+                RiskDifference(made=mistakes, of=of, made_without=control, of_without=without)
+            )
+        pooled = pool(differences)
+        covered += pooled.low <= truth <= pooled.high
+        positive += pooled.low > 0
+    assert 0.93 <= covered / 1_000 <= 0.97
+    assert positive / 1_000 > 0.3
 
 
 def test_values_known_in_closed_form():
-    one = RiskDifference(made=1, of=10, made_without=6, of_without=10)
-    assert one.value == pytest.approx(0.5)
-    assert one.interval == pytest.approx((0.0816, 0.7459), abs=1e-4)
-    assert one.prevents == pytest.approx(0.98813, abs=1e-5)
+    difference = RiskDifference(made=1, of=10, made_without=6, of_without=10)
+    assert difference.value == pytest.approx(0.5)
+    assert difference.interval == pytest.approx((0.0816, 0.7459), abs=1e-4)
+    assert difference.prevents == pytest.approx(0.98813, abs=1e-5)
     assert RiskDifference(of=1, of_without=1).prevents == pytest.approx(0.5)
     assert (RiskDifference(of=9).interval, RiskDifference(of=9).value) == ((-1, 1), 0)
     assert pool([]) == pool([RiskDifference(of=9)]) == Pooled()
-    assert (pool([one]).low, pool([one]).high) == one.interval
+    assert (pool([difference]).low, pool([difference]).high) == difference.interval
 
 
 def test_a_difference_with_fewer_sessions_is_shrunk_more_towards_the_mean():
@@ -96,12 +98,12 @@ def test_a_difference_with_fewer_sessions_is_shrunk_more_towards_the_mean():
 
 def test_as_many_sessions_as_are_needed_tell():
     seen = RiskDifference(made=3, of=27, made_without=2, of_without=5)
-    chance, told, more = random.Random(2), 0, seen.needed / 32
+    chance, clear, more = random.Random(2), 0, seen.needed / 32
     of, without = round(27 * more), round(5 * more)
     for _ in range(300):
         drawn = RiskDifference(
             made=draw(chance, of, 3 / 27), of=of,
             made_without=draw(chance, without, 2 / 5), of_without=without,
         )  # fmt: skip
-        told += drawn.interval[0] > 0
-    assert 0.7 <= told / 300 <= 0.95
+        clear += drawn.interval[0] > 0
+    assert 0.7 <= clear / 300 <= 0.95

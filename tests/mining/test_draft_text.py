@@ -7,11 +7,12 @@ from hypothesis import strategies as st
 from lessons_kb.detect.propose import Proposal
 from lessons_kb.mining.candidates import find_candidates, typed_before
 from lessons_kb.mining.draft_text import (
-    UNNAMED,
     fence,
     fill,
     find_lacks,
+    is_instruction,
     pick_hunks,
+    remove_guidance,
     sketch_candidate,
     sketch_diff,
     sketch_session,
@@ -62,7 +63,7 @@ SESSION = events(
 def test_the_sketch_of_a_fixed_test_is_complete():
     (trigger,) = find_triggers(SESSION)
     sketch = sketch_trigger(trigger, diff=DIFF)
-    assert sketch.title == f"{UNNAMED} (tests/test_cart.py::test_total failed)"
+    assert sketch.title == "tests/test_cart.py::test_total failed"
     for told in (
         "Add a discount to the cart", "`pytest -q`", "assert 3 == 4",
         "`tests/test_cart.py::test_total`", "`cart.py`, `tests/test_cart.py`",
@@ -140,7 +141,7 @@ def test_the_turn_that_the_title_is_about_until_it_passed(title, paths, told, un
 
 def test_a_session_without_a_title_is_sketched_from_its_last_request_and_failure():
     sketch = sketch_session(TURNS, diff=DIFF)
-    assert sketch.title == UNNAMED
+    assert sketch.title == "SMTPServerDisconnected"
     assert "And rename the logo" in sketch.sections["Situation"]
     assert "SMTPServerDisconnected" in sketch.sections["Situation"]
     assert "sum(items)" in sketch.sections["Fix"]
@@ -230,6 +231,8 @@ def find_missing(title, cause, items, symptoms):
     ({"title": "TODO comments in a workflow hide a failing ${{ job.status }}"}, []),
     ({"items": ["Quote `{{ value }}` in each Helm template"], "symptoms": ["a {{ b }}", "c"]}, []),
     ({"title": "TODO name the mistake (tests/test_cart.py failed)"}, ["title"]),
+    ({"title": "tests/test_cart.py::test_total failed"}, ["title"]),
+    ({"title": "Untitled"}, ["title"]),
     *(({"title": title}, ["title"]) for title in
       ("Fix bug", "it broke again", "또 안 돼요", "Payments")),
     *(({"cause": cause}, ["Root Cause"]) for cause in
@@ -244,3 +247,25 @@ def find_missing(title, cause, items, symptoms):
 def test_missing_parts_of_a_draft_are_listed(changes, words):
     lines = find_missing(**{**GOOD, **changes})
     assert [word in line for word, line in zip(words, lines, strict=True)] == [True] * len(words)
+
+
+@pytest.mark.parametrize(("sentence", "is_one"), [
+    ("Never call the worker without a lock.", True),
+    ("When the schema changes, regenerate the client.", True),
+    ("Every handler must check the sender.", True),
+    ("테이블을 직접 고치지 말 것", True),
+    ("Where the state cannot be written it is said at every prompt, which is better than never.", False),
+    ("The worker never looked at the key.", False),
+    ("It should have been closed.", False),
+    ("Should this be cached?", False),
+])  # fmt: skip
+def test_only_an_instruction_becomes_an_item(sentence, is_one):
+    assert is_instruction(sentence) is is_one
+
+
+def test_a_draft_has_no_advice_of_the_template():
+    bare = remove_guidance(TEMPLATE)
+    assert "<!--" not in bare
+    assert "\n#" not in bare.partition("\n---\n")[0]
+    headings = [line for line in TEMPLATE.splitlines() if line.startswith("## ")]
+    assert [line for line in bare.splitlines() if line.startswith("## ")] == headings

@@ -43,24 +43,26 @@ def test_every_engine_answers(brain, engine):
     report = evaluate(brain, PROMPTS, engine=engine)
     names = {None: ("tantivy",), "all": LOCAL_ENGINES}.get(engine, (engine,))
     assert tuple(report.engines) == names
-    for found in report.engines.values():
-        assert (found.positive, found.negative) == (3, 1)
-        assert found.recall5 == found.hit3 == found.mrr == 1
-        assert found.ndcg10 == pytest.approx(1)
-        assert found.false_injection == 0
-        assert found.milliseconds > 0
+    for evaluation in report.engines.values():
+        assert (evaluation.positive, evaluation.negative) == (3, 1)
+        assert evaluation.recall5 == evaluation.hit3 == evaluation.mrr == 1
+        assert evaluation.ndcg10 == pytest.approx(1)
+        assert evaluation.false_injection == 0
+        assert evaluation.milliseconds > 0
 
 
 def test_nothing_is_remembered_and_a_card_that_cannot_come_up_is_named(brain):
     brain.cards.set_status("archived", "utc")
     report = evaluate(brain, PROMPTS, engine="all")
     assert brain.members[0].journal.last_injected(None) == []
-    assert len([one for one in os.listdir(brain.members[0].cache) if one.startswith("index")]) == 1
+    assert (
+        len([name for name in os.listdir(brain.members[0].cache) if name.startswith("index")]) == 1
+    )
     assert report.inactive == ("lessons/utc.md",)
-    found = report.engines["tantivy"]
-    assert found.hit3 == pytest.approx(2 / 3)
-    blocks = [brain.preflight(one.query, context=False) for one in PROMPTS]
-    assert found.tokens == sum(block.tokens for block in blocks) / len(PROMPTS)
+    evaluation = report.engines["tantivy"]
+    assert evaluation.hit3 == pytest.approx(2 / 3)
+    blocks = [brain.preflight(prompt.query, context=False) for prompt in PROMPTS]
+    assert evaluation.tokens == sum(block.tokens for block in blocks) / len(PROMPTS)
     with pytest.raises(InputError, match=r"^line 1: notes/bot.md is a note"):
         evaluate(brain, [prompt("a", "notes/bot.md")])
 

@@ -44,9 +44,9 @@ def test_an_event_is_noted_once_with_its_place_and_time(brain):
     event = Event(kind="edit", session="s", id="1", targets=("a.py",))
     assert brain.journal.record(event) is True
     assert brain.journal.record(event) is False
-    (found,) = brain.journal.events()
-    assert abs(found.at - time.time()) < 60
-    assert found == replace(event, at=found.at, scope=brain.directory)
+    (stored,) = brain.journal.events()
+    assert abs(stored.at - time.time()) < 60
+    assert stored == replace(event, at=stored.at, scope=brain.directory)
     with pytest.raises(InputError, match="unknown event 'oops'"):
         brain.journal.record(Event(kind="oops"))
 
@@ -60,17 +60,17 @@ def test_the_session_is_the_one_the_agent_names(brain, monkeypatch):
     monkeypatch.setenv("LESSONS_SESSION", "mine")
     brain.journal.record(Event(kind="interrupt", text="no"))
     brain.journal.record(Event(kind="rollback", agent="engine"))
-    assert [one.agent for one in brain.journal.events(session="mine")] == ["", "engine"]
+    assert [event.agent for event in brain.journal.events(session="mine")] == ["", "engine"]
 
 
-@pytest.mark.parametrize(("days", "kept"), [(7, 2), (-1, 3)], ids=["a week", "unusable"])
-def test_retention_is_a_setting(brain, root, days, kept):
+@pytest.mark.parametrize(("days", "remaining"), [(7, 2), (-1, 3)], ids=["a week", "unusable"])
+def test_retention_is_a_setting(brain, root, days, remaining):
     (root / "lessons.toml").write_text(f"[journal]\nretention_days = {days}\n")
     for age in (10, 5):
         at = time.time() - age * 86_400
         brain.members[0].journal.events.append(Event(kind="prompt", at=at))
     assert brain.journal.record(Event(kind="prompt")) is True
-    assert len(brain.journal.events()) == kept
+    assert len(brain.journal.events()) == remaining
 
 
 def test_counts_are_kept_by_card_and_day(brain, root):
@@ -100,9 +100,9 @@ def test_a_run_is_one_event_with_its_end(brain, run):
     )
     assert event.output == "red\n100%\n"
     assert event.scope == brain.directory
-    how = event.record["run"]
-    assert (how["state"], how["code"]) == ("failed", 2)
-    assert how["seconds"] >= 0
+    run_record = event.record["run"]
+    assert (run_record["state"], run_record["code"]) == ("failed", 2)
+    assert run_record["seconds"] >= 0
 
 
 def test_a_run_that_cannot_be_started_is_not_left_running(brain):

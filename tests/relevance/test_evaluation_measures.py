@@ -60,7 +60,7 @@ def test_what_is_offered_or_listed_counts_beside_what_is_injected():
     assert (found.false_injection, found.false_offer) == (0, 0.5)
 
 
-def test_what_no_prompt_speaks_of_is_not_known():
+def test_a_measure_without_prompts_is_none():
     silent = summarise([outcome()])
     assert silent.recall5 is silent.hit3 is silent.mrr is silent.ndcg10 is silent.kept is None
     assert summarise([outcome("a", "a", "a")]).false_injection is None

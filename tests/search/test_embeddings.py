@@ -66,9 +66,9 @@ def test_vectors_are_kept_by_digest_for_one_model(tmp_path):
     store.close()
     store = Vectors(str(tmp_path), "m")
     assert store.find_absent(["d", "a", "b"]) == ["d"]
-    places, found = store.read(["c", "d", "b", "a"])
+    places, vectors = store.read(["c", "d", "b", "a"])
     assert places == [0, 3, 3]
-    assert found.tolist() == [[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]]
+    assert vectors.tolist() == [[1.0, 0.0], [0.25, 0.75], [0.5, 0.5]]
     assert store.read([])[0] == store.read(["d"])[0] == []
     store.keep_only({"a"})
     assert store.find_absent(["a", "b", "c"]) == ["b", "c"]
@@ -129,11 +129,11 @@ def test_a_broken_model_is_one_line(tmp_path):
 def test_a_real_model_knows_what_is_alike_and_what_it_does_not_know(minilm):
     model = open_model(str(minilm))
     texts = ["the customer paid twice", "somebody was billed two times", "bananas are yellow", ""]
-    one, other, far, nothing = model.encode(texts)
-    assert model.size == len(one) == 384
-    assert one @ one == pytest.approx(1, abs=1e-3)
-    assert one @ other > 0.5
-    assert one @ far < 0.3
+    first, second, far, nothing = model.encode(texts)
+    assert model.size == len(first) == 384
+    assert first @ first == pytest.approx(1, abs=1e-3)
+    assert first @ second > 0.5
+    assert first @ far < 0.3
     assert not nothing.any()
     assert model.encode([]).shape == (0, 384)
     unknown = ["엑셀로 열면 글자가 깨진다", "日本語のテスト", "뷁쀍 꿻뛟 쒫쮋"]

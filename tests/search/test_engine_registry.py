@@ -78,8 +78,8 @@ def plain_bm25(documents, terms, weights, limit):
                 if value:
                     norm = 1.2 * (1 - 0.75 + 0.75 * lengths[number] / mean)
                     scores[number] += weight * count * idf * value * 2.2 / (value + norm)
-    found = [(number, score) for number, score in scores.items() if score > 0]
-    return sorted(found, key=lambda hit: (-hit[1], hit[0]))[:limit]
+    hits = [(number, score) for number, score in scores.items() if score > 0]
+    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:limit]
 
 
 def test_what_is_not_there_or_not_asked_for_is_not_found(engine):
@@ -103,10 +103,10 @@ def test_scores_follow_the_formula(engine):
     engine.update(documents.items())
     terms = {"chat": 2.0, "list": 1.0, "absent": 3.0}
     weights = {"title": 0.5, "body": 1.0, "tags": 4.0}
-    found = engine.search(terms, weights, 10)
+    hits = engine.search(terms, weights, 10)
     expected = plain_bm25(documents, terms, weights, 10)
-    assert [number for number, _ in found] == [number for number, _ in expected]
-    assert [score for _, score in found] == pytest.approx([s for _, s in expected], rel=1e-4)
+    assert [number for number, _ in hits] == [number for number, _ in expected]
+    assert [score for _, score in hits] == pytest.approx([s for _, s in expected], rel=1e-4)
 
 
 def test_terms_are_taken_as_they_are_and_white_space_does_not_part_them(engine):
@@ -207,9 +207,9 @@ def test_the_hundredth_search_answers_as_the_first(engine, start):
             for number, terms in enumerate(asked):
                 fresh = start(create=False)
                 expected = fresh.search(terms, weights, limit)
-                found = engine.search(terms, weights, limit)
-                assert [n for n, _ in found] == [n for n, _ in expected], (number, limit)
-                assert [s for _, s in found] == pytest.approx([s for _, s in expected], rel=1e-5)
+                hits = engine.search(terms, weights, limit)
+                assert [n for n, _ in hits] == [n for n, _ in expected], (number, limit)
+                assert [s for _, s in hits] == pytest.approx([s for _, s in expected], rel=1e-5)
     assert engine.search({"w29": 1.0}, {"title": 1.0}, 99) != engine.search({"w29": 1.0}, BODY, 99)
 
 
@@ -237,7 +237,7 @@ def test_a_failing_update_changes_nothing(engine):
     assert engine.size() == 2
 
 
-def test_a_second_writer_is_told_to_wait(engine, start):
+def test_a_second_writer_gets_busy(engine, start):
     second = start(create=False)
 
     def slow():
@@ -405,10 +405,10 @@ def test_engines_agree_with_the_plain_formula(engine):
     same_first, quality = 0, []
     for terms in queries:
         expected = plain_bm25(documents, terms, weights, 10)
-        found = engine.search(terms, weights, 10)
-        same_first += found[0][0] == expected[0][0]
+        hits = engine.search(terms, weights, 10)
+        same_first += hits[0][0] == expected[0][0]
         relevant = {number for number, _ in expected[:3]}
-        quality.append(_ndcg([n for n, _ in found], relevant))
+        quality.append(_ndcg([n for n, _ in hits], relevant))
     assert same_first >= 0.95 * len(queries)
     assert sum(quality) / len(quality) >= 1 - 0.005
 

@@ -32,7 +32,7 @@ def _scores(engine):
     return dict(engine.search({"a": 1.0}, BODY, 9))
 
 
-def test_vectors_are_computed_anew_once_the_mean_length_has_drifted(engine, tmp_path):
+def test_vectors_are_computed_again_once_the_mean_length_has_drifted(engine, tmp_path):
     texts = {n: body("a", *["x"] * 9) for n in range(1, 11)}
     engine.update(texts.items())
     texts[11] = body("a", *["x"] * 12)
@@ -122,7 +122,7 @@ def test_a_change_that_was_cut_short_is_made_again(folder, engine, writes, monke
     monkeypatch.setattr(engine, "close", lambda: None)
 
 
-def test_of_two_that_write_at_once_one_is_told_to_wait(folder, engine, monkeypatch):
+def test_one_of_two_simultaneous_writers_gets_busy(folder, engine, monkeypatch):
     """As on a server, where no lock of this process holds."""
     other = open_qdrant(folder, create=False, collection="ours")
     other.update([(1, body("a"))])

@@ -14,11 +14,11 @@ def card(name="a", **changes):
 
 
 def ids(cards, ranking=RANKING, **query):
-    given = [(one, 1.0) for one in cards]
-    return [hit.card.title for hit in rank(given, Query(text="x", **query), ranking)]
+    candidates = [(card, 1.0) for card in cards]
+    return [hit.card.title for hit in rank(candidates, Query(text="x", **query), ranking)]
 
 
-def test_without_anything_known_the_score_is_bm25():
+def test_without_any_factor_the_score_is_bm25():
     (hit,) = rank([(card(), 3.5)], Query(text="x"), RANKING)
     assert (hit.score, hit.bm25, hit.factors) == (3.5, 3.5, ())
 
@@ -37,7 +37,7 @@ def test_every_factor_is_named_and_multiplied():
     assert hit.score == pytest.approx(2 * math.prod(factors.values()))
 
 
-def test_a_mistake_seen_often_is_louder_but_not_without_bound():
+def test_occurrences_raise_a_score_up_to_a_bound():
     assert ids([card("once"), card("five", occurrences=5)]) == ["five", "once"]
     (huge,) = rank([(card(occurrences=10**30), 1.0)], Query(text="x"), RANKING)
     assert huge.score <= 2.0
@@ -60,7 +60,7 @@ def test_a_mistake_seen_often_is_louder_but_not_without_bound():
     ({}, {"tags": ("slack",)}, False),
     ({"topics": ("Telegram", "bot")}, {"tags": ("slack", "telegram")}, True),
 ])  # fmt: skip
-def test_what_stays_and_what_is_left_out_without_ending_the_list(changes, query, stays):
+def test_filters_exclude_cards(changes, query, stays):
     fits = card("b", project=query.get("project"), kind=query.get("kinds", ("lesson",))[0],
                 topics=query.get("tags", ()))  # fmt: skip
     assert sorted(ids([card(**changes), fits], **query)) == (["a", "b"] if stays else ["b"])
@@ -78,7 +78,7 @@ def test_what_stays_and_what_is_left_out_without_ending_the_list(changes, query,
     ({"stages": ("DEV",)}, {"severity": 0.3}),
     ({"source": "auto"}, {"severity": 0.3, "source": 0.8}),
 ])  # fmt: skip
-def test_each_thing_known_of_a_card_has_its_own_factor(changes, factors):
+def test_each_property_of_a_card_has_a_factor(changes, factors):
     ranking = Ranking(severity_low=0.2, severity_medium=0.3, severity_high=0.4, evidenced=0.5,
                       anecdotal=0.6, disputed=0.7, auto=0.8, same_stage=9.0, same_project=9.0)  # fmt: skip
     (hit,) = rank([(card(**changes), 1.0)], Query(text="x"), ranking)
@@ -110,7 +110,7 @@ def test_short_queries_keep_every_term_and_damp_its_count():
 
 
 # By ln(1 + (size - n + 0.5) / (n + 0.5)) * (1 + ln of how often), worked by hand.
-@pytest.mark.parametrize(("terms", "frequencies", "size", "limit", "kept"), [
+@pytest.mark.parametrize(("terms", "frequencies", "size", "limit", "remaining"), [
     (["the"] * 30 + ["file"] * 10 + ["telegram", "allowlist"],
      {"the": 100, "file": 60, "telegram": 2, "allowlist": 1}, 100, 2, ["telegram", "allowlist"]),
     (["bot", "chat", "chat", "file"], {"bot": 2, "chat": 2, "file": 50}, 100, 1, ["chat"]),
@@ -125,5 +125,7 @@ def test_short_queries_keep_every_term_and_damp_its_count():
     ([f"w{n}" for n in range(100)], {f"w{n}": 1 for n in range(100)}, 50, 5,
      ["w0", "w1", "w2", "w3", "w4"]),
 ])  # fmt: skip
-def test_of_long_queries_the_most_distinctive_terms_are_kept(terms, frequencies, size, limit, kept):
-    assert list(reduce_terms(terms, frequencies, size, limit)) == kept
+def test_of_long_queries_the_most_distinctive_terms_are_kept(
+    terms, frequencies, size, limit, remaining
+):
+    assert list(reduce_terms(terms, frequencies, size, limit)) == remaining

@@ -171,7 +171,7 @@ def test_a_complaint_s_draft_shows_both_sides_of_the_change(claude, agent, draft
     drafted()
     (draft,) = drafts("feedback")
     assert "-a = round(x)\n+a = x" in draft.text
-    assert draft.title == "TODO name the mistake (add() is broken again)"
+    assert draft.title == "add() is broken again"
 
 
 @pytest.mark.slow

@@ -272,7 +272,7 @@ def test_a_card_elsewhere_is_listed_where_it_can_be_opened_and_counts_as_opened(
 ):
     text = context_of(session("codex").say("SessionStart", source="startup"))
     assert f"\n{own_card.parent}/\nown.md: My private lesson\n" in text
-    text = context_of(session("claude-code").say("SessionStart", source="startup"))
+    text = context_of(session("claude-code", "s2").say("SessionStart", source="startup"))
     folder = re.search(r"\n(\.lessons/\S+/)\nown.md: My private lesson\n", text)[1]
     copy = project / folder / "own.md"
     read = {"file_path": str(copy)}

@@ -332,6 +332,37 @@ def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
     return _verify(new, _parses_to(new, expected))
 
 
+def put_block(text: str, block: str, begins: str, ends: str) -> str:
+    """Return a TOML text with a block of lines at its end, in place of an earlier one.
+
+    Raises InputError if the text, or the text with the block, cannot be parsed.
+    """
+    if block in text:
+        return text
+    rest = take_block(text, begins, ends)
+    read_toml(rest)
+    before = rest if not rest or rest.endswith("\n") else f"{rest}\n"
+    gap = "\n" if before.strip() else ""
+    new = f"{before}{gap}{block}"
+    read_toml(new)
+    return new
+
+
+def take_block(text: str, begins: str, ends: str) -> str:
+    """Return a text without the lines from one that begins with ``begins`` to the line ``ends``.
+
+    The empty line above them is ours, too. Comments between them stay: somebody else wrote them.
+    """
+
+    def list_comments_inside(match: re.Match[str]) -> str:
+        inside = match[0].split(begins, 1)[1].splitlines(keepends=True)[1:-1]
+        return "".join(line for line in inside if line.lstrip().startswith("#"))
+
+    first, last = rf"{re.escape(begins)}[^\n]*\n", rf"{re.escape(ends)}(?:\r?\n|\Z)"
+    pattern = rf"(?:^\r?\n)?^{first}(?:.*\n)*?{last}"
+    return re.sub(pattern, list_comments_inside, text, count=1, flags=re.MULTILINE)
+
+
 def take_table(text: str, path: Sequence[str], keys: Collection[str]) -> str:
     """Return the text without the table at ``path`` and its ``keys``; every other byte stays.
 

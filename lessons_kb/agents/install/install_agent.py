@@ -262,6 +262,8 @@ def _write_files(steps: Sequence[_Step]) -> dict[str, str]:
             agent_settings.remember_change(path, record, step.original)
         if step in changed:
             folders = agent_settings.replace_settings_file(path, step.after, expected=step.before)
+            if step.target.executable and step.after is not None:
+                agent_settings.make_executable(path)
         if record and folders:
             record = {**record, "made": folders}
             agent_settings.remember_change(path, record, step.original)

@@ -19,10 +19,12 @@ from lessons_kb.agents.install.edit_json import (
     get,
     list_comments,
     put,
+    put_block,
     put_table,
     read_data,
     read_toml,
     take,
+    take_block,
     take_table,
 )
 from lessons_kb.agents.table import AGENTS, Agent
@@ -130,6 +132,22 @@ def build_hooks(agent: str, program: str, *, via: str) -> dict[str, list[dict[st
     return groups
 
 
+BLOCK_BEGINS, BLOCK_ENDS = "# >>> lessons-kb", "# <<< lessons-kb"
+"""How the first line of our block in a TOML file begins, and its last line."""
+
+
+def build_toml_hooks(agent: str, program: str) -> str:
+    """Return our hooks as a block of TOML tables between two comments."""
+    row = AGENTS[agent]
+    note = f"{WRITTEN} {row.name}`; `lessons uninstall {row.name}` removes this block."
+    lines = [f"{BLOCK_BEGINS}: {note}"]
+    for event, (handler,) in build_hooks(agent, program, via="command").items():
+        fields = {"event": event, **handler}
+        lines += [f"[[{row.hooks_key}]]"]
+        lines += [f"{key} = {json.dumps(value)}" for key, value in fields.items()]
+    return "\n".join([*lines, BLOCK_ENDS, ""])
+
+
 def _build_command_handler(row: Agent, event: str, program: str, seconds: int) -> dict[str, Any]:
     """Return the agent's handler, in which the placeholders of its row are filled in."""
     line = _command_line(program, row.name)
@@ -167,9 +185,14 @@ def _owner(row: Agent) -> Agent:
     return AGENTS[row.shares or row.name]
 
 
-def build_plugin(program: str) -> str:
-    """Return the text of the plugin for opencode. The plugin calls ``program``."""
-    text = read_template(os.path.join("opencode", "lessons.ts"))
+def build_plugin(agent: str, program: str) -> str:
+    """Return the text of our plugin for an agent that has plugins instead of hooks."""
+    row = AGENTS[agent]
+    text = read_template(os.path.join(*row.plugin_template.split("/")))
+    origin = row.dialect or agent
+    for command in ("install", "uninstall"):
+        text = text.replace(f"`lessons {command} {origin}`", f"`lessons {command} {agent}`")
+    text = text.replace(f'AGENT = "{origin}"', f'AGENT = "{agent}"', 1)
     return text.replace('"lessons-hook"', json.dumps(program), 1)
 
 
@@ -262,6 +285,7 @@ class Target:
     syntax: str = "json"
     """``json`` (comments and trailing commas allowed), ``toml`` or ``text``."""
     pieces: tuple[Piece, ...]
+    executable: bool = False
     part_of: str = ""
     """The file of ours that this file belongs to, "" if it is independent."""
 
@@ -273,13 +297,18 @@ def find_targets(request: Request) -> list[Target]:
     for_all = is_committed(request) or request.scope == "user"
     folder = _find_folder(owner, request)
     path = _place(owner.hooks_file if for_all else owner.personal_file, request, folder)
-    if owner.handler:
+    if owner.hooks_form == "files":
+        targets = _find_programs(owner, request, path)
+    elif owner.hooks_form == "toml":
+        block = build_toml_hooks(owner.name, request.entries.hook)
+        targets = [Target(path=path, syntax="toml", pieces=(Piece(form="block", value=block),))]
+    elif owner.handler:
         hooks = build_hooks(owner.name, request.entries.hook, via=request.via)
         pieces = [Piece(form="mark", path=(key,), value=mark) for key, mark in owner.marks.items()]
         pieces.append(Piece(form="hooks", path=(owner.hooks_key,), value=hooks))
         targets = [Target(path=path, pieces=tuple(pieces))]
     else:
-        text = Piece(form="text", value=build_plugin(request.entries.hook))
+        text = Piece(form="text", value=build_plugin(owner.name, request.entries.hook))
         targets = [Target(path=path, syntax="text", pieces=(text,))]
     if request.server:
         server = _find_server(row, request)
@@ -290,6 +319,18 @@ def find_targets(request: Request) -> list[Target]:
     # A personal installation in a project has no commands: git would report their files.
     if for_all and owner.command_file:
         targets += _find_commands(owner, request, folder)
+    return targets
+
+
+def _find_programs(owner: Agent, request: Request, folder: str) -> list[Target]:
+    """List the programs of an agent that runs a file named after each event."""
+    targets = []
+    note = f"{WRITTEN} {owner.name}`; `lessons uninstall {owner.name}` removes it."
+    for event in owner.events:
+        line = _harmless_line(owner, event, request.entries.hook)
+        piece = Piece(form="text", value=f"#!/bin/sh\n# {note}\n{line}\n")
+        path = os.path.join(folder, event)
+        targets.append(Target(path=path, syntax="text", pieces=(piece,), executable=True))
     return targets
 
 
@@ -392,6 +433,8 @@ def check_request(request: Request) -> None:
         raise InputError(f"unknown agent {request.agent!r}; use one of {', '.join(AGENTS)}")
     if request.shared and request.scope != "project":
         raise InputError("--shared writes a project's committed file; add --scope project")
+    if request.scope == "project" and not AGENTS[request.agent].has_project:
+        raise InputError(f"{request.agent} has hooks for all projects only; use --scope user")
     if request.via == "mcp" and request.agent not in MCP_HOOKS:
         raise InputError(f"the hooks of {request.agent} cannot call an MCP tool; use --via command")
 
@@ -426,6 +469,9 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
         if piece.form == "hooks":
             text = _add_hooks(text, piece)
             continue
+        if piece.form == "block":
+            text = put_block(text, str(piece.value), BLOCK_BEGINS, BLOCK_ENDS)
+            continue
         if piece.form == "entry" and present is not None and not _is_our_server(present):
             name = ".".join(piece.path)
             raise InputError(f"{name} is a different server; rename it and run this again")
@@ -456,6 +502,8 @@ def compare_hooks(data: bytes, target: Target) -> HookState:
     unknown: list[str] = []
     for piece in target.pieces:
         if piece.form == "text" and text != piece.value:
+            changed.append("all events")
+        if piece.form == "block" and piece.value not in text:
             changed.append("all events")
         if piece.form != "hooks":
             continue
@@ -494,6 +542,8 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
     for piece in target.pieces:
         if piece.form == "hooks":
             text = _take_hooks(text, piece.path, model)
+        if piece.form == "block":
+            text = take_block(text, BLOCK_BEGINS, BLOCK_ENDS)
         if piece.form == "entry" and _is_our_server(get(_read(text, target), piece.path)):
             if target.syntax == "toml":
                 text = take_table(text, piece.path, piece.value)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container
+from typing import Annotated
 
 import typer
+from typer import Option
 
+from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.options import ForProject, Tags, open_brain
-from lessons_kb.cli.output import is_interactive, options, print_answer, print_json, say
+from lessons_kb.cli.output import is_interactive, options, pick, print_answer, print_json, say
 from lessons_kb.cli.write_card import (
     STDIN,
     CardOptions,
@@ -25,10 +28,11 @@ from lessons_kb.cli.write_card import (
     name_card,
     write_card,
 )
-from lessons_kb.errors import DuplicateCard, Incomplete
+from lessons_kb.errors import DuplicateCard, Incomplete, InputError
 from lessons_kb.mining.draft_text import MISSING
 from lessons_kb.model import as_data
-from lessons_kb.text.sanitize import shell_word
+from lessons_kb.on_demand import PROPOSE_DRAFT, load
+from lessons_kb.text.sanitize import clean_line, shell_word
 
 _OPTION_FOR = {
     MISSING["title"]: "TITLE",
@@ -77,6 +81,29 @@ def _ask_for(chosen: CardOptions, missing: Container[str | None]) -> bool:
     return has_answer
 
 
+def _propose(brains: Brains, title: str, chosen: CardOptions) -> None:
+    """Write a draft; print what it lacks, and the cards that may be the same lesson."""
+    if title == STDIN:
+        raise InputError("--draft takes a title and options, not a card on stdin")
+    details = chosen.as_details()
+    patterns = [{pattern.kind: pattern.text} for pattern in details.pop("detect")]
+    drafts = load(PROPOSE_DRAFT).Drafts(brains)
+    draft = drafts.propose(title, detect=patterns, **details)
+    duplicates = drafts.find_near_duplicates(draft)
+    if options().json:
+        similar = [{"id": found.card.id, **pick(found, "level", "score")} for found in duplicates]
+        missing = list(draft.missing)
+        print_json(
+            {"draft": pick(draft, "id", "title", "path"), "missing": missing, "similar": similar}
+        )
+        return
+    print(f"draft {draft.id} written; next: lessons review")
+    for line in draft.missing:
+        say(f"missing: {line}")
+    for duplicate in duplicates:
+        say(clean_line(duplicate.reason))
+
+
 def add(
     title: Title,
     why: Why = "",
@@ -90,6 +117,9 @@ def add(
     project: ForProject = None,
     stage: CardStage = None,
     on_duplicate: OnDuplicate = None,
+    draft: Annotated[
+        bool, Option("--draft", help="Write a draft for `lessons review` instead of a card.")
+    ] = False,
 ) -> None:
     """Add a complete card in one command, or list what it lacks.
 
@@ -113,6 +143,9 @@ def add(
         stage=stage,
     )
     brains = open_brain()
+    if draft:
+        _propose(brains, title, chosen)
+        return
     while True:
         try:
             card = write_card(brains, title, on_duplicate, chosen.as_details(), whole=True)

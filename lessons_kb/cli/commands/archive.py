@@ -11,7 +11,7 @@ from lessons_kb.cli.card_status import set_status
 from lessons_kb.cli.options import OptionalIds, open_brain
 from lessons_kb.cli.output import confirm, options, pick, print_json, print_table, say
 from lessons_kb.collection.cards import Cards
-from lessons_kb.collection.stale_cards import Stale, find_stale
+from lessons_kb.collection.stale_cards import Stale, find_gone, find_stale
 from lessons_kb.errors import InputError
 from lessons_kb.text.sanitize import clean_line, counted
 
@@ -24,6 +24,9 @@ def archive(
             "--stale",
             help="Archive cards that do harm, and cards seen once and not used for a long time.",
         ),
+    ] = False,
+    gone: Annotated[
+        bool, Option("--gone", help="Archive cards that name only code that is gone.")
     ] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="List the cards, but archive none.")] = False,
     yes: Annotated[
@@ -38,10 +41,13 @@ def archive(
 
     Example: lessons archive --stale --dry-run
     """
-    if bool(ids) == stale:
-        raise InputError("give either the cards to archive or --stale")
-    if not stale:
-        set_status("archived", ids or ())
+    if [bool(ids), stale, gone].count(True) != 1:
+        raise InputError("give either the cards to archive or --stale or --gone")
+    if ids:
+        set_status("archived", ids)
+        return
+    if gone:
+        _archive_gone(dry_run=dry_run, yes=yes)
         return
     brains = open_brain()
     candidates = find_stale(brains)
@@ -83,3 +89,27 @@ def _as_row(stale_card: Stale, archived: Container[str]) -> tuple[str, ...]:
     title = f"harms: {stale_card.harm}" if stale_card.harm else card.title
     outcome = "archived" if card.id in archived else ""
     return (card.id, card.source, str(stale_card.days), outcome, title)
+
+
+def _archive_gone(*, dry_run: bool, yes: bool) -> None:
+    """Archive, after a question about each, the cards that name only code that is gone."""
+    brains = open_brain()
+    found = find_gone(brains)
+    chosen = []
+    for card in found if not dry_run else ():
+        question = f"Archive {clean_line(card.id)} ({clean_line(card.standing.silenced)})?"
+        if yes or confirm(question):
+            chosen.append(card.id)
+    done = {card.id for card in Cards(brains).set_status("archived", *chosen)}
+    states = ["archived" if card.id in done else "kept" for card in found]
+    if options().json:
+        facts = [{"id": card.id, "why": card.standing.silenced} for card in found]
+        print_json([{**fact, "done": state} for fact, state in zip(facts, states, strict=True)])
+    elif not found:
+        say("no card names only code that is gone")
+    else:
+        rows = [
+            (card.id, state if state == "archived" else "", card.standing.silenced)
+            for card, state in zip(found, states, strict=True)
+        ]
+        print_table(("id", "done", "why"), rows)

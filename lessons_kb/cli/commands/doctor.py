@@ -9,7 +9,9 @@ from typing import Annotated
 import typer
 from typer import Option
 
+from lessons_kb.agents.install.check_clients import advise_gates, check_clients
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
+from lessons_kb.agents.install.second_copies import check_second_copies
 from lessons_kb.brain.discovery import look
 from lessons_kb.cli.health_lines import print_lines
 from lessons_kb.cli.options import FAIL_ON, FailOn, find_project, open_brain
@@ -41,7 +43,10 @@ def doctor(
     lines = [*apply_fixes(brains), *fix_agents(project)] if fix else []
     calls = find_last_calls(brains)
     lines += check_health(brains, here, found=discovery, calls=calls)
-    lines += [*check_agents(project, calls), *check_daemon(os.environ)]
+    lines += [*check_agents(project, calls), *check_second_copies(project)]
+    lines += check_clients(project)
+    lines += advise_gates(project, brains) if brains is not None else ()
+    lines += check_daemon(os.environ)
     print_lines(lines)
     if any(line.level in FAIL_ON[fail_on] for line in lines):
         raise typer.Exit(1)

@@ -11,6 +11,7 @@ from lessons_kb.brain.brain import count_kinds, format_census
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import draw_progress, print_answer, say
 from lessons_kb.model import as_data
+from lessons_kb.on_demand import JUDGE_CARDS, load
 from lessons_kb.text.sanitize import counted
 from lessons_kb.values import replace
 
@@ -39,6 +40,9 @@ def index(
             later_runs = brains.refresh()
             pairs = zip(runs, later_runs, strict=True)
             runs = tuple(replace(run, stale=later.stale) for run, later in pairs)
+    for brain in brains.members:
+        if brain.has_new_project():
+            load(JUDGE_CARDS).refresh_standings(brain)
     data = []
     lines = []
     for brain, run in zip(brains.members, runs, strict=True):

@@ -34,6 +34,7 @@ from lessons_kb.cli.options import (
     relative_path,
 )
 from lessons_kb.cli.output import options, print_bold, print_wrapped, say
+from lessons_kb.collection.lint import fix_moved_paths
 from lessons_kb.collection.lint import lint as lint_brain
 from lessons_kb.model import Finding, as_data
 from lessons_kb.text.sanitize import clean_line, counted
@@ -49,6 +50,9 @@ def lint(
         list[str] | None,
         Option("--rule", metavar="RULE", help="Report this rule alone; repeatable."),
     ] = None,
+    fix: Annotated[
+        bool, Option("--fix", help="Rewrite `paths` whose files were moved; all else stays.")
+    ] = False,
     verbose: Annotated[bool, Option("--verbose", "-v", help="Print every finding.")] = False,
     fail_on: Annotated[
         str,
@@ -71,6 +75,8 @@ def lint(
     brains = Brains.open(folder) if folder else open_brain()
     findings: list[Finding] = []
     for brain in brains.members:
+        for name in fix_moved_paths(brain) if fix else ():
+            say(f"{clean_line(name)}: paths rewritten")
         findings += lint_brain(brain, brains.directory)
     if rule:
         findings = [finding for finding in findings if finding.rule in rule]

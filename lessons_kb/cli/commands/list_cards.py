@@ -7,11 +7,13 @@ from typing import Annotated
 
 from typer import Option
 
+from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain, say_stale
 from lessons_kb.cli.output import options, print_json, print_table, say, terminal_width
 from lessons_kb.collection.lookup import CardLookup, names
 from lessons_kb.model import KINDS, SEVERITIES, STATUSES, Card, as_data
+from lessons_kb.on_demand import JUDGE_CARDS, load
 from lessons_kb.text.sanitize import counted
 from lessons_kb.text.times import age
 
@@ -73,12 +75,20 @@ def list_cards(
         int, Option("--limit", metavar="LIMIT", min=1, help="Maximum number of rows.")
     ] = ROWS,
     all_: Annotated[bool, Option("--all", help="List every card.")] = False,
+    stale: Annotated[
+        bool,
+        Option("--stale", help="Only those about code that moved or is gone, and those that wait."),
+    ] = False,
 ) -> None:
     """List cards, most recent first.
 
     Example: lessons list --severity high --sort count
     """
     brains = open_brain()
+    for brain in brains.members if stale else ():
+        brain.refresh()
+        load(JUDGE_CARDS).refresh_standings(brain)
+    today = read_today().isoformat()
     every_card = CardLookup(brains).all(aliased=True)
 
     def is_wanted(card: Card) -> bool:
@@ -87,6 +97,7 @@ def list_cards(
             and severity in (None, card.severity)
             and status in (None, "all", card.status)
             and names(card, stage=stage, topic=tag, project=project)
+            and (not stale or bool(list_remarks(card, today)))
         )
 
     cards = [card for card in every_card if is_wanted(card)]
@@ -98,10 +109,16 @@ def list_cards(
         print_json([as_data(card) for card in shown])
         return
     if not cards:
-        if every_card:
+        if stale and every_card:
+            say("no stale cards")
+        elif every_card:
             say(f"none of {counted(len(every_card), 'card')} matches; remove a filter")
         else:
             say('no cards yet; `lessons add "what went wrong"` writes the first')
+        return
+    if stale:
+        remarks = [(card.id, "; ".join(list_remarks(card, today)), card.title) for card in shown]
+        print_table(("id", "why", "title"), remarks)
         return
     rows = [_describe(card) for card in shown]
     columns: tuple[str, ...] = _COLUMNS
@@ -115,11 +132,18 @@ def list_cards(
         say(f"{len(cards) - len(shown)} more; use --all")
 
 
+def read_today() -> dt.date:
+    """Return the date of today here."""
+    return dt.datetime.now(tz=dt.UTC).astimezone().date()
+
+
 def _describe(card: Card) -> dict[str, str]:
     """Return column → cell of a card's row."""
     states = [card.status] if card.status != "active" else []
     states += ["template"] if card.template else []
-    today = dt.datetime.now(tz=dt.UTC).astimezone().date()
+    today = read_today()
+    states += ["gone"] if card.standing.silenced and card.status == "active" else []
+    states += ["stale"] if "" < card.waits_from <= today.isoformat() else []
     return {
         "id": card.id,
         "stage": ",".join(card.stages),

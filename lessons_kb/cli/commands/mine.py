@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from typer import Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, write_drafts
+from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, suggest_agent, write_drafts
 from lessons_kb.cli.options import open_brain
 from lessons_kb.cli.output import (
     cut_cells,
@@ -95,10 +95,13 @@ def mine(
         raise BrainNotFound("no user brain for lessons of all projects; run `lessons init --user`")
     if since is not None and not read_date(since):
         raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}")
-    new_drafts = run_mine(brains, all_projects, draft, since, limit, reviews or ())
+    result = _read_past(brains, all_projects, since, reviews or ())
     if show_prompt:
-        print_prompts(build_prompts(brains, new_drafts))
-    elif with_ is not None:
+        drafts = mined_drafts.draft(brains, result.candidates, draft or 1, write=False)
+        print_prompts(build_prompts(brains, drafts))
+        return
+    new_drafts = _report(brains, result, draft, limit, ask_agent=with_ is None)
+    if with_ is not None:
         write_drafts(brains, new_drafts, with_, yes=yes)
 
 
@@ -111,14 +114,27 @@ def run_mine(
     comments: Sequence[str] = (),
 ) -> list[Draft]:
     """Print the candidates; return the drafts that were written."""
+    result = _read_past(brains, all_projects, since, comments)
+    return _report(brains, result, drafts, limit)
+
+
+def _read_past(
+    brains: Brains, all_projects: bool, since: str | None, comments: Sequence[str]
+) -> MiningResult:
     with draw_progress("reading") as show:
-        result = mining.mine(
+        return mining.mine(
             brains,
             everywhere=all_projects,
             since=since,
             comments=comments,
             progress=lambda what, done, total: show(done, total, what),
         )
+
+
+def _report(
+    brains: Brains, result: MiningResult, drafts: int, limit: int, *, ask_agent: bool = True
+) -> list[Draft]:
+    """Print the candidates and write drafts of the first; return the drafts."""
     if not options().json:
         for line in result.trouble:
             say(line)
@@ -131,6 +147,9 @@ def run_mine(
         print_json({**counts, "candidates": candidates, "drafts": written})
     elif new_drafts:
         print(f"{counted(len(new_drafts), 'draft')} written; next: lessons review")
+        suggestion = suggest_agent(new_drafts)
+        if ask_agent and suggestion:
+            print(suggestion)
     elif drafts and result.candidates:
         say("no new drafts: each candidate has one already; see `lessons review --list`")
     elif result.candidates:

@@ -13,7 +13,7 @@ from lessons_kb.agents.install.install_agent import has_sdk, list_connections
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.make_brain import count_cards, remove_first_lesson, write_first_lesson
-from lessons_kb.cli.connect_agents import AgentChanges, connect_all
+from lessons_kb.cli.connect_agents import BEWARE, AgentChanges, connect_all, offer_removal
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
 from lessons_kb.collection.exchange import find_rules_files
@@ -213,8 +213,13 @@ def _print_next_steps(results: Sequence[AgentChanges], first: str) -> None:
     connected = [result for result in results if _has_own_entries(result)]
     names = [result.agent for result in connected]
     print(f"Connected: {', '.join(names)}.")
-    for name in names:
-        print_wrapped(f"  {name}: {AGENTS[name].notes.splitlines()[0]}")
+    for agent, _files, notes in results:
+        warnings = [note for note in notes if note.startswith(BEWARE)]
+        if agent in names:
+            print_wrapped(f"  {agent}: {AGENTS[agent].notes.splitlines()[0]}")
+        for warning in warnings:
+            print_wrapped(f"  {agent}: {warning}")
+    offer_removal(names)
     if not has_sdk():
         needed = f"`{install_command('mcp')}`, then `lessons setup` again"
         print_wrapped(f"`/lesson` in the chat needs the MCP server: {needed}.")

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 
 from lessons_kb.brain.current_session import session_of
+from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.options import CardId, open_brain
-from lessons_kb.cli.output import options, print_json
+from lessons_kb.cli.output import options, print_json, say
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.model import as_data
+from lessons_kb.process.clock import today
 from lessons_kb.session.opened_cards import open_for
 from lessons_kb.store.files import open_regular
-from lessons_kb.text.sanitize import clean
+from lessons_kb.text.sanitize import clean, clean_line
 
 
 def show(card_id: CardId) -> None:
@@ -29,5 +31,7 @@ def show(card_id: CardId) -> None:
     if options().json:
         print_json({**as_data(card), "file": path, "body": brain.read_body(card.id)})
         return
+    for remark in list_remarks(card, today()):
+        say(clean_line(remark))
     with open_regular(path) as file:
         print(clean(file.read().decode("utf-8", "replace")).rstrip("\n"))

@@ -17,8 +17,8 @@ def uninstall(
         str | None,
         Argument(
             metavar="AGENT",
-            help="claude-code, codex, gemini-cli, qwen-code, opencode, cursor, copilot-cli, "
-            "vscode, grok-cli, crush, antigravity; or git.",
+            help="claude-code, codex, gemini-cli, qwen-code, opencode, kilo, pi, droid, kimi, "
+            "cline, cursor, copilot-cli, vscode, grok-cli, crush, antigravity; or git.",
         ),
     ] = None,
     scope: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from lessons_kb.agents.install.check_clients import check_clients
 from lessons_kb.agents.install.install_agent import check_agents, fix_agents
 from lessons_kb.cli.health_lines import print_lines
 from lessons_kb.cli.options import find_project
@@ -23,7 +24,8 @@ def upgrade() -> None:
     Example: lessons upgrade
     """
     project = find_project()
-    results = (*fix_agents(project), *check_agents(project), *check_daemon(os.environ))
+    fixed, agents, clients = fix_agents(project), check_agents(project), check_clients(project)
+    results = (*fixed, *agents, *clients, *check_daemon(os.environ))
     lines = [line for line in results if line.level in ("warning", "error", "fixed")]
     if not lines:
         detail = f"hooks, plugins and daemon have version {__version__}"

@@ -18,7 +18,12 @@ from lsprotocol.types import (
 
 from lessons_kb.cards.keys import canonical, read_patterns, split_header
 from lessons_kb.cards.read_header import read_header
-from lessons_kb.collection.lint import check_document, check_places, check_syntax_of
+from lessons_kb.collection.lint import (
+    check_document,
+    check_places,
+    check_standing_of,
+    check_syntax_of,
+)
 from lessons_kb.detect.change import Change
 from lessons_kb.detect.matcher import MAX_CHARS, Match, Matcher, Rule
 from lessons_kb.errors import InputError
@@ -131,6 +136,9 @@ def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
         return [tell_too_large(file.id, size, limit)]
     document = file.parse(text)
     findings = check_document(document)
+    if document.card is not None:
+        known = file.brain.read(lambda brain: brain.catalogue.find_standing(file.id))
+        findings += check_standing_of(replace(document.card, standing=known), document)
     if document.card is not None and document.card.detect:
         cards = [(document.card, document)]
         findings += check_syntax_of(cards)

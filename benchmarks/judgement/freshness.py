@@ -1,0 +1,411 @@
+"""Freshness on real histories: what became of files that a card names, and what it costs to know.
+
+For each clone, cards are made about files that existed at three moments of its past, and the
+truth about each file is found without git's rename detection: the trees of the main line are
+compared commit by commit, and a file that vanishes was moved if a file that appears in the same
+commit shares at least half of its lines, or if an equal
+file of its name is there. A file whose best rival shares between 40 and 60 % is
+unclear and counted apart, and so is
+a module in whose place a folder of its name appears. The brain is refreshed at several later commits, as its user's would be.
+The cards that the clone itself keeps tell how many get a warning.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import shutil
+import subprocess
+import tempfile
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks import ours, report
+from benchmarks.data import DataError, git
+from lessons_kb.brain.brain import Brain
+from lessons_kb.freshness.refresh import refresh_standings
+from lessons_kb.model import NOTE
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from lessons_kb.model import Card
+
+_MOMENTS = (0.25, 0.5, 0.75)
+"""Parts of the main line after which files are sampled."""
+_STEPS = (0.8, 0.9, 0.97)
+"""Parts of the main line after which the brain is refreshed on the way to the end."""
+_SAMPLE, _QUICK_SAMPLE = 120, 30
+_LEAST_BYTES = 200
+"""A smaller file is like too many others."""
+_ALIKE, _UNLIKE = 0.6, 0.4
+_CODE = (
+    *(".py", ".ts", ".tsx", ".js", ".mjs", ".go", ".rs", ".rb", ".java", ".sh", ".toml"),
+    *(".yml", ".yaml", ".json", ".css", ".html", ".sql"),
+)
+GONE, MOVED, PRESENT, UNCLEAR = "gone", "moved", "present", "unclear"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """A file of the past, and what became of it."""
+
+    day: str
+    path: str
+    truth: str
+    target: str = ""
+
+
+@dataclass(kw_only=True, slots=True)
+class Figures:
+    """What was counted in one clone."""
+
+    clone: str
+    truths: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """(truth, verdict) → cases; a move to a wrong place is ``wrong``."""
+    wrong: list[str] = field(default_factory=list)
+    alive: int = 0
+    guards: int = 0
+    """Guards of files that are still there, and those of them that match the file today."""
+    alive_before: int = 0
+    real: int = 0
+    warned: int = 0
+    silenced: list[tuple[str, str]] = field(default_factory=list)
+    commits: int = 0
+    bare_seconds: float = 0.0
+    first_seconds: float = 0.0
+    next_seconds: float = 0.0
+
+
+def run(options: argparse.Namespace) -> dict[str, Any]:
+    """Print the tables; return all figures."""
+    if not options.folders:
+        raise DataError("name clones with their folders of cards: NAME=CLONE:FOLDER, one each")
+    rows = []
+    for folder in options.folders:
+        name, _, place = folder.partition("=")
+        clone, _, cards = place.partition(":")
+        report.tell(f"{name}: …")
+        with tempfile.TemporaryDirectory() as scratch, ours.private_state(Path(scratch)):
+            figures = _measure(name, Path(clone), cards, Path(scratch), options)
+        rows.append(figures)
+    _print(rows)
+    return {"clones": [_describe(figures) for figures in rows]}
+
+
+def _measure(
+    name: str, clone: Path, cards: str, scratch: Path, options: argparse.Namespace
+) -> Figures:
+    figures = Figures(clone=name)
+    work = scratch / "work"
+    _git(scratch, "clone", "-q", "--shared", "--no-checkout", str(clone), "work")
+    line = git(work, "rev-list", "--first-parent", "--reverse", "HEAD").split()
+    size = _QUICK_SAMPLE if options.quick else _SAMPLE
+    cases = _sample(work, line, size, random.Random(options.seed))
+    _replay(work, line, cases, figures)
+    shutil.rmtree(work)
+    _git(scratch, "clone", "-q", "--shared", "--no-checkout", str(clone), "work")
+    # Files in large-file storage are not there, so that git reports a failure.
+    command = ["git", "-C", str(work), "checkout", "-q", "-f", "HEAD"]
+    subprocess.run(command, check=False, capture_output=True)
+    _look_at_real_cards(work, cards, figures)
+    shutil.rmtree(work)
+    _git(scratch, "clone", "-q", "--shared", "--no-checkout", str(clone), "work")
+    _time(work, figures, runs=1 if options.quick else 3)
+    return figures
+
+
+def _sample(work: Path, line: Sequence[str], size: int, dice: random.Random) -> list[Case]:
+    """Return files of the past with their truth; half of them are no longer there, if so many."""
+    head = set(git(work, "ls-tree", "-r", "-z", "--name-only", "HEAD").split("\0"))
+    steps = list(_read_steps(work))
+    places = {step.commit: place for place, step in enumerate(steps)}
+    cases = []
+    for part in _MOMENTS:
+        commit = line[int(part * (len(line) - 1))]
+        day = git(work, "log", "-1", "--format=%cs", commit).strip()
+        entries = git(work, "ls-tree", "-r", "-z", "-l", commit).split("\0")
+        files = dict(_read_entry(entry) for entry in entries if entry)
+        names = [name for name, bytes_ in files.items() if _is_code(name, bytes_)]
+        absent = [name for name in names if name not in head]
+        there = [name for name in names if name in head]
+        chosen = dice.sample(absent, min(len(absent), size))
+        chosen += dice.sample(there, min(len(there), size))
+        for name in chosen:
+            truth, target = _find_truth(work, steps, places.get(commit, 0), name, head)
+            cases.append(Case(day=day, path=name, truth=truth, target=target))
+    return cases
+
+
+def _read_entry(entry: str) -> tuple[str, int]:
+    facts, _, name = entry.partition("\t")
+    size = facts.split()[-1]
+    return name, int(size) if size.isdigit() else 0
+
+
+def _is_code(name: str, size: int) -> bool:
+    return size >= _LEAST_BYTES and name.endswith(_CODE) and name.isascii() and " " not in name
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """A commit of the main line: path → blob of the files that it adds and removes."""
+
+    commit: str
+    added: Mapping[str, str]
+    removed: Mapping[str, str]
+
+
+def _read_steps(work: Path) -> Iterator[Step]:
+    form = ("--raw", "--no-renames", "--diff-merges=first-parent", "--no-abbrev", "-z")
+    out = git(work, "log", "--first-parent", "--reverse", *form, "--format=%x01%H")
+    for part in out.split("\1")[1:]:
+        commit, _, rest = part.partition("\0")
+        tokens = iter(rest.replace("\n", "").split("\0"))
+        added, removed = {}, {}
+        for token in tokens:
+            if token.startswith(":"):
+                _mode, _to, before, after, status = token[1:].split(" ")
+                path = next(tokens, "")
+                if status == "A":
+                    added[path] = after
+                elif status == "D":
+                    removed[path] = before
+        yield Step(commit=commit.strip(), added=added, removed=removed)
+
+
+def _find_truth(
+    work: Path, steps: Sequence[Step], start: int, path: str, head: set[str]
+) -> tuple[str, str]:
+    """Return what became of a file, by the trees alone, and where it is today."""
+    current, is_moved = path, False
+    place = start
+    while current not in head:
+        removals = [n for n in range(place + 1, len(steps)) if current in steps[n].removed]
+        if not removals:
+            return UNCLEAR, ""
+        place = removals[-1] if not is_moved else removals[0]
+        step = steps[place]
+        likeness, target = _find_most_alike(work, step, current)
+        stem = current.rpartition(".")[0]
+        is_split = any(name.startswith(f"{stem}/") for name in step.added)
+        if likeness < _UNLIKE:
+            return (UNCLEAR if is_split else GONE), ""
+        if likeness < _ALIKE:
+            return UNCLEAR, ""
+        current, is_moved = target, True
+    return (MOVED, current) if is_moved else (PRESENT, current)
+
+
+def _find_most_alike(work: Path, step: Step, path: str) -> tuple[float, str]:
+    blob = step.removed[path]
+    same = [name for name, other in step.added.items() if other == blob]
+    if not same:  # a copy was there before
+        entries = git(work, "ls-tree", "-r", "-z", step.commit).split("\0")
+        pairs = [entry.partition("\t") for entry in entries if blob in entry]
+        file_name = path.rpartition("/")[2]
+        same = [name for _facts, _, name in pairs if name.rpartition("/")[2] == file_name]
+    if same:
+        return 1.0, min(same, key=lambda name: (not name.endswith(path.rpartition("/")[2]), name))
+    lines = _read_lines(work, blob)
+    ending = path.rpartition(".")[2]
+    best, target = 0.0, ""
+    for name, other in step.added.items():
+        if name.endswith(ending):
+            theirs = _read_lines(work, other)
+            common = (lines & theirs).total()
+            likeness = 2 * common / max(lines.total() + theirs.total(), 1)
+            if likeness > best:
+                best, target = likeness, name
+    return best, target
+
+
+_LINES: dict[str, Counter[str]] = {}
+
+
+def _read_lines(work: Path, blob: str) -> Counter[str]:
+    if blob not in _LINES:
+        text = git(work, "cat-file", "blob", blob)
+        _LINES[blob] = Counter(line.strip() for line in text.splitlines() if line.strip())
+    return _LINES[blob]
+
+
+def _replay(work: Path, line: Sequence[str], cases: Sequence[Case], figures: Figures) -> None:
+    """Write a card for each case, refresh the brain on the way to the end, and count."""
+    (work / "lessons.toml").write_text("", "utf-8")
+    (work / "lessons").mkdir()
+    for number, case in enumerate(cases):
+        text = (
+            f"---\ntype: lesson\ntitle: Case {number}\ncreated: {case.day}\n"
+            f'paths: ["{case.path}"]\n---\n## Prevention Checklist\n\n- Look at it\n'
+        )
+        (work / "lessons" / f"{number:04}.md").write_text(text, "utf-8")
+    for part in (*_STEPS, 1.0):
+        _git(work, "update-ref", "--no-deref", "HEAD", line[int(part * (len(line) - 1))])
+        with contextlib.closing(Brain(str(work))) as brain:
+            brain.refresh()
+            refresh_standings(brain)
+    with contextlib.closing(Brain(str(work))) as brain:
+        cards = {card.id: card for card in brain.read(lambda one: one.catalogue.all_cards())}
+        for number, case in enumerate(cases):
+            _count(brain, cards[f"lessons/{number:04}.md"], case, figures)
+
+
+def _count(brain: Brain, card: Card, case: Case, figures: Figures) -> None:
+    figures.truths[case.truth] += 1
+    standing = card.standing
+    verdict = GONE if standing.gone else MOVED if standing.moved else PRESENT
+    if verdict == MOVED and case.truth == MOVED and case.target not in standing.follows:
+        verdict = "wrong"
+    figures.verdicts[case.truth, verdict] += 1
+    if case.truth not in (verdict, UNCLEAR):
+        moves = ", ".join(standing.follows)
+        figures.wrong.append(f"{case.path}: {case.truth} {case.target}; said {verdict} {moves}")
+    if case.truth in (PRESENT, MOVED):
+        figures.guards += 1
+        figures.alive_before += case.truth == PRESENT
+        target = case.target
+        guarded = brain.read(lambda one: one.guarding([target]))
+        names = {one.id for one in brain.read(lambda one: one.cards(guarded)).values()}
+        figures.alive += card.id in names
+
+
+def _look_at_real_cards(work: Path, cards: str, figures: Figures) -> None:
+    """Count the warnings about the cards that the clone keeps."""
+    root = work / cards
+    (work / "lessons.toml").write_text(f'[folders]\n"{cards}" = "lesson"\n', "utf-8")
+    if not root.is_dir():
+        raise DataError(f"{root} is no folder of the clone")
+    with contextlib.closing(Brain(str(work))) as brain:
+        brain.refresh()
+        refresh_standings(brain)
+        for card in brain.read(lambda one: one.catalogue.all_cards()):
+            if card.kind != NOTE and card.id.startswith(f"{cards}/") and card.status == "active":
+                figures.real += 1
+                figures.warned += bool(card.standing.gone)
+                if card.standing.silenced:
+                    figures.silenced.append((card.id, card.standing.silenced))
+
+
+def _time(work: Path, figures: Figures, *, runs: int) -> None:
+    """Compare the first look at a history with git's own log, and a look at ten new commits."""
+    line = git(work, "rev-list", "--first-parent", "-n", "11", "HEAD").split()
+    (work / "lessons.toml").write_text("", "utf-8")
+    (work / "lessons").mkdir()
+    card = "---\ntype: lesson\ntitle: A\ncreated: 2026-01-01\npaths: [no/such.py]\n---\n- Look\n"
+    (work / "lessons" / "a.md").write_text(card, "utf-8")
+    figures.commits = int(git(work, "rev-list", "--count", "HEAD"))
+    bare, first, after = [], [], []
+    for _ in range(runs):
+        _git(work, "update-ref", "--no-deref", "HEAD", line[0])
+        bare.append(_measure_seconds(lambda: _git(work, "log", "--name-status", "-M")))
+        with tempfile.TemporaryDirectory() as cache, ours.private_state(Path(cache)):
+            with contextlib.closing(Brain(str(work))) as brain:
+                brain.refresh()
+                _git(work, "update-ref", "--no-deref", "HEAD", line[-1])
+                first.append(_measure_seconds(lambda: refresh_standings(brain)))
+                _git(work, "update-ref", "--no-deref", "HEAD", line[0])
+                after.append(_measure_seconds(lambda: refresh_standings(brain)))
+            shutil.rmtree(work / ".lessons", ignore_errors=True)
+    figures.bare_seconds, figures.first_seconds = min(bare), min(first)
+    figures.next_seconds = min(after)
+
+
+def _measure_seconds(work: Any) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
+
+
+def _git(folder: Path, *words: str) -> None:
+    command = ["git", "-C", str(folder), *words]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else 1.0
+
+
+def _describe(figures: Figures) -> dict[str, Any]:
+    values = {
+        "clone": figures.clone,
+        "truths": dict(figures.truths),
+        "real": figures.real,
+        "warned": figures.warned,
+        "silenced": figures.silenced,
+        "wrong": figures.wrong,
+        "guards": figures.guards,
+        "alive": figures.alive,
+        "alive_before": figures.alive_before,
+        "commits": figures.commits,
+        "bare_seconds": round(figures.bare_seconds, 3),
+        "first_seconds": round(figures.first_seconds, 3),
+        "next_seconds": round(figures.next_seconds, 3),
+    }
+    for state in (GONE, MOVED):
+        right = figures.verdicts[state, state]
+        said = sum(
+            count for (_truth, verdict), count in figures.verdicts.items() if verdict == state
+        )
+        unclear = figures.verdicts[UNCLEAR, state]
+        said += figures.verdicts["moved", "wrong"] if state == MOVED else 0
+        values[f"{state}_precision"] = round(_share(right, said - unclear), 4)
+        values[f"{state}_recall"] = round(_share(right, figures.truths[state]), 4)
+        values[f"{state}_right"], values[f"{state}_said"] = right, said - unclear
+    return values
+
+
+def _print(rows: Sequence[Figures]) -> None:
+    total = Figures(clone="all")
+    for row in rows:
+        total.truths += row.truths
+        total.verdicts += row.verdicts
+        for name in ("alive", "guards", "alive_before", "real", "warned"):
+            setattr(total, name, getattr(total, name) + getattr(row, name))
+    table = []
+    for row in (*rows, total):
+        values = _describe(row)
+        counts = [str(row.truths[name]) for name in (PRESENT, MOVED, GONE, UNCLEAR)]
+        measures = [
+            f"{values[f'{state}_{measure}']:.3f}"
+            for state in (GONE, MOVED)
+            for measure in ("precision", "recall")
+        ]
+        table.append([row.clone, *counts, *measures])
+    heads = ["clone", "present", "moved", "gone", "unclear"]
+    heads += ["gone P", "gone R", "moved P", "moved R"]
+    report.print_table("Files that a card names, by what became of them", heads, table)
+    table = [
+        [
+            row.clone,
+            str(row.guards),
+            f"{_share(row.alive_before, row.guards):.3f}",
+            f"{_share(row.alive, row.guards):.3f}",
+            str(row.real),
+            f"{_share(row.warned, row.real):.3f}" if row.real else "",
+            str(len(row.silenced)),
+        ]
+        for row in (*rows, total)
+    ]
+    heads = ["clone", "guards", "alive before", "alive", "own cards", "with a warning", "silenced"]
+    report.print_table("Guards after the history, and the clone's own cards", heads, table)
+    table = [
+        [
+            row.clone,
+            str(row.commits),
+            f"{row.bare_seconds:.2f} s",
+            f"{row.first_seconds:.2f} s",
+            f"{row.first_seconds / row.bare_seconds:.2f}",
+            f"{row.next_seconds:.3f} s",
+        ]
+        for row in rows
+        if row.bare_seconds
+    ]
+    heads = ["clone", "commits", "git log", "first look", "ratio", "ten commits later"]
+    report.print_table("Cost beside a bare `git log --name-status -M`", heads, table)

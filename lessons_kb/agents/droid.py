@@ -1,0 +1,20 @@
+"""Factory droid: payloads as those of Claude Code. Its calls have no id, its results are texts."""
+
+from __future__ import annotations
+
+from lessons_kb.agents import claude_code
+from lessons_kb.agents.payloads import Payload, output_of, text_of
+from lessons_kb.session.event_types import HookEvent
+
+
+def read(payload: Payload, name: str, event: HookEvent) -> None:
+    """Fill in the fields that are specific to payloads of droid.
+
+    It reports only calls that succeed.
+    """
+    claude_code.read(payload, name, event)
+    if name == "PostToolUse":
+        event.output = output_of(payload.get("tool_input"), text_of(payload, "tool_response"))
+
+
+write = claude_code.write

@@ -1,0 +1,129 @@
+"""The anchors of a card: the names of files, symbols and tests by which it refers to code.
+
+Whether such a name ever existed in the project is not known here; `freshness` asks git.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+
+from lessons_kb.cards.sections import CAUSE, PREVENTION, Checklist, Sections
+from lessons_kb.model import FILE, GLOB, NOTE, SYMBOL, Anchor, Document
+from lessons_kb.text.paths import EXTENSIONS, FILE_NAMES
+from lessons_kb.values import frozen
+
+MAX_ANCHORS = 100
+"""A text that names more is an inventory, and the first names are those that it is about."""
+_SHORTEST_SYMBOL = 4
+"""Characters. A shorter word stands in every project, so that it says nothing."""
+_CODE_SPAN = re.compile(r"(?<![`\\])`([^`\n]{2,200})`(?!`)")
+_FENCE = re.compile(r"[ \t]{0,3}(?:[-*+] +|\d+[.)] +)?(```+|~~~+)")
+_QUOTE = re.compile(r"[ \t]*>|\t| {4}(?![ \t]*(?:[-*+]|\d+[.)]) )")
+"""A line of a block quote or of indented code: quoted output."""
+_LINE_NUMBER = re.compile(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?)$")
+_FILE = re.compile(r"[\w.@+()\[\]-]+(?:/[\w.@+()\[\]-]+)*")
+_SYMBOL = re.compile(r"(?:[\w$]+(?:\.|::|#|->))*([^\W\d][\w$]*)(?:\([^()]*\))?")
+_IDENTIFIER_SIGN = re.compile(r"[_(.#:]|->|[^\W\d_A-Z][A-Z]|[A-Z]{2}")
+"""What tells an identifier from a word: a plain word such as `pending` may be anything."""
+_OTHER_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+[:@#]")
+
+
+def find_anchors(
+    title: str, paths: Iterable[str], body: str, sections: Sections, checklist: Checklist
+) -> tuple[Anchor, ...]:
+    """Return the anchors of a card, each once; what its title, cause or checklist names is core."""
+    anchors = {(GLOB, path): True for path in paths if not path.startswith("!")}
+    core_lines = _find_core_lines(sections, checklist)
+    named = [(kind, name, True) for kind, name in _read_spans(title)]
+    for number, line in _list_prose(body):
+        is_core = number in core_lines
+        named += [(kind, name, is_core) for kind, name in _read_spans(line)]
+    for kind, name, is_core in named:
+        anchors[kind, name] = anchors.get((kind, name), False) or is_core
+    found = [Anchor(kind=kind, name=name, is_core=core) for (kind, name), core in anchors.items()]
+    return tuple(found[:MAX_ANCHORS])
+
+
+def _find_core_lines(sections: Sections, checklist: Checklist) -> set[int]:
+    """Return the lines, from 0, of the title, the cause and the checklist."""
+    lines = {item.line for item in checklist.items}
+    if sections.title:
+        lines.add(sections.title_line)
+    for part in sections.parts:
+        if part.role in (CAUSE, PREVENTION):
+            lines.update(range(part.line, part.line + part.text.count("\n") + 1))
+    return lines
+
+
+def _list_prose(body: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a body, from 0, that are neither code blocks nor quotations."""
+    fence = ""
+    for number, line in enumerate(body.split("\n")):
+        mark = _FENCE.match(line)
+        if fence:
+            if mark and mark[1].startswith(fence) and not line.strip(" \t`~"):
+                fence = ""
+        elif mark:
+            fence = mark[1]
+        elif not _QUOTE.match(line):
+            yield number, line
+
+
+def _read_spans(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the kind and the name of each anchor that stands in backticks in a text."""
+    for span in _CODE_SPAN.findall(text):
+        yield from _read_name(span.strip())
+
+
+def _read_name(span: str) -> Iterator[tuple[str, str]]:
+    if "://" in span or any(character.isspace() for character in span):
+        return
+    path, _, test = span.partition("::")
+    path = _LINE_NUMBER.sub("", path.removeprefix("./"))
+    if _is_file(path):
+        yield FILE, path
+        span = test.rpartition("::")[2]
+    elif _OTHER_REPOSITORY.match(span):
+        return
+    symbol = _SYMBOL.fullmatch(span)
+    is_identifier = _IDENTIFIER_SIGN.search(span) is not None
+    if symbol and is_identifier and len(symbol[1]) >= _SHORTEST_SYMBOL:
+        yield SYMBOL, symbol[1]
+
+
+def _is_file(name: str) -> bool:
+    if not _FILE.fullmatch(name) or name.startswith(("@", "-", "../")):
+        return False
+    last = name.rpartition("/")[2]
+    extension = last.rpartition(".")[2].casefold() if "." in last[1:] else ""
+    return last in FILE_NAMES or extension in EXTENSIONS or ("/" in name and bool(extension))
+
+
+@frozen
+class Claims:
+    """The anchors of a card, and the days from which they have to hold."""
+
+    path: str
+    """The card, relative to its brain."""
+    created: str = ""
+    confirmed: str = ""
+    anchors: tuple[Anchor, ...] = ()
+
+
+def format_claims(document: Document) -> str:
+    """Return the claims of a card as JSON; "" for a note and for a file without a card."""
+    card = document.card
+    if card is None or card.kind == NOTE:
+        return ""
+    anchors = [[anchor.kind, anchor.name, int(anchor.is_core)] for anchor in document.anchors]
+    values = [card.id, card.created or "", card.confirmed or "", anchors]
+    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+
+
+def parse_claims(text: str) -> Claims:
+    """Return the claims that ``format_claims`` has written."""
+    path, created, confirmed, rows = json.loads(text)
+    anchors = [Anchor(kind=kind, name=name, is_core=bool(core)) for kind, name, core in rows]
+    return Claims(path=path, created=created, confirmed=confirmed, anchors=tuple(anchors))

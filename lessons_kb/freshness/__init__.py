@@ -1,0 +1,1 @@
+"""Whether a card is still true of its project: anchors, history, conditions, conflicts."""

@@ -1,0 +1,242 @@
+"""What became of the files that a card names: present, moved, gone, or never there.
+
+A name counts only if it once existed in the project. Most names that are absent today never did:
+they are examples, generated files, or files of other projects.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+
+from lessons_kb.errors import InputError
+from lessons_kb.store.file_history import FileHistory, Removal
+from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
+from lessons_kb.values import frozen
+
+PRESENT, MOVED, GONE, NEVER = ("present", "moved", "gone", "never")
+UNCLEAR = "unclear"
+"""The fate of a file that history cannot tell."""
+_WILDCARD = re.compile(r"[*?\[\]{}\\!]")
+_PACKAGE_FILES = ("__init__.py", "index.ts", "index.tsx", "index.js", "mod.rs")
+"""The file by which a folder takes the place of a module."""
+_MOST_HOPS = 50
+_MOST_CANDIDATES = 300
+"""Files of the past that are asked about for one name."""
+_MOST_TARGETS = 5
+"""Files that may replace one glob; more of them are no list that a person would write."""
+
+
+@frozen
+class Fate:
+    """What became of a file, or of the files that a glob names."""
+
+    state: str
+    """PRESENT, MOVED, GONE, NEVER or UNCLEAR."""
+    targets: tuple[str, ...] = ()
+    """Where it is today: paths, or one glob."""
+    commit: str = ""
+    """The commit that moved or removed it last."""
+    day: str = ""
+    """The ISO date of that commit."""
+
+
+_PRESENT, _NEVER, _UNCLEAR = Fate(state=PRESENT), Fate(state=NEVER), Fate(state=UNCLEAR)
+
+
+class ProjectFiles:
+    """The files of a project's last commit, and of its past."""
+
+    def __init__(
+        self,
+        top: str,
+        head: frozenset[str],
+        history: FileHistory,
+        find_copies: Callable[[str, str], Sequence[str]],
+    ) -> None:
+        """``find_copies`` returns the files of a commit that equal one which it removed."""
+        self._top = top
+        self._find_copies = find_copies
+        self._head = head
+        self._history = history
+        self._fates: dict[str, Fate] = {}
+        self._globs: dict[str, Fate] = {}
+
+    @cached_property
+    def _folders(self) -> frozenset[str]:
+        folders: set[str] = set()
+        for path in self._head:
+            folder = path.rpartition("/")[0]
+            while folder and folder not in folders:
+                folders.add(folder)
+                folder = folder.rpartition("/")[0]
+        return frozenset(folders)
+
+    @cached_property
+    def _head_names(self) -> Mapping[str, Sequence[str]]:
+        return _by_name(self._head)
+
+    @cached_property
+    def _past(self) -> tuple[str, ...]:
+        """The paths of the past that are not there today."""
+        return tuple(path for path in self._history.list_paths() if path not in self._head)
+
+    @cached_property
+    def _past_set(self) -> frozenset[str]:
+        return frozenset(self._past)
+
+    @cached_property
+    def _past_names(self) -> Mapping[str, Sequence[str]]:
+        return _by_name(self._past)
+
+    def find_file(self, name: str) -> Fate:
+        """Return the fate of a file that a text names by its path or by the end of it."""
+        if name in self._head or _ending(self._head_names, name):
+            return _PRESENT
+        candidates = _ending(self._past_names, name)
+        if not candidates:
+            return _NEVER
+        fates = [self._find_path(path) for path in candidates[:_MOST_CANDIDATES]]
+        return _join(fates)
+
+    def find_glob(self, glob: str) -> Fate:
+        """Return the fate of the files that an entry of ``paths`` names."""
+        if glob not in self._globs:
+            self._globs[glob] = self._find_glob(glob)
+        return self._globs[glob]
+
+    def count_changes(self, name: str, since: str) -> int:
+        """Return how many commits have changed a file after a day."""
+        paths = (name,) if name in self._head else tuple(_ending(self._head_names, name))
+        return self._history.count_changes(paths[0], since=since) if len(paths) == 1 else 0
+
+    def _find_path(self, path: str) -> Fate:
+        """Return the fate of a path that is not in HEAD."""
+        if path not in self._fates:
+            self._fates[path] = self._follow(path)
+        return self._fates[path]
+
+    def _follow(self, path: str) -> Fate:
+        folders = path.split("/")
+        above = ("/".join(folders[:end]) for end in range(1, len(folders)))
+        if any(folder in self._head for folder in above):
+            return _UNCLEAR  # a folder that is a submodule today, whose history is elsewhere
+        if os.path.lexists(os.path.join(self._top, path)):
+            return _PRESENT  # git ignores it today, and it is still there
+        last: Removal | None = None
+        current, number = path, 0
+        for _ in range(_MOST_HOPS):
+            removal = self._history.find_removal(current, after=number)
+            if removal is None:
+                return _UNCLEAR if last is None else _describe(GONE, last)
+            last, number = removal, removal.number
+            package = self._find_package(current)
+            if package and not removal.target:
+                return _describe(MOVED, removal, f"{package}/**")
+            current = removal.target or self._find_copy(removal, current)
+            if not current:
+                return _describe(GONE, removal)
+            if current in self._head:
+                return _describe(MOVED, removal, current)
+        return _UNCLEAR
+
+    def _find_package(self, path: str) -> str:
+        """Return the folder of today into which a module was taken apart; "" if it was not."""
+        stem = path.rpartition(".")[0]
+        if stem in self._folders:
+            return stem
+        for name in _PACKAGE_FILES:
+            first = f"{stem}/{name}"
+            if first in self._past_set:
+                fate = self._find_path(first)
+                if fate.state == MOVED and not _WILDCARD.search(fate.targets[0]):
+                    return fate.targets[0].rpartition("/")[0]
+        return ""
+
+    def _find_copy(self, removal: Removal, path: str) -> str:
+        """Return another file with the content of one that was removed; "" without one."""
+        copies = self._find_copies(removal.commit, path)
+        name = path.rpartition("/")[2]
+        same_name = [copy for copy in copies if copy.rpartition("/")[2] == name]
+        if not same_name and len(copies) > 1:
+            return ""
+        return next(iter([*same_name, *copies]), "")
+
+    def _find_glob(self, glob: str) -> Fate:
+        plain = glob.removeprefix("./").removeprefix("/").removesuffix("/")
+        is_literal = not _WILDCARD.search(plain)
+        if is_literal and (plain in self._head or plain in self._folders):
+            return _PRESENT
+        try:
+            compiled = compile_globs([glob])
+        except InputError:
+            return _NEVER
+        if next(iter(_matching(compiled, self._head)), ""):
+            return _PRESENT
+        candidates = _matching(compiled, self._past)
+        if not candidates:
+            return _NEVER
+        candidates = candidates[:_MOST_CANDIDATES]
+        fates = {path: self._find_path(path) for path in candidates}
+        joined = _join(list(fates.values()))
+        if joined.state != MOVED:
+            return joined
+        pairs = [(path, fate.targets[0]) for path, fate in fates.items() if fate.state == MOVED]
+        targets = self._rewrite(glob, pairs)
+        return Fate(state=MOVED, targets=targets, commit=joined.commit, day=joined.day)
+
+    def _rewrite(self, glob: str, pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+        """Return the globs that name moved files where one named them before."""
+        targets = dict.fromkeys(target for _path, target in pairs)
+        plain = glob.removeprefix("./").removeprefix("/")
+        fixed = _WILDCARD.split(plain)[0]
+        folder = fixed[: fixed.rfind("/") + 1]
+        if folder and (fixed != plain or plain.endswith("/")):
+            moves: Counter[str] = Counter()
+            for path, target in pairs:
+                rest = path.removeprefix(folder)
+                if path.startswith(folder) and target.endswith(f"/{rest}"):
+                    moves[target.removesuffix(rest)] += 1
+            if moves:
+                new_folder, count = moves.most_common(1)[0]
+                if 2 * count > len(pairs):
+                    return (new_folder + plain[len(folder) :],)
+        return tuple(targets)[:_MOST_TARGETS]
+
+
+def _describe(state: str, removal: Removal, *targets: str) -> Fate:
+    return Fate(state=state, targets=targets, commit=removal.commit, day=removal.day)
+
+
+def _join(fates: Sequence[Fate]) -> Fate:
+    """Return the fate of a name that may stand for several files."""
+    for state in (PRESENT, MOVED, UNCLEAR):
+        same = [fate for fate in fates if fate.state == state]
+        if same:
+            return max(same, key=lambda fate: fate.day)
+    return max(fates, key=lambda fate: fate.day)
+
+
+def _by_name(paths: Iterable[str]) -> Mapping[str, Sequence[str]]:
+    names: dict[str, list[str]] = defaultdict(list)
+    for path in paths:
+        names[path.rpartition("/")[2]].append(path)
+    return names
+
+
+def _ending(names: Mapping[str, Sequence[str]], name: str) -> list[str]:
+    """Return the paths that are a name or end with it, at a slash."""
+    candidates = names.get(name.rpartition("/")[2], ())
+    return [path for path in candidates if path == name or path.endswith(f"/{name}")]
+
+
+def _matching(compiled: Globs, paths: Iterable[str]) -> list[str]:
+    hints = get_hints(compiled)
+    return [
+        path
+        for path in paths
+        if any(hint in path for hint in hints) and match_globs(compiled, path)
+    ]

@@ -1,0 +1,75 @@
+"""From the fates of a card's anchors to the card's standing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lessons_kb.cards.anchors import Claims
+from lessons_kb.freshness.fates import GONE, MOVED, NEVER, Fate
+from lessons_kb.model import GLOB, SYMBOL, Anchor, Standing
+from lessons_kb.text.token_estimate import estimate_tokens
+
+MAX_CAVEAT = 12
+"""Tokens of a caveat."""
+_SHORT_HASH = 8
+_MOST_NAMED = 2
+
+
+def judge(
+    claims: Claims,
+    fates: Mapping[Anchor, Fate],
+    changed: Sequence[tuple[str, int]],
+    *,
+    since: str,
+) -> Standing:
+    """Return the standing of a card whose anchors have these fates.
+
+    What was removed on or before the day ``since`` does not count: the card was written, or
+    found true, after it.
+    """
+    moved: list[tuple[str, str]] = []
+    gone: dict[str, str] = {}
+    is_core_alive = False
+    is_core_gone = False
+    for anchor in claims.anchors:
+        fate = fates[anchor]
+        if fate.state == MOVED and anchor.kind == GLOB:
+            moved += [(anchor.name, target) for target in fate.targets]
+        is_later = anchor.kind == SYMBOL or fate.day > since
+        if fate.state == GONE and is_later:
+            gone[anchor.name] = fate.commit
+            is_core_gone = is_core_gone or anchor.is_core
+        elif anchor.is_core and fate.state not in (NEVER, GONE):
+            is_core_alive = True
+    listed = tuple(gone.items())
+    silenced = describe_gone(listed) if is_core_gone and not is_core_alive else ""
+    return Standing(
+        silenced=silenced,
+        caveat=write_caveat(listed) if listed and not silenced else "",
+        follows=tuple(dict.fromkeys(target for _path, target in moved)),
+        moved=tuple(moved),
+        gone=listed,
+        changed=tuple(changed),
+    )
+
+
+def describe_gone(gone: Sequence[tuple[str, str]]) -> str:
+    """Return in one line what is gone, and the commit that removed it."""
+    named = []
+    for name, commit in gone[:_MOST_NAMED]:
+        named.append(f"{name} (removed in {commit[:_SHORT_HASH]})" if commit else name)
+    more = f" and {len(gone) - _MOST_NAMED} more" if len(gone) > _MOST_NAMED else ""
+    verb = "is" if len(gone) == 1 else "are"
+    return f"{', '.join(named)}{more} {verb} gone"
+
+
+def write_caveat(gone: Sequence[tuple[str, str]]) -> str:
+    """Return a remark of at most MAX_CAVEAT tokens on what is gone."""
+    if len(gone) == 1:
+        path = gone[0][0]
+        for name in (path, path.rpartition("/")[2]):
+            text = f"Note: {name} is gone."
+            if estimate_tokens(text) <= MAX_CAVEAT:
+                return text
+        return "Note: a file or symbol that it names is gone."
+    return f"Note: {len(gone)} names in it are gone."

@@ -1,0 +1,239 @@
+"""Bring the standings of a brain's cards up to date with the history of its project.
+
+This starts git, so no hook calls it. The catalogue keeps the result, in which hooks find it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.gate_file import update_gate_file
+from lessons_kb.cards.anchors import Claims, format_claims, parse_claims
+from lessons_kb.errors import GitError, StorageError
+from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
+from lessons_kb.freshness.judge import describe_gone, judge
+from lessons_kb.model import CURRENT, FILE, GLOB, SYMBOL, Anchor, Document, Standing
+from lessons_kb.process.git import Repository
+from lessons_kb.process.git_history import (
+    find_copies,
+    find_last_removal,
+    find_words,
+    has_whole_history,
+    is_ancestor,
+    list_head,
+    read_name_changes,
+)
+from lessons_kb.store.file_history import HISTORY_NAME, FileHistory
+from lessons_kb.store.locks import hold_writer
+from lessons_kb.store.repositories import find_below, git_top, sign_project
+from lessons_kb.values import replace
+
+_PATIENCE = 120.0
+"""Seconds to wait for another process that reads the history."""
+_MOST_SEARCHES = 20
+"""Symbols whose removal is searched in one run: each walks through the history."""
+
+K = TypeVar("K", bound=Hashable)
+"""Names a card: its number in the catalogue, or its id."""
+
+
+class _Card(NamedTuple):
+    """A card to be judged."""
+
+    claims: Claims
+    since: str
+    """The day from which its anchors have to hold, "" if nothing says."""
+
+
+def refresh_standings(brain: Brain) -> None:
+    """Judge the cards of a brain anew if its project or their claims have changed.
+
+    If the history is unknown (no git, a shallow clone), all cards count as current.
+    """
+    if not brain.has_new_project():
+        return
+    top = git_top(brain.root)
+    signature = sign_project(top)
+    rows = brain.read(lambda one: one.catalogue.claims())
+    claims = {number: parse_claims(text) for number, (text, _standing) in rows.items()}
+    known = {number: standing for number, (_text, standing) in rows.items()}
+    standings: Mapping[int, Standing] = {}
+    if top is not None:
+        with contextlib.suppress(GitError):
+            standings = _judge_all(brain, top, claims, known)
+    judged = {
+        number: (text, standings.get(number, CURRENT)) for number, (text, _old) in rows.items()
+    }
+    brain.read(lambda one: _store(one, judged, signature))
+
+
+def _store(brain: Brain, judged: Mapping[int, tuple[str, Standing]], mark: str) -> None:
+    state = brain.state
+    if state is not None and brain.catalogue.set_standings(judged, mark=mark):
+        # The gates are counted anew, and other processes see a new commit.
+        state = brain.catalogue.commit(state)
+        brain.accept(state)
+        update_gate_file(brain.root, brain.catalogue, state)
+
+
+def judge_documents(brain: Brain, documents: Iterable[Document]) -> dict[str, Standing]:
+    """Return id → the standing of each card of some files, as they are now.
+
+    Nothing is returned if the history is unknown.
+    """
+    top = git_top(brain.root)
+    texts = map(format_claims, documents)
+    claims = {claim.path: claim for claim in map(parse_claims, filter(None, texts))}
+    if top is None or not claims:
+        return {}
+    try:
+        return _judge_all(brain, top, claims, {})
+    except (GitError, StorageError):
+        return {}
+
+
+def _judge_all(
+    brain: Brain, top: str, claims: Mapping[K, Claims], known: Mapping[K, Standing]
+) -> dict[K, Standing]:
+    """Return the standing of each card. Raises GitError if git fails."""
+    if not has_whole_history(top):
+        return {}
+    with _open_history(brain, top) as history:
+        prefix = os.path.relpath(brain.root, top).replace(os.sep, "/")
+        cards = {}
+        for number, claim in claims.items():
+            path = claim.path if prefix == "." else f"{prefix}/{claim.path}"
+            day = claim.confirmed or claim.created or history.find_first_day(path)
+            cards[number] = _Card(claims=claim, since=day)
+
+        def find(commit: str, path: str) -> Sequence[str]:
+            copies = history.read_copies(commit, path)
+            if copies is None:
+                copies = find_copies(top, commit, path)
+                history.add_copies(commit, path, copies)
+            return copies
+
+        files = ProjectFiles(top, list_head(top), history, find)
+        words = _Words(brain, top, history)
+        words.look_up(cards)
+        standings = {}
+        for number, card in cards.items():
+            fates = {a: _find_fate(a, card, files, words) for a in card.claims.anchors}
+            changed = _count_changes(card.claims, fates, files)
+            standings[number] = judge(card.claims, fates, changed, since=card.since)
+            if standings[number].silenced:
+                standings[number] = words.name_commits(
+                    standings[number], card, known.get(number, CURRENT)
+                )
+        return standings
+
+
+def _find_fate(anchor: Anchor, card: _Card, files: ProjectFiles, words: _Words) -> Fate:
+    if anchor.kind == GLOB:
+        return files.find_glob(anchor.name)
+    if anchor.kind == FILE:
+        return files.find_file(anchor.name)
+    return words.find_symbol(anchor.name, card.since)
+
+
+def _count_changes(
+    claims: Claims, fates: Mapping[Anchor, Fate], files: ProjectFiles
+) -> list[tuple[str, int]]:
+    """Return the files that were changed since the card was confirmed, and how often."""
+    if not claims.confirmed:
+        return []
+    counts = {}
+    for anchor, fate in fates.items():
+        if anchor.kind != SYMBOL and fate.state == PRESENT:
+            counts[anchor.name] = files.count_changes(anchor.name, claims.confirmed)
+    return [(name, count) for name, count in counts.items() if count]
+
+
+@contextlib.contextmanager
+def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
+    """Open the history of names, with the commits up to HEAD."""
+    with contextlib.ExitStack() as resources:
+        cache = brain.cache
+        if not os.path.isdir(cache):  # nothing may be written for a brain that is only looked at
+            cache = resources.enter_context(tempfile.TemporaryDirectory())
+        lock = os.path.join(cache, "history.lock")
+        refused = resources.enter_context(hold_writer(lock, patience=_PATIENCE))
+        if refused:
+            raise GitError(f"{cache}: {refused}")
+        history = FileHistory(os.path.join(cache, HISTORY_NAME))
+        resources.callback(history.close)
+        head = Repository(top).head()
+        if history.head != head:
+            goes_on = is_ancestor(top, history.head)
+            commits = read_name_changes(top, after=history.head if goes_on else "")
+            history.add(commits, head=head, afresh=not goes_on)
+        yield history
+
+
+class _Words:
+    """Which symbols stand in which commits. Each is looked up once in a commit."""
+
+    def __init__(self, brain: Brain, top: str, history: FileHistory) -> None:
+        self._top = top
+        self._history = history
+        brains = {brain.root, *find_below(top)} - {top}
+        self._excluded = [os.path.relpath(root, top).replace(os.sep, "/") for root in brains]
+        self._present: dict[str, dict[str, bool]] = {}
+        self._head = history.head
+        self._searches = 0
+
+    def look_up(self, cards: Mapping[Any, _Card]) -> None:
+        """Look up the symbols of all cards in HEAD, and those that it lacks in earlier commits."""
+        symbols = {
+            anchor.name
+            for card in cards.values()
+            for anchor in card.claims.anchors
+            if anchor.kind == SYMBOL
+        }
+        self._find(self._head, symbols)
+        earlier: dict[str, set[str]] = {}
+        for card in cards.values():
+            base = self._history.find_commit(card.since) if card.since else ""
+            for anchor in card.claims.anchors:
+                if base and anchor.kind == SYMBOL and not self._present[self._head][anchor.name]:
+                    earlier.setdefault(base, set()).add(anchor.name)
+        for base, names in earlier.items():
+            self._find(base, names)
+        self._history.forget_words(but=[self._head, *earlier])
+
+    def find_symbol(self, name: str, since: str) -> Fate:
+        """Return whether a symbol stood in the project on a day, and stands there today."""
+        if self._present[self._head][name]:
+            return Fate(state=PRESENT)
+        base = self._history.find_commit(since) if since else ""
+        return Fate(state=GONE if self._present.get(base, {}).get(name) else NEVER)
+
+    def name_commits(self, standing: Standing, card: _Card, known: Standing) -> Standing:
+        """Return a silenced standing with the commits that removed its symbols."""
+        earlier = dict(known.gone)
+        gone = []
+        for name, commit in standing.gone:
+            removal = commit or earlier.get(name, "") or self._search_removal(name, card.since)
+            gone.append((name, removal))
+        return replace(standing, gone=tuple(gone), silenced=describe_gone(gone))
+
+    def _search_removal(self, name: str, since: str) -> str:
+        self._searches += 1
+        if self._searches > _MOST_SEARCHES:
+            return ""
+        return find_last_removal(self._top, name, after=self._history.find_commit(since))
+
+    def _find(self, commit: str, names: set[str]) -> None:
+        present = self._history.read_words(commit)
+        missing = sorted(names - present.keys())
+        if missing:
+            found = find_words(self._top, commit, missing, self._excluded)
+            answers = {name: name in found for name in missing}
+            self._history.add_words(commit, answers)
+            present |= answers
+        self._present[commit] = present

@@ -1,0 +1,99 @@
+"""The history of a project's file names, and the words in one of its commits."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from lessons_kb.errors import GitError
+from lessons_kb.process.git import Repository, decode, explain, run_git
+from lessons_kb.text.name_changes import HEAD_MARK, NamedCommit, parse_name_changes
+
+_MAX_BYTES = 400_000_000
+"""The size limit of a history of names: 100,000 commits of a large project."""
+_RENAMES = ("--find-renames", "-l1000")
+"""Which changes are renames, whatever the user has configured."""
+_FORM = (
+    *("log", "--topo-order", "--name-status", *_RENAMES, "-z", "--no-show-signature"),
+    *("--no-notes", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+    f"--format=tformat:{HEAD_MARK}%H %cs",
+)
+_WORD = re.compile(rb"[\w$\x80-\xff]+")
+_NO_MARKDOWN = [f":(exclude,top,icase)*{suffix}" for suffix in (".md", ".markdown", ".mdx")]
+
+
+def has_whole_history(top: str) -> bool:
+    """Return whether every commit of a repository is here: no shallow clone, no empty one."""
+    repository = Repository(top)
+    shallow = repository.ask("rev-parse", "--is-shallow-repository").strip()
+    return shallow == b"false" and bool(repository.find_head())
+
+
+def is_ancestor(top: str, commit: str) -> bool:
+    """Return whether a commit is HEAD or one of its ancestors."""
+    return bool(commit) and Repository(top).leads(commit)
+
+
+def read_name_changes(top: str, *, after: str = "") -> list[NamedCommit]:
+    """Return the commits of HEAD without merges that ``after`` does not have, oldest first.
+
+    Raises GitError if git fails, as in a clone whose files were left out.
+    """
+    span = f"{after}..HEAD" if after else "HEAD"
+    done = run_git(top, *_FORM, "--end-of-options", span, limit=_MAX_BYTES)
+    if done.code or done.truncated:
+        raise GitError(explain(done.error, top))
+    return list(parse_name_changes(done.output))[::-1]
+
+
+def list_head(top: str) -> frozenset[str]:
+    """Return the paths of HEAD: files, links and submodules. Raises GitError."""
+    done = run_git(top, "ls-tree", "-r", "-z", "--name-only", "HEAD", limit=_MAX_BYTES)
+    if done.code or done.truncated:
+        raise GitError(explain(done.error, top))
+    return frozenset(done.output.decode("utf-8", "surrogateescape").split("\0")) - {""}
+
+
+def find_copies(top: str, commit: str, path: str) -> list[str]:
+    """Return the files of a commit with the content of a file that the commit removed.
+
+    git reports a rename for one of several equal files only. An empty file has no copies.
+    """
+    blob = run_git(top, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^:{path}")
+    name = decode(blob.output).strip()
+    if blob.code or not name or not int(run_git(top, "cat-file", "-s", name).output or b"0"):
+        return []
+    done = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES)
+    entries = done.output.decode("utf-8", "surrogateescape").split("\0")
+    pairs = (entry.partition("\t") for entry in entries)
+    return [copied for facts, _, copied in pairs if facts.endswith(name)]
+
+
+def find_words(
+    top: str, commit: str, words: Sequence[str], excluded: Iterable[str]
+) -> frozenset[str]:
+    """Return those of some words that stand in a text file of a commit, Markdown left out.
+
+    ``excluded`` are folders, relative to the top, that are left out, too. Raises GitError.
+    """
+    places = [".", *_NO_MARKDOWN]
+    places += [f":(exclude,top,glob){folder}/**" for folder in excluded]
+    # git looks for one word after the other, which takes minutes for a thousand; so it prints all
+    # lines, and one pass takes their words.
+    form = ("grep", "-h", "-I", "--no-color", "-e", "", commit, "--", *places)
+    done = run_git(top, *form, limit=_MAX_BYTES)
+    if done.code not in (0, 1) or done.truncated:  # 1: there is no line
+        raise GitError(explain(done.error, top))
+    wanted = {word.encode("utf-8", "surrogateescape"): word for word in words}
+    present = wanted.keys() & set(_WORD.findall(done.output))
+    return frozenset(wanted[word] for word in present)
+
+
+def find_last_removal(top: str, word: str, *, after: str) -> str:
+    """Return the last commit since ``after`` that changed how often a word is there; else "".
+
+    The word stood in ``after`` and is not in HEAD, so that this commit removed it.
+    """
+    form = ("log", "--max-count=1", "--format=%H", "--no-show-signature", f"-S{word}")
+    done = run_git(top, *form, "--end-of-options", f"{after}..HEAD", "--", ".", *_NO_MARKDOWN)
+    return "" if done.code else decode(done.output).strip()

@@ -1,0 +1,200 @@
+"""The names that a project's files have had, commit by commit, in one SQLite file.
+
+A cache. It is filled once from the whole history and afterwards with the new commits alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from lessons_kb.errors import StorageError
+from lessons_kb.store.database import connect, one_transaction
+from lessons_kb.store.files import sqlite_error
+from lessons_kb.text.name_changes import NamedCommit
+
+HISTORY_NAME = "history.sqlite"
+_FORMAT = 1
+_PATIENCE = 30.0
+_TABLES = """
+CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+CREATE TABLE commits (number INTEGER PRIMARY KEY, id TEXT NOT NULL, day TEXT NOT NULL);
+CREATE INDEX commits_by_day ON commits (day);
+CREATE TABLE paths (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE);
+CREATE TABLE changes (
+  path INTEGER NOT NULL, number INTEGER NOT NULL, status TEXT NOT NULL, target INTEGER,
+  PRIMARY KEY (path, number, status)
+) WITHOUT ROWID;
+CREATE TABLE words (
+  commit_id TEXT NOT NULL, word TEXT NOT NULL, present INTEGER NOT NULL,
+  PRIMARY KEY (commit_id, word)
+) WITHOUT ROWID;
+CREATE TABLE copies (
+  commit_id TEXT NOT NULL, path TEXT NOT NULL, copies TEXT NOT NULL,
+  PRIMARY KEY (commit_id, path)
+) WITHOUT ROWID
+"""
+_ARRIVED = "N"
+"""The status of a path to which a file was renamed."""
+
+
+class Removal(NamedTuple):
+    """The commit in which a path ceased to exist."""
+
+    number: int
+    """The place of the commit in the history; later commits have larger numbers."""
+    commit: str
+    day: str
+    target: str
+    """The path to which the file was renamed; "" if it was deleted."""
+
+
+class FileHistory:
+    """An open history of names."""
+
+    def __init__(self, path: str) -> None:
+        """Open or create the file. Raises StorageError if the disk refuses."""
+        try:
+            self._db = self._open(path)
+        except sqlite3.Error as error:
+            raise sqlite_error(error, path, "free space, or delete the file") from None
+
+    @staticmethod
+    def _open(path: str) -> sqlite3.Connection:
+        try:
+            return connect(path, _FORMAT, _make_tables, patience=_PATIENCE)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:  # damaged: it is only a cache
+            try:
+                os.remove(path)
+            except OSError as error:
+                raise StorageError(f"{path} is damaged; delete it: {error}") from None
+            return connect(path, _FORMAT, _make_tables, patience=_PATIENCE)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._db.close()
+
+    @property
+    def head(self) -> str:
+        """The last commit that was read, "" before the first."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'head'").fetchone()
+        return str(row[0]) if row else ""
+
+    def add(self, commits: Iterable[NamedCommit], *, head: str, afresh: bool) -> None:
+        """Store commits, oldest first; ``afresh`` forgets all others."""
+        with one_transaction(self._db):
+            if afresh:
+                for table in ("commits", "paths", "changes", "words", "copies"):
+                    self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+            (last,) = self._db.execute("SELECT coalesce(max(number), 0) FROM commits").fetchone()
+            known = dict(self._db.execute("SELECT path, id FROM paths"))
+            before = len(known)
+            rows: list[tuple[int, int, str, int | None]] = []
+            places: list[tuple[int, str, str]] = []
+            for number, commit in enumerate(commits, last + 1):
+                places.append((number, commit.id, commit.day))
+                for status, name, renamed in commit.changes:
+                    path = known.setdefault(name, len(known) + 1)
+                    target = known.setdefault(renamed, len(known) + 1) if renamed else None
+                    if status != "C":
+                        rows.append((path, number, status, target))
+                    if target is not None:
+                        rows.append((target, number, _ARRIVED, path))
+            new = list(known.items())[before:]
+            self._db.executemany("INSERT INTO commits VALUES (?, ?, ?)", places)
+            self._db.executemany(
+                "INSERT OR IGNORE INTO paths (path, id) VALUES (?, ?)", map(_encode, new)
+            )
+            self._db.executemany("INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?)", rows)
+            self._db.execute("INSERT OR REPLACE INTO meta VALUES ('head', ?)", (head,))
+
+    def list_paths(self) -> list[str]:
+        """Return every path that ever existed."""
+        return [path for (path,) in self._db.execute("SELECT path FROM paths")]
+
+    def find_removal(self, path: str, *, after: int) -> Removal | None:
+        """Return the last removal of a path in a commit later than ``after``."""
+        row = self._db.execute(
+            "SELECT number, commits.id, day, coalesce(targets.path, '') FROM paths"
+            " JOIN changes ON changes.path = paths.id JOIN commits USING (number)"
+            " LEFT JOIN paths AS targets ON targets.id = changes.target"
+            " WHERE paths.path = ? AND number > ? AND status IN ('D', 'R')"
+            " ORDER BY number DESC, status DESC LIMIT 1",
+            (path, after),
+        ).fetchone()
+        return Removal(*row) if row else None
+
+    def find_first_day(self, path: str) -> str:
+        """Return the day on which a path was added first; "" if it never was."""
+        row = self._db.execute(
+            "SELECT day FROM paths JOIN changes ON changes.path = paths.id"
+            " JOIN commits USING (number) WHERE paths.path = ? ORDER BY number LIMIT 1",
+            (path,),
+        ).fetchone()
+        return str(row[0]) if row else ""
+
+    def find_commit(self, day: str) -> str:
+        """Return the last commit on or before a day; "" if the history begins later."""
+        row = self._db.execute(
+            "SELECT id FROM commits WHERE number ="
+            " (SELECT max(number) FROM commits WHERE day <= ?)",
+            (day,),
+        ).fetchone()
+        return str(row[0]) if row else ""
+
+    def count_changes(self, path: str, *, since: str) -> int:
+        """Return how many commits changed a path after a day."""
+        (count,) = self._db.execute(
+            "SELECT count(*) FROM paths JOIN changes ON changes.path = paths.id"
+            " JOIN commits USING (number) WHERE paths.path = ? AND day > ? AND status = 'M'",
+            (path, since),
+        ).fetchone()
+        return int(count)
+
+    def read_copies(self, commit: str, path: str) -> list[str] | None:
+        """Return the copies of a file that were found in a commit; None if nobody looked."""
+        row = self._db.execute(
+            "SELECT copies FROM copies WHERE commit_id = ? AND path = ?", (commit, path)
+        ).fetchone()
+        return None if row is None else [str(name) for name in json.loads(row[0])]
+
+    def add_copies(self, commit: str, path: str, copies: Iterable[str]) -> None:
+        """Note which files of a commit have the content of a file that it removed."""
+        row = (commit, path, json.dumps([*copies]))
+        self._db.execute("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", row)
+
+    def read_words(self, commit: str) -> dict[str, bool]:
+        """Return the words that were looked up in a commit, and whether they stand there."""
+        sql = "SELECT word, present FROM words WHERE commit_id = ?"
+        return {word: bool(present) for word, present in self._db.execute(sql, (commit,))}
+
+    def add_words(self, commit: str, words: Mapping[str, bool]) -> None:
+        """Note which words stand in a commit."""
+        rows = [(commit, word, int(present)) for word, present in words.items()]
+        with one_transaction(self._db):
+            self._db.executemany("INSERT OR REPLACE INTO words VALUES (?, ?, ?)", rows)
+
+    def forget_words(self, *, but: Iterable[str]) -> None:
+        """Forget what was looked up in other commits than ``but``."""
+        kept = json.dumps([*but])
+        sql = "DELETE FROM words WHERE commit_id NOT IN (SELECT value FROM json_each(?))"
+        self._db.execute(sql, (kept,))
+
+
+def _encode(entry: tuple[str, int]) -> tuple[str, int]:
+    """Return a path that SQLite can hold: bytes that are not UTF-8 become question marks."""
+    path, number = entry
+    return path.encode("utf-8", "replace").decode(), number
+
+
+def _make_tables(db: sqlite3.Connection, _version: int) -> None:
+    tables = db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    for (name,) in tables.fetchall():
+        db.execute('DROP TABLE "' + name.replace('"', '""') + '"')
+    for statement in _TABLES.split(";"):
+        db.execute(statement)

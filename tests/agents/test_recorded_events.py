@@ -1,0 +1,216 @@
+"""Events that clients really sent, run through `lessons-hook` as the client runs it.
+
+`recorded/AGENT-VERSION.jsonl` has one event of each kind, with the paths of a project that the
+tests replace by their own.
+"""
+
+import json
+import pathlib
+
+import pytest
+
+RECORDED = pathlib.Path(__file__).parent / "recorded"
+RECORDED_PROJECT = "/home/user/project"
+TITLES = "[LESSON_TITLES]"
+ITEM = "Reject every chat id"
+PROMPT = "Add a telegram command that restarts the service"
+
+
+class Recorded:
+    """The events that one version of an agent sent."""
+
+    def __init__(self, name, project, enter):
+        self.agent, _, self.version = name.rpartition("-")
+        self.enter = enter
+        text = (RECORDED / f"{name}.jsonl").read_text("utf-8")
+        text = text.replace(RECORDED_PROJECT, str(project))
+        self.events = [json.loads(line) for line in text.splitlines()]
+
+    def find(self, name, tool=""):
+        """Return the recorded event of a kind, of a call of ``tool`` if it is named."""
+        for event in self.events:
+            if name in event.values() and tool in (event.get("tool_name", ""), ""):
+                return event
+        raise LookupError(f"{name} {tool} was not recorded")
+
+    def send(self, name, tool="", **changed):
+        """Send an event with some of its values changed; return what is answered, as text."""
+        answer, _log = self.enter(self.agent, self.find(name, tool) | changed)
+        return json.dumps(answer, ensure_ascii=False) if answer else ""
+
+
+@pytest.fixture
+def recorded(project, enter):
+    return lambda name: Recorded(name, project, enter)
+
+
+@pytest.mark.parametrize(("fork", "has_titles"), [("none", True), ("all", False), (None, False)])
+def test_a_subagent_of_codex_gets_the_lessons_of_its_own_task(fork, has_titles, recorded):
+    codex = recorded("codex-0.171.0")
+    spawn = codex.find("PreToolUse", "collaborationspawn_agent")
+    task = {**spawn["tool_input"], "message": PROMPT, "fork_turns": fork}
+    if fork is None:
+        del task["fork_turns"]
+    assert codex.send("PreToolUse", "collaborationspawn_agent", tool_input=task) == ""
+    given = codex.send("SubagentStart")
+    assert ITEM in given
+    assert (TITLES in given) is has_titles
+    assert codex.send("SubagentStart") == "", "reported twice"
+
+
+def test_a_nested_call_of_codex_in_code_mode_is_refused_like_any_other(recorded, project):
+    card = project / "lessons" / "drop-column.md"
+    card.write_text(card.read_text().replace("gate: ask", "gate: once"))
+    codex = recorded("codex-0.171.0")
+    patch = codex.find("PreToolUse", "apply_patch")
+    assert patch["tool_use_id"].startswith("exec-")
+    text = patch["tool_input"]["command"].replace("bot/handler.py", "migrations/1.sql")
+    changed = {"tool_input": {"command": text}}
+    assert '"deny"' in codex.send("PreToolUse", "apply_patch", **changed)
+    again = codex.send("PreToolUse", "apply_patch", **changed, tool_use_id="exec-2")
+    assert '"deny"' not in again
+
+
+GUIDANCE = "3 tool calls in a row failed"
+
+
+def test_claude_code_reports_an_edit_that_found_no_text_only_with_its_batch(recorded):
+    claude = recorded("claude-code-2.1.332")
+    batches = [event for event in claude.events if event["hook_event_name"] == "PostToolBatch"]
+    failed = [event for event in batches if "<tool_use_error>" in json.dumps(event)]
+    tools = [event["tool_calls"][0]["tool_name"] for event in failed]
+    assert tools == ["Edit", "Nonexistent", "Read"]
+    given = [json.dumps(claude.enter("claude-code", event)[0]) for event in failed]
+    assert [GUIDANCE in text for text in given] == [False, False, True]
+
+
+def test_a_failure_that_has_an_event_of_its_own_counts_once_beside_its_batch(recorded):
+    claude = recorded("claude-code-2.1.332")
+    assert claude.send("PostToolUseFailure") == ""
+    batch = claude.find("PostToolBatch")
+    call = {**claude.find("PostToolUseFailure"), "tool_response": "Exit code 3"}
+    names = ("tool_name", "tool_input", "tool_use_id", "tool_response")
+    again = {**batch, "tool_calls": [{name: call[name] for name in names}]}
+    assert claude.enter("claude-code", again)[0] == {}
+    edit = claude.find("PostToolBatch")["tool_calls"][0]
+    for number in (1, 2):
+        calls = [{**edit, "tool_use_id": f"toolu_{number}"}]
+        given = json.dumps(claude.enter("claude-code", {**batch, "tool_calls": calls})[0])
+        assert (GUIDANCE in given) is (number == 2), "the third failure in a row"
+
+
+def test_qwen_code_names_a_failed_call_twice_and_it_counts_once(recorded):
+    qwen = recorded("qwen-code-0.24.4")
+    failure = qwen.find("PostToolUseFailure")
+    (call,) = [
+        call
+        for event in qwen.events
+        for call in event.get("tool_calls", ())
+        if call["status"] == "error"
+    ]
+    batch = next(event for event in qwen.events if call in event.get("tool_calls", ()))
+    assert failure["tool_use_id"] != call["tool_use_id"]
+    given = []
+    for number in range(3):
+        name = f"toolu_{number}"
+        event = {**failure, "tool_call_id": name, "tool_use_id": f"{name}_x"}
+        given.append(json.dumps(qwen.enter("qwen-code", event)[0]))
+        calls = [{**call, "tool_call_id": name, "tool_use_id": name}]
+        given.append(json.dumps(qwen.enter("qwen-code", {**batch, "tool_calls": calls})[0]))
+    assert [GUIDANCE in text or "same call" in text for text in given] == [
+        *(False, False, False, False, True, False),
+    ]
+
+
+def test_a_failed_call_that_qwen_code_reports_with_its_batch_alone(recorded):
+    qwen = recorded("qwen-code-0.24.4")
+    batch = next(e for e in qwen.events if '"error"' in json.dumps(e.get("tool_calls", "")))
+    given = []
+    for number in range(3):
+        call = {**batch["tool_calls"][0], "tool_call_id": f"toolu_{number}"}
+        call["tool_input"] = {**call["tool_input"], "old_string": str(number)}
+        given.append(json.dumps(qwen.enter("qwen-code", {**batch, "tool_calls": [call]})[0]))
+    assert [GUIDANCE in text for text in given] == [False, False, True]
+
+
+def test_a_subagent_of_qwen_code_gets_the_lessons_of_its_task_with_its_first_result(recorded):
+    qwen = recorded("qwen-code-0.24.4")
+    task = {**qwen.find("PreToolUse", "agent")["tool_input"], "prompt": PROMPT}
+    assert qwen.send("PreToolUse", "agent", tool_input=task) == ""
+    assert qwen.send("SubagentStart") == "", "the client drops what it is given here"
+    result = next(
+        e for e in qwen.events if e["hook_event_name"] == "PostToolUse" and "agent_id" in e
+    )
+    given = json.dumps(qwen.enter("qwen-code", result)[0])
+    assert ITEM in given
+    assert TITLES in given
+
+
+def test_qwen_code_gets_nothing_with_a_prompt_without_text(recorded):
+    qwen = recorded("qwen-code-0.24.4")
+    assert ITEM in qwen.send("UserPromptSubmit", prompt=PROMPT)
+    empty = next(event for event in qwen.events if event.get("prompt") == "")
+    for _batch in range(2):
+        assert qwen.enter("qwen-code", empty)[0] == {}
+
+
+def make_gate(project, path):
+    """Let the card about migrations hold back a change of another file once."""
+    card = project / "lessons" / "drop-column.md"
+    text = card.read_text().replace("gate: ask", "gate: once")
+    card.write_text(text.replace("migrations/*.sql", path))
+
+
+def test_droid_gets_titles_a_lesson_with_the_result_of_an_edit_and_a_gate(recorded, project):
+    make_gate(project, "gate.py")
+    droid = recorded("droid-0.215.0")
+    assert TITLES in droid.send("SessionStart")
+    edit = droid.find("PreToolUse", "Edit")["tool_input"]
+    gated = {**edit, "file_path": str(project / "gate.py")}
+    refusal = droid.send("PreToolUse", "Edit", tool_input=gated)
+    assert '"permissionDecision": "deny"' in refusal
+    assert "Drop the column one release later" in refusal
+    assert droid.send("PreToolUse", "Edit") == "", "its text would be dropped"
+    assert ITEM in droid.send("PostToolUse", "Edit")
+    for name in ("Stop", "SessionEnd"):
+        assert "additionalContext" not in droid.send(name)
+
+
+def test_kimi_gets_titles_and_lessons_with_a_prompt_in_its_own_form_and_a_gate(recorded, project):
+    make_gate(project, "gate.py")
+    kimi = recorded("kimi-2.1.0")
+    assert kimi.send("SessionStart") == ""
+    parts = [{"type": "text", "text": PROMPT}, {"type": "image_url", "image_url": {"url": "x"}}]
+    answer, _log = kimi.enter("kimi", kimi.find("UserPromptSubmit") | {"prompt": parts})
+    assert set(answer) == {"message"}
+    assert ITEM in answer["message"]
+    assert TITLES in answer["message"]
+    edit = kimi.find("PreToolUse", "Edit")["tool_input"]
+    gated = {"tool_input": {**edit, "path": "gate.py"}}
+    answer, _log = kimi.enter("kimi", kimi.find("PreToolUse", "Edit") | gated)
+    assert set(answer) == {"hookSpecificOutput"}
+    decision = answer["hookSpecificOutput"]
+    assert decision["permissionDecision"] == "deny"
+    assert "Drop the column one release later" in decision["permissionDecisionReason"]
+    assert kimi.send("PostToolUse", "Edit") == kimi.send("Stop") == ""
+
+
+def test_cline_gets_titles_and_lessons_with_the_result_of_a_call(recorded, project):
+    cline = recorded("cline-3.0.65")
+    assert cline.send("agent_start") == "", "its text would be dropped"
+    before = cline.find("tool_call")
+    edit = {"id": "call_1", "name": "run_commands", "input": {"commands": ["touch bot/run.py"]}}
+    roots = {"workspaceRoots": [str(project)]}
+    answer, _log = cline.enter("cline", before | {"tool_call": edit} | roots)
+    assert set(answer) == {"contextModification"}
+    assert ITEM in answer["contextModification"]
+    assert TITLES in answer["contextModification"]
+    result = cline.find("tool_result")
+    failed = []
+    for number in range(3):
+        call = {**result["tool_result"], "id": f"f{number}"}
+        call["input"] = {"commands": [f"make {number}"]}
+        call["output"] = [{"query": "make", "result": "boom", "success": False}]
+        failed.append(json.dumps(cline.enter("cline", result | {"tool_result": call} | roots)[0]))
+    assert [GUIDANCE in text for text in failed] == [False, False, True]
+    assert cline.send("agent_end") == ""
