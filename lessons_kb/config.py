@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import field, fields, is_dataclass
 from typing import Any
 
 from lessons_kb.errors import ConfigError
 from lessons_kb.model import KINDS, as_data
-from lessons_kb.values import frozen
+from lessons_kb.on_demand import FIND_SIMILAR, load
+from lessons_kb.values import field, frozen, is_value, list_defaults
 
 KNOWN_FOLDERS: Mapping[str, str] = {
     "docs/solutions": "lesson",
@@ -201,9 +200,7 @@ class Settings:
 
 DEFAULTS = Settings()
 SECTIONS: Mapping[str, type[Any]] = {
-    setting.name: type(setting.default)
-    for setting in fields(Settings)
-    if is_dataclass(setting.default)
+    name: type(default) for name, default in list_defaults(Settings).items() if is_value(default)
 }
 """Name of a table in ``lessons.toml`` → its class."""
 USERS_OWN = (
@@ -333,7 +330,7 @@ def _check_value(dotted: str, value: Any, where: str) -> Any:
         table, dot, _ = dotted.partition(".")
         in_table = [key for key in valid if key.startswith(f"{table}.")]
         candidates = in_table if dot and in_table else [*SECTIONS, "folders"]
-        near = difflib.get_close_matches(dotted, [*valid, *candidates], n=1, cutoff=0.5)
+        near = load(FIND_SIMILAR).get_close_matches(dotted, [*valid, *candidates], n=1, cutoff=0.5)
         hint = f"did you mean {near[0]}?" if near else f"use one of {', '.join(candidates)}"
         raise ConfigError(f"{where}: unknown key {dotted}; {hint}")
     default = defaults[dotted]

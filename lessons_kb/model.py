@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field, fields, is_dataclass
 from typing import Any
 
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, is_value, list_fields
 
 KINDS = ("lesson", "playbook", "qa-finding")
 NOTE = "note"
@@ -510,8 +509,8 @@ class Signal:
 
 def as_data(value: Any) -> Any:
     """Return plain JSON data: a dataclass as a dict of its fields, a tuple as a list."""
-    if is_dataclass(value):
-        return {item.name: as_data(getattr(value, item.name)) for item in fields(value)}
+    if is_value(value):
+        return {name: as_data(getattr(value, name)) for name in list_fields(value)}
     if isinstance(value, (tuple, list)):
         return [as_data(item) for item in value]
     if isinstance(value, dict):

@@ -72,6 +72,7 @@ one. An event answered without a daemon loads none of them."""
 LATE = {
     "__init__.py": "the front door opens for free",
     "hook_client.py": "a module that only Windows has, and the second stage, without a daemon alone",
+    "values.py": "few callers ask for what only ``dataclasses`` can do, which needs ``inspect``",
     "service/fallback.py": "the watch over the deadline runs before anything else is loaded",
 }
 """Files that import others late, and why."""

@@ -29,7 +29,7 @@ from benchmarks.data import HERE, DataError, git, read_rows, write_rows
 from benchmarks.judgement.replay import NOT_CODE
 from benchmarks.ours import open_indexed, private_state
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import Answer, Capabilities, HookEvent
+from lessons_kb.session.event_types import Answer, Capabilities, HookEvent
 from lessons_kb.text.token_estimate import estimate_tokens
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from benchmarks.judgement.linter_fixes import (
     read_projects,
 )
 from benchmarks.judgement.real_fixes import measure_real
-from lessons_kb.detect.matcher import Change, Matcher, Rule, find_words
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import Matcher, Rule, find_words
 from lessons_kb.detect.propose import find_candidates
 from lessons_kb.model import Pattern
 

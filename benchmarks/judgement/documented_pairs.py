@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
-    from lessons_kb.detect.matcher import Change
+    from lessons_kb.detect.change import Change
 
 _DOC = re.compile(r"(?m)(?:^[ \t]*///.*\n)+")
 _PARTS = re.compile(

@@ -27,7 +27,7 @@ from lessons_kb.ledger.lesson_effect import VERDICTS
 from lessons_kb.model import WITHHELD, Event
 from lessons_kb.outcome.post_check import judge_steps, read_facts, read_steps
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import Capabilities, HookEvent
+from lessons_kb.session.event_types import Capabilities, HookEvent
 from lessons_kb.store.locations import user_settings_path
 
 if TYPE_CHECKING:

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from benchmarks.data import DataError
-from lessons_kb.detect.matcher import Change, parse_diff, place_in
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import parse_diff, place_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

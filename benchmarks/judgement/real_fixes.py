@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING
 
 from benchmarks import metrics, report
 from benchmarks.data import HERE, read_rows, write_rows
-from lessons_kb.detect.matcher import Change, Matcher, Rule, language_of, parse_diff, place_in
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import Matcher, Rule, language_of, parse_diff, place_in
 from lessons_kb.detect.propose import Proposal, propose
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from benchmarks import report
 from benchmarks.data import EXAMPLE, HERE, DataError, data_folder, git, read_rows
 from benchmarks.ours import open_indexed, private_state
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import Capabilities, HookEvent
+from lessons_kb.session.event_types import Capabilities, HookEvent
 
 if TYPE_CHECKING:
     import argparse

@@ -76,7 +76,7 @@ def _write_table(source: Path, version: str) -> int:
         record = {
             "kind": rule["id"].replace("-", " "),
             "entropy": float(rule.get("entropy", 0)),
-            "words": rule["keywords"],
+            "words": [_spell(word, pattern) for word in rule["keywords"]],
             "pattern": pattern,
         }
         records.append(json.dumps(record, ensure_ascii=False) + "\n")
@@ -87,6 +87,17 @@ def _write_table(source: Path, version: str) -> int:
     _TABLE.with_suffix(".NOTICE").write_text(_NOTICE.format(version=version) + licence, "utf-8")
     report.tell(f"{len(records)} of {len(rules)} rules written to {_TABLE}")
     return len(records)
+
+
+def _spell(word: str, pattern: str) -> str:
+    """Return a keyword in capitals if its rule finds it in capitals alone.
+
+    "sk" stands in every text that holds the word task, and "SK" in hardly any.
+    """
+    capitals = word.upper()
+    everywhere = pattern.lower().count(word)
+    is_sure = "(?i" not in pattern and everywhere == pattern.count(capitals) > 0
+    return capitals if is_sure else word
 
 
 def _count_alarms(folders: list[str]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import re
 from typing import Any
 
 from lessons_kb.agents.payloads import Payload, text_of
-from lessons_kb.session.state import Answer, HookEvent
+from lessons_kb.session.event_types import Answer, HookEvent
 from lessons_kb.store.files import read_tail
 
 _MAX_BYTES = 2_000_000

@@ -8,7 +8,7 @@ from typing import Any
 
 from lessons_kb.agents import claude_code
 from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
-from lessons_kb.session.state import HookEvent
+from lessons_kb.session.event_types import HookEvent
 
 _EXIT = r"\A(?:Exit code|Process exited with code):? (-?\d+)|^Process exited with code (-?\d+)$"
 _HEAD = 400

@@ -8,7 +8,7 @@ from typing import Any
 
 from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
 from lessons_kb.calls.parse_call import kind_of_failure
-from lessons_kb.session.state import Answer, HookEvent
+from lessons_kb.session.event_types import Answer, HookEvent
 from lessons_kb.text.times import read_time
 
 _EXIT = r"<(?:shellId: [^\n>]{0,80} completed with exit code|exited with exit code) (-?\d+)>\s*\Z"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from lessons_kb.agents.payloads import Payload
-from lessons_kb.session.state import Answer, HookEvent
+from lessons_kb.session.event_types import Answer, HookEvent
 
 
 def read(_payload: Payload, _name: str, _event: HookEvent) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lessons_kb.agents import claude_code
 from lessons_kb.agents.payloads import Payload, output_of, text_of
-from lessons_kb.session.state import HookEvent
+from lessons_kb.session.event_types import HookEvent
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:

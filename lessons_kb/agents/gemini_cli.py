@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from lessons_kb.agents import claude_code
 from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
 from lessons_kb.calls.parse_call import kind_of_failure
-from lessons_kb.session.state import Answer, HookEvent
+from lessons_kb.session.event_types import Answer, HookEvent
 from lessons_kb.text.times import read_time
+from lessons_kb.values import replace
 
 _OPENS, _CLOSES = "<hook_context>", "</hook_context>"
 """Tags around the context that hooks have put in front of a prompt."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lessons_kb.hook_gates import ARGUMENT_KEYS, SESSION_KEYS, TOOL_KEYS
-from lessons_kb.session.state import HookEvent
+from lessons_kb.session.event_types import HookEvent
 
 Payload = Mapping[str, Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lessons_kb.agents import claude_code
 from lessons_kb.agents.payloads import Payload, object_of, output_of, text_of
-from lessons_kb.session.state import FailedCall, HookEvent
+from lessons_kb.session.event_types import FailedCall, HookEvent
 
 _SPAWNING, _DEFAULT_SUBAGENT = "agent", "general-purpose"
 _FORK = "fork"

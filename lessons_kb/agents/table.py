@@ -13,18 +13,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import field
 from importlib import import_module
 from typing import Any
 
-from lessons_kb import hook_gates, render
+from lessons_kb import hook_gates
 from lessons_kb.agents.payloads import Payload, read_common, text_of
 from lessons_kb.hook_client import SILENT
 from lessons_kb.hook_gates import EVENT_KEYS, NOBODY_ANSWERS, name_event
-from lessons_kb.preflight.block import footer
-from lessons_kb.session.state import AgentTraits, Answer, HookEvent
+from lessons_kb.on_demand import PACK_LESSONS, RENDER, load
+from lessons_kb.session.event_types import AgentTraits, Answer, HookEvent
 from lessons_kb.text.sanitize import defang_line, visible
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen
 
 
 @frozen
@@ -750,9 +749,10 @@ def format_message(answer: Answer) -> str:
     hits = answer.block.lessons if answer.block is not None else ()
     titles = [*answer.named, *(hit.card.title for hit in hits)]
     if answer.footer and titles:
+        footer = load(PACK_LESSONS).footer
         lines.append(footer([f"“{defang_line(title)}”" for title in titles], language))
     if answer.check is not None:
-        lines.append(render.check_line(answer.check, language))
+        lines.append(load(RENDER).check_line(answer.check, language))
     # A line may quote foreign text, such as a path. It must not control a terminal or add a line.
     shown = [visible(line).replace("\n", "\\n") for line in lines if line != answer.stop_line]
     message = "\n".join(filter(None, shown))

@@ -14,7 +14,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Unpack
 
@@ -22,8 +21,7 @@ from lessons_kb.brain.open_index import Refresh, Refreshing, SearchIndex, T, ref
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
-from lessons_kb.on_demand import READ_CARDS, load
-from lessons_kb.process.programs import begin_index
+from lessons_kb.on_demand import PROGRAMS, READ_CARDS, load
 from lessons_kb.store.catalogue import PROJECT_MARK, CatalogueEntry
 from lessons_kb.store.database import is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch
@@ -34,7 +32,7 @@ from lessons_kb.store.scan import count_files, find_signature, report_beyond, sc
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.text.sanitize import counted
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 if TYPE_CHECKING:
     import subprocess
@@ -570,7 +568,7 @@ class _Watcher:
         self.indexing = True
         failed: int | None = 1
         with contextlib.suppress(OSError):  # without a new process, the files are read here
-            process = begin_index(self.brain.root)
+            process = load(PROGRAMS).begin_index(self.brain.root)
             while process.poll() is None and not self.watch.stopped:
                 time.sleep(_FOLLOW_SECONDS)
                 self.load_commit()
@@ -586,7 +584,7 @@ class _Watcher:
         if time.monotonic() - self.judged >= _JUDGE_AGAIN:
             self.judged = time.monotonic()
             with contextlib.suppress(OSError):
-                self.judging = begin_index(self.brain.root)
+                self.judging = load(PROGRAMS).begin_index(self.brain.root)
                 threading.Thread(target=self.judging.wait, daemon=True).start()
 
     def idle(self) -> None:

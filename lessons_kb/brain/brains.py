@@ -11,7 +11,7 @@ from lessons_kb.brain.brain import Brain, Watching
 from lessons_kb.brain.discovery import Discovery, discover, follow, name_roots
 from lessons_kb.brain.open_index import Refresh, Refreshing
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
-from lessons_kb.process.programs import start_index
+from lessons_kb.on_demand import PROGRAMS, load
 from lessons_kb.store import repositories
 
 _PATIENCE = 1.0
@@ -139,7 +139,7 @@ def refresh_in_hook(brains: Brains) -> tuple[Brains, str]:
             continue
         is_behind = result.stale or brain.has_new_project()
         if is_behind and not (brain.watched_elsewhere or brain.watcher):
-            start_index(brain.root, brain.cache)
+            load(PROGRAMS).start_index(brain.root, brain.cache)
         if result.stale and brain.state is None:
             warning = f"{brain.alias}: {result.stale}"
             continue

@@ -14,7 +14,6 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -24,13 +23,14 @@ from lessons_kb.brain.search_index import digest_files, is_note
 from lessons_kb.errors import IndexBroken, InputError, LessonsError, StorageError
 from lessons_kb.model import NOTE
 from lessons_kb.process.installation import install_command
-from lessons_kb.search.engine_protocol import Engine, Reader, order_hits, sum_up
+from lessons_kb.search.engine_protocol import Engine, Reader, order_hits
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE, CLUSTER_EXTRA, open_qdrant
+from lessons_kb.search.sparse_vectors import sum_up
 from lessons_kb.store.identity import identify
 from lessons_kb.store.secrets import read_key
 from lessons_kb.store.user_settings import ClusterSettings, read_user_settings
 from lessons_kb.text.addresses import parse_address
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen
 
 if TYPE_CHECKING:
     from lessons_kb.search.qdrant_engine import QdrantEngine

@@ -8,7 +8,6 @@ import re
 import shlex
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import field
 from functools import cache, partial
 from types import MappingProxyType
 
@@ -23,7 +22,7 @@ from lessons_kb.store.files import is_inside, read_regular
 from lessons_kb.store.identity import list_marked
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.text.sanitize import counted, shell_word
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen
 
 ENVIRONMENT = "LESSONS_BRAIN"
 NO_VARIABLES: Mapping[str, str] = MappingProxyType({})

@@ -13,6 +13,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from lessons_kb.brain.simple_patterns import find_word, is_simple
 from lessons_kb.config import KNOWN_FOLDERS
 from lessons_kb.detect.matcher import find_words
 from lessons_kb.errors import InputError
@@ -20,8 +21,6 @@ from lessons_kb.hook_gates import (
     FORMAT,
     MAX_GATE_BYTES,
     MAX_ITEMS,
-    find_word,
-    is_simple,
     list_times,
 )
 from lessons_kb.model import Card, Pattern

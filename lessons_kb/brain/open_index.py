@@ -10,18 +10,23 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING, TypedDict, TypeVar, Unpack
 
 from lessons_kb.config import Settings, settings_from_dict
 from lessons_kb.errors import ConfigError, IndexBroken, StorageError
 from lessons_kb.model import NOTE, Card
-from lessons_kb.on_demand import GATE_FILE, MATCH_PATTERNS, READ_CARDS, READ_ORIGINS, load
+from lessons_kb.on_demand import (
+    CARD_FILES,
+    GATE_FILE,
+    MATCH_PATTERNS,
+    READ_CARDS,
+    READ_ORIGINS,
+    load,
+)
 from lessons_kb.search.engine_protocol import Engine, Reader
 from lessons_kb.search.engine_registry import engine_format, local_engine, open_engine
 from lessons_kb.store.brain_settings import read_ignored, read_settings
-from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.catalogue import (
     FORMAT,
     Catalogue,
@@ -33,9 +38,9 @@ from lessons_kb.store.catalogue import (
 from lessons_kb.store.files import identify_file, measure_folder, sqlite_error
 from lessons_kb.store.gate_seal import is_gate_file_current
 from lessons_kb.store.scan import Scan, scan_brain, settings_signature
-from lessons_kb.text.analyzer import ANALYZER_VERSION
+from lessons_kb.text.analyzer_version import ANALYZER_VERSION
 from lessons_kb.text.patterns import match_globs
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 from lessons_kb.version import __version__
 
 if TYPE_CHECKING:
@@ -313,6 +318,7 @@ class SearchIndex:
     def read_sources(self, path: str) -> frozenset[str]:
         """Return the names of the files that a card was imported from; empty if it is gone."""
         try:
+            read_bytes = load(CARD_FILES).read_bytes
             data = read_bytes(self.root, path, limit=self.settings.index.max_file_bytes)
         except StorageError:
             return frozenset()

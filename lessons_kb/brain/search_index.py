@@ -12,7 +12,6 @@ import hashlib
 import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Unpack
 
@@ -51,6 +50,7 @@ from lessons_kb.store.scan import (
 )
 from lessons_kb.text.analyzer import analyze_joined
 from lessons_kb.text.patterns import compile_globs
+from lessons_kb.values import frozen, replace
 
 _WORTH_NUMPY = 100
 """From so many cards on, importing numpy costs less than it saves when measuring backgrounds."""
@@ -158,7 +158,12 @@ def write_index(index: SearchIndex, look: Look | None, **options: Unpack[Refresh
         if refused:
             return Refresh(files=0, stale=refused, fault="" if refused == BUSY else refused)
         report = progress or (lambda _done, _all: None)
-        run = _Run(index, options.get("limit"), options.get("workers", 1), report)
+        run = _Run(
+            index=index,
+            limit=options.get("limit"),
+            workers=options.get("workers", 1),
+            progress=report,
+        )
         return run.run(look, rebuild=rebuild)
 
 
@@ -172,11 +177,11 @@ def compact(index: SearchIndex) -> bool:
         state = index.state
         if refused or state is None or not index.current:
             return False
-        run = _Run(index, limit=None, workers=1, progress=lambda _done, _all: None)
+        run = _Run(index=index, limit=None, workers=1, progress=lambda _done, _all: None)
         return run.compact(state)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen
 class _Run:
     """One run of the writer. The caller holds the writer lock."""
 

@@ -10,10 +10,10 @@ import itertools
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from lessons_kb.data import read_mapping
 from lessons_kb.text.shell import LONGEST, find_here_documents, parse_commands
+from lessons_kb.values import mutable
 
 _PROGRAMS = read_mapping("shell_programs.toml")
 READERS, SEARCHERS = _PROGRAMS["readers"], _PROGRAMS["searchers"]
@@ -196,7 +196,7 @@ def find_patched(command: str, paths: Iterable[str]) -> tuple[str, ...]:
     return groups[0][1] if groups else ()
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class _RunCommand:
     """One simple command of a line, and where it runs."""
 

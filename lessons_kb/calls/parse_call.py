@@ -10,17 +10,17 @@ import json
 import re
 import zlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from lessons_kb.calls.command_lines import find_patched, find_touched, is_known, is_patch_command
 from lessons_kb.data import read_mapping, read_patterns
-from lessons_kb.detect.matcher import Change
+from lessons_kb.detect.change import Change
 from lessons_kb.model import CALLS, DONE, Event
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.paths import join_path, relative_path
 from lessons_kb.text.redact import redact
 from lessons_kb.text.shell import find_here_documents
+from lessons_kb.values import replace
 
 TOOLS = {
     agent.removeprefix("any"): kinds for agent, kinds in read_mapping("agent_tools.toml").items()

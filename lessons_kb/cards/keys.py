@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import date
 from difflib import get_close_matches
 from functools import lru_cache
@@ -34,7 +33,7 @@ from lessons_kb.model import (
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import counted
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 MAX_HEADER = 64_000
 """Characters. A longer header is refused before a parser reads it."""

@@ -62,7 +62,8 @@ def find_lead_ins(
     a label applies only to its paragraph, and labels in list items do not count.
     """
     lines = text.split("\n")
-    if not any(_read_label(line, labels, normalise, in_item=True)[1] for line in lines):
+    likely = [line for line in lines if ":" in line or "**" in line or "__" in line]
+    if not any(_read_label(line, labels, normalise, in_item=True)[1] for line in likely):
         return []
     with_roles = list(_find_labels(parse(text), lines, labels, normalise, in_section=in_section))
     next_lines = [*(label.line for label in with_roles[1:]), len(lines)]

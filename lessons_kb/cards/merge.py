@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -26,7 +25,7 @@ from lessons_kb.cards.keys import (
 )
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.errors import LessonsError
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 
 class Contradiction(Exception):

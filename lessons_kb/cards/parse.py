@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from lessons_kb.cards.anchors import find_anchors
@@ -27,6 +26,7 @@ from lessons_kb.cards.sections import (
 )
 from lessons_kb.model import KINDS, NOTE, Card, Document, Finding
 from lessons_kb.text.sanitize import without
+from lessons_kb.values import replace
 
 _HEAD = 4_000
 """Characters of a note that are searched for its title first."""

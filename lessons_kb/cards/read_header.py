@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -22,7 +21,7 @@ from lessons_kb.cards.keys import (
     split_header,
 )
 from lessons_kb.model import Finding
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 _KEY = re.compile(r"( *)([\"']?)([^\W\d_][\w .-]{0,63}?)\2[ \t]*:(?=[ \t]|$)")
 _ITEM = re.compile(r"([ \t]*)-(?=[ \t]|$)[ \t]*")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from html import unescape
 from itertools import groupby, pairwise
 from typing import TYPE_CHECKING
@@ -25,7 +24,7 @@ from lessons_kb.model import Card, Document, Finding, Pattern
 from lessons_kb.text.paths import find_paths
 from lessons_kb.text.sanitize import clean_line, shorten, visible
 from lessons_kb.text.sentences import first_sentence
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -509,6 +508,7 @@ _SHORT_CODES = re.compile(r"^(?::[a-z0-9_+-]+:\s*)+")
 _REST = re.compile(r"\s*[(\[{&:\u2013\u2014]|\s+--?\s")
 
 
+@lru_cache(4_096)
 def _names_of(text: str) -> tuple[str, ...]:
     """Return the names to look up for a heading or a label, the likeliest first.
 
@@ -563,13 +563,15 @@ def read_why(sections: Sections) -> str:
     for role in (CAUSE, MISTAKE, PROSE, LEAD):
         for section in _in_order(sections, role):
             paragraph = first_paragraph(section.text)
-            items = [item.text for item in find_items(section.text)]
-            if role in (PROSE, LEAD) and paragraph in items:
-                continue
             sentence = first_sentence(paragraph)
             announces_items = sentence.endswith(":") and sentence == paragraph
-            if announces_items and items:
-                sentence = f"{sentence} {items[0]}"
+            may_be_item = role in (PROSE, LEAD)
+            if announces_items or may_be_item:
+                items = [item.text for item in find_items(section.text)]
+                if may_be_item and paragraph in items:
+                    continue
+                if announces_items and items:
+                    sentence = f"{sentence} {items[0]}"
             if sentence:
                 return sentence
     return ""

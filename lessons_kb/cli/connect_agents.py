@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lessons_kb.agents.install import install_agent
@@ -35,6 +34,7 @@ from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.sanitize import visible
+from lessons_kb.values import replace
 
 GIT = "git"
 """`install` accepts this in place of the name of an agent."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
@@ -21,6 +20,7 @@ from lessons_kb.model import KINDS, PATTERNS, SEVERITIES, Card, Pattern
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.render import finding_line
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.values import mutable
 
 STDIN = "-"
 """As a title it means that standard input contains the whole card."""
@@ -98,7 +98,7 @@ OnDuplicate = Annotated[
 ]
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class CardOptions:
     """The options of `add` and `create` that describe the content of the card."""
 

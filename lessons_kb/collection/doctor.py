@@ -18,7 +18,7 @@ from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_setting
 from lessons_kb.cards.conflicts import find_conflicts
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, check_standing
 from lessons_kb.collection.git_merge import find_sharing
-from lessons_kb.collection.health import Health
+from lessons_kb.collection.health import FIX, Health
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
@@ -29,8 +29,8 @@ from lessons_kb.model import Finding
 from lessons_kb.process.clock import today
 from lessons_kb.process.installation import install_command
 from lessons_kb.process.run import split_command
-from lessons_kb.search.embeddings import EXTRA, find_absent_libraries
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
+from lessons_kb.search.semantic_extra import EXTRA, find_absent_libraries
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.draft_files import DraftFolder
@@ -52,9 +52,6 @@ from lessons_kb.store.user_settings import (
     read_user_settings,
 )
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word
-
-FIX = "`lessons doctor --fix`"
-
 
 _STEP, _ROUND = 1_000, 10
 

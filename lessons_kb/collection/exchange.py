@@ -8,7 +8,6 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatch
 
 from lessons_kb.brain.brain import Brain
@@ -52,7 +51,7 @@ from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, visible_json
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 GALANGAL, REVIEW, MEMORY, JSONL, RULES, DOCUMENT, COPILOT = SOURCES = (
     *("galangal", "review", "memory", "jsonl", "rules", "document", "copilot"),

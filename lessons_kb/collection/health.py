@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 MARKS = {"ok": "✓", "off": "–", "warning": "⚠", "error": "✗", "fixed": "✓"}
 
+FIX = "`lessons doctor --fix`"
+"""The command that repairs what it can."""
+
 
 @dataclass(frozen=True, slots=True)
 class Health:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 
 from lessons_kb.brain.brain import Brain
@@ -42,6 +41,7 @@ from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import scan_brain
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.sanitize import shell_word, shorten
+from lessons_kb.values import replace
 
 _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 

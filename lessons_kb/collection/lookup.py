@@ -7,18 +7,18 @@ import os
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError, StorageError
 from lessons_kb.model import NOTE, SERVED, Card
+from lessons_kb.on_demand import TRASH, load
 from lessons_kb.store import files as disk
-from lessons_kb.store import trash
 from lessons_kb.store.handles import find_handled, get_brain_name
 from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 from lessons_kb.text.sanitize import shell_word
+from lessons_kb.values import replace
 
 _SHORTEST = 12
 """The least characters of a shortened id, so that it is still readable."""
@@ -173,7 +173,7 @@ class CardLookup:
     def find_in_trash(self, name: str, *, exact: bool) -> tuple[Brain, list[str]]:
         """Return the cards in the trash that ``name`` fits, with their brain, the nearest one."""
         for brain in self._brains.members:
-            paths = {entry.path for entry in trash.entries(brain.root)}
+            paths = {entry.path for entry in load(TRASH).entries(brain.root)}
             fitting = find_fitting(name, paths, exact=exact)
             if fitting:
                 break

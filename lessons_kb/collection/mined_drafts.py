@@ -6,7 +6,6 @@ import contextlib
 import datetime as dt
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from lessons_kb.brain.brains import Brains
@@ -28,6 +27,7 @@ from lessons_kb.model import DONE
 from lessons_kb.process.git import find_change, read_commit
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
+from lessons_kb.values import replace
 
 _CAUSE_WORDS = 5
 """The first words of a cause, by which it is found in a diff."""

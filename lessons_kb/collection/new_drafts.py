@@ -6,7 +6,6 @@ import hashlib
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Unpack
 
@@ -49,6 +48,7 @@ from lessons_kb.store.files import relative
 from lessons_kb.store.journal import day_of
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
+from lessons_kb.values import replace
 
 _MAX_HEADER_BYTES = 50_000
 """The most bytes of a proposal that go into the header, which may have 64,000 characters."""

@@ -9,7 +9,6 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -18,7 +17,7 @@ from lessons_kb.model import SEVERITIES, Card
 from lessons_kb.store.files import read_regular, shown
 from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import estimate_tokens
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen
 
 BEGINS, ENDS = "<!-- lessons: begin -->", "<!-- lessons: end -->"
 _NOTE = "<!-- Written by `lessons export rules`; change the cards instead. -->"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from lessons_kb.on_demand import READ_TOML, load
@@ -42,8 +44,9 @@ def read_json_lines(name: str) -> list[Any]:
         return [json.loads(line) for line in file]
 
 
-def read_toml(name: str) -> dict[str, Any]:
-    """Return the tables of a TOML file."""
+@cache
+def read_toml(name: str) -> Mapping[str, Any]:
+    """Return the tables of a TOML file, read once."""
     with open(os.path.join(_FOLDER, name), "rb") as file:
         table: dict[str, Any] = load(READ_TOML).load(file)
         return table
@@ -70,10 +73,10 @@ def compile_patterns(name: str, *keys: str) -> list[re.Pattern[str]]:
 def read_mapping(name: str) -> dict[str, dict[str, str]]:
     """Return table → name → value, with ``«x»`` replaced by the fragment x."""
     data = read_toml(name)
-    fragments = data.pop("fragments", {})
+    fragments = data.get("fragments", {})
     mapping: dict[str, dict[str, str]] = {}
     for table, values in data.items():
-        if isinstance(values, dict):
+        if isinstance(values, dict) and table != "fragments":
             filled = {
                 _fill(key, fragments): _fill(value, fragments) for key, value in values.items()
             }

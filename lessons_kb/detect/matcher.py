@@ -11,18 +11,18 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cache, cached_property, lru_cache
 from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from lessons_kb.data import read_mapping
+from lessons_kb.detect.change import Change
 from lessons_kb.errors import InputError
 from lessons_kb.model import PATTERNS, Pattern
 from lessons_kb.text.diffs import parse_hunks
 from lessons_kb.text.error_signature import find_errors, is_same_error, normalise_error
 from lessons_kb.text.patterns import FindPatterns, Globs, compile_regex, compile_set, match_globs
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 MAX_PATTERNS = 20
 """Patterns per card."""
@@ -332,21 +332,6 @@ def _find_all(root: Any, rule: dict[str, Any]) -> Any:
         lines = [line.strip() for line in str(error).partition("Stack backtrace")[0].splitlines()]
         why = next((line for line in reversed(lines) if line), "unknown")
         raise ValueError(why.partition(": ")[2] or why) from None
-
-
-@frozen
-class Change:
-    """A changed part of a file, before and after; complete lines if they are known."""
-
-    path: str
-    """A POSIX path, relative to the project root if it is below it."""
-    before: str = ""
-    after: str
-    line: int = 1
-    """The 1-based number of the first line of ``after`` in the changed file; 0 if unknown."""
-    prefix: str = ""
-    suffix: str = ""
-    """The rest of the file around the part, if known. Syntax is parsed with it."""
 
 
 def parse_diff(text: str) -> Iterator[Change]:

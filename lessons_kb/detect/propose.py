@@ -14,16 +14,15 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate, combinations, groupby, islice, permutations, takewhile
 from textwrap import dedent
-from typing import Any
+from typing import Any, NamedTuple
 
 from lessons_kb.data import read_words
+from lessons_kb.detect.change import Change
 from lessons_kb.detect.matcher import (
     MAX_TEXT,
-    Change,
     Matcher,
     Rule,
     check_pattern,
@@ -35,7 +34,7 @@ from lessons_kb.detect.matcher import (
 from lessons_kb.model import Pattern
 from lessons_kb.text.sanitize import counted
 from lessons_kb.text.shell import split_commands
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, mutable, replace
 
 MAX_LEARNT_CHARS = 20_000
 """Characters of each side of a change. A longer one is not the fix of a single mistake."""
@@ -79,7 +78,7 @@ _FOLDS = re.compile(r"\s*\n\s*")
 _SELF = ("self", "this", "cls")
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class PatternCandidate:
     """A pattern that matches the code before each fix, and the evidence from the project."""
 
@@ -428,8 +427,7 @@ def _is_sound(pattern: Pattern) -> bool:
     return bool(words) and re.search(r"[(. ]", code) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class _Leaf:
+class _Leaf(NamedTuple):
     node: Any
     text: str
     start: int

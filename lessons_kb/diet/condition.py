@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lessons_kb.diet.project_files import Project
+from lessons_kb.values import frozen
 
 MAX_SHARE = 0.5
 """Share of a project's files from which on a condition says "any task"."""
@@ -19,7 +19,7 @@ GONE = "no file of the project fits it"
 BROAD = "its files are much of the project"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Condition:
     """When a rule holds, as events of a session can show it: by files, by commands, or by both."""
 

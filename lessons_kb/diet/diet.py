@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from lessons_kb.collection.exchange import find_rules_files
 from lessons_kb.errors import InputError, LessonsError, StorageError
@@ -13,6 +12,7 @@ from lessons_kb.importers.rules_file import RulesFile, read_rules
 from lessons_kb.process.git import list_files
 from lessons_kb.store.files import MAX_TEXT_BYTES, read_regular, shown, storage_errors
 from lessons_kb.store.repositories import find_brains, git_top
+from lessons_kb.values import field, mutable
 
 _FOLDERS_OF_AGENTS = (
     *(".claude", ".github", ".cursor", ".gemini", ".qwen", ".factory", ".agents"),
@@ -22,7 +22,7 @@ _MAX_DEPTH = 5
 """Of imports within imports, as in Claude Code."""
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class Diet:
     """The rules files of a project, taken apart."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.cards.edit import edit_header
@@ -31,6 +30,7 @@ from lessons_kb.importers.rules_file import AgentRule, RulesFile, as_item, title
 from lessons_kb.mining.draft_text import format_patterns
 from lessons_kb.model import ONCE_GATE, RULE, Card, Pattern
 from lessons_kb.text.token_estimate import estimate_tokens
+from lessons_kb.values import field, frozen, mutable, replace
 
 SCOPED = "its file is read only for some files: moving it saves nothing"
 IMPORTED = "its file is reached by an import alone; name the file to change it"
@@ -41,7 +41,7 @@ NOTHING_SAVED = "moving it would save nothing"
 NOT_ARRIVED = "it would not arrive at {}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Move:
     """A rule that moves into a card."""
 
@@ -55,7 +55,7 @@ class Move:
     """The occasions at which it was seen to arrive."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Stay:
     """A rule that stays, and why."""
 
@@ -68,7 +68,7 @@ Propose = Callable[[Sequence[Stay], Project], Mapping[int, Condition]]
 """Returns the conditions of some rules, by their places."""
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class Plan:
     """What a diet does."""
 

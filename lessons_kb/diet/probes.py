@@ -15,7 +15,6 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
@@ -24,17 +23,18 @@ from lessons_kb.diet.condition import Condition
 from lessons_kb.importers.incoming import unmarked
 from lessons_kb.model import NOTE
 from lessons_kb.session.dispatch import respond
-from lessons_kb.session.state import Capabilities, HookEvent
+from lessons_kb.session.event_types import Capabilities, HookEvent
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.store.files import write_unsynced
 from lessons_kb.store.locations import private_state_home
+from lessons_kb.values import frozen, replace
 
 _PROMPTS = ("Please have a look at {0}", "Go on as we said", "{0} again, as discussed before")
 """The second shares no noun with any rule: then the call alone has to bring it."""
 _SEED, _AGENT = "lessons-proof", "claude-code"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Occasion:
     """A prompt, and the edit or command that follows it."""
 

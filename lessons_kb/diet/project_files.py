@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 
 from lessons_kb.errors import InputError
@@ -24,12 +23,12 @@ _DEEPEST_NAMED = 2
 """Depth down to which a folder may be called by its name alone ("the wrangler package")."""
 
 
-@dataclass(kw_only=True)
 class Project:
     """The files of a project."""
 
-    files: Sequence[str]
-    _matches: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self, *, files: Sequence[str]) -> None:
+        self.files = files
+        self._matches: dict[str, list[str]] = {}
 
     @cached_property
     def folders(self) -> Counter[str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from lessons_kb.diet.condition import (
@@ -33,6 +32,7 @@ from lessons_kb.diet.situations import (
 from lessons_kb.importers.incoming import unmarked
 from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
 from lessons_kb.text.paths import find_paths
+from lessons_kb.values import replace
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _IS_ABOUT_COMMANDS = re.compile(r"\b(?:run|build|install|start|execute)\b|```", re.IGNORECASE)

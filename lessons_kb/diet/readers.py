@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 
 from lessons_kb.agents.install.install_agent import has_hooks
 from lessons_kb.agents.install.settings_files import is_present
@@ -21,6 +20,7 @@ from lessons_kb.diet.diet import Diet
 from lessons_kb.errors import InputError
 from lessons_kb.importers.rules_file import RulesFile
 from lessons_kb.text.token_estimate import estimate_tokens
+from lessons_kb.values import field, frozen
 
 _EVERYWHERE = ("**", "*", "**/*")
 _COMMENT = re.compile(r"(?ms)^<!--.*?-->[ \t]*\n?")
@@ -28,7 +28,7 @@ WITHOUT_HOOKS = "{} reads it without our hooks (--yes-without-hooks moves it)"
 NO_HOOKS = "no agent here has our hooks (--yes-without-hooks moves it)"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class ReadingAgent:
     """What one agent reads of a repository."""
 
@@ -132,7 +132,7 @@ READING_AGENTS: Mapping[str, ReadingAgent] = {
 }
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Reader:
     """An agent in use here, and the files of the diet that it reads."""
 

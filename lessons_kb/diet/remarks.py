@@ -8,7 +8,6 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from lessons_kb.calls.failure_signs import CHANGES
@@ -20,6 +19,7 @@ from lessons_kb.importers.rules_file import NEGATIVE, AgentRule, RulesFile, is_p
 from lessons_kb.mining.mine_project import find_sources, read_entries
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.transcripts.session_records import CALL, PROMPT, mapping
+from lessons_kb.values import mutable
 
 _FORBIDDEN = re.compile(rf"(?:{NEGATIVE.pattern})[^.;\n`]{{0,40}}`([^`\n]{{4,}})`", re.IGNORECASE)
 _REPLACED = ("old_string", "old_str", "oldString")
@@ -111,7 +111,7 @@ def _compare(
     return "same"
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class Use:
     """How often sessions of this machine had to do with a rule."""
 

@@ -83,7 +83,7 @@ class Situation(NamedTuple):
 def read_situations() -> tuple[Situation, ...]:
     """Return all situations, in their order of precedence."""
     texts = read_mapping(_DATA)
-    data = read_toml(_DATA)
+    data = {**read_toml(_DATA)}
     final = data.pop("final")
     del data["fragments"]
     situations = []

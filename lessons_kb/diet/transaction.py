@@ -11,7 +11,6 @@ import contextlib
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.cards.file_names import numbered_names
@@ -43,11 +42,12 @@ from lessons_kb.store.swap_files import (
 )
 from lessons_kb.store.trash import digest
 from lessons_kb.text.redact import redact
+from lessons_kb.values import frozen, replace
 
 _CARD_MODE = 0o644
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class MovedRule:
     """A rule that becomes a card."""
 
@@ -59,7 +59,7 @@ class MovedRule:
     """The card's text."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class FileEdit:
     """What becomes of a rules file."""
 
@@ -69,7 +69,7 @@ class FileEdit:
     """None: it is removed."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class Undone:
     """What taking a diet back has changed."""
 

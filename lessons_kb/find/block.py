@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -23,11 +22,10 @@ from lessons_kb.ledger.given import (
 )
 from lessons_kb.ledger.withheld import find_withheld
 from lessons_kb.model import NOTE, Card, Hit, Preflight, Query
-from lessons_kb.postcheck.closing_line import REQUEST
-from lessons_kb.preflight.block import pack
+from lessons_kb.preflight.block import CLOSING_REQUEST, pack
 from lessons_kb.preflight.offers import NO_OFFERS, Offers, shown_name
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 
 @frozen
@@ -167,7 +165,7 @@ def _pack(
         counter=options.counter,
         max_chars=options.max_chars,
         in_context=_find_in_context(candidates, options.session),
-        closings=REQUEST if nearest.hooks.close else "",
+        closings=CLOSING_REQUEST if nearest.hooks.close else "",
         alone=alone,
         sources=lambda hit: homes[hit.brain, hit.card.id].read_sources(hit.card.id),
         offers=_make_offers(nearest, homes, options),

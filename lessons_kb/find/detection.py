@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import replace
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.command_lines import find_run
 from lessons_kb.cards.file_kinds import kind_of
-from lessons_kb.detect.matcher import (
-    MAX_CHARS,
-    Change,
-    Match,
-    Matcher,
-)
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import MAX_CHARS, Match, Matcher
 from lessons_kb.errors import StorageError
 from lessons_kb.find.retrieve import find_usable
 from lessons_kb.model import COMMAND, NO_GATE, NOTE, RULE, Card, DetectedLine, Evidence
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 
 @frozen

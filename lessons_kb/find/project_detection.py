@@ -11,15 +11,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.detect.matcher import (
-    EXTRA,
-    Change,
-    Match,
-    Matcher,
-    is_available,
-    parse_diff,
-    place_in,
-)
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import EXTRA, Match, Matcher, is_available, parse_diff, place_in
 from lessons_kb.detect.propose import Proposal, propose
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.find.detection import Detected, find_detected, has_detectors, read_text

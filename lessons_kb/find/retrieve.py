@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ from lessons_kb.search.ranking import rank, reduce_terms
 from lessons_kb.text.analyzer import analyze, find_neighbours
 from lessons_kb.text.paths import find_paths
 from lessons_kb.text.sentences import is_question, split_sentences
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 if TYPE_CHECKING:
     from lessons_kb.brain.semantic_similarity import Nearness

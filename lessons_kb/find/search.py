@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
@@ -14,6 +13,7 @@ from lessons_kb.find.retrieve import files_to_guard, find, find_usable, merge_hi
 from lessons_kb.ledger.withheld import is_withheld
 from lessons_kb.model import KINDS, NOTE, Card, Hit, Query
 from lessons_kb.text.paths import relative_path
+from lessons_kb.values import replace
 
 HIT_LIMIT = 10
 """Hits judged for a preflight: more than can be injected, so that `why` can list the next ones."""

@@ -24,7 +24,8 @@ from urllib.parse import urlsplit
 
 from lessons_kb.brain.discovery import is_settings_moved
 from lessons_kb.cards.keys import parse_pattern
-from lessons_kb.detect.matcher import Change, Match, Matcher, Rule
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import Match, Matcher, Rule
 from lessons_kb.errors import ConfigError, InputError, LessonsError
 from lessons_kb.model import GATES, KINDS, NO_GATE, SERVED, SEVERITIES, Card, Hit, Pattern, as_data
 from lessons_kb.store.files import is_inside

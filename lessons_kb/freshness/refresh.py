@@ -9,7 +9,6 @@ import contextlib
 import os
 import tempfile
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
 from lessons_kb.brain.brain import Brain
@@ -32,6 +31,7 @@ from lessons_kb.process.git_history import (
 from lessons_kb.store.file_history import HISTORY_NAME, FileHistory
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.repositories import find_below, git_top, sign_project
+from lessons_kb.values import replace
 
 _PATIENCE = 120.0
 """Seconds to wait for another process that reads the history."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import posixpath
 from collections.abc import Collection, Mapping
-from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from lessons_kb.data import read_toml
@@ -13,7 +12,7 @@ from lessons_kb.errors import InputError
 from lessons_kb.model import CALLS, DONE, FAILURES, Event, Signal
 from lessons_kb.text.paths import escape, parse_path, show_path
 from lessons_kb.text.token_estimate import count_bytes
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 TEXTS: Mapping[str, str] = read_toml("guard_texts.toml")["texts"]
 """Name → message. Names that end with ``line`` are for the user, the others for the model."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from lessons_kb.cards.sections import HEADING, ITEM, ROW, Fragment, read_fragments
 from lessons_kb.data import compile_patterns, read_mapping
@@ -21,6 +20,7 @@ from lessons_kb.importers.incoming import (
     unmarked,
 )
 from lessons_kb.model import EVIDENCE
+from lessons_kb.values import replace
 
 _MEANINGS = read_mapping("import_review_columns.toml")["columns"]
 """Name of a column, in lower case → its meaning."""

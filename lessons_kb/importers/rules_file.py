@@ -9,7 +9,6 @@ import re
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import NamedTuple
 
@@ -37,7 +36,7 @@ from lessons_kb.importers.labelled_lessons import (
 )
 from lessons_kb.text.comma_list import split_commas
 from lessons_kb.text.paths import find_paths
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, mutable, replace
 
 ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
@@ -118,7 +117,7 @@ class AgentRule:
         return " ".join(self.text.split())
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class _Node:
     """A block of a file, and the headings above it."""
 

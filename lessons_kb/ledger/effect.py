@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from lessons_kb.brain.brain import Brain
-from lessons_kb.ledger.lesson_effect import Effect, group_by_card, weigh
 from lessons_kb.model import Card
+from lessons_kb.on_demand import JUDGE_EFFECT, load
+
+if TYPE_CHECKING:
+    from lessons_kb.ledger.lesson_effect import Effect
 
 _MANY = 500
 """From this many cards on, the counts of all cards are read with one query."""
@@ -23,11 +27,15 @@ def weigh_cards(brain: Brain, cards: Iterable[Card]) -> dict[str, Effect]:
         return {}
     journal = brain.hook_journal
     totals = journal.outcomes.totals([*by_id] if len(by_id) < _MANY else None)
-    occasions = group_by_card(journal.ledger.find(cards=by_id))
+    noted = journal.ledger.find(cards=by_id)
+    if not totals and not noted:
+        return {}
+    judge = load(JUDGE_EFFECT)
+    occasions = judge.group_by_card(noted)
     effects = {}
     for name, card in by_id.items():
         if name in totals or name in occasions:
-            effects[name] = weigh(card, totals.get(name, {}), occasions.get(name, ()))
+            effects[name] = judge.weigh(card, totals.get(name, {}), occasions.get(name, ()))
     return effects
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
 
 from lessons_kb.ledger.statistics import Pooled, RiskDifference, wilson
 from lessons_kb.model import (
@@ -23,7 +22,7 @@ from lessons_kb.model import (
     Occasion,
 )
 from lessons_kb.text.sanitize import counted
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, replace
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never used")
 MARKS = ("helpful", "harmful", "irrelevant")

@@ -10,13 +10,13 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
 from typing import Any, NamedTuple, Protocol
 from zlib import crc32
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.model import Card, Event
 from lessons_kb.store.journal import SESSION_STATE, Journal
+from lessons_kb.values import field, list_fields, mutable, replace
 
 BLOCK, FILES, GUARD, DECLINED, MATCH = "block", "files", "guard", "declined", "match"
 DRAFT, LATE = "draft", "late"
@@ -167,7 +167,7 @@ class Channel(Protocol):
         """Return the number of tokens of a text."""
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class SessionMemory:
     """The memory of one context of the model, a session or a subagent, between its hooks.
 
@@ -398,7 +398,7 @@ def _mark(text: str) -> str:
 
 _ONCE_SECONDS = 10.0
 """Seconds for which a second report of an event is expected: the timeout of our hooks."""
-_NAMES = tuple(item.name for item in fields(SessionMemory))
+_NAMES = tuple(list_fields(SessionMemory))
 _OF_A_CALL = ("shown", "asked", "refused", "question_texts", "brought", "matched", "stood_before")
 _RECORDS: Mapping[str, type[Any]] = {
     "cards": GivenCard,

@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from lessons_kb.values import frozen
 
@@ -122,7 +121,7 @@ def _newcombe(
     return max(low, -1.0), min(high, 1.0)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen
 class RiskDifference:
     """How often a mistake was made in sessions with a lesson, and in others without it."""
 
@@ -147,7 +146,7 @@ class RiskDifference:
         """The 95 % interval of the value."""
         return _newcombe((self.made, self.of), (self.made_without, self.of_without))
 
-    @cached_property
+    @property
     def prevents(self) -> float:
         """The probability that the mistake is rarer with the lesson, from uniform priors."""
         return _probability_less(

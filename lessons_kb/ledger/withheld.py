@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import os
 import time
 from collections.abc import Iterable
@@ -11,6 +10,7 @@ from contextlib import suppress
 from lessons_kb.brain.brain import Brain
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.model import NO_GATE, NOTE, RULE, WITHHELD, Card
+from lessons_kb.on_demand import KEYED_HASHES, load
 from lessons_kb.store.journal import read_arm
 from lessons_kb.store.locations import user_settings_path
 from lessons_kb.store.secrets import withhold_key
@@ -49,7 +49,7 @@ def find_withheld(
         is_weighty = card.gate != NO_GATE or card.severity == "high"
         is_exempt = (is_weighty and not settings.withhold_high) or card.id in given
         message = f"{session.partition('/')[0]}\0{card.id}".encode("utf-8", "replace")
-        number = int.from_bytes(hmac.digest(key, message, "sha256")[:8])
+        number = int.from_bytes(load(KEYED_HASHES).digest(key, message, "sha256")[:8])
         is_no_lesson = card.kind == NOTE or card.source == RULE
         if is_exempt or is_no_lesson or number >= settings.withhold * 2**64:
             continue

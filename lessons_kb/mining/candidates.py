@@ -8,7 +8,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import chain
 from statistics import fmean, median, pstdev
@@ -33,7 +32,7 @@ from lessons_kb.text.error_signature import shows
 from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.text.times import read_time
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 MAX_FILE_BYTES = 400_000
 """The size limit of one file's part of a patch. A longer part is data or generated code."""

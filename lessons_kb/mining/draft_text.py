@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 
 from lessons_kb.calls.failure_signs import (
     CHANGES,
@@ -36,7 +35,7 @@ from lessons_kb.model import Document, Event, Pattern
 from lessons_kb.text.error_signature import error_signature, shows
 from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, replace
 
 SITUATION = "Situation"
 FIX = "Fix"

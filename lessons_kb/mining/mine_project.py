@@ -11,7 +11,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields
 from functools import cache
 from itertools import chain
 from typing import Any, TypeVar
@@ -56,7 +56,7 @@ from lessons_kb.transcripts.session_records import (
     read_part,
 )
 from lessons_kb.transcripts.specstory import read_export
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, mutable, replace
 
 OPENCODE, SPECSTORY = "opencode", "specstory"
 
@@ -254,7 +254,7 @@ Progress = Callable[[str, int, int], None]
 """Called with (``sessions`` or ``commits``, amount read, total); sessions are counted in bytes."""
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class MiningResult:
     """The candidates, and how much was searched for them."""
 

@@ -14,7 +14,6 @@ import difflib
 import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import log
@@ -39,7 +38,7 @@ from lessons_kb.model import CALLS, DONE, FAILURES, Event
 from lessons_kb.text.analyzer import analyze, get_share
 from lessons_kb.text.error_signature import find_errors, shows
 from lessons_kb.text.sentences import split_sentences
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, mutable, replace
 
 _RARE = 0.0005
 """The assumed share of texts that contain a term which is not listed."""
@@ -512,7 +511,7 @@ class Sighting:
         return sum(POINTS[signal] for signal in self.signals)
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class _Error:
     line: str
     excerpt: str
@@ -533,7 +532,7 @@ class _Error:
     """Whether it was a missing package that was installed later."""
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class _Turn:
     prompt: str
     at: float

@@ -14,14 +14,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.command_lines import find_run
 from lessons_kb.calls.failure_signs import CHANGES, RUNS, find_failing, find_test_command
-from lessons_kb.detect.matcher import Change, Matcher, Rule, language_of
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import Matcher, Rule, language_of
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.find.detection import find_in_evidence, read_text
 from lessons_kb.find.shared_server import read_card
@@ -68,7 +68,7 @@ from lessons_kb.store.user_settings import JudgeSettings, read_user_settings
 from lessons_kb.text.error_signature import error_signature, is_same_error
 from lessons_kb.text.paths import relative_path
 from lessons_kb.text.patterns import compile_globs, match_globs
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 
 def count_items(cards: Sequence[tuple[Brain, Card]], check: Check, *, at: float) -> None:

@@ -7,7 +7,6 @@ import os
 import shlex
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Unpack
 
 from lessons_kb.brain.brains import Brains
@@ -21,6 +20,7 @@ from lessons_kb.model import EVENTS, Event
 from lessons_kb.process.run import NOT_FOUND, Ended, run_captured
 from lessons_kb.store.journal import EventFilters, Journal, Runs
 from lessons_kb.text.sanitize import plain
+from lessons_kb.values import replace
 
 POLL_SECONDS = 0.5
 

@@ -7,7 +7,6 @@ import datetime as dt
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -41,6 +40,7 @@ from lessons_kb.outcome.post_check import read_facts
 from lessons_kb.store.error_log import find_late
 from lessons_kb.store.journal import ALL, BUMPED, Outcomes, day_of
 from lessons_kb.text.times import read_date
+from lessons_kb.values import replace
 
 ANY = "any"
 """The stage or project of a card that names none."""

@@ -6,7 +6,6 @@ import re
 import time
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
@@ -29,7 +28,7 @@ from lessons_kb.relevance.background_prompts import share_of
 from lessons_kb.store.journal import ASKED, TITLE, Injection
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import shell_word
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 GATE = "gate.min_confidence"
 """The setting that suppresses a card with too little confidence."""

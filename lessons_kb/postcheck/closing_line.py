@@ -8,12 +8,6 @@ from itertools import chain, islice
 
 from lessons_kb.values import frozen
 
-REQUEST = (
-    "End your last message with one line such as "
-    "Lessons: L1.1 done src/bot.py:41; L1.2 n/a; L1.3 left"
-)
-"""What the block asks for."""
-
 DONE, LEFT_OUT, NOT_NEEDED = "done", "left", "not needed"
 MAX_CLOSINGS = 200
 _CLOSING_LINE = re.compile(

@@ -10,7 +10,6 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
@@ -54,7 +53,7 @@ from lessons_kb.text.paths import FILE_NAMES
 from lessons_kb.text.patterns import find_line
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sentences import split_sentences
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 MAX_ANSWER, MAX_EVIDENCE = 100_000, 400_000
 """How many characters are searched."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache
 from itertools import combinations
 
@@ -32,7 +31,13 @@ from lessons_kb.preflight.offers import (
 from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.token_estimate import TokenCounter
+from lessons_kb.values import replace
 
+CLOSING_REQUEST = (
+    "End your last message with one line such as "
+    "Lessons: L1.1 done src/bot.py:41; L1.2 n/a; L1.3 left"
+)
+"""What a block asks for; `postcheck.closing_line` reads the answer."""
 LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
 LESSONS_CLOSE = "[/ACTIVE LESSONS]"
 CONTEXT_OPEN = "[CONTEXT]"
@@ -116,30 +121,32 @@ def footer(names: Sequence[str], language: str = "en") -> str:
     return WORDS[language]["footer"].format(count=len(names), ids=ids) if names else ""
 
 
-@dataclass
 class _Block:
     """A block in the making: the lines so far, and what was given and withheld."""
 
-    settings: PreflightSettings
-    count: TokenCounter
-    max_chars: int | None
-    weigh: Callable[[], Mapping[str, float]]
-    closings: str
-    lines: list[str] = field(default_factory=list)
-    lessons: list[Hit] = field(default_factory=list)
-    notes: list[Hit] = field(default_factory=list)
-    offered: list[Hit] = field(default_factory=list)
-    withheld: list[Hit] = field(default_factory=list)
-    rivals: Mapping[str, Hit] = field(default_factory=dict)
-    """Name of a hit → the hit that is given instead, because the two contradict each other."""
-    weaker: Mapping[str, Sequence[Hit]] = field(default_factory=dict)
-    """Name of a hit → the hits in whose place it is given."""
-
-    def __post_init__(self) -> None:
-        self.budget = self.settings.budget
-        if self.settings.model_context > 0:
-            self.budget = min(self.budget, self.settings.model_context // SMALL_MODEL_PART)
-        self.share = min(self.budget, int(self.budget * self.settings.lesson_share))
+    def __init__(
+        self,
+        settings: PreflightSettings,
+        count: TokenCounter,
+        max_chars: int | None,
+        weigh: Callable[[], Mapping[str, float]],
+        closings: str,
+    ) -> None:
+        self.settings, self.count, self.max_chars = settings, count, max_chars
+        self.weigh, self.closings = weigh, closings
+        self.lines: list[str] = []
+        self.lessons: list[Hit] = []
+        self.notes: list[Hit] = []
+        self.offered: list[Hit] = []
+        self.withheld: list[Hit] = []
+        self.rivals: Mapping[str, Hit] = {}
+        """Name of a hit → the hit that is given instead, because the two contradict each other."""
+        self.weaker: Mapping[str, Sequence[Hit]] = {}
+        """Name of a hit → the hits in whose place it is given."""
+        self.budget = settings.budget
+        if settings.model_context > 0:
+            self.budget = min(self.budget, settings.model_context // SMALL_MODEL_PART)
+        self.share = min(self.budget, int(self.budget * settings.lesson_share))
 
     def withhold(self, hit: Hit, reason: str) -> None:
         self.withheld.append(replace(hit, reason=reason))

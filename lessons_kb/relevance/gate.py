@@ -13,7 +13,6 @@ it. The numbers, with their units and reasons, are in `relevance.gate_weights`.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import field, replace
 from functools import lru_cache
 from itertools import pairwise
 from math import exp, expm1, log, log1p
@@ -34,7 +33,7 @@ from lessons_kb.relevance.gate_weights import AFTER_PROMPT, SHAPE, WEIGHTS, WORD
 from lessons_kb.search.engine_protocol import K1, idf
 from lessons_kb.search.ranking import protects_file
 from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_word
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, replace
 
 NEAR = AFTER_PROMPT.near
 """Confidence at the prompt from which a card is remembered for the turn."""

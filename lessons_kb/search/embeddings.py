@@ -18,9 +18,7 @@ import json
 import os
 import sqlite3
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import lru_cache
-from importlib.util import find_spec
 from math import exp, log, sqrt
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -30,6 +28,8 @@ from lessons_kb.config import Gate
 from lessons_kb.errors import ModelMissing, StorageError
 from lessons_kb.model import Hit
 from lessons_kb.search.engine_protocol import K1, idf
+from lessons_kb.search.semantic_extra import find_absent_libraries
+from lessons_kb.values import replace
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,9 +37,6 @@ if TYPE_CHECKING:
 
 Floats: TypeAlias = "NDArray[np.float32]"
 
-
-NEEDED = ("numpy", "onnxruntime", "tokenizers")
-EXTRA = "semantic"
 
 _TOKENIZER = "tokenizer.json"
 _FILES = tuple(
@@ -55,11 +52,6 @@ _MOST_TOKENS = 0.85
 _WORTH_OPTIMISING = 16
 """After so many calls, the model is optimised: it takes 0.5 s and saves 10 ms per call."""
 _UNKNOWN = ("[UNK]", "<unk>")
-
-
-def find_absent_libraries() -> list[str]:
-    """Return the libraries of the extra that are not installed."""
-    return [name for name in NEEDED if find_spec(name) is None]
 
 
 _SLASHES = ("/", "\\")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import log
@@ -255,47 +253,3 @@ def check_stamp(found: str, expected: str) -> None:
     is_older = int(number) < int(expected_number)
     if is_older or (number == expected_number and digest != expected_digest):
         raise IndexBroken(f"the index holds commit {number}, not {expected_number}")
-
-
-def find_dimension(field: str, term: str) -> int:
-    """Return the dimension of a term of a field in a sparse vector, one of 2**32.
-
-    Of 200,000 terms, a handful share a dimension; that is too few to change a ranking.
-    """
-    text = f"{field}\0{term}".encode(errors="surrogatepass")
-    return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big")
-
-
-def saturate(words: Sequence[str], mean: float) -> dict[str, float]:
-    """Return term → its saturated frequency (BM25's tf component) in the words of a field.
-
-    ``mean`` is the mean length of the field, 0 if it is unknown.
-    """
-    norm = K1 * (1 - B + B * len(words) / (mean or len(words) or 1))
-    return {term: n * (K1 + 1) / (n + norm) for term, n in Counter(words).items()}
-
-
-def build_vector(
-    fields: Mapping[str, str], means: Mapping[str, float]
-) -> tuple[list[int], list[float]]:
-    """Return the dimensions and values of a card's sparse vector.
-
-    ``fields`` maps a field to its terms as one text, and ``means`` to its mean length.
-    """
-    values: dict[int, float] = defaultdict(float)
-    for field, text in fields.items():
-        for term, gain in saturate(text.split(), means.get(field, 0.0)).items():
-            values[find_dimension(field, term)] += gain
-    return list(values), list(values.values())
-
-
-def sum_up(hashes: Mapping[int, str]) -> int:
-    """Return a digest of a set of cards. ``hashes`` maps a number to the hash of the content.
-
-    The digest is a sum, so that a change of some cards can be added to it.
-    """
-    total = 0
-    for number, text in hashes.items():
-        digest = hashlib.blake2b(f"{number} {text}".encode(), digest_size=16)
-        total += int.from_bytes(digest.digest(), "big")
-    return total

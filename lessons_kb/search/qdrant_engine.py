@@ -31,19 +31,17 @@ from lessons_kb.search.engine_protocol import (
     Engine,
     Reader,
     Terms,
-    build_vector,
     check_stamp,
     find_best,
-    find_dimension,
     join_terms,
     make_folder,
     order_hits,
     plain_term,
     read_terms,
     refused_error,
-    sum_up,
 )
-from lessons_kb.text.analyzer import ANALYZER_VERSION
+from lessons_kb.search.sparse_vectors import build_vector, find_dimension, sum_up
+from lessons_kb.text.analyzer_version import ANALYZER_VERSION
 
 _SIGN, _WRAP = 1 << 63, 1 << 64
 """The ids of points are unsigned."""

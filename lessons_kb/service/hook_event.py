@@ -9,7 +9,6 @@ import json
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import fields
 from functools import partial
 
 from lessons_kb.agents.payloads import Payload, replaced_by, text_of
@@ -34,11 +33,12 @@ from lessons_kb.hook_client import (
 )
 from lessons_kb.process.clock import check_clock
 from lessons_kb.session.dispatch import respond
+from lessons_kb.session.event_types import NOTHING, AgentTraits, Answer, Capabilities, HookEvent
 from lessons_kb.session.late import Unheard
-from lessons_kb.session.state import NOTHING, AgentTraits, Answer, Capabilities, HookEvent
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.session_notes import is_silenced, pin_directory
+from lessons_kb.values import list_fields
 
 _LATE_SECONDS = 3.0
 """After a late process, an equal event without an id within this time is the same event."""
@@ -93,7 +93,7 @@ def answer_event(
         if find is not None:
             event.patience = min(event.patience, LONGER_SECONDS / 2)
         can = Capabilities(
-            **{trait.name: getattr(row, trait.name) for trait in fields(AgentTraits)},
+            **{name: getattr(row, name) for name in list_fields(AgentTraits)},
             inject=event.takes_context and name in row.context_at,
             lines=name in row.lines_at and not (posted_by and row.progress),
             # The owner of a server must not stop the agents of other users.

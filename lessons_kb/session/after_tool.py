@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from lessons_kb.calls.failure_signs import error_excerpt
 from lessons_kb.calls.parse_call import parse_call
 from lessons_kb.find.detection import Detected, find_detected, find_in_files
 from lessons_kb.ledger.session_memory import BLOCK, GUARD, MATCH, SessionMemory, StopOrder
 from lessons_kb.model import ACT_TOLD, DONE, Event
+from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.opened_cards import note_opened
 from lessons_kb.session.record_event import Missed, as_seen, journal_events, outcome_of, read_missed
-from lessons_kb.session.state import NOTHING, Answer, Hook
+from lessons_kb.session.state import Hook
 from lessons_kb.session.turn_lessons import (
     Found,
     find_for_error,
@@ -22,6 +22,7 @@ from lessons_kb.session.turn_lessons import (
     read_limits,
     tell_after,
 )
+from lessons_kb.values import replace
 
 _STOP_LINE = "Repeated errors persisted — asked the agent to stop and report."
 

@@ -6,10 +6,10 @@ arguments.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lessons_kb.session import after_tool
-from lessons_kb.session.state import NOTHING, Answer, Hook
+from lessons_kb.session.event_types import NOTHING, Answer
+from lessons_kb.session.state import Hook
+from lessons_kb.values import replace
 
 
 def answer(hook: Hook) -> Answer:

@@ -28,7 +28,6 @@ from __future__ import annotations
 import itertools
 import os
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from glob import has_magic, iglob
 
@@ -36,7 +35,7 @@ from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains, refresh_in_hook
 from lessons_kb.calls.command_lines import find_changed, find_run, is_known, is_patch_command
 from lessons_kb.calls.parse_call import find_changes, find_documents, find_folder, parse_call
-from lessons_kb.detect.matcher import Change
+from lessons_kb.detect.change import Change
 from lessons_kb.find.detection import (
     Detected,
     find_detected,
@@ -77,7 +76,8 @@ from lessons_kb.model import (
 )
 from lessons_kb.outcome.post_check import find_session_evidence
 from lessons_kb.postcheck.item_states import check_items
-from lessons_kb.session.state import NOTHING, Answer, Capabilities, Held, Hook
+from lessons_kb.session.event_types import NOTHING, Answer, Capabilities
+from lessons_kb.session.state import Held, Hook
 from lessons_kb.session.turn_lessons import (
     MOST,
     Found,
@@ -98,7 +98,7 @@ from lessons_kb.store.scan import signature
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.patterns import compile_globs, find_line, match_globs
 from lessons_kb.text.redact import excerpt, redact_short
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 _CHANGES = ("edit", "create", "remove")
 _MAX_FILES = 50

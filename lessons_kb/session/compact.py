@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-from dataclasses import replace
 
 from lessons_kb.find.titles import TITLES_OPEN, is_whole
 from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards, find_known
 from lessons_kb.ledger.session_memory import AGAIN, FILES
 from lessons_kb.model import SEVERITIES
+from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import as_seen, journal_events
-from lessons_kb.session.state import NOTHING, Answer, Hook
+from lessons_kb.session.state import Hook
 from lessons_kb.session.turn_lessons import Found, LessonLimits, find_titles, give, read_limits
 from lessons_kb.store.files import read_tail
+from lessons_kb.values import replace
 
 _MAX_BYTES = 4_000_000
 _LONG = 200_000

@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from importlib import import_module
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import Discovery, describe_below, describe_untrusted, look_in_agent
 from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageError, Untrusted
-from lessons_kb.session.compact import catch_up
+from lessons_kb.on_demand import READ_COMPACTIONS, load
+from lessons_kb.session.event_types import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.late import Unheard, add_late, keep_late
-from lessons_kb.session.state import NOTHING, Answer, Capabilities, Hook, HookEvent
+from lessons_kb.session.state import Hook
 from lessons_kb.store.locations import state_home, user_brain
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.token_estimate import count_bytes
+from lessons_kb.values import replace
 
 HANDLERS: Mapping[str, str] = {
     "start": "start",
@@ -52,7 +53,7 @@ def respond(
     stored for the session's next event. Raises LessonsError, or any error that a damaged file may
     cause; the caller must handle it.
     """
-    hook = Hook(event=hook_event, can=capabilities, look=look, find=find)
+    hook = Hook(hook_event, capabilities, look=look, find=find)
     if len(hook_event.text) > MAX_TEXT_CHARS:
         half = MAX_TEXT_CHARS // 2
         text = f"{hook_event.text[:half]}\n{hook_event.text[-half:]}"
@@ -82,7 +83,7 @@ def _answer(hook: Hook) -> Answer:
     what, first = hook.event.what, NOTHING
     if hook.can.rewritten and what in ("prompt", "after"):
         try:
-            first = catch_up(hook)
+            first = load(READ_COMPACTIONS).catch_up(hook)
         except LessonsError as error:  # the event itself is answered anyway
             first = Answer(trouble=f"{type(error).__name__}: {error}")
         if first.context:  # both share one output; with too little room, the answer waits

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from lessons_kb.hook_client import REFUSED, UNCHECKED
 from lessons_kb.hook_gates import LATE_LINE, NOT_CHECKED
 from lessons_kb.ledger.session_memory import LATE, SessionMemory, WaitingText
 from lessons_kb.model import NO_GATE
-from lessons_kb.session.state import Answer, Hook
+from lessons_kb.session.event_types import Answer
+from lessons_kb.session.state import Hook
 from lessons_kb.store.gate_refusals import Refusals
 from lessons_kb.text.sanitize import defang_line
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 
 @frozen

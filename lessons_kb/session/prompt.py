@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains, refresh_in_hook
@@ -27,15 +26,16 @@ from lessons_kb.ledger.session_memory import (
 from lessons_kb.model import SERVED, Event, Hit, Preflight
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR
+from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import Missed, journal_events, read_missed
-from lessons_kb.session.state import NOTHING, Answer, Hook
+from lessons_kb.session.state import Hook
 from lessons_kb.session.turn_lessons import find_titles, is_kept_back
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.store.locations import state_home, user_settings_path
 from lessons_kb.store.session_notes import note_first
 from lessons_kb.text.paths import show_path
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 _DRAFT_LINE = (
     "A mistake of this session is drafted as a lesson; `lessons review --show {name} --json` "

@@ -6,13 +6,13 @@ import contextlib
 import json
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
 
 from lessons_kb.calls.parse_call import kind_of_failure, parse_call
 from lessons_kb.guards.session_guards import Watch
 from lessons_kb.ledger.session_memory import SessionMemory
 from lessons_kb.model import Event, Signal
-from lessons_kb.session.state import Hook, HookEvent
+from lessons_kb.session.event_types import HookEvent
+from lessons_kb.session.state import Hook
 from lessons_kb.store.files import read_tail
 from lessons_kb.store.journal import redact_event, redact_record
 from lessons_kb.transcripts.session_records import (
@@ -26,7 +26,7 @@ from lessons_kb.transcripts.session_records import (
     read_answer,
 )
 from lessons_kb.transcripts.session_records import read_tail as read_entries
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, replace
 
 MAX_TAIL_BYTES = 1_000_000
 LOOK_BACK_BYTES = 65_536

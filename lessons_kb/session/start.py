@@ -10,8 +10,9 @@ from lessons_kb.ledger.session_memory import START, SessionMemory
 from lessons_kb.ledger.withheld import read_withholding
 from lessons_kb.outcome.why import find_withheld_before
 from lessons_kb.session import prompt
+from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import Missed, skip_record
-from lessons_kb.session.state import NOTHING, Answer, Hook
+from lessons_kb.session.state import Hook
 from lessons_kb.session.turn_lessons import find_titles
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.locations import state_home

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.discovery import is_settings_moved
@@ -22,9 +21,11 @@ from lessons_kb.outcome.post_check import (
 )
 from lessons_kb.postcheck.ignored_items import MOST, find_ignored
 from lessons_kb.session.draft_process import start_drafting
+from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import find_answer, journal_events, read_missed
-from lessons_kb.session.state import NOTHING, Answer, Hook
+from lessons_kb.session.state import Hook
 from lessons_kb.store.journal import redact_event
+from lessons_kb.values import replace
 
 _JUDGE_SECONDS = 1.2
 """Time limit of the user's program for checks; the hook has to answer within two seconds."""

@@ -6,13 +6,13 @@ import os
 import posixpath
 import re
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from math import log
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains, refresh_in_hook
 from lessons_kb.config import PreflightSettings
-from lessons_kb.detect.matcher import Change, Match
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import Match
 from lessons_kb.errors import ConfigError, LessonsError, StorageError
 from lessons_kb.find.detection import Detected, is_card_file
 from lessons_kb.find.search import find_lessons
@@ -37,7 +37,7 @@ from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import defang_line
 from lessons_kb.text.token_estimate import estimate_tokens
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 MOST = 2
 """Maximum number of such lessons in one turn."""

@@ -14,7 +14,6 @@ import shutil
 import sqlite3
 import stat
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import field, fields, replace
 from typing import Any
 from urllib.parse import quote
 
@@ -23,7 +22,7 @@ from lessons_kb.model import CURRENT, NO_GATE, RULE, Card, Finding, Pattern, Sta
 from lessons_kb.store.database import SIDES, connect, one_transaction
 from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, list_fields, replace
 
 FORMAT = 21
 """Version of the tables below and of the JSON in them; a file of another version is rebuilt."""
@@ -246,8 +245,8 @@ class Catalogue:
             ).fetchone()
             counts = {"cards": cards, "notes": notes, "detectors": detectors, "gates": gates}
             state = replace(state, **counts, successions=successions)
-            names = [item.name for item in fields(State)]
-            head = {name: getattr(state, name) for name in names if name != "manifest"}
+            head = {name: getattr(state, name) for name in list_fields(State)}
+            del head["manifest"]
             text = f"{json.dumps(head)}\n{_text(state.manifest)}"
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('state', ?)", (text,))
         return state

@@ -11,11 +11,11 @@ import sys
 import time
 from _thread import RLock
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from lessons_kb.data import read_words
 from lessons_kb.errors import StorageError
+from lessons_kb.on_demand import PATHS, load
 from lessons_kb.store.files import (
     identify_file,
     list_folder,
@@ -225,7 +225,7 @@ class Database:
 
         if not self._fallback or not os.path.isfile(self.path):
             return db
-        file = Path(self.path).absolute().as_uri()
+        file = load(PATHS).Path(self.path).absolute().as_uri()
         for option in _READ_ONLY:
             try:
                 db.execute("ATTACH ? AS kept", (f"{file}?{option}",))

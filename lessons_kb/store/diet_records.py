@@ -12,7 +12,7 @@ import json
 import os
 import re
 import time
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict
 from typing import Any
 
 from lessons_kb.errors import StorageError
@@ -21,6 +21,7 @@ from lessons_kb.store.identity import make_cache_folder
 from lessons_kb.store.locations import CACHE_NAME, state_home
 from lessons_kb.store.private_files import make_private, write_private
 from lessons_kb.store.repositories import git_home
+from lessons_kb.values import field, frozen, replace
 
 BEGUN, DONE, UNDOING = "begun", "done", "undoing"
 _FOLDER, _MARK = "diets", "diet"
@@ -28,7 +29,7 @@ _TOKEN = re.compile(r"[0-9a-f]{32}")
 _MAX_RECORD_BYTES = 200 << 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class RecordedFile:
     """A rules file that a diet changes."""
 
@@ -40,7 +41,7 @@ class RecordedFile:
     mode: int
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class RecordedCard:
     """A card that a diet writes."""
 
@@ -55,7 +56,7 @@ class RecordedCard:
     """The rules file that contained the rule."""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@frozen
 class DietRecord:
     """The record of one diet."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from lessons_kb.errors import LessonsError, StorageError
 from lessons_kb.hook_client import LATE_MARK
@@ -27,8 +27,7 @@ _TABS = 3
 """Tabs between the fields of a line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(NamedTuple):
     """One line of the log."""
 
     at: str

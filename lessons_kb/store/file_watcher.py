@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import math
 import os
@@ -11,10 +10,10 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 from lessons_kb.errors import BrainNotFound
+from lessons_kb.on_demand import C_LIBRARY, load
 from lessons_kb.store.files import TEMP_PREFIX, identify_file, shown, storage_error
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
@@ -44,7 +43,6 @@ def is_watched(path: str) -> bool:
     return name in (CONFIG_NAME, IGNORE_NAME) or name.endswith(SUFFIXES)
 
 
-@dataclass
 class FolderWatch:
     """Call ``on_change`` with the changed files of a brain, from ``run`` until ``stop``.
 
@@ -61,18 +59,21 @@ class FolderWatch:
     another folder has replaced the brain.
     """
 
-    root: str
-    on_change: Callable[[set[str]], None]
-    _: KW_ONLY
-    debounce: float = 0.2
-    poll: float = 1.0
-    tick: float = 1.0
-    on_sign: Callable[[set[str]], None] = lambda _paths: None
-    on_idle: Callable[[], None] = lambda: None
-    stopped: bool = False
-
-    def __post_init__(self) -> None:
-        self.root = os.path.realpath(self.root)
+    def __init__(
+        self,
+        root: str,
+        on_change: Callable[[set[str]], None],
+        *,
+        debounce: float = 0.2,
+        poll: float = 1.0,
+        tick: float = 1.0,
+        on_sign: Callable[[set[str]], None] = lambda _paths: None,
+        on_idle: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.root = os.path.realpath(root)
+        self.on_change, self.on_sign, self.on_idle = on_change, on_sign, on_idle
+        self.debounce, self.poll, self.tick = debounce, poll, tick
+        self.stopped = False
         self._exhausted = False
         self._events: queue.SimpleQueue[FileSystemEvent | None] = queue.SimpleQueue()
         """None stops the watch."""
@@ -227,12 +228,12 @@ def _is_exhausted(root: str) -> bool:
     """
     if sys.platform != "linux":
         return False
-    libc = ctypes.CDLL(None, use_errno=True)
+    libc = load(C_LIBRARY).CDLL(None, use_errno=True)
     instance = libc.inotify_init1(os.O_CLOEXEC)
     if instance < 0:
         return False
     try:
         added = libc.inotify_add_watch(instance, os.fsencode(root), _DELETE_SELF)
-        return bool(added < 0 and ctypes.get_errno() == errno.ENOSPC)
+        return bool(added < 0 and load(C_LIBRARY).get_errno() == errno.ENOSPC)
     finally:
         os.close(instance)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import json
 import os
@@ -17,6 +16,7 @@ from typing import Any, BinaryIO
 from urllib.parse import quote
 
 from lessons_kb.errors import BrainNotFound, InputError, StorageError
+from lessons_kb.on_demand import C_LIBRARY, load
 from lessons_kb.text.sanitize import shell_word
 
 with contextlib.suppress(ImportError):  # not on Windows
@@ -444,12 +444,12 @@ def _read_under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
 def _renameat2(source: str, target: str, flags: int) -> bool:
     """Call ``renameat2``; return False if the system or file system does not support the flag."""
     try:
-        function = ctypes.CDLL(None, use_errno=True).renameat2
+        function = load(C_LIBRARY).CDLL(None, use_errno=True).renameat2
     except (AttributeError, OSError, TypeError):
         return False
     if not function(_AT_FDCWD, os.fsencode(source), _AT_FDCWD, os.fsencode(target), flags):
         return True
-    code = ctypes.get_errno()
+    code = load(C_LIBRARY).get_errno()
     if code in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP):
         return False
     raise OSError(code, os.strerror(code), source, None, target)

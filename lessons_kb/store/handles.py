@@ -10,7 +10,6 @@ import contextlib
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import field
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -20,7 +19,7 @@ from lessons_kb.store.locations import state_home
 from lessons_kb.store.locks import take_lock
 from lessons_kb.store.private_files import make_private
 from lessons_kb.store.state_folder import state_dir
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen
 
 _NAME = "handles.jsonl"
 _LETTER = "L"

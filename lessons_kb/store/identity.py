@@ -11,7 +11,6 @@ cannot be written, and the user's own.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from typing import Any
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import StorageError
+from lessons_kb.on_demand import HASHES, load
 from lessons_kb.store.files import list_folder, read_json, read_regular, storage_errors
 from lessons_kb.store.locations import CACHE_NAME, above, state_home, user_brain
 from lessons_kb.store.private_files import write_private
@@ -264,5 +264,5 @@ def _quote(path: str) -> str:
     if len(key) <= _MAX_KEY_BYTES:
         return key
 
-    digest = hashlib.blake2b(os.fsencode(path), digest_size=16).hexdigest()
+    digest = load(HASHES).blake2b(os.fsencode(path), digest_size=16).hexdigest()
     return f"{key[:_PREFIX_OF_LONG_KEY]}=={digest}"

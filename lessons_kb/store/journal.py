@@ -14,7 +14,6 @@ import time
 import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import astuple, fields, replace
 from typing import Any, TypedDict, Unpack
 
 from lessons_kb.errors import StorageError
@@ -25,7 +24,7 @@ from lessons_kb.store.locations import state_home
 from lessons_kb.store.locks import take_lock
 from lessons_kb.store.private_files import read_private, write_private
 from lessons_kb.text.redact import excerpt, redact_data, redact_short
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, list_fields, replace
 
 MAX_TEXT_CHARS = 8_000
 MAX_OUTPUT_CHARS = 8_000
@@ -299,7 +298,7 @@ class Outcomes(_Table):
         return int(self._db.value(sql, values))
 
 
-_OCCASION = [item.name for item in fields(Occasion)]
+_OCCASION = [*list_fields(Occasion)]
 _SAME_SESSION = "(session = :session OR (session > :session || '/' AND session < :session || '0'))"
 """A session and its subagents."""
 
@@ -313,7 +312,8 @@ class Ledger(_Table):
 
     def note(self, **attributes: Any) -> None:
         """Store an occasion, given by its fields, unless the session has one for this card."""
-        row = astuple(Occasion(**attributes))
+        occasion = Occasion(**attributes)
+        row = [getattr(occasion, name) for name in _OCCASION]
         self._db.run("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, 0)", row)
 
     def settle(self, occasion: Occasion, outcome: str, fact: str) -> None:
@@ -538,7 +538,7 @@ class Injections(_Table):
 
     def of(self, session: str) -> list[Injection]:
         """Return a session's newest thousand injections, oldest first, by rank within a block."""
-        names = [item.name for item in fields(Injection)]
+        names = [*list_fields(Injection)]
         rows = self._db.run(
             f"SELECT {', '.join(names)} FROM injections"  # noqa: S608 names of our own
             " WHERE session = ? ORDER BY id DESC LIMIT ?",

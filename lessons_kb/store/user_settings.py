@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import difflib
 import tomllib
 from collections.abc import Sequence
-from dataclasses import fields
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
+from lessons_kb.on_demand import FIND_SIMILAR, load
 from lessons_kb.store.files import read_regular
 from lessons_kb.store.locations import user_settings_path
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, list_defaults
 
 DEFAULT_SECONDS, _MAX_SECONDS = 30.0, 600.0
 
@@ -128,7 +127,7 @@ def read_user_settings(kind: type[Section]) -> Section:
             hint = _suggest(key, table_names, "[{}]")
             raise ConfigError(f"{path}: {shown_key} is not a table of these settings; {hint}")
     table = tables.get(name, {})
-    defaults: dict[str, Any] = {setting.name: setting.default for setting in fields(kind)}
+    defaults = list_defaults(kind)
     for key in table:
         if key not in defaults:
             hint = _suggest(key, list(defaults), "{}")
@@ -154,7 +153,7 @@ def read_user_settings(kind: type[Section]) -> Section:
 
 def _suggest(name: str, names: Sequence[str], form: str) -> str:
     """Return a hint with the name that was probably meant, or with all valid names."""
-    near = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    near = load(FIND_SIMILAR).get_close_matches(name, names, n=1, cutoff=0.5)
     if near:
         return f"did you mean {form.format(near[0])}?"
     return f"use one of {', '.join(map(form.format, names))}"

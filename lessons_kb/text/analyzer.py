@@ -18,12 +18,6 @@ import Stemmer
 
 from lessons_kb.data import read_mapping, read_toml, read_words
 
-_OWN_VERSION = 2
-_MAJOR, _MINOR = map(int, Stemmer.version().split(".")[:2])
-ANALYZER_VERSION = _OWN_VERSION * 10_000 + _MAJOR * 100 + _MINOR
-"""Stored with an index, which is rebuilt if the version differs. It includes the version of the
-stemmer, because Snowball corrects its rules from time to time."""
-
 _ENGLISH = read_toml("stemming_exceptions.toml")
 STOP_WORDS = frozenset(_ENGLISH["stop words"].split())
 """English function words and polite phrases, without words that are also code (else, let, try

@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+from lessons_kb.values import field, mutable
 
 _MAX_HEIGHT = 100
 """Maximum nesting of objects. It limits how often a text is decoded; no answer is nested so
@@ -19,7 +20,7 @@ _BEGIN = re.compile(r'\{\s*+(?=["}])')
 _TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\[^\n])*+(?P<closed>"?)')
 
 
-@dataclass(slots=True)
+@mutable
 class _Span:
     """The start and end of a possible object, according to braces and strings."""
 

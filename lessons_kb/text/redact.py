@@ -12,9 +12,9 @@ import math
 import re
 import sys
 from bisect import bisect_right
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator, Mapping
 from functools import cache, lru_cache, partial
-from itertools import accumulate, pairwise
+from itertools import accumulate, count, pairwise
 from typing import Any
 
 from lessons_kb.data import read_json_lines, read_toml
@@ -23,6 +23,9 @@ from lessons_kb.text.sanitize import find_hidden, fold_letters
 
 Span = tuple[int, int, str]
 Form = tuple[str, float, Callable[[], Any]]
+Hint = tuple[str, int]
+"""A text that every match of a form holds, and the number of the form. One between slashes is a
+pattern; one without capitals stands in a text in any case."""
 Row = list[tuple[int, int]]
 """(Start, end) of each cell in a row of a table."""
 
@@ -45,6 +48,9 @@ _AFTER_STEM = 8
 _RANDOM = -1.0
 _MEMORY = 8 << 20
 """Bytes for the program and the state of one RE2 pattern."""
+_SHORT_TEXT, _FEW_TEXTS = 4_000, 50
+"""Up to so many characters, and so many texts, looking for hint after hint costs less than RE2."""
+_SHORT_TEXTS = count()
 _MARK_ROOM = 60
 _PASSES = 5
 """Redacting one secret may reveal another before it. A text without secrets needs one pass."""
@@ -221,8 +227,8 @@ def _merge(spans: list[Span], view: str) -> list[Span]:
 
 def _find_by_form(view: str) -> Iterator[Span]:
     """Find the secrets that have a known form, and texts that are too random for a name."""
-    forms, hints, find_hints = _forms()
-    for number in sorted({hints[hint] for hint in find_hints(view.encode()) or ()}):
+    forms, _hints = _forms()
+    for number in _find_forms(view):
         kind, bits, compiled = forms[number]
         pattern = compiled()
         for match in pattern.finditer(view):
@@ -539,7 +545,7 @@ _compiled = lru_cache(maxsize=256)(re.compile)
 
 
 @cache
-def _rules() -> dict[str, Any]:
+def _rules() -> Mapping[str, Any]:
     """Return the tables of rules in ``secrets.toml``."""
     return read_toml("secrets.toml")
 
@@ -552,35 +558,71 @@ def _fill(pattern: str) -> str:
 
 
 @cache
-def _forms() -> tuple[list[Form], list[int], FindPatterns]:
-    """Return the forms of secrets, the index of the form for each hint, and the search for hints.
+def _forms() -> tuple[list[Form], list[Hint]]:
+    """Return the forms of secrets, and the hints of all of them.
 
     A form is (kind, bits, function that returns the compiled pattern). ``bits`` is the least
-    entropy per character; with _RANDOM, only random text is a secret. A hint is a pattern between
-    slashes, or a word. A word without capitals matches in any case.
+    entropy per character; with _RANDOM, only random text is a secret.
     """
     forms: list[Form] = []
-    hints: list[tuple[str, int]] = []
+    hints: list[Hint] = []
 
     def add(kind: str, bits: float, words: list[str], compiled: Callable[[], Any]) -> None:
-        for word in words:
-            pattern = f"(?i:{re.escape(word)})" if word.islower() else re.escape(word)
-            is_pattern = word.startswith("/") and word.endswith("/")
-            hints.append((word[1:-1] if is_pattern else pattern, len(forms)))
+        hints.extend((word, len(forms)) for word in words)
         forms.append((kind, bits, cache(compiled)))
 
     for form in _rules()["forms"]:
-        kind, words = form["kind"], form["hints"]
-        # A pattern that begins with a letter lets the search skip to that letter.
-        pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", form["pattern"])
-        pattern = _fill(pattern)
+        pattern = form["pattern"]
         bits = _RANDOM if "<random>" in pattern else 0
-        add(kind, bits, words, partial(re.compile, pattern))
+        add(form["kind"], bits, form["hints"], partial(_compile_form, pattern))
     for rule in read_json_lines("gitleaks_secrets.jsonl"):
         compiled = partial(compile_regex, rule["pattern"], max_memory=_MEMORY)
         add(rule["kind"], rule["entropy"], rule["words"], compiled)
-    find = compile_set([hint for hint, _ in hints], max_memory=_MEMORY)
-    return forms, [number for _, number in hints], find
+    return forms, hints
+
+
+def _compile_form(pattern: str) -> re.Pattern[str]:
+    # A pattern that begins with a letter lets the search skip to that letter.
+    pattern = re.sub(r"^«new»(\w)(?![?*+{])", r"\1(?<!\\w\1)(?<!\\w-\1)", pattern)
+    return re.compile(_fill(pattern))
+
+
+def _find_forms(view: str) -> list[int]:
+    """Return the numbers of the forms of which a hint stands in a text.
+
+    The first short texts are searched hint by hint. For others it pays to compile the hints.
+    """
+    _all, hints = _forms()
+    is_one_of_few = next(_SHORT_TEXTS) < _FEW_TEXTS
+    if len(view) > _SHORT_TEXT or not (is_one_of_few and view.isascii()):
+        found = _search_hints()(view.encode()) or ()
+        return sorted({hints[place][1] for place in found})
+    lower = view.lower()
+    return sorted({number for hint, number in hints if _holds_hint(view, lower, hint)})
+
+
+def _holds_hint(view: str, lower: str, hint: str) -> bool:
+    if _is_pattern(hint):
+        return re.search(hint[1:-1], view) is not None
+    return hint in (lower if hint.islower() else view)
+
+
+def _is_pattern(hint: str) -> bool:
+    return hint.startswith("/") and hint.endswith("/")
+
+
+@cache
+def _search_hints() -> FindPatterns:
+    """Return what finds the places of the hints that a text holds, in one pass."""
+    patterns = []
+    for hint, _form in _forms()[1]:
+        if _is_pattern(hint):
+            patterns.append(hint[1:-1])
+        elif hint.islower():
+            patterns.append(f"(?i:{re.escape(hint)})")
+        else:
+            patterns.append(re.escape(hint))
+    return compile_set(patterns, max_memory=_MEMORY)
 
 
 @cache

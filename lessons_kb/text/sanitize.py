@@ -6,7 +6,6 @@ the frame around the text: the markers of our block, chat roles, and an agent's 
 
 from __future__ import annotations
 
-import html
 import json
 import re
 import shlex
@@ -17,6 +16,7 @@ from functools import lru_cache
 from urllib.parse import unquote
 
 from lessons_kb.data import read_toml, read_words
+from lessons_kb.on_demand import ENTITIES, load
 
 _ESCAPES = (
     r"\x1b[\]PX^_][^\x07\x1b\x9c\n]*+(?:\x07|\x1b\\|\x9c)?"  # OSC, DCS …: title, link, clipboard
@@ -188,7 +188,9 @@ def _read(text: str) -> tuple[str, list[tuple[int, int]]]:
 def _decode(written: str) -> str:
     """Return what a reader sees for an entity, an escape or a mark of Markdown."""
     if written[:1] == "&":
-        return html.unescape("&" + re.sub("^(?:amp;)+(?=.)", "", written[1:], flags=re.IGNORECASE))
+        name = re.sub("^(?:amp;)+(?=.)", "", written[1:], flags=re.IGNORECASE)
+        plain: str = load(ENTITIES).unescape(f"&{name}")
+        return plain
     if written[:1] == "%":
         return unquote(written, errors="ignore")
     code = int(written[2:].strip("{}") or "0", 16) if written[:1] == "\\" else 0

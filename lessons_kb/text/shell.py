@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+
+from lessons_kb.values import field, mutable
 
 LONGEST = 20_000
 """Maximum length of a line that is parsed, in characters."""
@@ -20,7 +21,7 @@ _DOCUMENT = r"""(?<!<)<<-?[ \t]*(['"]?)([A-Za-z_]\w*)\1"""
 _OPERATORS = {"&&": "&&", "||": "||", "|&": "|"}
 
 
-@dataclass(kw_only=True, slots=True)
+@mutable
 class SimpleCommand:
     """A simple command of a command line."""
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
 
 from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 PROMPT, ANSWER, CALL = "prompt", "answer", "call"
 COMPACTION, INTERRUPT = "compaction", "interrupt"

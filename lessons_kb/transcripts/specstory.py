@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from lessons_kb.text.sanitize import without
 from lessons_kb.text.times import read_time
@@ -20,6 +19,7 @@ from lessons_kb.transcripts.session_records import (
     Entry,
     is_from_client,
 )
+from lessons_kb.values import replace
 
 _SPEAKER = re.compile(
     r"^_\*\*(User|Assistant|Agent)[^(\n*]*(?:\(([^)\n]*)\))?[^\n]*\*\*_[ \t]*$", re.MULTILINE

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import fields, replace
+from dataclasses import fields
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -54,7 +54,7 @@ from lessons_kb.trial.place import (
 )
 from lessons_kb.trial.tasks import Task, check_texts, is_sendable
 from lessons_kb.trial.usage import is_amount, read_usage
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 RIGHT, WRONG, FAULT = "right", "wrong", "fault"
 """Outcomes: the check passed; it failed; or the run is invalid for a reason beside the lessons."""

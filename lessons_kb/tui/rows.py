@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
@@ -35,7 +34,7 @@ from lessons_kb.render import finding_line
 from lessons_kb.store.card_files import read_bytes
 from lessons_kb.text.sanitize import clean, clean_line, shorten
 from lessons_kb.text.times import age
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 from lessons_kb.writers.complete import NOT_SHOWN
 
 _MAX_SHOWN, _MAX_RAW = 20_000, 4_000

@@ -11,7 +11,6 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -40,7 +39,7 @@ from lessons_kb.store.files import write_unsynced
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 from lessons_kb.writers.prompt import build_prompt, build_second_prompt
 
 Ask = Callable[[str, threading.Event], Mapping[str, Any]]

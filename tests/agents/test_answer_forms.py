@@ -9,7 +9,7 @@ from lessons_kb.agents.table import AGENTS
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.hook_client import CALLS, DEADLINE_SECONDS, STARTS, find_deadline
 from lessons_kb.hook_gates import LINE_MARK, REASON_MARK
-from lessons_kb.session.state import Answer
+from lessons_kb.session.event_types import Answer
 
 FORMS = pathlib.Path(lessons_kb.__file__).parent / "data" / "answer_forms.json"
 

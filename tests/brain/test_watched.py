@@ -193,7 +193,7 @@ def test_without_another_process_all_is_indexed_here(watched, monkeypatch, fault
             raise BlockingIOError(11, "Resource temporarily unavailable")
         return subprocess.Popen([sys.executable, "-c", "raise SystemExit(1)"])
 
-    monkeypatch.setattr("lessons_kb.brain.brain.begin_index", begin)
+    monkeypatch.setattr("lessons_kb.process.programs.begin_index", begin)
     for number in range(MANY):
         watched.write(f"new{number}", title=f"Zebra {number}", text=f"the zebra{number} is out")
     watched.until(lambda: watched.titles(f"zebra{MANY - 1}")[:1] == [f"Zebra {MANY - 1}"])

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.calls.parse_call import TOOLS, find_changes, find_documents
-from lessons_kb.detect.matcher import Change
+from lessons_kb.detect.change import Change
 from lessons_kb.guards import Event, digest_arguments, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.model import CALLS, FAILURES
 

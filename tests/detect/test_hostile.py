@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lessons_kb.detect.change import Change
 from lessons_kb.detect.matcher import (
-    Change,
     Matcher,
     Rule,
     check_pattern,

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from lessons_kb.detect.matcher import Change, Matcher, Rule, check_pattern, find_nodes, parse_diff
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, find_nodes, parse_diff
 from lessons_kb.model import Pattern
 from lessons_kb.text.patterns import compile_globs
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lessons_kb.detect import matcher as ast_patterns
-from lessons_kb.detect.matcher import Change, Matcher, Rule
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import Matcher, Rule
 from lessons_kb.detect.propose import find_candidates, propose, propose_command
 
 

@@ -6,7 +6,8 @@ import os
 import pytest
 
 from lessons_kb import Brain
-from lessons_kb.hook_gates import MAX_GATE_BYTES, claim_answer, decide, find_word, is_simple
+from lessons_kb.brain.simple_patterns import find_word, is_simple
+from lessons_kb.hook_gates import MAX_GATE_BYTES, claim_answer, decide
 from lessons_kb.store.locations import state_home
 from tests.kit import Said, read_output, write
 from tests.session.test_gated_calls import CHANGING, FILE, READING

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from lessons_kb.text import redact as redact_module
 from lessons_kb.text.redact import excerpt, redact
 from tests.text.secret_formats import draw
 
@@ -216,3 +217,15 @@ def test_a_shells_quotes_and_line_ends_hide_no_secret(text, quote):
     kept = redact(f"sh -c {quote(text)}")
     assert "unter3" not in kept
     assert "sausage" not in kept
+
+
+def test_hints_are_found_one_by_one_as_they_are_all_at_once(monkeypatch):
+    """A process that sees few short texts does not compile the hints of all forms."""
+    _forms, hints = redact_module._forms()
+    texts = [
+        f"see {hint.strip('/')}, or {hint.upper()} and A.bcdefg.{'x' * 27}" for hint, _ in hints
+    ]
+    monkeypatch.setattr(redact_module, "_SHORT_TEXTS", iter([0] * len(texts)))
+    one_by_one = [redact_module._find_forms(text) for text in texts]
+    monkeypatch.setattr(redact_module, "_SHORT_TEXTS", iter([1_000] * len(texts)))
+    assert one_by_one == [redact_module._find_forms(text) for text in texts]

@@ -16,7 +16,6 @@ import sys
 import sysconfig
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
 from importlib.util import find_spec
 from types import MappingProxyType
 from typing import Any
@@ -47,8 +46,7 @@ from lessons_kb.agents.install.settings_files import (
     take_pieces,
 )
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.collection.doctor import FIX
-from lessons_kb.collection.health import Health
+from lessons_kb.collection.health import FIX, Health
 from lessons_kb.errors import InputError, LessonsError, StorageError
 from lessons_kb.process.installation import install_command, upgrade_command
 from lessons_kb.process.programs import find_program
@@ -57,7 +55,7 @@ from lessons_kb.store.files import shown
 from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.session_notes import end_silence, silence_sessions
 from lessons_kb.text.sanitize import ago, visible
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen, replace
 from lessons_kb.version import __version__
 
 NAMES = {"hook": "lessons-hook", "server": "lessons"}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -34,6 +33,7 @@ from lessons_kb.model import CONTRADICTED, DENIED, OPEN, Check, CheckedItem, Fin
 from lessons_kb.outcome.post_check import check_last, judge, read_change, read_diff_evidence
 from lessons_kb.postcheck.item_states import check_items, read_texts
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import replace
 
 FAILING = (DENIED, CONTRADICTED, OPEN)
 

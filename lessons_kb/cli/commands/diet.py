@@ -6,7 +6,6 @@ import difflib
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -41,6 +40,7 @@ from lessons_kb.store.files import is_inside
 from lessons_kb.store.locks import hold_diet
 from lessons_kb.text.sanitize import clean_line, counted, shell_word, shorten, visible
 from lessons_kb.text.token_estimate import estimate_tokens
+from lessons_kb.values import replace
 from lessons_kb.writers.complete import Answers, improve, put_all
 from lessons_kb.writers.prompt import (
     CONDITION_SCHEMA,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import Annotated
 
 from typer import Option
@@ -15,6 +14,7 @@ from lessons_kb.find.calibrate import calibrate
 from lessons_kb.model import as_data
 from lessons_kb.on_demand import JUDGE_CARDS, load
 from lessons_kb.text.sanitize import counted
+from lessons_kb.values import replace
 
 
 def index(

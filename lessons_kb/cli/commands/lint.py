@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from typing import Annotated
@@ -39,6 +38,7 @@ from lessons_kb.collection.lint import fix_moved_paths
 from lessons_kb.collection.lint import lint as lint_brain
 from lessons_kb.model import Finding, as_data
 from lessons_kb.text.sanitize import clean_line, counted
+from lessons_kb.values import replace
 
 
 def lint(

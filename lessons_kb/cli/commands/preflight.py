@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Annotated
 
 from typer import Argument, Option
@@ -18,6 +17,7 @@ from lessons_kb.on_demand import READ_DIFF, load
 from lessons_kb.outcome.why import find_least_budget
 from lessons_kb.preflight.block import footer
 from lessons_kb.preflight.offers import shown_name
+from lessons_kb.values import replace
 
 
 def preflight(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import replace
 from itertools import islice
 from operator import attrgetter
 
@@ -25,7 +24,8 @@ from lessons_kb.collection.lint import (
     check_standing_of,
     check_syntax_of,
 )
-from lessons_kb.detect.matcher import MAX_CHARS, Change, Match, Matcher, Rule
+from lessons_kb.detect.change import Change
+from lessons_kb.detect.matcher import MAX_CHARS, Match, Matcher, Rule
 from lessons_kb.errors import InputError
 from lessons_kb.find.detection import find_detected, is_card_file
 from lessons_kb.find.project_detection import find_in_tree, flatten, is_binary, read_source
@@ -44,6 +44,7 @@ from lessons_kb.store.files import relative
 from lessons_kb.store.scan import tell_too_large
 from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import clean_line
+from lessons_kb.values import replace
 
 SOURCE = "lessons"
 NOTHING, LINES, PROJECT = "nothing", "lines", "project"

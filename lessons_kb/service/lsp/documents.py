@@ -8,7 +8,6 @@ import pathlib
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import accumulate, takewhile
 from operator import eq, is_not
 from typing import NamedTuple
@@ -38,7 +37,7 @@ from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.store.files import relative
 from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import SUFFIXES
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 
 class Text:

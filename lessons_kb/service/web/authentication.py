@@ -13,7 +13,7 @@ import os
 import secrets
 import time
 from contextvars import ContextVar
-from dataclasses import asdict, field
+from dataclasses import asdict
 
 from lessons_kb.brain.current_session import posted_session
 from lessons_kb.errors import StorageError
@@ -29,7 +29,7 @@ from lessons_kb.store.server_tokens import (
     read_tokens,
     tokens_path,
 )
-from lessons_kb.values import frozen
+from lessons_kb.values import field, frozen
 
 LOGIN_SECONDS = 12 * 3_600
 _BURST_SECONDS = 5

@@ -7,7 +7,6 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cache, partial
 from typing import Any
 from urllib.parse import quote, unquote, urlencode
@@ -47,7 +46,7 @@ from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.server_tokens import READ, REVIEW
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.times import age
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 ROWS = 50
 """Items on a page."""

@@ -6,7 +6,6 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from lessons_kb.brain.brain import Brain
@@ -30,7 +29,7 @@ from lessons_kb.service.open_brains import OpenBrains
 from lessons_kb.service.web.authentication import CALLER
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.scan import find_newest
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 T = TypeVar("T")
 MAX_INBOX = 2_000

@@ -114,7 +114,7 @@ def test_no_path_of_a_session_is_looked_at_and_nothing_is_started_for_it(
     client, roots, folder, touched, monkeypatch
 ):
     started = []
-    for place in ("brain.brains.start_index", "session.draft_process.start_draft_process"):
+    for place in ("process.programs.start_index", "session.draft_process.start_draft_process"):
         monkeypatch.setattr(f"lessons_kb.{place}", lambda *call, **_: started.append(call))
     told = whole_session(client, folder)
     assert "Reject every chat id" in told["prompt"]

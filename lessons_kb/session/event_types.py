@@ -1,0 +1,194 @@
+"""What a hook passes on and says: an event, what its answer may do, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lessons_kb.calls.parse_call import digest_arguments
+from lessons_kb.config import PreflightSettings
+from lessons_kb.model import Check, Hit, Preflight
+from lessons_kb.on_demand import PACK_LESSONS, load
+from lessons_kb.text.token_estimate import count_bytes, estimate_tokens
+from lessons_kb.values import frozen, mutable, replace
+
+
+class FailedCall(NamedTuple):
+    """A call of a batch that failed."""
+
+    id: str
+    tool: str
+    arguments: object
+    outcome: str
+    """One of model.OUTCOMES."""
+    output: str
+    """The error."""
+
+
+@mutable
+class HookEvent:
+    """An event in an agent, in the form that all agents share."""
+
+    what: str
+    """A key of ``dispatch.HANDLERS``."""
+    agent: str
+    session: str = ""
+    part: str = ""
+    """The subagent of the event, "" for the session itself."""
+    directory: str = ""
+    """Absolute path of the session's project."""
+    cwd: str = ""
+    """The agent's present working directory; "" = ``directory``."""
+    id: str = ""
+    """The agent's id of the call or prompt. Two reports with the same id are one event, unless
+    their prompts differ."""
+    at: float = 0.0
+    """Seconds since the epoch; 0 = now."""
+    unattended: bool = False
+    """Whether a session that begins got its prompt on the command line, so that perhaps nobody can
+    answer a question."""
+    text: str = ""
+    """The prompt, the answer, or the summary after a compaction."""
+    tool: str = ""
+    arguments: object = None
+    """Arguments of the call: a JSON object, or its text."""
+    source: str = ""
+    """What began the session, as the agent calls it: ``startup`` or ``clear``, for example."""
+    spawns: tuple[str, str] | None = None
+    """The kind and the prompt of the subagent that a call is about to start."""
+    spawn_inherits: bool = False
+    """That subagent begins with the chat so far, and with the lessons in it."""
+    failed_calls: Sequence[FailedCall] = ()
+    """Of a batch: the calls of one message of the model that failed."""
+    outcome: str = "ok"
+    """One of model.OUTCOMES."""
+    output: str = ""
+    """The error, the end of the output, or the text that an edit writes."""
+    before: str = ""
+    """The text that an edit replaced."""
+    step: str = ""
+    """Identifies the model's message that made the call; "" if the payload does not."""
+    takes_context: bool = True
+    """Whether the answer to this event can give text to the model."""
+    transcript: str = ""
+    """Path of the agent's own record, "" if there is none that we can read."""
+    again: bool = False
+    """Whether another process may have recorded the event, but was too late with its answer."""
+    token: str = ""
+    """Identifies this event for every process that answers it."""
+    repeats: bool = False
+    """Whether the agent forgets the answer with the model's next call, and asks for it again."""
+    patience: float = 0.5
+    """Seconds that the answer may wait for a server."""
+    posted: bool = False
+    """Whether the event is from another machine. Its paths are then only names, and never
+    opened."""
+    within: float = 0.0
+    """Seconds within which an equal event without an id is the same event."""
+    answer_recorded: bool = False
+    """Whether only the agent's record has the answer."""
+
+    @property
+    def context_id(self) -> str:
+        """Identifies the model's context: the subagent's own or the one of the session."""
+        return f"{self.session}/{self.part}" if self.part else self.session
+
+    @property
+    def call(self) -> str:
+        """Identifies this call, even if it has no id."""
+        return self.id or digest_arguments(self.arguments)
+
+
+@frozen
+class AgentTraits:
+    """Properties of an agent that are the same for all its events."""
+
+    lasting: bool = True
+    """Whether lessons given with a prompt stay in the context; otherwise they last for the turn."""
+    max_bytes: int = 9_900
+    """Maximum size of one text, a little below the least limit of any agent: Codex removes the
+    middle of a text of more than 10,000 bytes, Claude Code moves more than 10,000 characters to a
+    file."""
+    tokens: int = 3_200
+    reads_outside: bool = False
+    """Whether it reads files outside the session's folder without asking the user."""
+    reads_ignored: bool = True
+    """Whether it reads files that git ignores like other files."""
+    keeps_directory: bool = False
+    """Whether a command starts in the last directory of the command before; otherwise in the
+    directory of the session."""
+    hooked_tools: tuple[str, ...] = ()
+    """Tools whose successes are reported by a hook in more detail than in the record. Only for an
+    agent whose record has all calls, even those without a hook."""
+    rewritten: bytes = b""
+    """Start of the line by which it replaces all messages of its record in a compaction without a
+    hook."""
+
+
+@frozen
+class Capabilities(AgentTraits):
+    """What an answer to this event can do in this agent."""
+
+    inject: bool = True
+    """Whether it can give text to the model; otherwise the text waits for the next event that
+    can."""
+    lines: bool = True
+    """Whether it can show lines to the user; otherwise important lines wait for an event that
+    can."""
+    ask: bool = False
+    refuse: bool = False
+    explains: bool = True
+    """Whether the question about a call shows the user the reason."""
+    stop: bool = False
+    review: str = ""
+    """Command in the chat with which the user reviews drafts."""
+
+    def count_tokens(self, text: str) -> int:
+        """Return the tokens of a text; a text of too many bytes has more than any budget."""
+        return estimate_tokens(text) if count_bytes(text) <= self.max_bytes else _ENDLESS
+
+    def pack_known(self, hits: Sequence[Hit], settings: PreflightSettings) -> Preflight:
+        """Pack lessons without a prompt into a block for this event, in the given order."""
+        packed: Preflight = load(PACK_LESSONS).pack(
+            hits,
+            [],
+            query="",
+            frequencies={},
+            size=1,
+            settings=replace(settings, budget=min(settings.budget, self.tokens)),
+            counter=self.count_tokens,
+            max_chars=self.max_bytes,
+        )
+        return packed
+
+
+@frozen
+class Answer:
+    """The answer to an event; empty by default."""
+
+    context: str = ""
+    """Text for the model."""
+    block: Preflight | None = None
+    """The lessons that this event gives, whether they are in ``context`` or wait."""
+    check: Check | None = None
+    lines: tuple[str, ...] = ()
+    """Lines for the user, not for the model."""
+    question: str = ""
+    """Reason for which the user decides about the call; "" = no question."""
+    refusal: str = ""
+    """Reason for which the call is refused, which the model gets in place of ``context``."""
+    stop_line: str = ""
+    """Line for the user with which the turn ends, resumable; "" = the turn continues."""
+    language: str = ""
+    """Language of the texts; "" = that of the nearest brain."""
+    footer: bool = True
+    """Whether the user sees the names of the lessons in ``block``."""
+    named: tuple[str, ...] = ()
+    """Lessons of an earlier event that could show the user nothing; named with those of
+    ``block``."""
+    trouble: str = ""
+    """An error that affected only a part of the answer; for the log."""
+
+
+NOTHING = Answer()
+_ENDLESS = 1_000_000_000
