@@ -18,6 +18,7 @@ from lessons_kb.importers.incoming import (
     make_origin,
     shorten,
 )
+from lessons_kb.values import replace
 
 SECTION_OF_ROLE = {
     parts.SITUATION: SITUATION,
