@@ -6,29 +6,25 @@ import os
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.errors import GitError, StorageError
+from lessons_kb.calls.failure_signs import CHANGES
+from lessons_kb.errors import StorageError
 from lessons_kb.find.search import complete_query, find_hits
 from lessons_kb.model import Query
-from lessons_kb.process.git import list_changed
 
-_MOST_FILES = 40
-"""More changed files are a merge or a generated tree, and say nothing about the work."""
-_SECONDS = 0.25
-"""A session's start waits so long for each answer of git."""
+_LATEST_CHANGES = 40
+"""So many of the latest changes in the journal tell which files are being worked on."""
 
 
 def find_cards_at_hand(brains: Brains, directory: str, *, most: int) -> list[tuple[Brain, str]]:
     """Return brain and id of the cards nearest to the working directory and the changed files.
 
-    The best is first. The list is empty at the top of a repository without changes.
+    Those are the files that agents changed last, as the journal knows them: a session's start has
+    no time for git. The best card is first. The list is empty at the top of a repository in which
+    nothing was changed.
     """
     below = os.path.relpath(directory, brains.directory).replace(os.sep, "/")
     folder = "" if below == "." or below.startswith("..") else below
-    try:
-        changed = list_changed(directory, seconds=_SECONDS)
-    except GitError:
-        changed = []
-    files = changed if len(changed) <= _MOST_FILES else []
+    files = _list_changed(brains.members[0])
     if not (folder or files):
         return []
     text = "\n".join([folder, *files])
@@ -38,3 +34,9 @@ def find_cards_at_hand(brains: Brains, directory: str, *, most: int) -> list[tup
     except StorageError:
         return []
     return [(brain, hit.card.id) for brain, hit in hits[:most] if hit.score > 0]
+
+
+def _list_changed(brain: Brain) -> list[str]:
+    """Return the files of the latest changes, the last one first."""
+    changes = brain.hook_journal.events.find(kinds=[*CHANGES], limit=_LATEST_CHANGES)
+    return list(dict.fromkeys(path for change in changes for path in change.targets))

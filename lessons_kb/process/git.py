@@ -275,20 +275,6 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     return sorted(filter(None, map(decode, output.split(b"\0"))))
 
 
-def list_changed(cwd: str, *, seconds: float) -> list[str]:
-    """Return the files of the work tree around ``cwd`` that differ from HEAD.
-
-    Untracked files are not listed. Paths are POSIX and relative to git's top folder. Raises
-    GitError without git, a repository or a commit, or if git takes longer than ``seconds``.
-    """
-    repository = Repository(cwd)
-    command = ("diff", "--name-only", "-z", "--no-ext-diff", "--ignore-submodules=all", "HEAD")
-    done = repository.run(*repository.filters_off(), *command, "--", seconds=seconds)
-    if done.code:
-        raise GitError(explain(done.error, repository.top))
-    return list(filter(None, map(decode, done.output.split(b"\0"))))
-
-
 @frozen
 class Diff:
     """A change as git reports it."""

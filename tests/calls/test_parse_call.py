@@ -181,7 +181,7 @@ def test_paths_are_relative_to_the_scope(path, scope, cwd, expected):
 def test_tables_hold_kinds_of_calls_and_every_agent():
     assert set(TOOLS) - {""} == {
         *("claude-code", "codex", "gemini-cli", "cursor", "copilot-cli", "vscode", "opencode"),
-        *("crush", "grok-cli"),
+        *("cline", "crush", "droid", "grok-cli", "kilo", "kimi", "pi"),
     }
     for agent, kinds in TOOLS.items():
         assert set(kinds.values()) <= set(CALLS)

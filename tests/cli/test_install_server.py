@@ -106,7 +106,7 @@ def test_what_cannot_be_is_said_in_one_line_and_nothing_is_changed(lessons, tmp_
         write(tmp_path / "project", name, text).chmod(mode)
     git(tmp_path / "project" / "repository", "init", "-q")
     for address, told in (
-        ("http://lessons.example.com/v1/brains/shop", "in the clear"),
+        ("http://lessons.example.com/v1/brains/shop", "unencrypted"),
         ("https://lessons.example.com", "names no brain"),
         ("lessons.example.com/v1/brains/shop", "https://"),
         (URL, "--token-file FILE"),

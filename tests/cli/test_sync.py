@@ -127,8 +127,8 @@ def test_a_wrong_key_or_a_server_that_does_not_answer_is_one_line(sync, brain):
 @pytest.mark.parametrize(
     ("to", "words"),
     [
-        ("http://example.com:6333", "in the clear"),
-        ("http://127.0.0.1.example.com", "in the clear"),
+        ("http://example.com:6333", "unencrypted"),
+        ("http://127.0.0.1.example.com", "unencrypted"),
         ("https://:secret@example.com", "LESSONS_SYNC_KEY"),
         ("ftp://example.com", "https://"),
         ("https://", "https://"),

@@ -245,7 +245,7 @@ def test_its_text_is_bounded_and_cannot_pose_as_anybody(prompt, settings, server
 
 
 UNUSABLE = [
-    ({"url": '"http://lessons.example.com/v1/brains/shop"'}, "in the clear"),
+    ({"url": '"http://lessons.example.com/v1/brains/shop"'}, "unencrypted"),
     ({"url": '"https://lessons.example.com"'}, "names no brain"),
     ({"url": '"https://u:p@lessons.example.com/v1/brains/shop"'}, "leave the key out"),
     ({"url": "3"}, "must be text"),

@@ -12,7 +12,7 @@ import pytest
 
 from lessons_kb.store.locations import user_brain
 from lessons_kb.text.token_estimate import estimate_tokens
-from tests.kit import Claude, git, make_brain, open_journal, trust_brain, write
+from tests.kit import Claude, make_brain, open_journal, trust_brain, write
 from tests.sessions import context_of
 
 EXAMPLE = pathlib.Path(__file__).parents[2] / "brain-example"
@@ -218,13 +218,9 @@ def test_a_large_brain_lists_what_is_about_the_files_at_hand(project, claude):
         write(project, f"lessons/case-{number}.md", card)
     card = "---\ntype: lesson\ntitle: Rounding of the tax\npaths: [src/tax/*.py]\n---\n\nText.\n"
     write(project, "lessons/zz.md", card)
-    write(project, "src/tax/rates.py", "RATE = 1\n")
-    git(project, "init", "-q")
-    git(project, "add", ".")
-    git(project, "commit", "-qm", "all")
     write(project, "lessons.toml", "[hooks]\ncatalogue_tokens = 300\n")
     assert "Rounding of the tax" not in start(claude).context
-    write(project, "src/tax/rates.py", "RATE = 2\n")
+    claude.edit("src/tax/rates.py", 1, "Post")
     lines = start(Claude(project, "s2")).context.splitlines()
     assert "Rounding of the tax" in lines[2]
 
