@@ -446,7 +446,7 @@ def test_each_agent_gets_two_commands_and_gives_them_back(agent, setup, home):
             _, head, body = body.split("---\n", 2)
             header = yaml.safe_load(head)
         assert header["description"]
-        assert ("lessons_propose" in body) == (name == "lesson")
+        assert ("--draft --json" in body) == (name == "lesson")
         assert (f"'{ENTRIES.server}' review --accept ID" in body) == (name != "lesson")
         assert "{{" not in body.replace("{{args}}", "")
         # The model pays nothing until the user calls.
