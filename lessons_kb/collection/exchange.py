@@ -323,7 +323,8 @@ class Exchange:
                     root = self._brains.members[0].root
                     return card_files.create(root, lesson.id, text.encode("utf-8"))
             # The id was not possible: record the origin under the new name.
-            text = edit_header(text, {ORIGIN_KEY: (*read_origins(text), lesson.origin)})
+            origins = dict.fromkeys((*read_origins(text), lesson.origin))
+            text = edit_header(text, {ORIGIN_KEY: tuple(origins)})
         return Cards(self._brains).add(text, kind=lesson.kind, title=lesson.title).id
 
     def _bump(self, brain: Brain, card_id: str, lesson: Incoming, date: str) -> None:

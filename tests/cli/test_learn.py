@@ -47,7 +47,7 @@ def test_what_happened_is_listed_with_what_it_lacks(lessons, brain):
     assert refused.err.count("\n") == 1
     shown = lessons("review", "--show", draft["id"])
     assert "E  assert 3 == 4" in shown.out
-    assert "<!-- What was done or overlooked, and what did it cost? -->" in shown.out
+    assert "## Mistake / Risk\n\n## Root Cause\n\n## Fix\n" in shown.out
     assert "missing: two or three `symptoms`" in shown.err
 
 
