@@ -84,8 +84,9 @@ def test_two_thousand_drafts_slow_nothing_and_a_turn_ends_without_git(
         turn(claude)
         line = claude.stop("I left the test that covers the rejection for a follow-up.").line
     assert DENIED_ITEM in line
-    (started,) = [arguments for event, arguments in seen if event == "subprocess.Popen"]
-    assert "draft_session" in started
+    started = [arguments for event, arguments in seen if event == "subprocess.Popen"]
+    assert sum("draft_session" in arguments for arguments in started) == 1
+    assert all(sys.executable in arguments for arguments in started), "no git"
     assert not [path for event, path in seen if event == "open" and str(many_waiting) in path]
     drafted()
     assert claude.prompt("And now something else", 2).line == NEW.format("1 draft")

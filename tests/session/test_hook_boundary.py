@@ -34,6 +34,11 @@ KEYS = {
     "grok-cli": CLAUDE_LIKE,
     "crush": {"context", "decision", "reason"},
     "antigravity": {"injectSteps"},
+    "kilo": {"context", "message"},
+    "pi": {"context", "message"},
+    "droid": CLAUDE_LIKE,
+    "kimi": {"message", "hookSpecificOutput"},
+    "cline": {"contextModification"},
 }
 SPECIFIC = {"hookEventName", "additionalContext"}
 ASKING = {"permissionDecision", "permissionDecisionReason"}
