@@ -18,6 +18,7 @@ def shown(tmp_path, monkeypatch):
     monkeypatch.setattr(judgement, "_read_skills", lambda _rng: (EXAMPLE, [], FOREIGN[:2]))
     monkeypatch.setattr(judgement, "read_real", lambda: FOREIGN)
     monkeypatch.setattr(judgement, "JUDGED", tmp_path / "judged")
+    monkeypatch.setattr(judgement.at_prompt, "run", lambda _options: {})
     folder = tmp_path / "readers"
 
     def run(**options):

@@ -33,7 +33,9 @@ def watch(project, events, code=""):
 def happen(session, name, number=0):
     """Return an event, after the call that asks for the subagent which it begins with."""
     agent, edit = session.agent, {"old_string": f"{number}", "new_string": "x"}
-    edit["filePath" if agent in ("opencode", "kilo", "pi") else "file_path"] = f"{session.project}/bot/a.py"
+    edit["filePath" if agent in ("opencode", "kilo", "pi") else "file_path"] = (
+        f"{session.project}/bot/a.py"
+    )
     before = AGENTS[agent].events[name] == "before"
     ends = AGENTS[agent].events[name] == "stop"
     fields = {
