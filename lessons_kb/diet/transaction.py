@@ -119,8 +119,8 @@ def undo_diet(root: str) -> Undone:
         for file in record.files:
             if not _can_be_restored(root, record, file):
                 raise InputError(
-                    f"{shown(file.name)} has changed since the diet; put its changes aside first, "
-                    f"or take the original from {record.place}, base64"
+                    f"{shown(file.name)} has changed since the diet; undo its changes first, "
+                    f"or copy the original from {record.place} (base64)"
                 )
         return _take_back(root, write_record(replace(record, state=UNDOING)))
 
@@ -186,7 +186,7 @@ def _write_card(record: DietRecord, number: int, brain: str, data: bytes) -> Non
         try:
             create_file(full, data, mode=_CARD_MODE, temp=_card_temp(record, number, full))
         except FileExistsError:
-            text = f"{shown(path)} exists by now; nothing was moved, run it again"
+            text = f"{shown(path)} already exists; nothing was moved; run the diet again"
             raise InputError(text) from None
 
 
@@ -342,7 +342,7 @@ def _flatten(data: bytes | None) -> str:
 
 
 def _changed(name: str) -> str:
-    return f"{shown(name)} has changed meanwhile; nothing was moved, run it again"
+    return f"{shown(name)} has changed meanwhile; nothing was moved; run the diet again"
 
 
 def edits_of(root: str, texts: Mapping[str, str | None]) -> list[FileEdit]:

@@ -482,7 +482,7 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
 
 
 def find_former_origins(file: RulesFile) -> dict[int, str]:
-    """Return line → origin of the card that release 0.1.0 made of the rule there."""
+    """Return line of a rule → origin of the card that release 0.1.0 created from that rule."""
     base = file.name.replace("\\", "/").rpartition("/")[2]
     origins: dict[int, str] = {}
     chosen = [rule for rule in file.rules if rule.kind == WHEN]
