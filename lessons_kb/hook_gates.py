@@ -283,10 +283,10 @@ def decide(
 
 
 def claim_answer(answer: Answer, token: str) -> tuple[bytes, bytes, bytes] | None:
-    """Return the client's ending, its standard output and its standard error; None for silence.
+    """Return how the client ends, with its standard output and standard error; None for no output.
 
-    A refusal is recorded first. The ending is REFUSED or UNCHECKED of ``hook_client``, which is
-    sent to the process with the full answer.
+    A refusal is recorded first. The first value is REFUSED or UNCHECKED of ``hook_client``, which
+    the client sends to the process that computes the full answer.
     """
     if answer.refusal:
         claimed = [_claim_in_folder(path, token) for path in answer.records]

@@ -93,7 +93,7 @@ class HeadlessAgent:
             return answers[-1]
         reason = f"exit code {code}" if code else "no card in its answer"
         last = _find_last_words(objects, printed)
-        raise InputError(f"{self.name}: {reason}; its last words: {last}")
+        raise InputError(f"{self.name}: {reason}; its output ended with: {last}")
 
     def _prepare(self, folder: str, *, prompt: str, system: str, schema: str) -> _Call:
         """Write the files that the agent reads into ``folder``, and fill in its placeholders."""

@@ -282,7 +282,7 @@ class Difference:
 
 
 class _File(NamedTuple):
-    """A card or note as a cluster should have it, or has it."""
+    """A card or note: the version that a cluster should store, or the version that it stores."""
 
     id: str
     kind: str

@@ -33,10 +33,10 @@ def find_freed_copies(catalogue: Catalogue, changed: Collection[str]) -> list[st
 def find_new_copies(
     catalogue: Catalogue, entries: Sequence[CatalogueEntry], unread: Collection[str]
 ) -> list[CatalogueEntry]:
-    """Return the files that are copies once these entries are stored, as the catalogue keeps them.
+    """Return the catalogue entries of the files that become copies once ``entries`` are stored.
 
-    Files that are ``unread`` or gone count as absent. Copies that the catalogue already has as
-    such are left out.
+    Files that are ``unread`` or gone count as absent. Copies that the catalogue already lists as
+    copies are left out.
     """
     known = catalogue.copies()
     fresh = {

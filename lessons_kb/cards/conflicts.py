@@ -226,9 +226,10 @@ def find_conflicts(cards: Iterable[Card]) -> Iterator[Conflict]:
 
 
 def choose(first: Card, second: Card) -> tuple[Card, Card]:
-    """Return the card that is given of two opposed ones, and the other.
+    """Return the stronger of two opposed cards, which agents get, and then the other card.
 
-    The one that was confirmed, or else written, later is given; then the one seen more often.
+    The stronger card is the one that was confirmed, or else created, later. If the dates are equal,
+    it is the card whose mistake was seen more often.
     """
 
     def rank(card: Card) -> tuple[str, int, str]:

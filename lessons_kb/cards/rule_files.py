@@ -44,7 +44,7 @@ def format_rules(tool: str, cards: Sequence[Card]) -> tuple[dict[str, str], list
 
 def _format_ast_grep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
     if pattern.kind != "ast" or pattern.unless or not pattern.language:
-        raise InputError("ast-grep takes ast patterns with a language and without unless")
+        raise InputError("ast-grep supports only ast patterns with a language and without unless")
     rule = {
         "id": name,
         "message": card.title,
@@ -75,7 +75,7 @@ def _format_semgrep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
     elif pattern.kind == "ast" and language:
         parts = [{"pattern": _MULTI.sub("...", pattern.text)}]
     else:
-        raise InputError("Semgrep takes regex patterns, and ast patterns with a language")
+        raise InputError("Semgrep supports only regex patterns, and ast patterns with a language")
     for relation, text in pattern.relations:
         if relation == "not-has" and re.fullmatch(r"[\w-]+", text):
             parts.append({"pattern-not-regex": rf"\b{text}\b"})
@@ -251,7 +251,7 @@ _PLACES = {value: name for name, value in _SEMGREP.items()}
 def _read_semgrep(rule: Mapping[str, Data]) -> dict[str, object]:
     languages = _read_texts(rule["languages"], "languages")
     if not languages:
-        raise InputError("languages names no language")
+        raise InputError("`languages` is empty; add a language")
     parts = _RuleParts()
     for name, value in _list_operators(rule):
         if not isinstance(value, str):

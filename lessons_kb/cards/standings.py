@@ -1,4 +1,4 @@
-"""What the standing of a card means for its reader: findings of `lint`, and lines for people."""
+"""Describe the standing of a card: as findings of `lint`, and as remarks for people."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from lessons_kb.text.sanitize import counted, shell_word
 MOVED_PATH, GONE_CODE, GONE_NAME, STALE_CARD = (
     *("moved-path", "gone-code", "gone-name", "stale-card"),
 )
-"""The rules of freshness."""
+"""The ids of the lint rules about freshness."""
 
 
 def check_standing(
     card: Card, today: str, *, paths_line: int = 0, stale_line: int = 0
 ) -> list[Finding]:
-    """Return what a reader of the card has to know about its standing, the worst first.
+    """Return the findings about the standing of a card, the worst first.
 
     ``paths_line`` and ``stale_line`` are the lines of ``paths`` and ``stale-after`` in its file.
     """
@@ -56,7 +56,7 @@ def _find(
 
 
 def list_remarks(card: Card, today: str) -> list[str]:
-    """Return what people see of the standing of a card, changes since it was confirmed included."""
+    """Return remarks on the standing of a card, including code changes since its confirmation."""
     lines = [finding.message for finding in check_standing(card, today)]
     for name, count in card.standing.changed:
         since = f"since it was confirmed on {card.confirmed}"

@@ -52,7 +52,7 @@ def set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None:
         return
     if not os.path.isdir(user_brain()):  # sessions without another trusted brain are recorded there
         root, _created = make_brain(user_brain())
-        say(f"{root}: created, your own brain; projects without one use it")
+        say(f"{root}: created your own brain, for projects without a brain")
     for line in check_server(os.getcwd()):
         say(f"{MARKS[line.level]} {line.what}: {line.detail}")
 

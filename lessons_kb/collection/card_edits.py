@@ -98,7 +98,7 @@ class CardEdits(CardLookup):
         """
         line = shorten_prompt(prompt)
         if not line:
-            raise InputError("the prompt is empty; name it")
+            raise InputError("the prompt is empty; enter its text")
         brain, card = self.find(name, notes=False)
 
         def add_line(card: Card, text: str) -> str:

@@ -126,7 +126,7 @@ class CardLookup:
                 )
             note = note or next(iter(find_fitting(wanted, files)), "")
         if note:
-            raise CardNotFound(f"{disk.shown(note)} is a note; this changes cards, edit the file")
+            raise CardNotFound(f"{disk.shown(note)} is a note, not a card; edit the file itself")
         # Exactly: who reads over a server is not to learn by prefixes what was deleted.
         if gone := self.find_in_trash(name, exact=True)[1]:
             back = f"`lessons restore {shell_word(gone[0])}` brings it back"

@@ -1,1 +1,1 @@
-"""Rules files on a diet: rules that do not hold for every task become cards."""
+"""Move rules that do not apply to every task from rules files to cards."""

@@ -9,11 +9,11 @@ from lessons_kb.diet.project_files import Project
 from lessons_kb.values import frozen
 
 MAX_SHARE = 0.5
-"""Share of a project's files from which on a condition says "any task"."""
+"""A condition that covers a larger share of the project's files applies to almost any task."""
 _MOST_GLOBS = 12
 _BETWEEN = r"\s+(?:-\S+\s+)*(?:run\s+)?"
 COMMAND_START = r"^(?:\w+=\S*\s+)*"
-"""Where a command begins, behind the variables that are set for it."""
+"""The start of a command line, including the variables that are set for the command."""
 _NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
 GONE = "no file of the project fits it"
 BROAD = "its files are much of the project"
@@ -21,41 +21,41 @@ BROAD = "its files are much of the project"
 
 @frozen
 class Condition:
-    """When a rule holds, as events of a session can show it: by files, by commands, or by both."""
+    """A condition of a rule that session events can show: by files, by commands, or by both."""
 
     said: str
-    """The rule's own words for it."""
+    """The condition in the words of the rule."""
     globs: tuple[str, ...] = ()
     pattern: str = ""
     files: tuple[str, ...] = ()
-    """Files that meet it."""
+    """Sample files that meet it."""
     commands: tuple[str, ...] = ()
-    """Command lines that meet it."""
+    """Sample command lines that meet it."""
     is_final: bool = False
-    """Whether a command that meets it may be hard to take back: then the rule has to come first."""
+    """Whether a command that meets it may be hard to undo, so that the rule must come before it."""
 
     @property
     def has_to_come_first(self) -> bool:
-        """Whether a rule with this condition holds back the first call that meets it.
+        """Whether the first call that meets this condition is refused, so that the rule is first.
 
-        An edit can be put right, so files alone, or files beside commands, hold nothing back.
+        An edit can be corrected, so a condition that includes files refuses no call.
         """
         return self.is_final and not self.globs
 
 
 def is_broad(globs: Sequence[str], project: Project) -> bool:
-    """Return whether globs fit much of a project, or are too many for one card."""
+    """Return whether globs match a large part of a project, or are too many for one card."""
     files = {path for glob in globs for path in project.match(glob)}
     return len(files) > max(len(project.files) * MAX_SHARE, 1) or len(globs) > _MOST_GLOBS
 
 
 def make_path_condition(said: str, globs: Sequence[str], project: Project) -> Condition:
-    """Return the condition that an edit of some files meets."""
+    """Return the condition that an edit of a file that matches ``globs`` meets."""
     return Condition(said=said, globs=tuple(globs), files=sample_files(globs, project))
 
 
 def sample_files(globs: Sequence[str], project: Project) -> tuple[str, ...]:
-    """Return some files: the first, the last, one between, and a new one in a folder."""
+    """Return sample files: the first, a middle and the last match, and a new file in a folder."""
     files = sorted({path for glob in globs for path in project.match(glob)})
     if not files:
         return ()
@@ -69,7 +69,7 @@ def sample_files(globs: Sequence[str], project: Project) -> tuple[str, ...]:
 
 
 def make_command_condition(said: str, commands: Sequence[str]) -> Condition:
-    """Return the condition that the run of one of some commands meets, whatever its options."""
+    """Return the condition that a run of one of ``commands``, with any options, meets."""
     patterns = []
     samples = []
     for line in commands:
@@ -83,7 +83,7 @@ def make_command_condition(said: str, commands: Sequence[str]) -> Condition:
 
 
 def join_conditions(conditions: Sequence[Condition]) -> Condition:
-    """Return the condition that is met where any of some conditions is."""
+    """Return the condition that is met if any of ``conditions`` is met."""
     globs = dict.fromkeys(glob for one in conditions for glob in one.globs)
     patterns = dict.fromkeys(one.pattern for one in conditions if one.pattern)
     files = dict.fromkeys(path for one in conditions for path in one.files)

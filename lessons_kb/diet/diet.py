@@ -1,4 +1,4 @@
-"""The rules files of a project, taken apart rule by rule."""
+"""Read the rules files of a project and split them into rules."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ _FOLDERS_OF_AGENTS = (
     *(".clinerules", ".kilo", ".kilocode", ".codex"),
 )
 _MAX_DEPTH = 5
-"""Of imports within imports, as in Claude Code."""
+"""The maximum depth of nested imports, as in Claude Code."""
 
 
 @mutable
 class Diet:
-    """The rules files of a project, taken apart."""
+    """The rules files of a project, split into rules."""
 
     root: str
     files: list[RulesFile] = field(default_factory=list)
-    """Named by their paths below the root."""
+    """Their names are paths relative to the root."""
     notes: list[str] = field(default_factory=list)
-    """One line each: what was not read, and why."""
+    """One line for each file that was not read, with the reason."""
     tracked: Sequence[str] = ()
     """The project's files."""
     imported: set[str] = field(default_factory=set)
-    """Files that were reached by an import alone."""
+    """Files that are read only because another file imports them."""
     linked: set[str] = field(default_factory=set)
-    """Files that have a second name: replacing one would part them."""
+    """Files with a second hard link; replacing such a file would separate the two names."""
 
 
 def find_project(directory: str) -> str:
-    """Return the folder that a diet is for: the work tree, else the brain, around a directory."""
+    """Return the folder to which a diet applies: the work tree or else the brain around it."""
     brains = find_brains(directory)
     return git_top(directory) or next(iter(brains), os.path.realpath(directory))
 
 
 def read_diet(directory: str, paths: Sequence[str] = ()) -> Diet:
-    """Read rules files and what they import; by default those that the project has.
+    """Read rules files and the files that they import; by default all rules files of the project.
 
-    A file of the project that cannot be read is noted. Raises InputError for a file that is named
-    and is none, or lies outside the project, StorageError.
+    If a default file cannot be read, a note is added. Raises InputError if a path in ``paths`` is
+    not a file or lies outside the project, and StorageError.
     """
     root = find_project(directory)
     diet = Diet(root=root)
@@ -88,7 +88,7 @@ def _read_imports(diet: Diet, full: str, file: RulesFile, depth: int) -> None:
 
 
 def _read_file(diet: Diet, path: str, *, imported: bool = False) -> list[tuple[str, RulesFile]]:
-    """Add a file to a diet, once, however it is linked; return it with its real path."""
+    """Add a file to a diet unless it is there under another name; return it with its real path."""
     full = os.path.realpath(path)
     name = os.path.relpath(full, diet.root).replace(os.sep, "/")
     if name.startswith("../"):

@@ -1,4 +1,4 @@
-"""Plan a diet: which rules move, why the others stay, and what every session reads afterwards."""
+"""Plan a diet: which rules move, why the others stay, and how many tokens sessions then read."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ class Move:
     condition: Condition
     title: str
     text: str
-    """Of the card."""
+    """The text of the card."""
     proof: str = ""
-    """The occasions at which it was seen to arrive."""
+    """The occasions on which an agent got the rule in the proof."""
 
 
 @frozen
 class Stay:
-    """A rule that stays, and why."""
+    """A rule that stays in its file, and the reason."""
 
     file: str
     rule: AgentRule
@@ -65,27 +65,27 @@ class Stay:
 
 
 Propose = Callable[[Sequence[Stay], Project], Mapping[int, Condition]]
-"""Returns the conditions of some rules, by their places."""
+"""Returns position of a rule → its condition, for the rules that have one."""
 
 
 @mutable
 class Plan:
-    """What a diet does."""
+    """The changes of a diet."""
 
     moves: list[Move] = field(default_factory=list)
     stays: list[Stay] = field(default_factory=list)
     texts: dict[str, str | None] = field(default_factory=dict)
-    """What each file holds afterwards; None: it is removed."""
+    """The text of each file after the diet; None if the file is removed."""
 
     def rules(self) -> list[MovedRule]:
-        """Return what the transaction writes as cards."""
+        """Return the rules that the transaction writes as cards."""
         return [
             MovedRule(file=one.file, words=one.rule.words, title=one.title, card=one.text)
             for one in self.moves
         ]
 
     def edits(self, diet: Diet) -> list[FileEdit]:
-        """Return what the transaction does to files, with the bytes that were read."""
+        """Return the edits that the transaction makes, with the bytes that were read."""
         edits = []
         for file in diet.files:
             after = self.texts[file.name]
@@ -104,11 +104,11 @@ def plan_diet(
     improve: Callable[[list[Move]], list[Move]] = lambda moves: moves,
     progress: Callable[[int, int], object] = lambda _done, _all: None,
 ) -> Plan:
-    """Return the plan of a diet: only rules move whose arrival is proved.
+    """Return the plan of a diet. A rule moves only if the proof shows that agents get it.
 
-    ``stay`` says why no rule of a file may move. ``propose`` may state the conditions of rules in
-    which none was read, and ``improve`` may add to the cards of the candidates, both before the
-    proof. Nothing is written.
+    ``stay`` returns why no rule of a file may move. ``propose`` may return conditions of rules in
+    which no condition was found, and ``improve`` may extend the cards of the candidates. Both run
+    before the proof. Nothing is written.
     """
     plan = Plan()
     own = {file.name for file in diet.files}
@@ -143,7 +143,7 @@ def _find_candidates(
 
 
 def _find_proposed(diet: Diet, project: Project, plan: Plan, propose: Propose) -> list[Move]:
-    """Return the moves of rules whose conditions were proposed; they no longer stay."""
+    """Return the moves of rules with proposed conditions, and remove these rules from the stays."""
     files = {file.name: file for file in diet.files}
     words = Counter(rule.words for file in diet.files for rule in file.rules)
     asked = [
@@ -172,7 +172,7 @@ def _why_file_stays(diet: Diet, file: RulesFile) -> str:
 
 
 def _make_move(file: RulesFile, rule: AgentRule, condition: Condition) -> Move | None:
-    """Return the move of a rule, None where no card can hold it word for word."""
+    """Return the move of a rule; None if no card can contain the rule word for word."""
     title = title_of(rule)
     base = os.path.basename(file.name)
     above = " > ".join(filter(None, (rule.title, *rule.headings)))
@@ -185,7 +185,7 @@ def _make_move(file: RulesFile, rule: AgentRule, condition: Condition) -> Move |
         sections=((SITUATION, f"From {base}{under}."), (PREVENTION, lead + as_item(rule.text))),
         paths=condition.globs,
         source=RULE,
-        # What is added to a call reaches the model with its result: too late for such a command.
+        # Context for a call reaches the model with its result: too late for such a command.
         gate=ONCE_GATE if condition.has_to_come_first else None,
     )
     text = card_text(lesson, created=today(), folders={})
@@ -204,13 +204,13 @@ def _holds(card: Card, rule: AgentRule) -> bool:
 
 
 def _add_pattern(text: str, pattern: Pattern) -> str:
-    """Return a card's text with a pattern, in a header that has none yet."""
+    """Return a card's text with a pattern added to its header, which must have no pattern."""
     end = text.rindex("---", 0, len(text) - len(split_header(text).body))
     return f"{text[:end]}{format_patterns([pattern])}\n{text[end:]}"
 
 
 def with_keys(move: Move, changes: Mapping[str, tuple[str, ...]]) -> Move:
-    """Return a move whose card has other values of some keys."""
+    """Return a move with some header keys of its card changed."""
     return replace(move, text=edit_header(move.text, dict(changes)))
 
 
@@ -221,7 +221,7 @@ def _prove(
     plan: Plan,
     progress: Callable[[int, int], object],
 ) -> list[Move]:
-    """Return the candidates that arrive, with their proof."""
+    """Return the candidates that agents get in the proof, and list the others as stays."""
     if not candidates:
         return []
     cards = {f"lessons/diet-{number}.md": one.text for number, one in enumerate(candidates)}
@@ -243,7 +243,7 @@ def _describe(occasions: Sequence[Occasion]) -> str:
 
 
 def _keep_saving(diet: Diet, moves: Sequence[Move], plan: Plan) -> list[Move]:
-    """Return the moves of the files that are smaller afterwards, the pointer included."""
+    """Return the moves of the files that become smaller, including the added pointer."""
     kept: list[Move] = []
     for file in diet.files:
         own = [move for move in moves if move.file == file.name]
@@ -261,7 +261,7 @@ def _lines(moves: Sequence[Move], file: RulesFile) -> set[int]:
 
 
 def _text_afterwards(file: RulesFile, lines: set[int]) -> str | None:
-    """Return what a file holds without some rules; None for a scoped file without any rule."""
+    """Return the text of a file without some rules; None if a scoped file has no rules left."""
     if lines and file.globs and not file.has_rules_besides(lines):
         return None
     return file.without(lines)
@@ -275,7 +275,7 @@ def count_every_session(diet: Diet) -> int:
 def count_afterwards(diet: Diet, plan: Plan) -> int:
     """Return the tokens of the rules that every session reads after the diet.
 
-    The cards add nothing to the list of titles: a rule comes where it holds.
+    The cards add nothing to the list of titles, because a rule is given only where it applies.
     """
     texts = (plan.texts[file.name] or "" for file in diet.files if not file.globs)
     return sum(map(estimate_tokens, texts))

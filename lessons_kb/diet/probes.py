@@ -1,10 +1,11 @@
-"""Prove that a rule arrives: play occasions for it through the hooks, against a copy of the brain.
+"""Prove that agents get a rule: play occasions for it through the hooks on a copy of the brain.
 
-The copy holds the brain's cards and all cards that the diet would make, so that rules which compete
-for one edit do so in the proof, too. An occasion is a prompt and the edit or command that follows
-it; the rule has arrived if its whole text stands in what the agent was given with the prompt or
-with the call. What is added to a call reaches the model with its result. So a rule about a command
-that is hard to take back has arrived only with the prompt, or if it held the call back once.
+The copy contains the brain's cards and all cards that the diet would create, so that rules that
+compete for the same edit also compete in the proof. An occasion is a prompt and the edit or command
+that follows it. A rule arrives if its whole text is in the context that the agent gets with the
+prompt or with the call. Context for a call reaches the model only with the result of the call. So a
+rule about a command that is hard to undo must arrive with the prompt, or with a refusal of the
+call.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from lessons_kb.store.locations import private_state_home
 from lessons_kb.values import frozen, replace
 
 _PROMPTS = ("Please have a look at {0}", "Go on as we said", "{0} again, as discussed before")
-"""The second shares no noun with any rule: then the call alone has to bring it."""
+"""The second prompt shares no noun with any rule, so that only the call can find the rule."""
 _SEED, _AGENT = "lessons-proof", "claude-code"
 
 
@@ -48,7 +49,7 @@ class Occasion:
 
 
 def make_occasions(condition: Condition) -> list[Occasion]:
-    """Return at least three occasions of a condition, for each way in which it can be met."""
+    """Return at least three occasions for each way in which a condition can be met."""
     said = condition.said.replace("`", "")
     prompts = [prompt.format(said) for prompt in _PROMPTS]
     occasions = []
@@ -60,7 +61,7 @@ def make_occasions(condition: Condition) -> list[Occasion]:
 
 
 def _pair(prompts: Sequence[str], samples: Sequence[str]) -> list[tuple[str, str]]:
-    """Return each prompt and each sample at least once, side by side."""
+    """Pair prompts with samples, so that each prompt and each sample occurs at least once."""
     if not samples:
         return []
     count = max(len(prompts), len(samples))
@@ -68,16 +69,16 @@ def _pair(prompts: Sequence[str], samples: Sequence[str]) -> list[tuple[str, str
 
 
 class Delivery(NamedTuple):
-    """What an agent was given for an occasion."""
+    """The context that an agent gets on an occasion."""
 
     before: str
-    """With the prompt, or instead of the call that was held back."""
+    """Context with the prompt, and the refusal of the call."""
     beside: str
-    """Added to the call: the model reads it with the result."""
+    """Context for the call, which the model reads with the result."""
 
     @property
     def text(self) -> str:
-        """All of it."""
+        """The whole context."""
         return f"{self.before}\n{self.beside}"
 
 
@@ -90,7 +91,7 @@ class Proof:
         self._count = 0
 
     def play(self, occasion: Occasion) -> Delivery:
-        """Return what the agent is given for an occasion, in a session of its own."""
+        """Return the context that the agent gets on an occasion, played in a new session."""
         self._count += 1
         session = f"{_SEED}-{self._count}"
         prompt = HookEvent(
@@ -133,7 +134,7 @@ class Proof:
 def open_proof(
     cards: Mapping[str, str], project: str, brain: Brain | None = None
 ) -> Iterator[Proof]:
-    """Open a copy of a brain with more cards, by their paths; nothing of it stays."""
+    """Open a temporary copy of a brain to which ``cards`` (path → text) are added."""
     with tempfile.TemporaryDirectory(prefix="lessons-diet-") as folder:
         root = os.path.realpath(os.path.join(folder, "brain"))
         os.mkdir(root)
@@ -165,7 +166,7 @@ def _read_cards(brain: Brain) -> dict[str, bytes]:
 
 
 def contains_rule(context: str, rule: str) -> bool:
-    """Return whether a text holds a rule word for word, whatever its marks and line breaks."""
+    """Return whether a text contains a rule word for word; Markdown and line breaks may differ."""
     words = _words(rule)
     return bool(words) and f" {' '.join(words)} " in f" {' '.join(_words(context))} "
 
@@ -180,7 +181,7 @@ def find_failing(
     rules: Sequence[tuple[str, Condition]],
     progress: Callable[[int, int], object] = lambda _done, _all: None,
 ) -> dict[int, str]:
-    """Return the places of the rules that do not arrive → the occasion that shows it."""
+    """Return position of each rule that does not arrive → the first occasion without it."""
     failing: dict[int, str] = {}
     for place, (text, condition) in enumerate(rules):
         progress(place, len(rules))

@@ -1,4 +1,4 @@
-"""The files of a project, looked up by folder, by glob, and by the name of a folder."""
+"""Look up the files of a project by folder, by glob, and by the name of a folder."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _COMMON_WORDS = frozenset(
         *("test", "tests", "types", "user"),
     )
 )
-"""Names of folders that mean something else in a sentence."""
+"""Folder names that are common words with another meaning in a sentence."""
 _DEEPEST_NAMED = 2
-"""Depth down to which a folder may be called by its name alone ("the wrangler package")."""
+"""The deepest level at which a folder may be named without its path ("the wrangler package")."""
 
 
 class Project:
@@ -32,7 +32,7 @@ class Project:
 
     @cached_property
     def folders(self) -> Counter[str]:
-        """Each folder with how many files it holds."""
+        """Folder → number of files in it."""
         counts = Counter[str]()
         for path in self.files:
             for place, character in enumerate(path):
@@ -42,7 +42,7 @@ class Project:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """All files."""
+        """The paths of all files."""
         return frozenset(self.files)
 
     @cached_property
@@ -54,12 +54,12 @@ class Project:
         return by_name
 
     def holds(self, name: str) -> bool:
-        """Return whether a name is that of a file or folder here."""
+        """Return whether a file or folder of the project has this name."""
         path = name.strip("/").removeprefix("./")
         return path in self.names or path in self.folders
 
     def match(self, glob: str) -> list[str]:
-        """Return the files that a glob fits, none for a glob that cannot be read."""
+        """Return the files that match a glob; none if the glob is invalid."""
         if glob not in self._matches:
             found: list[str] = []
             try:
@@ -73,7 +73,7 @@ class Project:
         return self._matches[glob]
 
     def find_folder(self, word: str) -> str:
-        """Return the folder that a word names, "" where it is none, or more than one."""
+        """Return the folder that a word names; "" if no folder, or more than one, has this name."""
         if word.casefold() in _COMMON_WORDS:
             return ""
         for name in (word.casefold(), f"{word.casefold()}s"):
@@ -85,7 +85,7 @@ class Project:
         return ""
 
     def find_glob(self, name: str) -> str:
-        """Return the glob of a file, folder or glob as a rule names it, "" for none here."""
+        """Return the glob for a file, folder or glob that a rule names; "" if nothing matches."""
         path = _PLACEHOLDER.sub("*", name.strip().strip("@").removeprefix("./")).strip("/")
         if not path.strip("*/.") or " " in path or path.startswith(("~", "..", "http")):
             return ""
@@ -104,8 +104,8 @@ class Project:
         return below if self.match(below) else ""
 
     def _find_by_name(self, name: str) -> str:
-        """Return the glob of a file that is named without its folder; it has to be one file."""
-        if re.fullmatch(r"\.\w+", name):  # the ending of files
+        """Return the glob for a file that is named without its folder; "" if none has this name."""
+        if re.fullmatch(r"\.\w+", name):  # a file extension
             return f"**/*{name}" if self.match(f"**/*{name}") else ""
         if "." not in name.strip("."):
             return ""

@@ -1,7 +1,7 @@
-"""Conditions that an agent reads out of rules which name none in a way that we read.
+"""Ask an agent for the conditions of rules in which `read_condition` finds none.
 
-An answer counts only if it quotes the rule, and if its paths and commands fit the project. The same
-occasions as for every other rule then decide whether it moves.
+An answer counts only if it quotes the rule, and if its paths and commands fit the project. The rule
+then has to pass the same proof as every other rule.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ NO_PROGRAM = "its command begins with no known program"
 
 
 def may_have_condition(rule: AgentRule, reason: str) -> bool:
-    """Return whether an agent is asked about a rule that stays for a reason."""
+    """Return whether to ask an agent about a rule that stays for ``reason``."""
     text = f"{rule.lead} {rule.text}"
     return reason == UNCONDITIONAL and bool(rule.names or _NAMES_A_SITUATION.search(text))
 
 
 def describe_rule(rule: AgentRule) -> str:
-    """Return a rule with what stands above it, as evidence for a prompt."""
+    """Return a rule with its headings and its lead, as evidence for a prompt."""
     above = " > ".join(rule.headings)
     return "\n\n".join(filter(None, (f"Under: {above}" if above else "", rule.lead, rule.text)))
 
@@ -49,9 +49,9 @@ def describe_rule(rule: AgentRule) -> str:
 def read_proposal(
     rule: AgentRule, answer: Mapping[str, Any], project: Project
 ) -> tuple[Condition | None, str]:
-    """Return the condition that an answer states, or None and what is wrong with it.
+    """Return the condition in an answer, or None and the reason why the answer is invalid.
 
-    An answer without a condition has nothing wrong with it: the rule stays.
+    The reason is "" if the answer states no condition; the rule then stays.
     """
     said = str(answer.get("condition") or "").strip()
     if not said:

@@ -1,8 +1,9 @@
-"""When a rule holds: for which files, or for which commands; None where it does not say so.
+"""Find the condition of a rule: the files or the commands to which the rule applies.
 
-A rule moves only if an event of a session shows that its condition is met: an edit of a file, or a
-command. A situation in words ("when adding a provider") can be put in words that nobody foresees,
-so such a rule stays. Only the first sentence of a rule can say when all of it holds.
+A rule moves only if a session event shows that its condition is met: an edit of a file, or a
+command. A situation in words ("when adding a provider") can be worded in unforeseeable ways, so a
+rule with such a condition stays. Only the first sentence of a rule can state a condition for the
+whole rule.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ _TRAILING_PLACE = re.compile(
     r"(?:\s+(?:files?|directory|folder|package|crate|module|tests?|code))?)\Z",
     re.IGNORECASE,
 )
-"""What is done in a place, not what is put there or looked up."""
+"""An activity in a place, as opposed to something that is put or looked up there."""
 _IMPERATIVE = re.compile(
     r"\A(?:please\s+)?(?:always|never|do\s+not|don['\u2019]t|make\s+sure|be\s+sure|run|re-?run|use|"
     r"ensure|avoid|update|check|verify|include|add|keep|read|follow|test|build|format|lint|"
@@ -127,7 +128,7 @@ _ORDER = re.compile(
     r"ensure|prefer)\b",
     re.IGNORECASE,
 )
-"""What is demanded, as against what is told: "so that stories don't load it"."""
+"""A demand, as opposed to a statement such as "so that stories don't load it"."""
 _FORBIDDEN_EDIT = re.compile(
     r"(?:do\s+not|don['\u2019]?t|avoid|never|not\s+be|no)\s+(?:\w+\s+){0,2}?"
     r"(?:edit|edited|editing|edits|modify|modified|modifying|change|changed|changing|touch|"
@@ -140,7 +141,7 @@ _RUN = re.compile(
     r"(?:the\s+)?`([^`\n]+)`",
     re.IGNORECASE,
 )
-"""A command that is run, not one that is missing or talked about."""
+"""A command that is run, as opposed to one that is missing or only mentioned."""
 _WORK = re.compile(
     r"(?:(?:when(?:ever)?|if|before|after|to|once|any ?time)\s+(?:you(?:'re)?\s+)?(?:are\s+)?)?"
     r"(?:add|creat|chang|modif|updat|remov|"
@@ -152,17 +153,17 @@ _REFERENCE = re.compile(
     r"\b(?:see|read|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy|lock)\b",
     re.IGNORECASE,
 )
-"""What comes before the name of a file that is only to be read."""
+"""Words before the name of a file that is only to be read."""
 _GUIDE = re.compile(
     r"(?:\./)?(?P<folder>[\w.@-][\w./@-]*)/(?:AGENTS|CLAUDE|README|CONTRIBUTING)\.md", re.IGNORECASE
 )
-"""A guide to its own folder: who has to read it works there."""
+"""A guide to its own folder: whoever has to read it works in this folder."""
 _MANY_PLACES = 2
-"""Files that a rule changes, from which on its situation cannot pass without an edit of one."""
+"""If a rule changes this many files, its situation always includes an edit of one of them."""
 _SHORTEST_NAME = 3
 _BEFORE = 24
 _MOST_BESIDE = 40
-"""Files in a folder from which on it is not taken for the place that a rule is about."""
+"""A folder with more files is too large to be the place that a rule is about."""
 _ANY_TASK = re.compile(
     r"\b(?:any|each|every|all|making|make|made)\s+(?:code\s+)?(?:changes?|edits?|tasks?|work)\b|"
     r"\b(?:in doubt|unsure|possible|needed|necessary|applicable|relevant)\b",
@@ -173,7 +174,7 @@ _STATE = re.compile(
     r"hangs?|crash(?:es)?|complains?)\b",
     re.IGNORECASE,
 )
-"""What is wrong, which shows in an output and not in an edit or a command."""
+"""A failure, which shows in an output and not in an edit or a command."""
 _ELSEWHERE = re.compile(
     r"\b(?:outside(?:\s+of)?|not\s+(?:in|under|inside|within)|except(?:\s+(?:in|for|under))?|"
     r"other\s+than|without|besides|excluding|beyond)\s+(?:the\s+)?`",
@@ -181,7 +182,7 @@ _ELSEWHERE = re.compile(
 )
 """Everywhere but in a place."""
 _RULES_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "README.md")
-"""A bare name of these is that of the file itself, or of any."""
+"""Without a folder, these names mean the rules file itself, or any such file."""
 _WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
 """Introduces situations, not what to do in one."""
 _FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
@@ -191,7 +192,7 @@ _OTHERWISE = re.compile(
     r"\b(?:in all other cases|everywhere else)\b",
     re.IGNORECASE,
 )
-"""A rule for the condition and for its opposite holds always."""
+"""A rule for a condition and for its opposite always applies."""
 _ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:or|and)\s+|,\s+", re.IGNORECASE)
 _DOING = re.compile(
     r"\A(?:when(?:ever)?|if|before|after|while|for|in|to|once|any ?time)\s+(?:you(?:'re)?\s+)?"
@@ -229,14 +230,14 @@ BOTH_WAYS = "says what holds otherwise, too"
 
 
 class _Reading(NamedTuple):
-    """What a clause says: a condition, or why it is none."""
+    """The result of reading a clause: a condition, or the reason why there is none."""
 
     condition: Condition | None = None
     why: str = ""
 
 
 def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None, str]:
-    """Return when a rule holds, or None and why it stays."""
+    """Return the condition of a rule, or None and the reason why the rule stays."""
     text = _MARK.sub("", rule.text.strip())
     prose = _CODE.sub(" ", text)
     if _CAPITALS.search(prose):
@@ -273,7 +274,7 @@ def holds_for_any_task(said: str) -> bool:
 
 
 def _read_label(text: str) -> str:
-    """Return the bold words with which a rule begins, "" for none."""
+    """Return the bold words at the start of a rule; "" if there are none."""
     label = _LABEL.match(text)
     return label["label"] if label else ""
 
@@ -281,9 +282,9 @@ def _read_label(text: str) -> str:
 def _read_rule(
     text: str, sentences: Sequence[str], rule: AgentRule, project: Project
 ) -> Iterator[_Reading]:
-    """Yield what each clause of a rule, and of the line above its list, says.
+    """Yield the reading of each clause of a rule, and of the line above its list.
 
-    Of a list that is one rule, no item says when the others hold.
+    If a whole list is one rule, no item can state a condition for the other items.
     """
     above = unmarked(rule.headings[-1]) if rule.headings else ""
     sentence = sentences[0].strip().rstrip(".!") if sentences else ""
@@ -314,7 +315,7 @@ def _read_rule(
 
 
 def _find_conditions(text: str) -> Iterator[str]:
-    """Yield the condition with which a text begins, if it does."""
+    """Yield the condition at the start of a text, if there is one."""
     for pattern in (_CONDITION, _GERUND, _TO_DO, _WITHOUT_COMMA):
         found = pattern.match(text)
         if found:
@@ -325,7 +326,7 @@ def _find_conditions(text: str) -> Iterator[str]:
 def _read_subject(
     text: str, sentence: str, further: Sequence[str], project: Project
 ) -> Iterator[_Reading]:
-    """Yield what a rule holds for that demands something of its subject."""
+    """Yield the condition that follows from the subject of a rule's demand."""
     command = _COMMAND_SUBJECT.match(sentence)
     if command and is_command(command["command"]):
         yield _Reading(make_command_condition(command["command"], [command["command"]]))
@@ -348,9 +349,9 @@ def _read_subject(
 
 
 def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:
-    """Yield what the heading above a rule says, if that is a condition or names a place.
+    """Yield the condition in the heading above a rule, if it states one or names a place.
 
-    A heading that only names a subject, such as "Committing", says nothing of when a rule holds.
+    A heading that only names a subject, such as "Committing", states no condition.
     """
     heading = unmarked(rule.headings[-1]) if rule.headings else ""
     is_labelled = bool(_ENTRY.match(unmarked(text)) or _LABEL.match(text))
@@ -374,7 +375,7 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
 
 
 def _read_heading_places(heading: str, text: str, project: Project) -> _Reading:
-    """Read the places in the code of a heading, for a rule that demands something."""
+    """Read the places in the code spans of a heading, if the rule demands something."""
     spans = [span.strip() for span in _CODE.findall(heading)]
     demand = unmarked(_CODE.sub("x", text))
     is_demand = bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
@@ -384,7 +385,7 @@ def _read_heading_places(heading: str, text: str, project: Project) -> _Reading:
 
 
 def _read_remainder(text: str, said: str, above: str, project: Project) -> _Reading:
-    """Read a situation in words by the files that the rule changes, and those beside them."""
+    """Derive the condition of a situation in words from the files that the rule changes."""
     if holds_for_any_task(said):
         return _Reading(why=ANY_TASK)
     globs: list[str] = []
@@ -414,7 +415,7 @@ def _read_remainder(text: str, said: str, above: str, project: Project) -> _Read
 
 
 def _shares_noun(said: str, places: Sequence[str]) -> bool:
-    """Return whether a place is called after the things that a situation is about."""
+    """Return whether a place is named after the things that a situation is about."""
     parts = re.findall(r"[A-Za-z]{2,}", " ".join(places).casefold())
     things = _WORK.sub("", said, count=1)
     short = {word.casefold() for word in re.findall(r"\b[A-Z]{2,3}\b", things)}
@@ -436,7 +437,7 @@ def _is_reference(text: str, place: str) -> bool:
 
 
 def _read_clause(said: str, project: Project) -> _Reading:
-    """Read a condition; each of its alternatives ("or …") has to be one that an event shows."""
+    """Read a condition. An event must be able to show each of its alternatives ("or …")."""
     if holds_for_any_task(said):
         return _Reading(why=ANY_TASK)
     if _STATE.search(_CODE.sub(" ", said)):
@@ -461,7 +462,7 @@ def _read_clause(said: str, project: Project) -> _Reading:
 
 
 def _is_verb(part: str) -> bool:
-    """Return whether an alternative is another verb alone, for the same things."""
+    """Return whether an alternative is only another verb for the same things."""
     return all(word.endswith(("ing", "ed")) or word in _SMALL for word in part.casefold().split())
 
 
@@ -482,7 +483,7 @@ def _read_part(said: str, project: Project) -> _Reading:
 
 
 def _read_places(said: str, project: Project) -> _Reading:
-    """Read the files and folders that a text names; one that is not there cannot be watched."""
+    """Read the files and folders that a text names. Each must exist, or the result is GONE."""
     if _ELSEWHERE.search(said):
         return _Reading(why=UNCONDITIONAL)
     spans = [span.strip() for span in _CODE.findall(said)]

@@ -1,4 +1,4 @@
-"""Which agent reads which rules files, in every session or only for some files.
+"""List which agent reads which rules files, in every session or only for some files.
 
 The table in docs/diet.md has the source of each row.
 """
@@ -30,21 +30,21 @@ NO_HOOKS = "no agent here has our hooks (--yes-without-hooks moves it)"
 
 @frozen
 class ReadingAgent:
-    """What one agent reads of a repository."""
+    """The rules files that one agent reads in a repository."""
 
     files: tuple[str, ...]
-    """Names of files, or globs, from the root."""
+    """File names or globs, relative to the root."""
     otherwise: tuple[str, ...] = ()
-    """Files that it reads where none of ``files`` is there."""
+    """Files that it reads if none of ``files`` exists."""
     is_always: Callable[[Mapping[str, str], str], bool] = lambda _header, _name: True
-    """Whether a file with this header is in every session."""
+    """Returns whether the agent reads a file with this header in every session."""
     own: tuple[str, ...] = ()
-    """Files and folders of a repository that show it in use."""
+    """Files and folders in a repository that show that the agent is used there."""
     program: str = ""
     home: str = ""
-    """Its folder in the user's home."""
+    """The agent's folder in the user's home."""
     imports: bool = False
-    """It follows ``@file``."""
+    """Whether the agent follows ``@file`` imports."""
     strips_comments: bool = False
     cuts_header: bool = False
 
@@ -134,7 +134,7 @@ READING_AGENTS: Mapping[str, ReadingAgent] = {
 
 @frozen
 class Reader:
-    """An agent in use here, and the files of the diet that it reads."""
+    """An agent that is used here, and the files of the diet that it reads."""
 
     agent: str
     has_hooks: bool
@@ -142,7 +142,7 @@ class Reader:
 
 
 def find_readers(diet: Diet) -> list[Reader]:
-    """Return the agents that this repository or this machine shows in use, with what they read."""
+    """Return the agents that this repository or machine uses, with the files that they read."""
     readers = []
     for agent, row in READING_AGENTS.items():
         files = tuple(file.name for file in _find_read(diet, agent))
@@ -153,7 +153,7 @@ def find_readers(diet: Diet) -> list[Reader]:
 
 
 def why_file_stays(file: RulesFile, readers: Sequence[Reader]) -> str:
-    """Return why the rules of a file must not move, "" where all its readers have our hooks."""
+    """Return why the rules of a file must stay; "" if all agents that read it have our hooks."""
     own = [reader for reader in readers if file.name in reader.files]
     without = [reader.agent for reader in own if not reader.has_hooks]
     if without:
@@ -162,9 +162,9 @@ def why_file_stays(file: RulesFile, readers: Sequence[Reader]) -> str:
 
 
 def count_for_agent(diet: Diet, agent: str | None) -> tuple[str, int]:
-    """Return an agent and the tokens of rules that it sends in every session.
+    """Return an agent, and the number of tokens of rules that it sends in every session.
 
-    Without a name that is the agent that sends most. Raises InputError for an unknown name.
+    Without a name, this is the agent that sends the most. Raises InputError for an unknown name.
     """
     if agent is not None and agent not in READING_AGENTS:
         raise InputError(f"no agent {agent!r}; it is one of {', '.join(sorted(READING_AGENTS))}")
@@ -194,9 +194,9 @@ def _is_always(file: RulesFile, row: ReadingAgent) -> bool:
 
 
 def _read_header(text: str) -> dict[str, str]:
-    """Return the keys of a header as they are written, lists joined by commas.
+    """Return the keys of a header as they are written, with lists joined by commas.
 
-    A header behind a blank line is none for the agents.
+    The agents do not recognise a header after a blank line.
     """
     if not text.removeprefix("\ufeff").startswith("---"):
         return {}
@@ -207,7 +207,7 @@ def _read_header(text: str) -> dict[str, str]:
 
 
 def _find_read(diet: Diet, agent: str) -> Iterator[RulesFile]:
-    """Yield the files of a diet that an agent reads, with what they import, each once."""
+    """Yield the files of a diet that an agent reads, and the files that they import, each once."""
     row = READING_AGENTS[agent]
     files = {file.name: file for file in diet.files}
     names = [name for name in files if _is_named(diet, name, row.files)]
@@ -218,7 +218,7 @@ def _find_read(diet: Diet, agent: str) -> Iterator[RulesFile]:
     if agent == "kilo":
         pending = _drop_hidden(pending)
     seen = set(pending)
-    for name in pending:  # grows by what is imported
+    for name in pending:  # imported files are appended
         yield files[name]
         folder = os.path.dirname(name)
         for wanted in files[name].imports if row.imports else ():
@@ -229,7 +229,7 @@ def _find_read(diet: Diet, agent: str) -> Iterator[RulesFile]:
 
 
 def _drop_hidden(names: Sequence[str]) -> list[str]:
-    """Leave out the rules of Kilo's older folder whose names the newer one has."""
+    """Leave out rules in Kilo's older folder if its newer folder has a rule with the same name."""
     newer = {os.path.basename(name) for name in names if name.startswith(".kilo/")}
     return [
         name
@@ -239,7 +239,7 @@ def _drop_hidden(names: Sequence[str]) -> list[str]:
 
 
 def _is_named(diet: Diet, name: str, patterns: Sequence[str]) -> bool:
-    """Return whether a file is one of an agent's, by its own name or that of a link to it."""
+    """Return whether an agent reads a file, by its own name or by the name of a link to it."""
     for pattern in patterns:
         link = os.path.join(diet.root, *pattern.split("/"))
         is_linked = os.path.islink(link) and os.path.realpath(link) == os.path.realpath(

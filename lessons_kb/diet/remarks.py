@@ -1,4 +1,4 @@
-"""What is said of the rules of a project beside whether they move: gone, said twice, broken."""
+"""Remarks on the rules of a project: missing files, duplicates, contradictions, and their use."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from lessons_kb.values import mutable
 
 _FORBIDDEN = re.compile(rf"(?:{NEGATIVE.pattern})[^.;\n`]{{0,40}}`([^`\n]{{4,}})`", re.IGNORECASE)
 _REPLACED = ("old_string", "old_str", "oldString")
-"""Of an edit's arguments: what is no longer there."""
+"""Arguments of an edit with the text that the edit replaces."""
 _MAX_SESSIONS = 200
 _FEWEST_SHARED = 4
-"""Terms that two rules share before they are compared."""
+"""The minimum number of shared terms for which two rules are compared."""
 _SHORTEST_NAME = 4
 
 
 def find_gone(diet: Diet) -> list[tuple[RulesFile, AgentRule, str]]:
-    """Return (file, rule, name) of files and folders that rules name and the project lacks.
+    """Return (file, rule, name) for each file or folder that a rule names and the project lacks.
 
-    Only what lies below a folder that is there: the rest may be an example.
+    Only names below an existing folder count, because other names may be examples.
     """
     known = {*diet.tracked, *_find_folders(diet)}
     tops = {path.partition("/")[0] for path in known}
@@ -51,7 +51,7 @@ def find_gone(diet: Diet) -> list[tuple[RulesFile, AgentRule, str]]:
 
 
 def _find_folders(diet: Diet) -> Counter[str]:
-    """Return each folder of the project with how many files it holds."""
+    """Return folder → number of files in it, for each folder of the project."""
     return Counter(
         path[:place] for path in diet.tracked for place, char in enumerate(path) if char == "/"
     )
@@ -67,7 +67,7 @@ class Place(NamedTuple):
 def find_pairs(diet: Diet) -> Iterator[tuple[str, Place, Place]]:
     """Yield (``same`` or ``contradicts``, first, second) for rules that are alike.
 
-    They contradict each other if one of them forbids, or if they differ in numbers alone.
+    Two rules contradict each other if only one of them forbids, or if only their numbers differ.
     """
     places = [Place(file.name, rule) for file in diet.files for rule in file.rules]
     terms = [frozenset(analyze(place.rule.text)) for place in places]
@@ -78,9 +78,9 @@ def find_pairs(diet: Diet) -> Iterator[tuple[str, Place, Place]]:
 
 
 def _find_overlapping(terms: list[frozenset[str]]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of sets that share at least half of what either holds, and a few terms.
+    """Yield pairs of sets that share at least half of all their terms, and a few terms.
 
-    Such a pair shares one of the rarer half of each set's terms, so that is all that is looked up.
+    Such a pair shares a term from the rarer half of each set, so only these terms are looked up.
     """
     frequency = Counter(term for some in terms for term in some)
     homes: dict[str, list[int]] = defaultdict(list)
@@ -113,18 +113,18 @@ def _compare(
 
 @mutable
 class Use:
-    """How often sessions of this machine had to do with a rule."""
+    """How many sessions on this machine concerned a rule."""
 
     relevant: int = 0
-    """Sessions in which something that it names was spoken of or touched."""
+    """Sessions in which something that the rule names was mentioned or touched."""
     broken: int = 0
-    """Sessions in which the agent wrote or ran what it forbids."""
+    """Sessions in which the agent wrote or ran something that the rule forbids."""
 
 
 def count_uses(diet: Diet) -> tuple[int, dict[str, Use]]:
-    """Return how many sessions of the project there are, and by what a rule says its use.
+    """Return the number of the project's sessions, and text of a rule → its use in them.
 
-    A rule that names nothing has none: no record tells when it holds.
+    A rule that names nothing is left out, because no session can show when it applies.
     """
     rules = [rule for file in diet.files for rule in file.rules]
     forbidden = {rule.words: _FORBIDDEN.findall(rule.text) for rule in rules}

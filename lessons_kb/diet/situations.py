@@ -1,8 +1,8 @@
 """Situations that rules name in words, and the files or commands that show them.
 
-The situations are data (``diet_situations.toml``). A rule names one by the activity ("when
-committing"), by its things after a verb ("before adding a migration") or a preposition ("in unit
-tests"), or by a sentence that is about the things ("Commit messages must …").
+The situations are listed in ``diet_situations.toml``. A rule names a situation by its activity
+("when committing"), by its things after a verb ("before adding a migration") or after a preposition
+("in unit tests"), or in a sentence about these things ("Commit messages must …").
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _END_OF_NOUN = (
     r"(?=\s*\Z|[,:;?/`]|\s+(?:that|which|of|for|in|under|with|and|or|where|using|to|on|by|from|"
     r"before|after|when|directly|manually|use|make|run|follow|prefer|keep)\b)"
 )
-"""What may follow a noun: "tests of the store", not "test results", which is another noun."""
+"""Text that may follow a noun: "tests of the store", but not "test results", another noun."""
 _VERB = (
     r"(?:must|should|shall|may|can|cannot|can't|needs?|requires?|uses?|never|follows?|always|"
     r"do(?:es)?\s+not|don't|goes?|go|belongs?|lives?|live|have\s+to|"
@@ -61,22 +61,22 @@ _IS_UPKEEP = re.compile(
     re.IGNORECASE,
 )
 _IS_WRITING = re.compile(r"\A(?:write|make)\b", re.IGNORECASE)
-"""What is done to the things whenever something else changes."""
+"""Activities on the things that accompany any other change."""
 
 
 class Situation(NamedTuple):
-    """A situation that files or commands of a session show."""
+    """A situation that the files or commands of a session can show."""
 
     name: str
     things: re.Pattern[str] | None
-    """The nouns for what is changed in it."""
+    """The nouns for the things that change in it."""
     doing: tuple[re.Pattern[str], ...]
-    """How a condition puts the activity."""
+    """Phrases for the activity in a condition."""
     globs: tuple[str, ...]
     pattern: str
     samples: tuple[str, ...]
     is_final: bool
-    """Whether its commands are hard to take back."""
+    """Whether its commands are hard to undo."""
 
 
 @cache
@@ -97,7 +97,7 @@ def read_situations() -> tuple[Situation, ...]:
             doing.append(rf"\A(?:for|in)\s+(?:[\w-]+\s+){{1,4}}in\s+(?:[\w-]+\s+)?{noun}")
             if "doing" not in row:
                 doing.append(rf"{_CHANGES}{noun}")
-        if things and name[0].isupper():  # a language, which needs no noun behind a verb
+        if things and name[0].isupper():  # a language, which needs no noun after a verb
             doing += [rf"{_WRITE_LANGUAGE}{re.escape(name)}\b", rf"\Ain\s+{re.escape(name)}\Z"]
         situations.append(
             Situation(
@@ -126,7 +126,7 @@ def find_in_clause(clause: str) -> Situation | None:
 
 
 def names_another(sentence: str, situation: Situation) -> bool:
-    """Return whether a sentence names the things of another situation, or its activity."""
+    """Return whether a sentence names the things or the activity of another situation."""
     for other in read_situations():
         patterns = [*other.doing, *([other.things] if other.things is not None else [])]
         if other is not situation and any(pattern.search(sentence) for pattern in patterns):
@@ -135,7 +135,7 @@ def names_another(sentence: str, situation: Situation) -> bool:
 
 
 def find_subject(sentence: str) -> tuple[Situation, str] | None:
-    """Return the situation that a sentence is about, and its words: "Commit messages must …"."""
+    """Return the situation that a sentence is about, and the words that name it."""
     for situation in read_situations():
         if situation.things is None:
             continue

@@ -1,8 +1,9 @@
-"""Carry out a diet as one transaction, and take it back.
+"""Apply a diet as one transaction, and undo it.
 
-The record comes first, then the cards, then the files, each file only if it still holds what was
-read. Whatever a kill leaves, the next run takes back: a rule is in its file or in its card. What an
-editor saved meanwhile stays; a rule that is not in it keeps its card.
+The record is written first, then the cards, then the files. A file is replaced only if it has not
+changed since it was read. If the process is killed, the next run undoes its changes, so every rule
+is in its file or in its card. A text that an editor saved meanwhile is never overwritten; a rule
+that is missing from this text keeps its card.
 """
 
 from __future__ import annotations
@@ -52,31 +53,31 @@ class MovedRule:
     """A rule that becomes a card."""
 
     file: str
-    """The rules file that it stands in, below the project."""
+    """The rules file that contains it, relative to the project."""
     words: str
     title: str
     card: str
-    """The card's text."""
+    """The text of the card."""
 
 
 @frozen
 class FileEdit:
-    """What becomes of a rules file."""
+    """The change of a rules file."""
 
     name: str
     before: bytes
     after: bytes | None
-    """None: it is removed."""
+    """The new content; None if the file is removed."""
 
 
 @frozen
 class Undone:
-    """What taking a diet back has changed."""
+    """The files and cards that the undoing of a diet has changed."""
 
     files: tuple[str, ...]
     cards: tuple[str, ...]
     interrupted: bool = False
-    """The diet had been interrupted before it was complete."""
+    """Whether the diet had been interrupted before it was complete."""
 
 
 def apply_diet(
@@ -84,8 +85,8 @@ def apply_diet(
 ) -> list[str]:
     """Write the cards, then the files, and return the paths of the cards.
 
-    Raises InputError if a file has changed since it was read; then nothing is changed.
-    StorageError.
+    Raises InputError if a file has changed since it was read, and StorageError. Every change is
+    then undone.
     """
     with hold_diet(root), hold_new(brain.root):
         recover(root)
@@ -105,9 +106,9 @@ def apply_diet(
 
 
 def undo_diet(root: str) -> Undone:
-    """Give the files of the last diet their bytes back and move its cards to the trash.
+    """Restore the files of the last diet byte for byte, and move its cards to the trash.
 
-    Raises InputError if there was no diet, or if a file has changed since; then nothing is done.
+    Raises InputError, and changes nothing, if there was no diet or if a file has changed since.
     """
     with hold_diet(root):
         if interrupted := recover(root):
@@ -119,14 +120,14 @@ def undo_diet(root: str) -> Undone:
         for file in record.files:
             if not _can_be_restored(root, record, file):
                 raise InputError(
-                    f"{shown(file.name)} has changed since the diet; put its changes aside first, "
-                    f"or take the original from {record.place}, base64"
+                    f"{shown(file.name)} has changed since the diet; undo its changes first, "
+                    f"or copy the original from {record.place} (base64)"
                 )
         return _take_back(root, write_record(replace(record, state=UNDOING)))
 
 
 def _can_be_restored(root: str, record: DietRecord, file: RecordedFile) -> bool:
-    """Return whether a file is as the diet left it, or has all its rules again."""
+    """Return whether a file can be restored: it is unchanged, or contains all its rules again."""
     now = _read(root, file.name)
     if now is None or now == file.before or digest(now) == file.after:
         return True
@@ -135,7 +136,7 @@ def _can_be_restored(root: str, record: DietRecord, file: RecordedFile) -> bool:
 
 
 def recover(root: str) -> Undone | None:
-    """Take back what a killed diet has left, complete a killed undo; None if there is neither."""
+    """Undo a killed diet, or complete a killed undo; return None if there is neither."""
     undone = None
     for record in find_records(root):
         if record.state != DONE:
@@ -186,7 +187,7 @@ def _write_card(record: DietRecord, number: int, brain: str, data: bytes) -> Non
         try:
             create_file(full, data, mode=_CARD_MODE, temp=_card_temp(record, number, full))
         except FileExistsError:
-            text = f"{shown(path)} exists by now; nothing was moved, run it again"
+            text = f"{shown(path)} already exists; nothing was moved; run the diet again"
             raise InputError(text) from None
 
 
@@ -202,7 +203,7 @@ def _replace(root: str, edit: FileEdit, temp: str) -> bool:
 
 
 def _take_back(root: str, record: DietRecord) -> Undone:
-    """Give files their bytes back and remove cards whose rules are in the files again."""
+    """Restore the files byte for byte, and remove the cards whose rules are in the files again."""
     restored = []
     for number, file in enumerate(record.files):
         full = _full(root, file.name)
@@ -230,10 +231,10 @@ def _take_back(root: str, record: DietRecord) -> Undone:
 
 
 def _settle_temps(root: str, record: DietRecord, number: int) -> None:
-    """Remove what a kill left beside a file; what an editor had saved in it goes back.
+    """Remove the temporary files that a killed run left, and put back text that an editor saved.
 
-    Either name holds our bytes, or the beginning of them, until the exchange; then what the file
-    held.
+    Before the exchange, a temporary file contains our bytes or the beginning of them. After it, it
+    contains the former content of the rules file.
     """
     file = record.files[number]
     full = _full(root, file.name)
@@ -268,7 +269,7 @@ def _restore(full: str, file: RecordedFile, temp: str) -> bool:
 
 
 def _remove_card(root: str, record: DietRecord, card: RecordedCard) -> str:
-    """Remove a card of a diet and return its path, "" if there is none."""
+    """Remove a card of a diet and return its path; "" if the card no longer exists."""
     for brain, path in _find_card(root, record, card):
         full = _full(brain, path)
         with contextlib.suppress(CardNotFound), storage_errors(full):
@@ -276,7 +277,7 @@ def _remove_card(root: str, record: DietRecord, card: RecordedCard) -> str:
             if data is None:
                 continue
             if record.state == BEGUN and digest(data) == card.digest:
-                os.unlink(full)  # nobody has seen it yet
+                os.unlink(full)  # nobody has read it yet
             else:
                 trash.put(brain, path, why="a diet was undone")
             return path
@@ -284,7 +285,7 @@ def _remove_card(root: str, record: DietRecord, card: RecordedCard) -> str:
 
 
 def _find_card(root: str, record: DietRecord, card: RecordedCard) -> Iterator[tuple[str, str]]:
-    """Yield (brain, path) of files that hold a card: its own name first, then by its origin."""
+    """Yield (brain, path) of files with a card: first by the card's path, then by its origin."""
     brains = [os.path.normpath(os.path.join(root, record.brain))]
     brains += [root] if is_brain(root) else []
     brains += find_below(root)
@@ -311,7 +312,7 @@ def _holds(full: str, card: RecordedCard) -> bool:
 
 
 def _temp(root: str, record: DietRecord, number: int, *, back: bool = False) -> str:
-    """Return the name that a file has for a moment; the same for whoever takes the diet back."""
+    """Return the name of a file's temporary copy, which another process can derive for recovery."""
     kind = "back" if back else "file"
     folder = os.path.dirname(_full(root, record.files[number].name))
     name = os.path.splitext(os.path.basename(record.place))[0]
@@ -342,11 +343,11 @@ def _flatten(data: bytes | None) -> str:
 
 
 def _changed(name: str) -> str:
-    return f"{shown(name)} has changed meanwhile; nothing was moved, run it again"
+    return f"{shown(name)} has changed meanwhile; nothing was moved; run the diet again"
 
 
 def edits_of(root: str, texts: Mapping[str, str | None]) -> list[FileEdit]:
-    """Return the edits that give some files new texts, None for a file that is removed."""
+    """Return the edits that write ``texts`` (name → new text; None removes the file)."""
     edits = []
     for name, text in texts.items():
         before = _read(root, name) or b""

@@ -290,12 +290,12 @@ def _read_documents(
 
 
 def read_today() -> str:
-    """Return the ISO date of today here."""
+    """Return today's date in the local time zone, in ISO format."""
     return time.strftime("%Y-%m-%d")
 
 
 def find_silence(card: Card, today: str) -> str:
-    """Return why an active card is not injected today, "" if it may be."""
+    """Return why an active card is not injected today; "" if it can be injected."""
     if "" < card.waits_from <= today:
         return f"it waits for `lessons confirm` since {card.waits_from}"
     return card.standing.silenced

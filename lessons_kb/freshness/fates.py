@@ -1,4 +1,4 @@
-"""What became of the files that a card names: present, moved, gone, or never there.
+"""Find the fate of the files that a card names: present, moved, gone, or never there.
 
 A name counts only if it once existed in the project. Most names that are absent today never did:
 they are examples, generated files, or files of other projects.
@@ -19,27 +19,27 @@ from lessons_kb.values import frozen
 
 PRESENT, MOVED, GONE, NEVER = ("present", "moved", "gone", "never")
 UNCLEAR = "unclear"
-"""The fate of a file that history cannot tell."""
+"""The fate of a file that the history does not show."""
 _WILDCARD = re.compile(r"[*?\[\]{}\\!]")
 _PACKAGE_FILES = ("__init__.py", "index.ts", "index.tsx", "index.js", "mod.rs")
-"""The file by which a folder takes the place of a module."""
+"""The main file of a folder that replaces a module."""
 _MOST_HOPS = 50
 _MOST_CANDIDATES = 300
-"""Files of the past that are asked about for one name."""
+"""The maximum number of former files that are looked up for one name."""
 _MOST_TARGETS = 5
-"""Files that may replace one glob; more of them are no list that a person would write."""
+"""The maximum number of files that replace a glob; nobody would write a longer list."""
 
 
 @frozen
 class Fate:
-    """What became of a file, or of the files that a glob names."""
+    """The fate of a file, or of the files that a glob matches."""
 
     state: str
     """PRESENT, MOVED, GONE, NEVER or UNCLEAR."""
     targets: tuple[str, ...] = ()
-    """Where it is today: paths, or one glob."""
+    """Its present location: paths, or one glob."""
     commit: str = ""
-    """The commit that moved or removed it last."""
+    """The last commit that moved or removed it."""
     day: str = ""
     """The ISO date of that commit."""
 
@@ -48,7 +48,7 @@ _PRESENT, _NEVER, _UNCLEAR = Fate(state=PRESENT), Fate(state=NEVER), Fate(state=
 
 
 class ProjectFiles:
-    """The files of a project's last commit, and of its past."""
+    """The files in a project's last commit and in its history."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class ProjectFiles:
         history: FileHistory,
         find_copies: Callable[[str, str], Sequence[str]],
     ) -> None:
-        """``find_copies`` returns the files of a commit that equal one which it removed."""
+        """``find_copies`` returns the files of a commit that equal a file which it removed."""
         self._top = top
         self._find_copies = find_copies
         self._head = head
@@ -81,7 +81,7 @@ class ProjectFiles:
 
     @cached_property
     def _past(self) -> tuple[str, ...]:
-        """The paths of the past that are not there today."""
+        """The paths in the history that no longer exist."""
         return tuple(path for path in self._history.list_paths() if path not in self._head)
 
     @cached_property
@@ -93,7 +93,7 @@ class ProjectFiles:
         return _by_name(self._past)
 
     def find_file(self, name: str) -> Fate:
-        """Return the fate of a file that a text names by its path or by the end of it."""
+        """Return the fate of a file that a text names by its path or by the end of its path."""
         if name in self._head or _ending(self._head_names, name):
             return _PRESENT
         candidates = _ending(self._past_names, name)
@@ -109,7 +109,7 @@ class ProjectFiles:
         return self._globs[glob]
 
     def count_changes(self, name: str, since: str) -> int:
-        """Return how many commits have changed a file after a day."""
+        """Return the number of commits after a day that changed a file."""
         paths = (name,) if name in self._head else tuple(_ending(self._head_names, name))
         return self._history.count_changes(paths[0], since=since) if len(paths) == 1 else 0
 
@@ -123,9 +123,9 @@ class ProjectFiles:
         folders = path.split("/")
         above = ("/".join(folders[:end]) for end in range(1, len(folders)))
         if any(folder in self._head for folder in above):
-            return _UNCLEAR  # a folder that is a submodule today, whose history is elsewhere
+            return _UNCLEAR  # a folder is a submodule today, and its history is elsewhere
         if os.path.lexists(os.path.join(self._top, path)):
-            return _PRESENT  # git ignores it today, and it is still there
+            return _PRESENT  # git ignores it today, but it still exists
         last: Removal | None = None
         current, number = path, 0
         for _ in range(_MOST_HOPS):
@@ -144,7 +144,7 @@ class ProjectFiles:
         return _UNCLEAR
 
     def _find_package(self, path: str) -> str:
-        """Return the folder of today into which a module was taken apart; "" if it was not."""
+        """Return the existing folder into which a module was split; "" if there is none."""
         stem = path.rpartition(".")[0]
         if stem in self._folders:
             return stem
@@ -157,7 +157,7 @@ class ProjectFiles:
         return ""
 
     def _find_copy(self, removal: Removal, path: str) -> str:
-        """Return another file with the content of one that was removed; "" without one."""
+        """Return a file with the content of a removed file; "" if there is none."""
         copies = self._find_copies(removal.commit, path)
         name = path.rpartition("/")[2]
         same_name = [copy for copy in copies if copy.rpartition("/")[2] == name]
@@ -189,7 +189,7 @@ class ProjectFiles:
         return Fate(state=MOVED, targets=targets, commit=joined.commit, day=joined.day)
 
     def _rewrite(self, glob: str, pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
-        """Return the globs that name moved files where one named them before."""
+        """Return the globs that replace ``glob`` after its files were moved."""
         targets = dict.fromkeys(target for _path, target in pairs)
         plain = glob.removeprefix("./").removeprefix("/")
         fixed = _WILDCARD.split(plain)[0]
@@ -228,7 +228,7 @@ def _by_name(paths: Iterable[str]) -> Mapping[str, Sequence[str]]:
 
 
 def _ending(names: Mapping[str, Sequence[str]], name: str) -> list[str]:
-    """Return the paths that are a name or end with it, at a slash."""
+    """Return the paths that equal a name, or end with a slash and the name."""
     candidates = names.get(name.rpartition("/")[2], ())
     return [path for path in candidates if path == name or path.endswith(f"/{name}")]
 

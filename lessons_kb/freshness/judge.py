@@ -1,4 +1,4 @@
-"""From the fates of a card's anchors to the card's standing."""
+"""Derive the standing of a card from the fates of its anchors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lessons_kb.model import GLOB, SYMBOL, Anchor, Standing
 from lessons_kb.text.token_estimate import estimate_tokens
 
 MAX_CAVEAT = 12
-"""Tokens of a caveat."""
+"""The maximum number of tokens of a caveat."""
 _SHORT_HASH = 8
 _MOST_NAMED = 2
 
@@ -24,8 +24,8 @@ def judge(
 ) -> Standing:
     """Return the standing of a card whose anchors have these fates.
 
-    What was removed on or before the day ``since`` does not count: the card was written, or
-    found true, after it.
+    A file that was removed on or before the day ``since`` does not count, because the card was
+    written or confirmed after its removal.
     """
     moved: list[tuple[str, str]] = []
     gone: dict[str, str] = {}
@@ -54,7 +54,7 @@ def judge(
 
 
 def describe_gone(gone: Sequence[tuple[str, str]]) -> str:
-    """Return in one line what is gone, and the commit that removed it."""
+    """Return one line that names the gone anchors, and the commits that removed them."""
     named = []
     for name, commit in gone[:_MOST_NAMED]:
         named.append(f"{name} (removed in {commit[:_SHORT_HASH]})" if commit else name)
@@ -64,7 +64,7 @@ def describe_gone(gone: Sequence[tuple[str, str]]) -> str:
 
 
 def write_caveat(gone: Sequence[tuple[str, str]]) -> str:
-    """Return a remark of at most MAX_CAVEAT tokens on what is gone."""
+    """Return a remark on the gone anchors, of at most MAX_CAVEAT tokens."""
     if len(gone) == 1:
         path = gone[0][0]
         for name in (path, path.rpartition("/")[2]):

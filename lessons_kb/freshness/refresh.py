@@ -1,6 +1,6 @@
-"""Bring the standings of a brain's cards up to date with the history of its project.
+"""Update the standings of a brain's cards from the history of its project.
 
-This starts git, so no hook calls it. The catalogue keeps the result, in which hooks find it.
+This starts git, so no hook calls it. Hooks read the result from the catalogue.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from lessons_kb.values import replace
 _PATIENCE = 120.0
 """Seconds to wait for another process that reads the history."""
 _MOST_SEARCHES = 20
-"""Symbols whose removal is searched in one run: each walks through the history."""
+"""The maximum number of symbols whose removal one run looks up; each walks the history."""
 
 K = TypeVar("K", bound=Hashable)
-"""Names a card: its number in the catalogue, or its id."""
+"""The key of a card: its number in the catalogue, or its id."""
 
 
 class _Card(NamedTuple):
@@ -47,11 +47,11 @@ class _Card(NamedTuple):
 
     claims: Claims
     since: str
-    """The day from which its anchors have to hold, "" if nothing says."""
+    """The day from which its anchors must exist; "" if unknown."""
 
 
 def refresh_standings(brain: Brain) -> None:
-    """Judge the cards of a brain anew if its project or their claims have changed.
+    """Judge the cards of a brain again if its project or their claims have changed.
 
     If the history is unknown (no git, a shallow clone), all cards count as current.
     """
@@ -75,14 +75,14 @@ def refresh_standings(brain: Brain) -> None:
 def _store(brain: Brain, judged: Mapping[int, tuple[str, Standing]], mark: str) -> None:
     state = brain.state
     if state is not None and brain.catalogue.set_standings(judged, mark=mark):
-        # The gates are counted anew, and other processes see a new commit.
+        # The gates are counted again, and other processes see a new commit.
         state = brain.catalogue.commit(state)
         brain.accept(state)
         update_gate_file(brain.root, brain.catalogue, state)
 
 
 def judge_documents(brain: Brain, documents: Iterable[Document]) -> dict[str, Standing]:
-    """Return id → the standing of each card of some files, as they are now.
+    """Return id → standing for each card in ``documents``.
 
     Nothing is returned if the history is unknown.
     """
@@ -159,7 +159,7 @@ def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
     """Open the history of names, with the commits up to HEAD."""
     with contextlib.ExitStack() as resources:
         cache = brain.cache
-        if not os.path.isdir(cache):  # nothing may be written for a brain that is only looked at
+        if not os.path.isdir(cache):  # nothing may be written for a brain that is only read
             cache = resources.enter_context(tempfile.TemporaryDirectory())
         lock = os.path.join(cache, "history.lock")
         refused = resources.enter_context(hold_writer(lock, patience=_PATIENCE))
@@ -176,7 +176,7 @@ def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
 
 
 class _Words:
-    """Which symbols stand in which commits. Each is looked up once in a commit."""
+    """The occurrences of symbols in commits. Each symbol is looked up once in a commit."""
 
     def __init__(self, brain: Brain, top: str, history: FileHistory) -> None:
         self._top = top
@@ -188,7 +188,7 @@ class _Words:
         self._searches = 0
 
     def look_up(self, cards: Mapping[Any, _Card]) -> None:
-        """Look up the symbols of all cards in HEAD, and those that it lacks in earlier commits."""
+        """Look up the symbols of all cards in HEAD, and the missing ones in earlier commits."""
         symbols = {
             anchor.name
             for card in cards.values()
@@ -207,14 +207,14 @@ class _Words:
         self._history.forget_words(but=[self._head, *earlier])
 
     def find_symbol(self, name: str, since: str) -> Fate:
-        """Return whether a symbol stood in the project on a day, and stands there today."""
+        """Return the fate of a symbol: whether it was in the project on a day, and is there today."""
         if self._present[self._head][name]:
             return Fate(state=PRESENT)
         base = self._history.find_commit(since) if since else ""
         return Fate(state=GONE if self._present.get(base, {}).get(name) else NEVER)
 
     def name_commits(self, standing: Standing, card: _Card, known: Standing) -> Standing:
-        """Return a silenced standing with the commits that removed its symbols."""
+        """Return a silenced standing to which the commits that removed its symbols are added."""
         earlier = dict(known.gone)
         gone = []
         for name, commit in standing.gone:

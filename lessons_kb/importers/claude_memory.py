@@ -1,4 +1,4 @@
-"""Claude Code's automatic memory: a file a memory, and MEMORY.md, which lists them."""
+"""Read Claude Code's automatic memory: one file for each memory, and MEMORY.md, the index."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _ERROR = re.compile(
     r"|\bE[A-Z]{4,}\b|\bexit (?:code|status) [1-9]",
     re.IGNORECASE,
 )
-"""An error message, as a tool prints it."""
+"""An error message in the form that tools print."""
 _QUOTE = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"|^(?: {4}|\t|>)(.+)$", re.MULTILINE)
 _FENCE = re.compile(r"```.*?```", re.DOTALL)
 
 
 def find_memory_type(text: str) -> str:
-    """Return the type of a memory, "" for a file that is none."""
+    """Return the type of a memory; "" if the file is not a memory."""
     header = split_header(text).header
     for line in header.lines if header else ():
         match = _TYPE.fullmatch(line)
@@ -46,7 +46,7 @@ def find_memory_type(text: str) -> str:
 
 
 def read_claude_memory(text: str, *, name: str) -> Imported:
-    """Return the lesson of a memory, or why it is none.
+    """Return the lesson in a memory, or the reason why the memory contains no lesson.
 
     A memory about the project is a lesson if it quotes an error message.
     """
@@ -91,7 +91,7 @@ def _quotes_error(text: str) -> bool:
 
 
 def _read_sections(body: str, base: str) -> tuple[tuple[str, str], ...]:
-    """Return the sections of a memory: what it begins with is the rule, labels say the rest."""
+    """Return the sections of a memory: it begins with the rule, and labels mark the other parts."""
     said = parts.read_sections(body)
     labelled = [part for part in said.parts if part.is_lead_in]
     lines = body.split("\n")

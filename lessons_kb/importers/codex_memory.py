@@ -1,4 +1,4 @@
-"""Codex' MEMORY.md: groups of tasks with preferences, knowledge and failures.
+"""Read Codex' MEMORY.md: groups of tasks with preferences, knowledge and failures.
 
 The prompt that writes it is `memories/write/templates/memories/consolidation.md` of openai/codex.
 """
@@ -55,7 +55,7 @@ class _Group(NamedTuple):
     title: str
     text: str
     line: int
-    """Line of its heading, from 1."""
+    """The line of its heading, 1-based."""
 
 
 class _Entry(NamedTuple):
@@ -75,8 +75,8 @@ def is_codex_memory(text: str) -> bool:
 def read_codex_memory(text: str, *, name: str, directory: str = "") -> Imported:
     """Return the lessons of a MEMORY.md of Codex.
 
-    Each failure is a lesson; the preferences of a group are one, and its knowledge is another. With
-    ``directory``, groups about other folders are passed over.
+    Each failure is a lesson. The preferences of a group are one lesson, and its knowledge is
+    another. With ``directory``, groups about other folders are passed over.
     """
     file = read_rules(text, name=name)
     lessons: list[Incoming] = []
@@ -95,7 +95,7 @@ def read_codex_memory(text: str, *, name: str, directory: str = "") -> Imported:
 
 
 def _is_same_project(cwd: str, directory: str) -> bool:
-    """Return whether a folder is a project's, or within it or around it."""
+    """Return whether a folder is the project's folder, or inside it, or around it."""
     folder, project = cwd.replace("\\", "/").rstrip("/"), directory.replace("\\", "/").rstrip("/")
     return f"{folder}/".startswith(f"{project}/") or f"{project}/".startswith(f"{folder}/")
 

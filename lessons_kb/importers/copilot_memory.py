@@ -1,4 +1,4 @@
-"""Exported memories of GitHub Copilot: facts with their subject, citations and reason."""
+"""Read exported memories of GitHub Copilot: facts with their subject, citations and reason."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _TOPIC_WORDS = 3
 
 
 def is_copilot_memory(text: str) -> bool:
-    """Return whether a file holds exported memories of Copilot, by its first bytes."""
+    """Return whether a file contains exported memories of Copilot, judged by its first bytes."""
     return '"fact"' in text and any(f'"{key}"' in text for key in _BESIDE_FACT)
 
 
 def read_copilot_memory(text: str, *, name: str) -> Imported:
-    """Return the memories of a file: a list, an object with ``memories``, or one a line.
+    """Return the memories in a file: a list, an object with ``memories``, or one memory a line.
 
-    Raises InputError, which names file and line, for what is none of these.
+    Raises InputError, which names file and line, if the file has another form.
     """
     lessons = []
     for number, data in _read_objects(text, name):

@@ -1,4 +1,4 @@
-"""The date that people write before or behind an entry of a log."""
+"""Split off the date that people write at the start or the end of a log entry."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _BRACKETED = re.compile(r"\(([^()]+)\)")
 
 
 class DatedText(NamedTuple):
-    """A text and the date that was taken off it."""
+    """A text without its date, and the date."""
 
     date: str | None
-    """ISO date, None for none."""
+    """ISO date; None if the text has no date."""
     text: str
 
 

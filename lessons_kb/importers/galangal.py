@@ -52,8 +52,8 @@ def read_mistakes(
     present = list(columns)
     if "description" not in present:
         raise InputError(
-            f"{name}: its table {TABLE} has no column description "
-            f"but {', '.join(present) or 'none'}; is it galangal's mistakes.db?"
+            f"{name}: the table {TABLE} has no column description "
+            f"(columns: {', '.join(present) or 'none'}); check that it is galangal's mistakes.db"
         )
     unknown = [column for column in present if column not in (*COLUMNS, *IGNORED)]
     notes = [f"{name}: unknown column {column}; ignored" for column in unknown]

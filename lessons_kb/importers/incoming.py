@@ -26,7 +26,7 @@ class Incoming:
     origin: str = ""
     """``system:source#digest``: always equal for the same lesson of the same system."""
     former: tuple[str, ...] = ()
-    """Origins that earlier releases wrote for it, or for the card that it was a part of."""
+    """Origins that earlier releases wrote for this lesson, or for a card that contained it."""
     kind: str = "lesson"
     sections: tuple[tuple[str, str], ...] = ()
     """(heading of SECTIONS, Markdown), in that order."""
@@ -49,13 +49,13 @@ class Incoming:
     supported_by: tuple[str, ...] = ()
     reopen_when: str | None = None
     id: str = ""
-    """The card's id in the brain that exported it, "" for other systems."""
+    """The card's id in the brain that exported it; "" for other systems."""
     text: str = ""
     """The whole file, which is then written unchanged; "" for a card made of its parts."""
     body: str = ""
     """The Markdown below the header, instead of ``sections``."""
     declared_paths: bool = False
-    """Whether ``paths`` stand in the source as such, rather than being named in its text."""
+    """Whether the source declares ``paths`` as paths, rather than naming them in its text."""
 
 
 @frozen
@@ -92,7 +92,7 @@ def origin_key(origin: str) -> tuple[str, str]:
 def add_to_situation(
     sections: tuple[tuple[str, str], ...], text: str
 ) -> tuple[tuple[str, str], ...]:
-    """Return sections with a paragraph more under Situation."""
+    """Return the sections with one paragraph added under Situation."""
     texts = dict(sections)
     texts[SITUATION] = "\n\n".join(filter(None, (texts.get(SITUATION, ""), text)))
     return tuple((name, texts[name]) for name in SECTIONS if name in texts)

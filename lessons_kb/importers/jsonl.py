@@ -1,4 +1,4 @@
-"""Read lessons from JSON lines: our own export unchanged, other systems' by the names of keys."""
+"""Read lessons from JSON lines: our own export unchanged, other formats by the names of keys."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
 
 
 def _split_document(text: str, where: str) -> list[str]:
-    """Return a line for each card of a JSON document, as `export json` writes it."""
+    """Return a line for each card of a JSON document that `export json` wrote."""
     document = _object(text, where)
     cards = document.get("cards")
     if not isinstance(cards, list):
@@ -101,7 +101,7 @@ def _exported(data: Mapping[str, Any], where: str) -> Incoming:
         raise InputError(f"{where}: no title; export the cards again or add one")
     card_id = str(data.get("id") or "")
     fields = {}
-    for name in ("kind", "occurrences", "last_seen", "examples"):  # a merge needs them
+    for name in ("kind", "occurrences", "last_seen", "examples"):  # merging needs these fields
         if data.get(name) is not None:
             fields[name] = _value(name, data[name], where)
     return Incoming(

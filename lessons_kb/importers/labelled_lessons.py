@@ -1,4 +1,4 @@
-"""Lessons below headings, told with bold labels: ``**Problem**: …``, ``**Rule**: …``."""
+"""Read lessons below headings whose parts have bold labels: ``**Problem**: …``, ``**Rule**: …``."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ SECTION_OF_ROLE = {
 }
 """Role of a part → heading of the card's section."""
 LONGEST_HEADING = 160
-"""Characters of a heading that is a title as it stands."""
+"""The maximum length, in characters, of a heading that becomes a title unchanged."""
 _LEAST_LABELS = 2
-"""Different labels below a heading from which on it is a lesson: one may be a remark."""
+"""The minimum number of different labels in a lesson. A single label may be a remark."""
 
 
 class LabelledLesson(NamedTuple):
-    """A lesson and the lines of its file, from 1, that are in it."""
+    """A lesson and the lines (1-based) of its file that belong to it."""
 
     lesson: Incoming
     first: int
@@ -43,7 +43,7 @@ class LabelledLesson(NamedTuple):
 
 
 def read_labelled_lessons(text: str, *, name: str) -> list[LabelledLesson]:
-    """Return the lessons of a file that are told with labels, one for each heading."""
+    """Return the labelled lessons of a file, one for each heading."""
     split = split_header(text)
     body = parts.normal_newlines(split.body)[: parts.MAX_STRUCTURE * _LARGEST]
     lines = body.split("\n")
@@ -67,7 +67,7 @@ def read_labelled_lessons(text: str, *, name: str) -> list[LabelledLesson]:
 
 
 _LARGEST = 20
-"""Times the size of a card: a file of lessons holds many."""
+"""The maximum size of a file, as a multiple of a card's: a file contains many lessons."""
 
 
 def _make_lesson(

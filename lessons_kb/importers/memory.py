@@ -1,4 +1,4 @@
-"""Notes for agents in whatever form they are kept: rules, lessons, memories."""
+"""Read notes for agents in any supported form: rules, lessons, memories."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ def is_memory(text: str, *, name: str) -> bool:
 def read_memory(
     text: str, *, name: str, siblings: Collection[str] = (), directory: str = ""
 ) -> Imported:
-    """Return the lessons of notes for agents, and the parts that are none.
+    """Return the lessons in notes for agents, and the parts that are not lessons.
 
-    ``siblings`` are the names of the files beside it: the lines of an index that only name them are
-    passed over. With ``directory``, memories about other projects are passed over, too.
+    ``siblings`` are the names of the files in the same folder; lines of an index that only name
+    such a file are passed over. With ``directory``, memories about other projects are also passed
+    over.
     """
     if is_codex_memory(text):
         return read_codex_memory(text, name=name, directory=directory)

@@ -136,7 +136,7 @@ def _finding(
 
 
 def _claim(cells: Mapping[str, str], where: str, base: str) -> Incoming | PassedOver:
-    """Return the finding of a claim, or the reason why its state makes it none."""
+    """Return the finding for a claim, or the reason why its state excludes it from the findings."""
     title, rest = split_lead(cells["claim"])
     state = unmarked(cells["state"])
     evidence = _find_evidence(state)
@@ -171,7 +171,7 @@ def _split_supporters(text: str) -> tuple[str, ...]:
 
 
 def _deferral(text: str, why: str, reopen: str, where: str, base: str) -> Incoming:
-    """Return the finding of a deferral; ``reopen`` says when to take it up again."""
+    """Return the finding for a deferral; ``reopen`` states when to reconsider it."""
     title, rest = split_lead(text)
     facts = f"Set aside for now by the review {base}."
     parts = [(SITUATION, facts), (MISTAKE, rest), (CAUSE, why)]

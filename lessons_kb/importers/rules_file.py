@@ -57,7 +57,7 @@ _LABEL = re.compile(r"\W*([^\W\d_][^:*_\n]{0,28}?)[*_]*:")
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+[A-Z\w]*(?:\.\w+)?|\b[a-z]+[A-Z]\w+")
 _IMPORT = re.compile(r"(?<![\w`@(])@(~?[\w.-]*/?[\w./-]*\w)(?=[\s,;:!?]|\Z)")
-"""As in Claude Code: nearly any ending or none, but not behind a bracket or before a dot."""
+"""As in Claude Code: nearly any extension or none, but not after a bracket or before a dot."""
 _NOT_IMPORTED = (".mdc", ".mdx")
 _LEAD = re.compile(r".*[:\uff1a][*_]{0,2}", re.DOTALL)
 _CLAUSE = re.compile(r"(?:[^,:.;(\u2014]|\.(?=\w))+")
@@ -68,7 +68,7 @@ _STRUCTURE = ("hr", "html_block")
 _BOLD = re.compile(r"(?:\*\*|__)[^*_.!?]{1,60}(?:\*\*|__):?")
 _LEADS, _TITLED = 8, 7
 _INDEX_LINE = re.compile(r"\s*[-*]\s+\[([^\]\n]+)\]\(([^()\s]+\.md)\)")
-"""A line of an index: a link to another file, and what it is about."""
+"""A line of an index: a link to another file, and a description of the file."""
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _OVERVIEW = re.compile(r"\s*\||[^├]*├──")
 _NO_PROSE = re.compile(rf"{_OVERVIEW.pattern}|\W*```")
@@ -109,7 +109,7 @@ class AgentRule:
     topics: tuple[str, ...] = ()
     """The headings above it that are topics: short, below level 1, without a date."""
     is_introduction: bool = False
-    """Whether it is a paragraph between the title and what the file lists."""
+    """Whether it is a paragraph between the title and the file's lists."""
 
     @property
     def words(self) -> str:
@@ -292,7 +292,7 @@ def _read_globs(split: Split) -> tuple[str, ...]:
 
 
 def _find_common(names: Mapping[int, Sequence[str]]) -> set[str]:
-    """Return the names that many rules of a file have; ``names`` are those of each rule."""
+    """Return the names that occur in many rules of a file; ``names`` has the names of each rule."""
     counts: Counter[str] = Counter()
     for names_of_rule in names.values():
         counts.update(names_of_rule)
@@ -424,9 +424,9 @@ def is_command(span: str) -> bool:
 def holds_lessons(text: str, *, name: str) -> bool:
     """Return whether notes contain a lesson or a rule, rather than prose only.
 
-    An item of a list is a rule if it forbids or demands something, or names its situation. Every
-    part is a rule below a heading for lessons, in a file of lessons, and in a file whose header
-    names its files.
+    A list item is a rule if it forbids or demands something, or names its situation. Below a
+    heading for lessons, in a file of lessons, and in a file whose header names its files, every
+    part is a rule.
     """
     file = read_rules(text, name=name)
     if file.globs:
@@ -445,7 +445,7 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
     """Return the cards of a file of notes, and the parts that do not become cards.
 
     Rules for every task do not become cards, nor do lines of an index that only name a file among
-    ``siblings``. ``name`` is the path, for messages. The file itself stays as it is.
+    ``siblings``. ``name`` is the path, for messages. The file itself is not changed.
     """
     file = read_rules(text, name=name)
     former = find_former_origins(file)
@@ -482,7 +482,7 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
 
 
 def find_former_origins(file: RulesFile) -> dict[int, str]:
-    """Return line → origin of the card that release 0.1.0 made of the rule there."""
+    """Return line of a rule → origin of the card that release 0.1.0 created from that rule."""
     base = file.name.replace("\\", "/").rpartition("/")[2]
     origins: dict[int, str] = {}
     chosen = [rule for rule in file.rules if rule.kind == WHEN]
@@ -575,7 +575,7 @@ def _title_for(rules: Sequence[AgentRule]) -> str:
 
 
 def _undated_headings(rule: AgentRule) -> list[str]:
-    """Return the headings above a rule without their dates, and without those that are dates."""
+    """Return the headings above a rule without dates; a heading that is only a date is left out."""
     texts = [split_date(label).text for label in rule.headings]
     return [text for text in texts if text]
 

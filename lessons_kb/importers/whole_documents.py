@@ -1,4 +1,4 @@
-"""Documents that are one lesson each: solutions, lessons of gptme, rules for some files."""
+"""Read documents that are one lesson each: solutions, lessons of gptme, rules for some files."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MANY = 2
 
 
 def is_one_lesson(text: str, *, name: str, folders: Mapping[str, str]) -> bool:
-    """Return whether a file is one lesson, by its header or by its folder and its sections."""
+    """Return whether a file is one lesson, judged by its header, or its folder and sections."""
     if name.endswith(_RULE_SUFFIXES):
         return False
     keys = read_texts(split_header(text))
@@ -51,7 +51,7 @@ def is_one_lesson(text: str, *, name: str, folders: Mapping[str, str]) -> bool:
 
 
 def read_document(text: str, *, name: str) -> Imported:
-    """Return the lesson of a document, whose text it keeps word for word."""
+    """Return the lesson of a document, with the document's text word for word."""
     base = name.replace("\\", "/").rpartition("/")[2]
     document = parse_card(text, path=f"lessons/{base}", folders=_FOLDER)
     card = document.card
@@ -116,5 +116,5 @@ def read_texts(split: Split) -> dict[str, str]:
 
 
 def find_all_former_origins(file: RulesFile) -> tuple[str, ...]:
-    """Return the origins of all cards that release 0.1.0 made of a file."""
+    """Return the origins of all cards that release 0.1.0 created from a file."""
     return tuple(dict.fromkeys(find_former_origins(file).values()))

@@ -290,7 +290,7 @@ def name_mistake(subject: str) -> str:
 
 
 def is_instruction(sentence: str) -> bool:
-    """Return whether a sentence tells its reader what to do, so that a checklist may have it."""
+    """Return whether a sentence is an instruction, and so can be a checklist item."""
     text = sentence.strip()
     return _INSTRUCTION.search(text) is not None and _REPORT.search(text) is None
 

@@ -423,7 +423,7 @@ def check_name(name: str) -> None:
     """Raise InputError if git does not accept a branch name. Raises GitError without git."""
     done = run_git(os.sep, "check-ref-format", f"refs/heads/{name}")
     if done.code or name.startswith("-"):
-        raise InputError(f"{name!r} is no name of a branch; choose another")
+        raise InputError(f"{name!r} is not a valid branch name; choose another")
 
 
 class Branch(Repository):
@@ -554,7 +554,7 @@ class Branch(Repository):
             if self.tip() == old and ".lock" not in done.error:
                 raise GitError(explain(done.error, f"the branch {self.name}"))
             time.sleep(_PAUSE_SECONDS * min(number, 4))
-        raise GitError(f"the branch {self.name} is locked or never rests; try again later")
+        raise GitError(f"the branch {self.name} is locked or changes too often; try again later")
 
     def stage(self, path: str) -> None:
         """Copy a file from the branch's last commit into the index of the work tree."""

@@ -91,7 +91,7 @@ _POWERS = FADING ** np.arange(1_000)
 @cache
 def _read_arrays() -> _Background:
     by_term, information = read_background()
-    # Number 0 stands for no term, so that ``filter`` removes it like an unknown term.
+    # Number 0 means no term, so that ``filter`` removes it like an unknown term.
     ordered = ["", *sorted(by_term, key=by_term.__getitem__)]
     statistics = [by_term[term] for term in ordered[1:]]
     nothing = np.array([], dtype=np.int16)

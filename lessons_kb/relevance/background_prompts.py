@@ -1,9 +1,9 @@
-"""The background: how readily a card is drawn by prompts that are about other things.
+"""The background of a card: its base rate, which is how often unrelated prompts match it.
 
-A long card about how a team works shares words with every prompt; a short one about one function
-with none. What 1,200 prompts about other things make of a card tells the two apart, before any
-user's prompt does (hubness, as CSLS corrects it in retrieval). The figure depends on the card's
-text alone, so it is measured when the card is read.
+A long card about how a team works shares words with every prompt; a short card about one function
+shares words with none. The matches of 1,200 unrelated prompts distinguish the two before a user
+sends a prompt (this corrects for hubness, like CSLS in retrieval). The figure depends only on the
+card's text, so it is measured when the card is read.
 """
 
 from __future__ import annotations
@@ -29,56 +29,56 @@ from lessons_kb.text.analyzer import (
 )
 
 FADING = 0.7
-"""Each further word counts this much of the one before, the rarest first: words come in company."""
+"""Factor for each further word, the rarest word first, because words occur together."""
 SPREAD = 1.25
-"""A card ten times as long holds more than ten times as many common words: topics widen."""
+"""Exponent of length: a card ten times as long has over ten times as many common words."""
 _POWERS = tuple(FADING**place for place in range(256))
-"""Of further ones nothing is left."""
+"""Further powers are close to 0."""
 PASSAGE = 150
-"""Terms of the passages in which the shares of common terms were counted."""
+"""The length, in terms, of the passages in which the shares of common terms were counted."""
 RARE = 0.0005
 RARE_PIECE = 0.005
-"""Shares of terms that are not listed: of words, and of numbers and CJK bigrams."""
+"""Shares of terms that are not listed: RARE for words, RARE_PIECE for numbers and CJK bigrams."""
 _FIRST_BIGRAM = "\u0e00"
 
 
 def share_of(term: str) -> float:
-    """Return the share of passages of PASSAGE terms that hold a term."""
+    """Return the share of passages of PASSAGE terms that contain a term."""
     if (share := get_share(term)) is not None:
         return share
     return RARE_PIECE if term.isdigit() or term > _FIRST_BIGRAM else RARE
 
 
 def fade(nats: Iterable[float]) -> float:
-    """Return the sum of some evidence, the strongest first, each further piece counting less."""
+    """Return the sum of ``values``, the largest first; each further value counts less."""
     return float(sum(map(mul, sorted(nats, reverse=True), _POWERS)))
 
 
 _PROMPTS = "background_prompts.txt"
 UNKNOWN = 2.5
-"""For a card that was not measured: a figure that one in twenty of a large brain exceeds."""
+"""The background of a card that was not measured; 5 % of the cards of a large brain exceed it."""
 
 LEAST = 4.0
-"""Nats that a prompt and a card have to share to count at all."""
-# The gate's form without what a brain adds to it (its size, its own document frequencies).
+"""The minimum information, in nats, that a prompt and a card must share to count as a match."""
+# The gate's formula without the parts that depend on a brain (its size, its frequencies).
 ANSWERED = 2.5
 HALF = 0.5
 SURPRISE = 0.45
 ENOUGH = 8.0
 LACKING = -0.5
 NONE = 0.01
-"""Prompts drawn by a card that draws none: one in a hundred times as many."""
+"""The count for a card that no prompt matches: one match among a hundred times as many prompts."""
 
 
 def measure_background(terms: Sequence[str]) -> float:
-    """Return the log of how many background prompts a card with these body terms would draw.
+    """Return the log of the number of background prompts that match a card with these body terms.
 
-    From about -4.6 (none) to 3 (twenty of 1,200).
+    It lies between about -4.6 (none) and 3 (twenty of 1,200).
     """
     by_term, information = read_background()
     passages = (max(len(terms), 1) / PASSAGE) ** SPREAD
     shared, told = [0.0] * len(information), [0.0] * len(information)
-    # The commonest term first: `fade` counts each less than the next rarer one.
+    # The most common term comes first: like `fade`, each counts less than the next rarer term.
     for held in sorted((by_term[term] for term in by_term.keys() & set(terms)), reverse=True):
         nats, anywhere = -log(-expm1(log1p(-held.share) * passages)), held.nats
         for prompt in held.prompts:
@@ -99,9 +99,9 @@ def measure_background(terms: Sequence[str]) -> float:
 
 @lru_cache(maxsize=10_000)
 def measure_rarity(term: str) -> float:
-    """Return how rare a term is in prompts about other things, in nats: 7.8 where none holds it.
+    """Return how rare a term is in unrelated prompts, in nats; 7.8 if none contains the term.
 
-    These are the background prompts, and what people type to coding agents, where it is less rare.
+    It is the lower of two figures: of the background prompts, and of prompts to coding agents.
     """
     nats = _measure_rarity_in_background(term)
     share = _read_prompt_shares().get(term)
@@ -110,7 +110,7 @@ def measure_rarity(term: str) -> float:
 
 @cache
 def _read_prompt_shares() -> dict[str, float]:
-    """Return term → the share of prompts to coding agents that hold it."""
+    """Return term → the share of prompts to coding agents that contain it."""
     shares: dict[str, float] = {}
     for share, terms in read_words("prompt_frequencies.txt").items():
         shares.update(dict.fromkeys(terms, float(share)))
@@ -118,21 +118,21 @@ def _read_prompt_shares() -> dict[str, float]:
 
 
 def read_developer_prompts() -> list[str]:
-    """Return prompts to coding agents, with which the thresholds of a brain are found."""
+    """Return prompts to coding agents, from which the thresholds of a brain are derived."""
     prompts: list[str] = read_json_lines("developer_prompts.jsonl")
     return prompts
 
 
 def _measure_rarity_in_background(term: str) -> float:
-    # No table of counts: to make one takes a process that asks for a few terms longer than to look.
+    # No table of counts: a process that looks up a few terms would spend more time on the table.
     text, prompts = _background_text()
     return -log((text.count(f" {term} ") + 0.5) / (prompts + 1))
 
 
 def share_of_background(term: str, script: str) -> float:
-    """Return the share of the background prompts in a script that hold a term; see `find_script`.
+    """Return the share of the background prompts in a script that contain a term; see `find_script`.
 
-    There are 40 to 130 in each of HANGUL, KANA and HAN, so it is one in 40 or nothing.
+    There are only 40 to 130 prompts in each of HANGUL, KANA and HAN, so the share is coarse.
     """
     prompts = _background_in(script)
     return sum(term in prompt for prompt in prompts) / (len(prompts) + 1)
@@ -151,18 +151,18 @@ def _background_text() -> tuple[str, int]:
 
 
 class HeldTerm(NamedTuple):
-    """One term of the background, ordered from the rarest to the commonest."""
+    """One term of the background, ordered from the rarest to the most common."""
 
     share: float
-    """Share of passages that hold it."""
+    """The share of passages that contain it."""
     nats: float
     prompts: tuple[int, ...]
-    """Numbers of the prompts that hold it."""
+    """The numbers of the prompts that contain it."""
 
 
 @cache
 def read_background() -> tuple[dict[str, HeldTerm], list[float]]:
-    """Return each term of the prompts, and the nats of each prompt's terms."""
+    """Return term → its data, and the sum of the nats of each prompt's terms."""
     by_term: dict[str, list[int]] = defaultdict(list)
     prompts = [line.split() for line in read_lines(_PROMPTS)]
     for number, terms in enumerate(prompts):
@@ -176,40 +176,41 @@ def read_background() -> tuple[dict[str, HeldTerm], list[float]]:
 
 
 _LONGEST = 4_000
-"""Characters of a text that are looked at."""
+"""The maximum number of characters of a text that are read."""
 _WORD = re.compile(r"(?<![\w./\\@#$`-])[^\W\d_]+(?:-[^\W\d_]+)*+(?![\w/\\@(=`-]|\.\w)")
-"""A word of prose: no part of a path, an address, an identifier, an option or a call."""
+"""A word of prose, as opposed to a part of a path, address, identifier, option or call."""
 _SHORTEST = 2
 
 _DOUBT = 2.0
-"""Listed words that every text is given beforehand: a name or two are no language."""
+"""Listed words that are added to every text, so that one or two names do not set its language."""
 _FEWEST = 12
-"""Different words that a card needs for its language to be told: a heading alone, *Confirmación de
-Logout*, is of names and of words that English has too."""
+"""The minimum number of different words in a card whose language can be detected: a heading alone,
+such as *Confirmación de Logout*, consists of names and of words that also occur in English."""
 _SOME = 0.15
 _MOST = 0.3
-"""Parts of a text's different words that are unlisted from which its language is: _SOME where
-there is a short one among them, a function word. Of the recorded English prompts one in 200 is
-taken for another language's, of Spanish, Portuguese and French ones six in seven."""
+"""The share of a text's different words that must be unlisted for its language to count as unknown;
+_SOME if an unlisted word is short, and so probably a function word. One in 200 of the recorded
+English prompts is classified as another language, and six in seven of the Spanish, Portuguese and
+French prompts."""
 
 _SHORT = 3
-"""Letters of most function words. The listed share of such a word does not count in another
-language: *el*, *de*, *con* are rare in English."""
+"""The maximum number of letters of most function words. The listed share of such a word does not
+apply in another language: *el*, *de*, *con* are rare in English."""
 _STEEPNESS = 0.6
 _LEAST_SHARE = 0.012
-"""exp(-_STEEPNESS · (letters - 1)), at least _LEAST_SHARE: the geometric mean of the shares of
-words of so many letters in the recorded English prompts, function words included. Half or a quarter
-of _LEAST_SHARE changes next to nothing."""
+"""The share of an unlisted word is exp(-_STEEPNESS · (letters - 1)), at least _LEAST_SHARE. It is
+the geometric mean of the shares of words with this number of letters in the recorded English
+prompts, including function words. Half or a quarter of _LEAST_SHARE changes almost nothing."""
 _LEAST_PAIR = 0.01
-"""Of a pair of characters that no background prompt holds. With 0.005 a third more of the prompts
-in Chinese about other things draw a card, with 0.02 a fifth of the right cards is lost."""
+"""The share of a pair of characters that no background prompt contains. With 0.005, a third more of
+the unrelated Chinese prompts match a card; with 0.02, a fifth of the right cards is lost."""
 
 
 def guess_shares(text: str, terms: Iterable[str]) -> dict[str, float]:
-    """Return term → share in 0..1 for those of which the table's silence says nothing.
+    """Return term → estimated share in 0..1, for terms in a language that the table does not cover.
 
-    Empty for a text in a language that the table knows. Left out is what the text writes as a
-    name: an identifier, a path, a word in another script than most of the text.
+    It is empty for a text in a language that the table covers. Terms that the text uses as names
+    are left out: identifiers, paths, and words in another script than most of the text.
     """
     words = _read_words(text)
     script = find_script(words)
@@ -226,9 +227,10 @@ def guess_shares(text: str, terms: Iterable[str]) -> dict[str, float]:
 
 @lru_cache(maxsize=10_000)
 def is_known_language(parts: tuple[str, ...]) -> bool:
-    """Tell whether all parts of a card are in a language that the table knows.
+    """Return whether all parts of a card are in a language that the table covers.
 
-    A card that says too little to tell is not: it is then taken for one in the prompt's language.
+    The result is False if a card is too short to detect its language. The card then counts as
+    written in the prompt's language.
     """
     read = [dict.fromkeys(_read_words(part), True) for part in (*parts, "\n".join(parts))]
     together = read[-1]
@@ -238,7 +240,7 @@ def is_known_language(parts: tuple[str, ...]) -> bool:
 
 
 def _read_words(text: str) -> dict[str, bool]:
-    """Return the different words of prose in a text, in lower case → whether it has them so."""
+    """Return each word of prose in a text, in lower case → whether the text has it in lower case."""
     text = text[:_LONGEST]
     shouted = sum(map(str.isupper, text)) > sum(map(str.islower, text))
     words: dict[str, bool] = {}
@@ -250,9 +252,9 @@ def _read_words(text: str) -> dict[str, bool]:
 
 
 def _find_unknown(words: Mapping[str, bool]) -> set[str]:
-    """Return the words in scripts and languages that the table does not know.
+    """Return the words in scripts and languages that the table does not cover.
 
-    Which language it is, the words in lower case tell: a title in English is full of names.
+    The words in lower case decide on the language, because an English title is full of names.
     """
     by_script: dict[str, set[str]] = defaultdict(set)
     for word in words:

@@ -63,7 +63,7 @@ class Evaluation:
     offered: float | None
     """Share with an expected card that is injected or offered by title."""
     openable: float | None
-    """The same, or whose title a session gets when it starts."""
+    """As ``offered``, and also with an expected card whose title a session gets when it starts."""
     kept: float | None
     """``injected3`` over ``hit3``: the share of the recall that passes the gate."""
     negative: int
@@ -150,7 +150,7 @@ def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = H
 
 
 def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
-    """Return 1 / place of the first relevant document, 0 if there is none."""
+    """Return 1 / place of the first relevant document; 0 if there is none."""
     for place, card in enumerate(ranked, 1):
         if card in relevant:
             return 1 / place
@@ -158,12 +158,12 @@ def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) ->
 
 
 def mean(values: Collection[float]) -> float:
-    """Return the arithmetic mean, 0 for nothing."""
+    """Return the arithmetic mean; 0 without values."""
     return sum(values) / len(values) if values else 0.0
 
 
 def mean_of(values: Collection[float]) -> float | None:
-    """Return the arithmetic mean, None for nothing."""
+    """Return the arithmetic mean; None without values."""
     return mean(values) if values else None
 
 

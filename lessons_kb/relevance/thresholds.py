@@ -1,8 +1,8 @@
-"""The thresholds of one brain, found by prompts to coding agents that are about other things.
+"""The thresholds of one brain, derived from unrelated prompts to coding agents.
 
-The gate's confidence compares cards, but how often unrelated prompts reach a confidence differs
-between brains ten times over: by their size, by what they are about, and by the engine (words, or
-words and meaning).
+The gate's confidence ranks cards, but the rate at which unrelated prompts reach a given confidence
+differs up to tenfold between brains: it depends on their size, on their subject, and on the engine
+(lexical, or lexical and semantic).
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from lessons_kb.values import frozen
 
 @frozen
 class Thresholds:
-    """The confidences from which a lesson is given and a title is offered."""
+    """The lowest confidences at which a lesson is given and a title is offered."""
 
     lesson: float = DEFAULTS.gate.min_confidence
     title: float = DEFAULTS.gate.offer_confidence
     basis: str = ""
-    """What they were found for: the build, the engine and about how many cards; "" for the
+    """The basis of the figures: the build, the engine and the rough number of cards; "" for the
     defaults."""
 
 
 def find_thresholds(best: Sequence[float], basis: str) -> Thresholds:
-    """Return the thresholds of a brain; ``best`` is the best confidence for each prompt."""
+    """Return the thresholds of a brain; ``best`` has the best confidence for each prompt."""
     ordered = sorted(best)
     lesson = _get_quantile(ordered, 1 - THRESHOLDS.lessons)
     title = _get_quantile(ordered, 1 - THRESHOLDS.titles)
@@ -45,7 +45,7 @@ def format_thresholds(thresholds: Thresholds) -> str:
 
 @lru_cache(maxsize=64)
 def parse_thresholds(text: str) -> Thresholds:
-    """Return the thresholds that a text holds, the defaults for "" and for another text."""
+    """Return the thresholds in a text, or the defaults if the text is empty or invalid."""
     try:
         data = json.loads(text) if text else {}
         return Thresholds(**data)
@@ -54,7 +54,7 @@ def parse_thresholds(text: str) -> Thresholds:
 
 
 def apply_thresholds(gate: Gate, thresholds: Thresholds) -> Gate:
-    """Return the settings of the gate with a brain's thresholds where the user set none."""
+    """Return the gate's settings, with a brain's thresholds for those that the user did not set."""
     lesson, title = gate.min_confidence, gate.offer_confidence
     if lesson == DEFAULTS.gate.min_confidence:
         lesson = thresholds.lesson

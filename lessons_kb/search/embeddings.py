@@ -232,13 +232,13 @@ _PREFIX = "vectors-"
 class Vectors:
     """The vectors of one model in one cache folder. Only one thread may use it at a time.
 
-    Every method raises StorageError if the disk refuses or the file is damaged.
+    Every method raises StorageError if the file cannot be accessed or is damaged.
     """
 
     def __init__(self, folder: str, model: str) -> None:
         """Open or create the file, and remove the files of other models.
 
-        A damaged file is replaced by an empty one. Raises StorageError if the disk refuses.
+        A damaged file is replaced by an empty one. Raises StorageError if the disk fails.
         """
         self._path = os.path.join(folder, f"{_PREFIX}{FORMAT}-{model}.db")
         try:

@@ -131,7 +131,7 @@ def busy_error(directory: str) -> IndexBusy:
 
 
 def refused_error(directory: str, why: object) -> StorageError:
-    """Return the error for a disk that refuses."""
+    """Return the error for a directory in which the index cannot be read or written."""
     fix = "free space or make it writable"
     return StorageError(f"cannot use the index in {directory}: {why}; {fix}")
 

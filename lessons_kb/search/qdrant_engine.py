@@ -191,7 +191,7 @@ class QdrantEngine(Engine):
         if self._head["versions"] != VERSIONS:
             raise IndexBroken(f"{place} is of another version")
         if not create and self._head["pending"]:
-            raise IndexBroken(f"a change of {place} has not ended")
+            raise IndexBroken(f"a change to {place} was not completed")
         if not client.collection_exists(self._cards):
             if not create or self._head["size"]:
                 raise IndexBroken(f"no collection {place}")

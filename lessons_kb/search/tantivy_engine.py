@@ -279,7 +279,7 @@ class TantivyEngine(Engine):
     def _measure_mean(self, field: str, term: str) -> float:
         """Return the mean length of a field as tantivy uses it; a live card's field has the term.
 
-        It tells the figure in the explanation of a score, and nowhere else.
+        tantivy gives this figure only in the explanation of a score.
         """
         if field not in self._means:
             searcher = self._index.searcher()
@@ -287,7 +287,7 @@ class TantivyEngine(Engine):
             ((_score, address),) = searcher.search(query, 1, count=False).hits
             explained = _MEAN_LENGTH.search(query.explain(searcher, address).to_json())
             if explained is None:
-                raise ValueError("a score is explained without its mean length")
+                raise ValueError("tantivy's explanation of a score has no mean length")
             self._means[field] = float(explained[1])
         return self._means[field]
 

@@ -62,10 +62,10 @@ def answer_event(
     directory. A process that keeps brains open passes ``find``, which returns the brain of a
     directory, and ``look``, which discovers the brains around it. If another machine sent the
     event, ``posted_by`` names its user: no path in the event is opened here, no question is asked,
-    and its sessions belong to that user alone. A process that may be late passes ``say``, which
-    prints the answer and returns "" if it arrived, else one of ``hook_client``'s words for how the
-    client ended the event. An answer that did not arrive is stored for the session's next event. An
-    error is logged, and the output is then the valid empty one.
+    and its sessions belong to that user alone. A process whose answer may come too late passes
+    ``say``. It prints the answer, and returns "" if the answer arrived, or else the code in
+    ``hook_client`` for how the client ended the event. An answer that did not arrive is stored for
+    the session's next event. An error is logged, and the output is then valid and empty.
     """
     row, name = AGENTS[agent], "?"
     try:

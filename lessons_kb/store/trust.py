@@ -138,7 +138,8 @@ def trust(root: str, *, made: bool = False) -> None:
     real = os.path.realpath(root)
     config = _config_text(real)
     if config == _UNREADABLE:
-        raise ConfigError(f"{CONFIG_NAME}: not a readable file of {MAX_CONFIG_BYTES:,} bytes")
+        limit = f"at most {MAX_CONFIG_BYTES:,} bytes"
+        raise ConfigError(f"{CONFIG_NAME}: cannot be read; make it a readable file of {limit}")
     former = read_record(real)
     identity, record = identify(real), former or _new_record(real)
     key = identity.key

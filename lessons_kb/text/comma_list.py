@@ -1,4 +1,4 @@
-"""Split a list that was written as one text, with commas."""
+"""Split a list that is written as one comma-separated text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def split_commas(text: str) -> list[str]:
 
 
 def _find_closing(text: str, start: int) -> int:
-    """Return the position of the sign that closes the one at ``start``; ``start`` without one."""
+    """Return the position of the closing sign for the sign at ``start``, or ``start`` if none."""
     opening, closing = text[start], _PAIRS[text[start]]
     depth = 0
     for place in range(start, len(text)):

@@ -162,9 +162,9 @@ def _round_brackets(folded: str, start: int) -> dict[int, str]:
 
 
 def _read(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return a text as its reader sees it, folded, and (start, end) in the text of each character.
+    """Return a text as its reader sees it, folded, and the (start, end) of each character in it.
 
-    The second is [] if each character comes from the same position.
+    The list of positions is empty if every character keeps its position.
     """
     written = [match.span() for match in _WRITTEN.finditer(text)]
     if text.isascii() and not written:

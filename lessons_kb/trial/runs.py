@@ -225,11 +225,11 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
         close_dead_place(os.path.join(plan.folder, _RUNS, name))
     if not can_find_marked():
         say(
-            "this system does not show which processes belong to a run: what leaves its session, "
-            "or outlives a trial that was killed, is not ended"
+            "this system does not show which processes belong to a run: end by hand those that "
+            "leave its session or outlive a killed trial"
         )
     if not find_no_network():
-        say("this system lets nobody take the network away: checks run with it")
+        say("this system cannot block network access: checks run with it")
     plan = replace(plan, tasks=[_pin_commits(task, plan.repository) for task in plan.tasks])
     done = [one for one in read_results(plan.folder) if one.outcome != FAULT]
     used = {one.key for one in done}
@@ -278,7 +278,9 @@ def _pin_commits(task: Task, repository: str) -> Task:
         words = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^{{commit}}")
         pinned = run_git(repository, *words).output.decode().strip() if is_sendable(commit) else ""
         if commit and not pinned:
-            raise InputError(f"task {task.name}: {commit!r} is no commit of {repository}; name one")
+            raise InputError(
+                f"task {task.name}: {commit!r} is not a commit of {repository}; name one"
+            )
         hashes.append(pinned)
     return replace(task, commit=hashes[0], check_from=hashes[1])
 

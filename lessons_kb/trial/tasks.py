@@ -70,7 +70,7 @@ def read_tasks(text: str, name: str) -> tuple[Task, ...]:
     for task, (place, _table) in zip(tasks, tables, strict=True):
         first = seen.setdefault(task.name, place)
         if first != place:
-            raise InputError(f"{place}: {task.name!r} is the name of {first} too; rename")
+            raise InputError(f"{place}: {first} also has the name {task.name!r}; rename one")
     return tuple(tasks)
 
 

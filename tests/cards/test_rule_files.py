@@ -43,7 +43,10 @@ IMPOSSIBLE = {
         {**SEMGREP, "patterns": [{"pattern": "x"}, {"pattern-not-inside": " \n"}]},
         "pattern-not-inside is not a text",
     ),
-    "no languages": ({**SEMGREP, "languages": [], "pattern": "x"}, "languages names no language"),
+    "no languages": (
+        {**SEMGREP, "languages": [], "pattern": "x"},
+        "`languages` is empty; add a language",
+    ),
     "languages of a mapping": (
         {**SEMGREP, "languages": {"a": "b"}, "pattern": "x"},
         "languages is not a list of texts",

@@ -24,7 +24,7 @@ TWICE = [
 
 
 def find_line(health):
-    return [line for line in health("agent") if "stands twice" in line.detail]
+    return [line for line in health("agent") if "is configured twice" in line.detail]
 
 
 @pytest.mark.parametrize(("agent", "shared", "effect"), TWICE)
@@ -32,10 +32,10 @@ def find_line(health):
 def test_install_and_doctor_see_a_second_copy(agent, shared, effect, first, here, lessons, health):
     scopes = {"user": (), "project": ("--scope", "project", *shared)}
     second = "project" if first == "user" else "user"
-    assert "stands twice" not in lessons("install", agent, *scopes[first]).out
+    assert "is configured twice" not in lessons("install", agent, *scopes[first]).out
     assert find_line(health) == []
     output = " ".join(lessons("install", agent, *scopes[second]).out.split())
-    assert "stands twice" in output
+    assert "is configured twice" in output
     assert effect in output
     (line,) = find_line(health)
     assert effect in line.detail
@@ -54,7 +54,7 @@ def test_setup_says_so_and_a_file_of_somebody_else_is_no_copy(here, lessons, hea
     assert find_line(health) == []
     lessons("install", "codex", "--scope", "project")
     lessons("uninstall", "codex")
-    assert "stands twice" in " ".join(lessons("setup", "--yes").out.split())
+    assert "is configured twice" in " ".join(lessons("setup", "--yes").out.split())
 
 
 def test_the_offer_removes_the_copy_in_the_project(here, lessons, monkeypatch):

@@ -8,7 +8,7 @@ def test_a_token_is_made_listed_and_removed(lessons):
     secret = made.out.strip()
     assert (made.code, secret[:4]) == (0, "lsn_")
     assert "shown this once" in made.err
-    assert "it opens what is served as shop: `lessons serve shop=FOLDER`" in made.err
+    assert "it opens the brain that `lessons serve shop=FOLDER` serves" in made.err
     reviewer = ("--name", "Rita Kim", "--email", "rita@example.org")
     words = ("serve", "token", "add", "rita", "--brain", "shop", "--may", "read,review")
     assert lessons(*words, *reviewer).code == 0
@@ -34,7 +34,7 @@ IMPOSSIBLE = [
     ((*_REVIEW, "--name", "Rita <r@x.org>", "--email", "r@x.org"), "cannot sign a commit"),
     ((*_REVIEW, "--name", "Rita\nKim", "--email", "r@x.org"), "cannot sign a commit"),
     ((*_REVIEW, "--name", "Rita", "--email", "nobody"), "is not an address"),
-    ((".", "--branch", "a..b"), "no name of a branch"),
+    ((".", "--branch", "a..b"), "not a valid branch name"),
     (("token", "add", "ci"), "add --brain NAME"),
     (("token", "add"), "token add NAME"),
     (("token", "burn", "ci"), "token add NAME"),

@@ -142,8 +142,14 @@ def test_a_writer_may_say_that_there_is_no_lesson(lessons, draft, writer):
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ("print('Which file shall I look at?')", "no card in its answer; its last words: Which"),
-        ('print(\'{"result": "Please run /login"}\'); sys.exit(1)', "exit code 1; its last words"),
+        (
+            "print('Which file shall I look at?')",
+            "no card in its answer; its output ended with: Which",
+        ),
+        (
+            'print(\'{"result": "Please run /login"}\'); sys.exit(1)',
+            "exit code 1; its output ended with",
+        ),
         ("import time; time.sleep(60)", "not done after 1 s"),
         ("print('{' * 5000)", "no card in its answer"),
     ],
@@ -240,7 +246,7 @@ def test_the_last_words_of_an_agent_are_shown_without_secrets(lessons, draft, wr
         f'print(\'{{"error": "bad token {secret}"}}\'); sys.exit(1)',
     ):
         done = lessons("review", "--yes", "--with", writer(body))
-        assert "its last words: " in done.err
+        assert "its output ended with: " in done.err
         assert secret not in done.err
 
 

@@ -130,7 +130,7 @@ def test_a_file_mode_is_preserved_and_a_link_is_not_a_file(clone, branch):
 
 def test_a_commit_without_a_repository_is_an_error(tmp_path, clone):
     for name in ("", "-x", "a..b", "a b", "x.lock", "refs/", "a~1", "a\nb"):
-        with pytest.raises(InputError, match="no name of a branch"):
+        with pytest.raises(InputError, match="not a valid branch name"):
             Branch(str(clone), name)
     with pytest.raises(GitError, match="not in a git repository"):
         Branch(str(tmp_path), "review")

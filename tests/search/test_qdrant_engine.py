@@ -107,7 +107,7 @@ def test_a_change_that_was_cut_short_is_made_again(folder, engine, writes, monke
             engine.update(*change)
     engine.reload()
     if engine.is_changing():
-        with pytest.raises(IndexBroken, match="has not ended"):
+        with pytest.raises(IndexBroken, match="was not completed"):
             open_qdrant(folder, create=False, collection="ours")
     else:
         assert writes in (0, 4)

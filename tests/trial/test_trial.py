@@ -293,7 +293,7 @@ def test_what_is_wrong_with_tasks_is_said(trial):
         ('[[task]]\nprompt = "a"\ncommit = "b"\ncheck = 3\n', "check must be a str, not 3"),
         ("[[task]\n", "fix or remove the line"),
         ('[[task]]\npromt = "a"\n', "'promt' is unknown; use one of name, prompt"),
-        (TASKS + TASKS, "'retry' is the name of tasks.toml: task 1 too; rename"),
+        (TASKS + TASKS, "tasks.toml: task 1 also has the name 'retry'; rename one"),
     ):
         done = trial(text)
         assert (done.code, said in done.err) == (2, True), said
@@ -307,7 +307,7 @@ def test_what_cannot_run_is_said_before_anything_runs(trial, tmp_path, monkeypat
     said = trial(tasks, agent="cursor").err
     assert "cursor has no command line for a task; give one with {prompt}" in said
     done = trial(tasks, "--resume")
-    assert (done.code, "task retry: 'f00' is no commit of " in done.err) == (2, True)
+    assert (done.code, "task retry: 'f00' is not a commit of " in done.err) == (2, True)
     assert not (tmp_path / "seen").exists()
 
 

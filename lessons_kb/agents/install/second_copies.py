@@ -18,7 +18,7 @@ _NAMES = Entries(hook="lessons-hook", server="lessons")
 
 @frozen
 class SecondCopy:
-    """A command that stands in two folders that one agent reads."""
+    """A command that is configured in two folders that the same agent reads."""
 
     agent: str
     own: str
@@ -26,17 +26,17 @@ class SecondCopy:
     projects: str
     """The file in the project."""
     removal: Request
-    """The installation to remove so that the copy in the project is gone."""
+    """The installation whose removal deletes the copy in the project."""
 
     @property
     def detail(self) -> str:
-        """What stands where, and what the agent makes of it."""
+        """The places of the two copies, and how the agent treats them."""
         places = f"{shown(self.own)} and {shown(self.projects)}"
-        return f"one command stands twice, in {places}: {AGENTS[self.agent].second_copy}"
+        return f"one command is configured twice, in {places}: {AGENTS[self.agent].second_copy}"
 
     @property
     def fix(self) -> str:
-        """The commands of which one removes a copy."""
+        """The two commands: each removes one copy."""
         shared = " --shared" if self.removal.shared else ""
         here = f"lessons uninstall {self.agent} --scope project{shared}"
         return f"run `{here}`, or `lessons uninstall {self.agent}` to keep the project's"

@@ -1,4 +1,4 @@
-"""`lessons confirm`: note that a card is still true."""
+"""`lessons confirm`: record that a card is still true."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from lessons_kb.text.sanitize import clean_line, shell_word
 
 
 def confirm(ids: Ids) -> None:
-    """Note that cards are still true: `confirmed` becomes today.
+    """Record that cards are still true: set `confirmed` to today.
 
-    A card that was silent because its code is gone, or since its `stale-after`, is injected again.
+    A card that was not injected because its code is gone, or because its `stale-after` date had
+    passed, is injected again.
 
     Example: lessons confirm telegram-allowlist
     """
@@ -23,4 +24,4 @@ def confirm(ids: Ids) -> None:
             back = f"`lessons restore {shell_word(card.id)}` makes it active"
             say(f"{name} is {card.status}: no agent is given it; {back}")
         elif card.waits_from:
-            say(f"{name} waits for the next confirmation from {card.waits_from} on")
+            say(f"{name}: confirm it again by {card.waits_from}, or agents no longer get it")

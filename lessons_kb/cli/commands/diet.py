@@ -1,4 +1,4 @@
-"""`lessons diet`: rules that hold now and then leave the rules files and become cards."""
+"""`lessons diet`: move rules that apply only in some situations from rules files to cards."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def diet(
         list[str] | None,
         Argument(
             metavar="FILE…",
-            help="Rules files; default: those of the project, with what they import.",
+            help="Rules files; default: those of the project, and the files that they import.",
         ),
     ] = None,
     apply: Annotated[
@@ -70,10 +70,10 @@ def diet(
         bool,
         Option(
             "--yes-without-hooks",
-            help="Move rules that agents without our hooks read, too: they lose them.",
+            help="Also move rules that agents without our hooks read; these agents lose them.",
         ),
     ] = False,
-    undo: Annotated[bool, Option("--undo", help="Take the last diet back, byte for byte.")] = False,
+    undo: Annotated[bool, Option("--undo", help="Undo the last diet, byte for byte.")] = False,
     check: Annotated[
         int | None,
         Option(
@@ -88,29 +88,29 @@ def diet(
         Option(
             "--agent",
             metavar="NAME",
-            help="With --check: count what this agent reads; default: the largest.",
+            help="With --check: count the rules of this agent; default: the one that reads most.",
         ),
     ] = None,
     verbose: Annotated[
-        bool, Option("--verbose", "-v", help="Print every rule, also those that stay.")
+        bool, Option("--verbose", "-v", help="Print every rule, including those that stay.")
     ] = False,
     with_: Annotated[
         str | None,
         Option(
             "--with",
             metavar="[AGENT]",
-            help="With --apply: have an agent say when other rules hold, and add paths, symptoms "
-            "and tags to the cards; see `lessons mine`.",
+            help="With --apply: have an agent state when other rules apply, and add paths, "
+            "symptoms and tags to the cards; see `lessons mine`.",
         ),
     ] = None,
     show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print what would be sent, send nothing.")
+        bool, Option("--show-prompt", help="Print the prompt, and send nothing.")
     ] = False,
 ) -> None:
-    """Move rules that apply now and then from rules files to cards.
+    """Move rules that apply only in some situations from rules files to cards.
 
-    A rule moves if it names the files or the command for which it holds, and if it was seen to
-    arrive there. Example: lessons diet CLAUDE.md
+    A rule moves if it names the files or the command to which it applies, and if a test shows that
+    an agent gets it there. Example: lessons diet CLAUDE.md
     """
     if undo:
         _undo()
@@ -126,7 +126,7 @@ def diet(
         with hold_diet(found.root):
             interrupted = recover(found.root)
         if interrupted is not None:
-            say("an interrupted diet was taken back")
+            say("the last diet was interrupted; its changes were undone")
             found = read_diet(os.getcwd(), paths or ())
     readers = find_readers(found)
 
@@ -176,7 +176,7 @@ def _undo() -> None:
     what = ", ".join(undone.files) or "no file had to be"
     cards = f"{counted(len(undone.cards), 'card')} moved to the trash"
     if undone.interrupted:
-        say(f"an interrupted diet was taken back: {what} restored")
+        say(f"an interrupted diet was undone: {what} restored")
         return
     say(f"{what} restored; {cards}")
 
@@ -188,9 +188,9 @@ def _check(found: Diet, limit: int, agent: str | None) -> None:
 
 
 def _find_brain(root: str, *, needed: bool) -> Brain | None:
-    """Return the brain of the repository that takes the cards, None where none is needed.
+    """Return the brain of the repository that gets the cards, None if no brain is needed.
 
-    That is the one at its top, where sessions begin, else the nearest one inside it.
+    This is the brain at its top, where sessions start, or else the nearest brain inside it.
     """
     try:
         brains = open_brain()
@@ -274,7 +274,8 @@ def _print_plan(found: Diet, plan: Plan, readers: Sequence[Reader], *, verbose: 
     _print_remarks(found)
     _print_readers(found, readers)
     if sessions:
-        say(f"sessions: of {counted(sessions, 'session')} of this machine, how many a rule met")
+        total = f"{counted(sessions, 'session')} on this machine"
+        say(f"sessions: how many of {total} concerned the rule")
     _print_sum(found, plan)
     if plan.moves:
         say("next: `lessons diet --apply` shows the diff and asks")
@@ -430,7 +431,7 @@ def _apply(
     place = os.path.join(brain.root, "lessons")
     print_wrapped(f"The cards go to {clean_line(place)}.")
     if not (yes or confirm(f"Move these rules into {counted(len(plan.moves), 'card')}?")):
-        raise InputError("nothing was changed; --yes moves the rules without asking")
+        raise InputError("nothing was changed; add --yes to move the rules without being asked")
     made = apply_diet(found.root, brain, plan.rules(), plan.edits(found))
     brain.refresh()  # before an edit a hook searches what is indexed
     say(f"{counted(len(made), 'card')} written; `lessons diet --undo` takes it back")

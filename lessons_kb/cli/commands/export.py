@@ -32,7 +32,10 @@ def export(
         ),
     ] = "",
     budget: Annotated[
-        int, Option("--budget", metavar="TOKENS", min=1, help="With rules: their most tokens.")
+        int,
+        Option(
+            "--budget", metavar="TOKENS", min=1, help="With rules: the maximum number of tokens."
+        ),
     ] = 4_000,
     check: Annotated[
         bool,

@@ -41,7 +41,10 @@ def import_cards(
         ),
     ] = None,
     all_: Annotated[
-        bool, Option("--all", help="Find what agents and people keep of this project.")
+        bool,
+        Option(
+            "--all", help="Find the lessons that agents and people wrote down for this project."
+        ),
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Write the cards.")] = False,
     dry_run: Annotated[bool, Option("--dry-run", help="Show the cards, write nothing.")] = False,
@@ -119,7 +122,7 @@ def _count(steps: Sequence[ImportStep], action: str) -> int:
 
 
 def _find_kept(brains: Brains) -> list[tuple[str, str]]:
-    """Return (source, path) of what agents and people keep of this project; report it."""
+    """Return and report (source, path) of the lessons that this project already has elsewhere."""
     claude = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
     codex = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
     paths = find_kept_lessons(brains, claude=claude, codex=codex)

@@ -48,10 +48,10 @@ def lint(
     form: Format = "text",
     rule: Annotated[
         list[str] | None,
-        Option("--rule", metavar="RULE", help="Report this rule alone; repeatable."),
+        Option("--rule", metavar="RULE", help="Report only this rule; repeatable."),
     ] = None,
     fix: Annotated[
-        bool, Option("--fix", help="Rewrite `paths` whose files were moved; all else stays.")
+        bool, Option("--fix", help="Rewrite `paths` whose files were moved, and nothing else.")
     ] = False,
     verbose: Annotated[bool, Option("--verbose", "-v", help="Print every finding.")] = False,
     fail_on: Annotated[
@@ -66,7 +66,7 @@ def lint(
 ) -> None:
     """Report problems in cards, each with its line and a fix.
 
-    Faults come first: what changes the meaning of a card. Advice follows, one line for each rule.
+    Faults come first; a fault changes the meaning of a card. Advice follows, one line per rule.
     Example: lessons lint --fail-on fault
     """
     form = "json" if options().json else form

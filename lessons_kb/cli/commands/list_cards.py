@@ -77,7 +77,11 @@ def list_cards(
     all_: Annotated[bool, Option("--all", help="List every card.")] = False,
     stale: Annotated[
         bool,
-        Option("--stale", help="Only those about code that moved or is gone, and those that wait."),
+        Option(
+            "--stale",
+            help="Only cards whose code changed, moved or is gone, or whose `stale-after` date "
+            "has passed.",
+        ),
     ] = False,
 ) -> None:
     """List cards, most recent first.
@@ -133,7 +137,7 @@ def list_cards(
 
 
 def read_today() -> dt.date:
-    """Return the date of today here."""
+    """Return today's date in the local time zone."""
     return dt.datetime.now(tz=dt.UTC).astimezone().date()
 
 

@@ -183,7 +183,7 @@ def _manage_tokens(words: Sequence[str], may: str, *, person: str, email: str) -
             secret = add_token(name, brains=brains, may=scopes, person=person, email=email)
             say("the token is shown this once; keep it where only its user can read it")
             for served_as in brains:
-                say(f"it opens what is served as {served_as}: `lessons serve {served_as}=FOLDER`")
+                say(f"it opens the brain that `lessons serve {served_as}=FOLDER` serves")
             print_answer({"name": name, "token": secret}, secret)
         case ["remove", name]:
             remove_token(name)

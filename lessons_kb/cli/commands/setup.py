@@ -86,7 +86,7 @@ def _connect_found(*, yes: bool) -> None:
         print_answer([], "Nothing to change.")
         return
     if not yes and not confirm("Connect them?"):
-        raise InputError("nothing was changed; agree to it, or run `lessons setup --yes`")
+        raise InputError("nothing was changed; confirm the changes, or run `lessons setup --yes`")
     results, refused = connect_all(present, dry_run=False, **request)
     first = write_first_lesson()
     if options().json:
@@ -109,7 +109,7 @@ def _disconnect_all(*, yes: bool, purge: bool) -> None:
         question = "Disconnect them, and delete that folder?" if state else "Disconnect them?"
         if not confirm(question):
             again = "lessons setup --undo --purge --yes" if purge else "lessons setup --undo --yes"
-            raise InputError(f"nothing was changed; agree to it, or run `{again}`")
+            raise InputError(f"nothing was changed; confirm the changes, or run `{again}`")
     results, refused = connect_all(present, dry_run=False, **request)
     lines = ["Disconnected; a running session gets no more lessons."] if changes else []
     if removed := remove_first_lesson():

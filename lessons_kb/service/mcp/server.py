@@ -51,7 +51,7 @@ class LessonsMCPServer(MCPServer):
         """
         if has_lone_surrogate(arguments):
             raise ToolError(
-                f"{name} invalid arguments: half a surrogate pair is no character; "
+                f"{name} invalid arguments: an argument contains half a surrogate pair; "
                 "send the whole character and call it again"
             )
         try:
@@ -299,9 +299,11 @@ def check_request(request: Request, *, local: bool) -> None:
         raise HTTPException(400, "send Content-Length or Transfer-Encoding, not both", CLOSE)
     named = _HOST.fullmatch(host)
     if host and not named:
-        raise HTTPException(421, "the Host header is no name of a host", CLOSE)
+        raise HTTPException(421, "the Host header is not a valid host name; correct it", CLOSE)
     if local and (named is None or named[1].strip("[]").lower() not in LOOPBACK):
-        raise HTTPException(421, "this server answers to names of this machine only", CLOSE)
+        raise HTTPException(
+            421, "this server answers only to local names; use localhost or 127.0.0.1", CLOSE
+        )
 
 
 def is_same_site(request: Request) -> bool:
