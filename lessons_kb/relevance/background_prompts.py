@@ -240,7 +240,7 @@ def is_known_language(parts: tuple[str, ...]) -> bool:
 
 
 def _read_words(text: str) -> dict[str, bool]:
-    """Return each word of prose in a text, in lower case → whether the text has it in lower case."""
+    """Return word of prose, in lower case → whether the text has it in lower case."""
     text = text[:_LONGEST]
     shouted = sum(map(str.isupper, text)) > sum(map(str.islower, text))
     words: dict[str, bool] = {}
