@@ -92,7 +92,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         _collect(Path(options.collect))
     figures: dict[str, Any] = {}
     if not (options.write or options.collect):
-        figures["prompts"] = at_prompt.run(options)
+        try:
+            figures["prompts"] = at_prompt.run(options)
+        except DataError as error:  # the kept answers of readers need no data
+            report.tell(str(error))
     rows = []
     # Other benchmarks keep their readers' answers in the same folder.
     for file in sorted(one for way in ("catalogue", "hook") for one in JUDGED.glob(f"{way}-*")):
