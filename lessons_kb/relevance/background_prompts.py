@@ -132,7 +132,8 @@ def _measure_rarity_in_background(term: str) -> float:
 def share_of_background(term: str, script: str) -> float:
     """Return the share of the background prompts in a script that contain a term.
 
-    `find_script` names the scripts. There are only 40 to 130 prompts in each of HANGUL, KANA and HAN, so the share is coarse.
+    `find_script` names the scripts. There are only 40 to 130 prompts in each of HANGUL, KANA and
+    HAN, so the share is coarse.
     """
     prompts = _background_in(script)
     return sum(term in prompt for prompt in prompts) / (len(prompts) + 1)
