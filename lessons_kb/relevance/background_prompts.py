@@ -50,7 +50,7 @@ def share_of(term: str) -> float:
 
 
 def fade(nats: Iterable[float]) -> float:
-    """Return the sum of ``values``, the largest first; each further value counts less."""
+    """Return the sum of ``nats``, the largest first; each further value counts less."""
     return float(sum(map(mul, sorted(nats, reverse=True), _POWERS)))
 
 
@@ -67,7 +67,7 @@ SURPRISE = 0.45
 ENOUGH = 8.0
 LACKING = -0.5
 NONE = 0.01
-"""The count for a card that no prompt matches: one match among a hundred times as many prompts."""
+"""The count for a card that no prompt matches: as if 100 times as many prompts had one match."""
 
 
 def measure_background(terms: Sequence[str]) -> float:
@@ -130,9 +130,9 @@ def _measure_rarity_in_background(term: str) -> float:
 
 
 def share_of_background(term: str, script: str) -> float:
-    """Return the share of the background prompts in a script that contain a term; see `find_script`.
+    """Return the share of a script's background prompts that contain a term; see `find_script`.
 
-    There are only 40 to 130 prompts in each of HANGUL, KANA and HAN, so the share is coarse.
+    There are only 40 to 130 prompts in each of HANGUL, KANA and HAN, so the least share is 1 in 40.
     """
     prompts = _background_in(script)
     return sum(term in prompt for prompt in prompts) / (len(prompts) + 1)
@@ -240,7 +240,7 @@ def is_known_language(parts: tuple[str, ...]) -> bool:
 
 
 def _read_words(text: str) -> dict[str, bool]:
-    """Return each word of prose in a text, in lower case → whether the text has it in lower case."""
+    """Return word of prose, in lower case → whether the text has it in lower case."""
     text = text[:_LONGEST]
     shouted = sum(map(str.isupper, text)) > sum(map(str.islower, text))
     words: dict[str, bool] = {}
