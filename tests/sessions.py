@@ -43,6 +43,8 @@ NAMES = {
         "last_assistant_message": "text",
     },
 }  # fmt: skip
+for _agent in ("kilo", "pi"):
+    NAMES[_agent] = NAMES["opencode"]
 """Agent → how it names what Claude Code names so."""
 
 
@@ -67,10 +69,12 @@ class Session(Claude):
         self.seconds += 1
         fields = {names.get(key, key): value for key, value in fields.items()}
         name = names.get(name, name) if name[:1].isupper() else name
-        if self.agent == "opencode":
+        if self.agent in ("opencode", "kilo", "pi"):
             return {"event": name, "sessionID": self.session, "cwd": cwd, **fields}
         common = {"session_id": self.session, "cwd": cwd, "hook_event_name": name}
         common["transcript_path"] = str(self.transcript)
+        if self.agent == "cline":
+            common["taskId"] = self.session
         if self.agent == "cursor":
             common |= {"conversation_id": self.session, "generation_id": "g1", "model": "m"}
             common |= {"cursor_version": "3.7", "workspace_roots": [cwd], "transcript_path": None}

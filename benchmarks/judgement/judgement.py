@@ -23,6 +23,7 @@ import re
 import shutil
 import sys
 import tempfile
+import time
 from collections import defaultdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,7 +90,12 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             _write(name, Path(options.write), options.seed)
     if options.collect:
         _collect(Path(options.collect))
-    figures: dict[str, Any] = {"prompts": at_prompt.run(options)}
+    figures: dict[str, Any] = {}
+    if not (options.write or options.collect):
+        try:
+            figures["prompts"] = at_prompt.run(options)
+        except DataError as error:  # the kept answers of readers need no data
+            report.tell(str(error))
     rows = []
     # Other benchmarks keep their readers' answers in the same folder.
     for file in sorted(one for way in ("catalogue", "hook") for one in JUDGED.glob(f"{way}-*")):
@@ -171,7 +177,10 @@ def _write_set(
     brain: Brain, name: str, folder: Path, items: Sequence[tuple[str, list[str]]]
 ) -> None:
     (layer,) = brain.members
-    titles = layer.read(lambda one: one.catalogue.titles(brain.project, most=_UNLIMITED))
+    today = time.strftime("%Y-%m-%d")
+    titles = layer.read(
+        lambda one: one.catalogue.titles(brain.project, most=_UNLIMITED, today=today)
+    )
     cards = {one.path: one.title for one in titles}
     items = [one for one in items if cards.keys() >= set(one[1])]  # others are archived
     catalogue = build_titles(brain, Access(directory=brain.directory), most=_UNLIMITED)

@@ -59,6 +59,8 @@ class Demand(NamedTuple):
     """The words in it that belong to a pair of opposites."""
     preferred: tuple[str, str]
     """The preferred thing and the rejected alternative; ("", "") if it names no such pair."""
+    is_title: bool = False
+    """Whether it is the title, which may name the mistake instead of what to do."""
 
 
 class Conflict(NamedTuple):
@@ -90,8 +92,8 @@ _SIDES = _read_sides()
 
 def read_demands(card: Card) -> list[Demand]:
     """Return the demands of a card: its title and the items of its checklist."""
-    texts = [card.title, *card.checklist[: _MOST_DEMANDS - 1]]
-    return [_read_demand(text) for text in texts]
+    title = _read_demand(card.title)._replace(is_title=True)
+    return [title, *map(_read_demand, card.checklist[: _MOST_DEMANDS - 1])]
 
 
 def _read_demand(text: str) -> Demand:
@@ -130,6 +132,8 @@ def find_conflict(first: Card, second: Card) -> Conflict | None:
 
 def are_opposed(demand: Demand, other: Demand) -> bool:
     """Return whether two demands are opposed to each other."""
+    if demand.is_title != other.is_title:  # a title names the mistake, an item its opposite
+        return False
     turns_round = demand.is_negative != other.is_negative or demand.sides or demand.preferred[0]
     if not turns_round:  # most pairs; the comparison of subjects takes longer
         return False

@@ -207,7 +207,7 @@ class _Words:
         self._history.forget_words(but=[self._head, *earlier])
 
     def find_symbol(self, name: str, since: str) -> Fate:
-        """Return the fate of a symbol that may have been in the project on a day."""
+        """Return the fate of a symbol: whether it existed on a day, and whether it exists today."""
         if self._present[self._head][name]:
             return Fate(state=PRESENT)
         base = self._history.find_commit(since) if since else ""

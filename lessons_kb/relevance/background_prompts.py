@@ -130,9 +130,10 @@ def _measure_rarity_in_background(term: str) -> float:
 
 
 def share_of_background(term: str, script: str) -> float:
-    """Return the share of a script's background prompts that contain a term; see `find_script`.
+    """Return the share of the background prompts in a script that contain a term.
 
-    There are only 40 to 130 prompts in each of HANGUL, KANA and HAN, so the least share is 1 in 40.
+    `find_script` names the scripts. There are only 40 to 130 prompts in each of HANGUL, KANA and
+    HAN, so the share is coarse.
     """
     prompts = _background_in(script)
     return sum(term in prompt for prompt in prompts) / (len(prompts) + 1)

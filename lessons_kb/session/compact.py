@@ -13,7 +13,14 @@ from lessons_kb.model import SEVERITIES
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import as_seen, journal_events
 from lessons_kb.session.state import Hook
-from lessons_kb.session.turn_lessons import Found, LessonLimits, find_titles, give, read_limits
+from lessons_kb.session.turn_lessons import (
+    Found,
+    LessonLimits,
+    find_titles,
+    give,
+    prepare_packing,
+    read_limits,
+)
 from lessons_kb.store.files import read_tail
 from lessons_kb.values import replace
 
@@ -35,6 +42,7 @@ def answer(hook: Hook) -> Answer:
     active = _find_active(hook, limits)
     # An agent that builds its context for each prompt gets the titles each time anyway.
     titles = find_titles(hook) if can.lasting else ""
+    prepare_packing(len(active))
     with hook.transaction() as state:
         before = hook.journal.events.last_number()
         signals = journal_events(hook, state, events)

@@ -253,7 +253,7 @@ def _read_dense_sections(body: str) -> dict[str, str]:
     sections = {}
     for name, text in zip(parts[1::2], parts[2::2], strict=True):
         joined = re.sub(r"\s*\n\s*(?=\[\d|✗)", " ", text.strip())  # a mark ends its sentence
-        dense = re.sub(r"\n\s*\n", "\n", joined)
+        dense = re.sub(r"\n\s*\n", "\n", joined) or "(empty)"
         sections[name] = f"{name}:\n{dense}" if dense.startswith("-") else f"{name}: {dense}"
     return sections
 

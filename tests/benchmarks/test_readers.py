@@ -18,6 +18,7 @@ def shown(tmp_path, monkeypatch):
     monkeypatch.setattr(judgement, "_read_skills", lambda _rng: (EXAMPLE, [], FOREIGN[:2]))
     monkeypatch.setattr(judgement, "read_real", lambda: FOREIGN)
     monkeypatch.setattr(judgement, "JUDGED", tmp_path / "judged")
+    monkeypatch.setattr(judgement.at_prompt, "run", lambda _options: {})
     folder = tmp_path / "readers"
 
     def run(**options):
@@ -68,7 +69,7 @@ def test_the_figures_are_those_of_the_choices_that_are_kept(shown):
     assert row["given"] == pytest.approx(given)
     assert given < row["reached"] <= (2 + given) / 3
     assert (row["right_of_opened"], row["foreign_opened"]) == (1, 0)
-    assert run() == figures
+    assert run() == {"prompts": {}, **figures}
 
 
 def test_the_kept_choices_are_printed_without_a_model(capsys):

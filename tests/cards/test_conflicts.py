@@ -55,6 +55,14 @@ def test_items_of_checklists_are_compared_too():
     )
 
 
+def test_a_title_that_names_the_mistake_agrees_with_an_item_that_prevents_it():
+    mistake = card("Retried payments without an idempotency key")
+    item = "Send the same idempotency key on every retry of a payment"
+    rule = card("Payments", "b", checklist=(item,))
+    assert find_conflict(mistake, rule) is None
+    assert find_conflict(rule, mistake) is None
+
+
 def test_patterns_that_find_each_others_good_example_are_opposed():
     first = Pattern(kind="regex", text="import httpx", good=("import requests",))
     second = Pattern(kind="regex", text="import requests", good=("import httpx",))

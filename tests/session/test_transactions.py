@@ -33,7 +33,9 @@ def watch(project, events, code=""):
 def happen(session, name, number=0):
     """Return an event, after the call that asks for the subagent which it begins with."""
     agent, edit = session.agent, {"old_string": f"{number}", "new_string": "x"}
-    edit["filePath" if agent == "opencode" else "file_path"] = f"{session.project}/bot/a.py"
+    edit["filePath" if agent in ("opencode", "kilo", "pi") else "file_path"] = (
+        f"{session.project}/bot/a.py"
+    )
     before = AGENTS[agent].events[name] == "before"
     ends = AGENTS[agent].events[name] == "stop"
     fields = {
@@ -42,6 +44,13 @@ def happen(session, name, number=0):
         "tool_input": edit if before else {"command": f"make build{number}"}, "source": "startup",
         "tool_response": "", "error": "Exit code 1\nboom", "output": "boom", "command": f"rm bot/{number}.py",
     }  # fmt: skip
+    if AGENTS[agent].events[name] == "batch":
+        failed = {"tool_name": "Edit", "tool_use_id": f"t{number}", "tool_call_id": f"t{number}"}
+        response = "<tool_use_error>boom</tool_use_error>"
+        failed |= {"tool_input": edit, "status": "error"}
+        fields["tool_calls"] = [
+            {**failed, "tool_response": response if agent == "claude-code" else {"error": "boom"}}
+        ]
     if agent == "antigravity":
         row = {"type": "USER_INPUT", "source": "USER_EXPLICIT", "content": f"{PROMPT} {number}"}
         session.transcript.write_text(json.dumps(row) + "\n")
