@@ -1,4 +1,4 @@
-"""The second stage of the hook program: it decides gates if no full answer comes in time.
+"""The second stage of the hook program: decide gates if no full answer arrives in time.
 
 It reads one small file for each brain, which ``brain/gate_file.py`` writes into the user's state
 folder. It imports nothing of this package, since ``hook_client`` loads it if no daemon answers. If
@@ -23,11 +23,11 @@ except ImportError:  # Windows
 FORMAT = 2
 """Version of the gate files; a file of another version is not read."""
 MAX_FILE_BYTES = 1_000_000
-"""The most bytes of a project's file that are read."""
+"""The maximum number of bytes of a project's file that are read."""
 MAX_GATE_BYTES = 4_000_000
-"""The most bytes of a gate file; ``brain/gate_file.py`` marks a file that would be larger."""
+"""The maximum size of a gate file in bytes; ``brain/gate_file.py`` marks a larger file."""
 MAX_TEXT_CHARS = 200_000
-"""The most characters of a text in which patterns are searched; a longer text is not checked."""
+"""The maximum length, in characters, of a text that is checked against patterns."""
 MAX_ITEMS = 3
 MAX_NAMED = 3
 
@@ -72,7 +72,7 @@ class Answer(NamedTuple):
     refusal: str = ""
     """Standard output that refuses the call."""
     unchecked: str = ""
-    """Standard output that tells the user what was not checked. It also replaces a refusal that
+    """Standard output that informs the user what was not checked. It also replaces a refusal that
     cannot be recorded, since such a refusal would repeat forever."""
     log: str = ""
     """The same for standard error, if the agent shows the user no output of this event."""
@@ -134,7 +134,7 @@ def gate_path(home: str, root: str) -> str:
 
 
 def record_path(home: str, context: str, root: str, card: str, file: str) -> str:
-    """Return the path of the record that a session was refused a call for a card and a file."""
+    """Return the path of the record of a refusal, by session, card and file."""
     subject = hash_text(f"{root}\0{card}\0{file}")
     return os.path.join(home, "sessions", f"refused-{hash_text(context)}-{subject}")
 
@@ -168,7 +168,7 @@ def read_token(path: str) -> str:
 
 
 def first_text(payload: Mapping[str, Any], names: Iterable[str]) -> str:
-    """Return the first of the named values that is a text; "" if none is."""
+    """Return the first of the named values that is a text; "" if there is none."""
     for name in names:
         value = payload.get(name)
         if isinstance(value, str) and value:
@@ -249,7 +249,7 @@ def decide(
     """Return the decision of the gates about one event.
 
     ``directory`` is the working directory of the process, and ``token`` identifies the event. An
-    invalid payload raises nothing; it is left to the full answer.
+    invalid payload raises no error; the full answer handles it.
     """
     if environment.get("LESSONS_HOOKS") == "0" or environment.get("LESSONS_TRIAL"):
         return Answer()
@@ -328,7 +328,7 @@ def _rule(
     for concern in concerns:
         asks = concern.card["gate"] == ASK
         if asks and not _is_attended(form, name, payload, environment):
-            continue  # nobody can be asked, so the lesson is only context, which may be late
+            continue  # no user can be asked, so the lesson is only context, which may be late
         explained = first_text(payload, TOOL_KEYS) not in form.data["unexplained"]
         if name not in form.data["refuses"]:
             continue
@@ -376,7 +376,7 @@ def _fill(template: str, *, reason: str = "", line: str = "") -> str:
 
 
 def _write_reason(refusing: Sequence[Concern], directory: str) -> str:
-    """Return what the call would do, and the lessons that refuse it."""
+    """Return the reason of a refusal: the effect of the call, and the lessons that refuse it."""
     files: dict[str, None] = {}
     for concern in refusing:
         files |= dict.fromkeys(filter(None, concern.files))
@@ -500,8 +500,8 @@ def _find_brains(
 ) -> list[dict[str, Any]]:
     """Return the gate files that apply to a directory, the nearest brain first.
 
-    A state folder inside the project is not believed, since the project has set a variable, unless
-    the account's home is inside the project as well.
+    A state folder inside the project is not trusted, since the project may have set the variable,
+    unless the account's home is inside the project as well.
     """
     inside = _is_inside(os.path.realpath(home), scope)
     if inside and not _is_inside(os.path.realpath(_account_home()), scope):
@@ -761,7 +761,7 @@ def _find_in_brain(brain: Mapping[str, Any], call: Call, scope: str) -> list[Con
 
 
 def _doubt_all(root: str) -> Concern:
-    """Return a concern that stands for all gates of a brain if none of them can be decided."""
+    """Return a concern that represents all gates of a brain if none of them can be decided."""
     name = os.path.basename(root) or "a brain"
     card = {"id": "", "title": f"the gates of {_visible(name)}", "gate": ONCE}
     return Concern({"root": root}, card, (), sure=False)

@@ -73,7 +73,7 @@ class Brain(SearchIndex):
         self.stale = ""
         """Why searches use the last commit instead of a fresh index; "" if the index is fresh."""
         self.fault = ""
-        """Why the disk refuses to bring the index up to date; "" if it does not refuse."""
+        """Why the index cannot be written to disk; "" if it can be written."""
         self._meaning: Meaning | None = None
         self._touched = 0
         """Files that this process has written since the last refresh."""
@@ -306,7 +306,7 @@ class Brain(SearchIndex):
         """Encode every file that has no vectors yet.
 
         ``progress`` is called with the number of files done and to do. Does nothing without
-        ``[semantic]``. Raises StorageError if the disk refuses.
+        ``[semantic]``. Raises StorageError if a file cannot be written.
         """
         with self.lock:
             if self.meaning is not None:

@@ -1,4 +1,4 @@
-"""Cards that the index leaves out because another file holds the same card."""
+"""Find cards that the index omits because another file contains the same card."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lessons_kb.store.catalogue import Catalogue, CatalogueEntry
 
 
 def report_copy(copy: Copy) -> Finding:
-    """Return the finding for a file that holds the card of another file."""
+    """Return the finding for a file that contains the card of another file."""
     if copy.is_same:
         message, fix = f"the same as {copy.original}, byte for byte", "remove one of the two"
     else:
@@ -24,7 +24,7 @@ def report_copy(copy: Copy) -> Finding:
 def find_freed_copies(catalogue: Catalogue, changed: Collection[str]) -> list[str]:
     """Return the copies whose originals are among these changed or removed files.
 
-    They have to be read again: each may be the card now.
+    They must be read again, because each may now be the original.
     """
     copies = catalogue.copies()
     return [path for path, original in copies.items() if original in changed]

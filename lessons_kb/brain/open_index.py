@@ -297,7 +297,7 @@ class SearchIndex:
         return self._thresholds
 
     def store_thresholds(self, thresholds: str) -> None:
-        """Keep the thresholds of this brain, in memory alone where the disk refuses."""
+        """Store the thresholds of this brain; only in memory if they cannot be written to disk."""
         with self.lock:
             with contextlib.suppress(sqlite3.Error):
                 self.catalogue.write_thresholds(thresholds)
@@ -406,7 +406,7 @@ class Refresh:
     left: int = 0
     """Files left because of the limit."""
     fault: str = ""
-    """Why the disk refuses to bring the index up to date; "" if it does not refuse."""
+    """Why the index cannot be written to disk; "" if it can be written."""
 
 
 class Refreshing(TypedDict, total=False):

@@ -119,7 +119,7 @@ class Meaning:
     ) -> int:
         """Encode files without vectors, at most ``limit`` of them; return how many are left.
 
-        Each batch is stored when it is done. Raises StorageError if the disk refuses.
+        Each batch is stored when it is done. Raises StorageError if a write fails.
         """
         if self._ready is None:
             return 0

@@ -1,6 +1,6 @@
-"""The anchors of a card: the names of files, symbols and tests by which it refers to code.
+"""Find the anchors of a card: the names of files, symbols and tests that refer to code.
 
-Whether such a name ever existed in the project is not known here; `freshness` asks git.
+This module does not know whether such a name ever existed; `freshness` asks git.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from lessons_kb.text.paths import EXTENSIONS, FILE_NAMES
 from lessons_kb.values import frozen
 
 MAX_ANCHORS = 100
-"""A text that names more is an inventory, and the first names are those that it is about."""
+"""A text with more names is an inventory; only its first names are used."""
 _SHORTEST_SYMBOL = 4
-"""Characters. A shorter word stands in every project, so that it says nothing."""
+"""In characters. A shorter word occurs in every project, so it is no evidence."""
 _CODE_SPAN = re.compile(r"(?<![`\\])`([^`\n]{2,200})`(?!`)")
 _FENCE = re.compile(r"[ \t]{0,3}(?:[-*+] +|\d+[.)] +)?(```+|~~~+)")
 _QUOTE = re.compile(r"[ \t]*>|\t| {4}(?![ \t]*(?:[-*+]|\d+[.)]) )")
@@ -26,14 +26,14 @@ _LINE_NUMBER = re.compile(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?)$")
 _FILE = re.compile(r"[\w.@+()\[\]-]+(?:/[\w.@+()\[\]-]+)*")
 _SYMBOL = re.compile(r"(?:[\w$]+(?:\.|::|#|->))*([^\W\d][\w$]*)(?:\([^()]*\))?")
 _IDENTIFIER_SIGN = re.compile(r"[_(.#:]|->|[^\W\d_A-Z][A-Z]|[A-Z]{2}")
-"""What tells an identifier from a word: a plain word such as `pending` may be anything."""
+"""Signs of an identifier. A plain word such as `pending` may mean anything."""
 _OTHER_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+[:@#]")
 
 
 def find_anchors(
     title: str, paths: Iterable[str], body: str, sections: Sections, checklist: Checklist
 ) -> tuple[Anchor, ...]:
-    """Return the anchors of a card, each once; what its title, cause or checklist names is core."""
+    """Return the anchors of a card, each once; those in its title, cause or checklist are core."""
     anchors = {(GLOB, path): True for path in paths if not path.startswith("!")}
     core_lines = _find_core_lines(sections, checklist)
     named = [(kind, name, True) for kind, name in _read_spans(title)]
@@ -72,7 +72,7 @@ def _list_prose(body: str) -> Iterator[tuple[int, str]]:
 
 
 def _read_spans(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the kind and the name of each anchor that stands in backticks in a text."""
+    """Yield the kind and the name of each anchor in backticks in a text."""
     for span in _CODE_SPAN.findall(text):
         yield from _read_name(span.strip())
 
@@ -103,10 +103,10 @@ def _is_file(name: str) -> bool:
 
 @frozen
 class Claims:
-    """The anchors of a card, and the days from which they have to hold."""
+    """The anchors of a card, and the days from which they must exist."""
 
     path: str
-    """The card, relative to its brain."""
+    """The path of the card, relative to its brain."""
     created: str = ""
     confirmed: str = ""
     anchors: tuple[Anchor, ...] = ()
@@ -123,7 +123,7 @@ def format_claims(document: Document) -> str:
 
 
 def parse_claims(text: str) -> Claims:
-    """Return the claims that ``format_claims`` has written."""
+    """Parse claims that ``format_claims`` wrote."""
     path, created, confirmed, rows = json.loads(text)
     anchors = [Anchor(kind=kind, name=name, is_core=bool(core)) for kind, name, core in rows]
     return Claims(path=path, created=created, confirmed=confirmed, anchors=tuple(anchors))

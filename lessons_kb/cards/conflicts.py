@@ -1,9 +1,9 @@
-"""Two cards that demand the opposite of each other about the same subject.
+"""Find pairs of cards that make opposite demands about the same subject.
 
-A demand is a title or an item of a checklist, taken apart into its subject (the words that say
-what it is about) and its direction (whether it asks for it or forbids it). Two demands are opposed
-if their subjects are the same and their directions are not. Words that tell subjects apart, such
-as numbers, names and code, have to be equal: the same demand about another module is no conflict.
+A demand is a title or a checklist item, split into its subject (the words for the thing that it is
+about) and its direction (whether it demands or forbids the thing). Two demands are opposed if their
+subjects are the same and their directions differ. Words that distinguish subjects, such as numbers,
+names and code, must be equal: the same demand about another module is not a conflict.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ _NEGATIVE = frozenset(_TABLE["negative"].split())
 _POSITIVE = frozenset(_TABLE["positive"].split())
 _WORD = re.compile(r"[A-Za-z][A-Za-z'’]*")
 _LEAST_SHARED = 2
-"""Words of the subject that two opposed demands share."""
+"""The minimum number of subject words that two opposed demands share."""
 _ALIKE = 0.6
-"""The share of words that two subjects have in common, of all that either has."""
+"""The minimum share of all words of two subjects that both subjects contain."""
 _SPECIFIC = re.compile(r"`[^`]+`|\b\w*\d\w*\b|\b\w+[._/]\w[\w./]*|\b[a-z]+[A-Z]\w*|\b\w+_\w+\b")
-"""What tells one subject from another: code, numbers, names of files and identifiers."""
+"""Words that distinguish subjects: code, numbers, names of files and identifiers."""
 _INSTEAD = re.compile(
     r"\b(?P<good>[\w.`/-]+)(?: \w+)? (?:instead of|rather than|over|not) (?P<bad>[\w.`/-]+)",
     re.IGNORECASE,
@@ -47,18 +47,18 @@ class Side(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What one sentence of a card asks for."""
+    """The demand in one sentence of a card."""
 
     text: str
     subject: frozenset[str]
-    """Stems of the words that say what it is about."""
+    """The stems of the words for its subject."""
     specific: frozenset[str]
-    """Names, numbers and code in it."""
+    """The names, numbers and code in it."""
     is_negative: bool
     sides: frozenset[Side]
-    """The words of pairs of opposites that stand in it."""
+    """The words in it that belong to a pair of opposites."""
     preferred: tuple[str, str]
-    """What it asks for, and instead of what; ("", "") if it does not say so."""
+    """The preferred thing and the rejected alternative; ("", "") if it names no such pair."""
     is_title: bool = False
     """Whether it is the title, which may name the mistake instead of what to do."""
 
@@ -69,9 +69,9 @@ class Conflict(NamedTuple):
     first: Card
     second: Card
     demand: str
-    """Of the first card."""
+    """The demand of the first card."""
     opposed: str
-    """Of the second."""
+    """The opposed demand of the second card."""
 
 
 def _stem(word: str) -> str:
@@ -120,7 +120,7 @@ _FUNCTION_STEMS = frozenset(_stem(word) for word in (*_NEGATIVE, *_POSITIVE))
 
 
 def find_conflict(first: Card, second: Card) -> Conflict | None:
-    """Return the first pair of opposed demands of two cards; None if they go together."""
+    """Return the first pair of opposed demands of two cards; None if there is none."""
     if first.project and second.project and first.project != second.project:
         return None
     for demand in read_demands(first):
@@ -131,7 +131,7 @@ def find_conflict(first: Card, second: Card) -> Conflict | None:
 
 
 def are_opposed(demand: Demand, other: Demand) -> bool:
-    """Return whether two demands ask for the opposite of each other."""
+    """Return whether two demands are opposed to each other."""
     if demand.is_title != other.is_title:  # a title names the mistake, an item its opposite
         return False
     turns_round = demand.is_negative != other.is_negative or demand.sides or demand.preferred[0]
@@ -154,9 +154,10 @@ def are_opposed(demand: Demand, other: Demand) -> bool:
 
 
 def _find_flipped(sides: frozenset[Side], others: frozenset[Side]) -> set[str] | None:
-    """Return the words of one demand whose opposites stand in the other.
+    """Return the words of one demand whose opposites are in the other demand.
 
-    None if a word has neither itself nor an opposite there: the demands are about two things.
+    The result is None if the other demand has neither a word nor its opposite, because the demands
+    are then about different things.
     """
     flipped = set()
     for word in {side.word for side in sides}:
@@ -176,7 +177,7 @@ def _swaps(demand: Demand, other: Demand) -> bool:
 
 
 def _find_opposed_patterns(first: Card, second: Card) -> Conflict | None:
-    """Return a conflict if each card's patterns find what the other gives as a good example."""
+    """Return a conflict if the patterns of each card match a good example of the other card."""
     finds = _list_found(first.detect, second.detect)
     back = _list_found(second.detect, first.detect)
     if finds and back:
@@ -185,7 +186,7 @@ def _find_opposed_patterns(first: Card, second: Card) -> Conflict | None:
 
 
 def _list_found(patterns: Sequence[Pattern], others: Sequence[Pattern]) -> list[str]:
-    """Return the good examples of other patterns that some patterns find."""
+    """Return the good examples of other patterns that ``patterns`` match."""
     examples = [example for pattern in others for example in pattern.good]
     usable = [pattern for pattern in patterns if pattern.kind == "regex"]
     if not examples or not usable:
@@ -211,7 +212,7 @@ def find_conflicts(cards: Iterable[Card]) -> Iterator[Conflict]:
     known: set[tuple[int, int]] = set()
     places: dict[str, list[int]] = defaultdict(list)
     for place, (number, demand) in enumerate(demands):
-        # Two sets that share 60 % share one of the rarest 40 % of each, and one more.
+        # Two sets with 60 % in common share a word from the rarest 40 % (plus one) of each set.
         rarest = sorted(demand.subject, key=lambda term: (counts[term], term))
         prefix = rarest[: len(rarest) - int(_ALIKE * len(rarest)) + 1]
         candidates = {other for term in prefix for other in places[term]}

@@ -1,4 +1,4 @@
-"""Finds files that repeat a card: with the same bytes, or as a conflict copy of a sync tool."""
+"""Find files that repeat a card: with the same bytes, or as a conflict copy of a sync tool."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COPY_NAMES = (
     r"(.+?)(?: - Copy| copy)(?: ?\(?\d+\)?)?",  # Windows, macOS
     r"(.+?) ?\(\d+\)",  # browsers, Google Drive
 )
-"""Names that people give as well."""
+"""Names that people also give."""
 _SYNC = re.compile("|".join(_SYNC_NAMES))
 _COPY = re.compile("|".join(_COPY_NAMES))
 _IN_EACH_NAME = ("conflict", "opy", ")")
@@ -24,7 +24,7 @@ _IN_EACH_NAME = ("conflict", "opy", ")")
 
 
 class CardFile(NamedTuple):
-    """What decides whether a file is a copy of another one."""
+    """The properties that decide whether a file is a copy of another file."""
 
     path: str
     content: bytes | str
@@ -42,7 +42,7 @@ class Copy(NamedTuple):
 
 
 def find_copies(files: Iterable[CardFile]) -> list[Copy]:
-    """Return which files are copies of which, by path.
+    """Return the files that are copies of other files, by path.
 
     Files with the same bytes are copies if they have the same title, too: a card without a title
     is titled by the name of its file. A file with the name of a copy is a copy if the original is
@@ -64,17 +64,17 @@ def find_copies(files: Iterable[CardFile]) -> list[Copy]:
 
 
 def name_original(path: str) -> str:
-    """Return the path that the file at ``path`` is named after as its copy, "" for none."""
+    """Return the path of which ``path`` is a copy, judged by its name; "" if there is none."""
     return _split_name(path)[0]
 
 
 def _rank(file: CardFile) -> tuple[bool, int, str]:
-    """Return a sort key by which originals come before files with the name of a copy."""
+    """Return a sort key that puts originals before files with the name of a copy."""
     return bool(_split_name(file.path)[0]), len(file.path), file.path
 
 
 def _find_original(file: CardFile, by_path: Mapping[str, CardFile]) -> str:
-    """Return the path of the file that this one is named after, "" if it is no copy."""
+    """Return the path of the file of which this file is a copy; "" if it is not a copy."""
     original, is_sure = _split_name(file.path)
     other = by_path.get(original)
     if other is None:
@@ -84,7 +84,7 @@ def _find_original(file: CardFile, by_path: Mapping[str, CardFile]) -> str:
 
 
 def _split_name(path: str) -> tuple[str, bool]:
-    """Return the path of a copy's original, "" for none, and whether a sync tool named the copy."""
+    """Return the path of a copy's original ("" if none), and whether a sync tool named the copy."""
     folder, slash, name = path.rpartition("/")
     if not any(part in name for part in _IN_EACH_NAME):
         return "", False

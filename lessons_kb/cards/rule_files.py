@@ -1,4 +1,4 @@
-"""Converts patterns of cards to rule files of ast-grep and Semgrep, and such rules to patterns."""
+"""Convert patterns of cards to rule files of ast-grep and Semgrep, and such rules to patterns."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _format_ast_grep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
 
 
 def format_comment(language: str, text: str) -> str:
-    """Return a text as a comment of a language, "" for a language without comments."""
+    """Return a text as a comment of a language; "" if the language has no comments."""
     return _COMMENTS.get(language, "// {}").format(text)
 
 

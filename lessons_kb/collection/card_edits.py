@@ -34,7 +34,7 @@ MAX_TAUGHT = 20
 
 
 class CardEdits(CardLookup):
-    """Cards found by name, with edits of their headers. The other bytes of a file stay."""
+    """Edit the headers of cards that are found by name. The other bytes of a file do not change."""
 
     def bump(self, *names: str, task: str | None = None, at: float | None = None) -> list[Card]:
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
@@ -61,7 +61,7 @@ class CardEdits(CardLookup):
         return self._change_each(names, bump)
 
     def confirm(self, *names: str) -> list[Card]:
-        """Note that a person found each card true today: ``confirmed`` becomes today."""
+        """Record that a person confirmed each card: set ``confirmed`` to today."""
 
         def confirm(brain: Brain, card: Card) -> Card:
             return self.rewrite(
@@ -93,8 +93,8 @@ class CardEdits(CardLookup):
     def teach(self, name: str, key: str, prompt: str) -> Card:
         """Add a prompt, without secrets, to the ``symptoms`` or the ``not-for`` of a card.
 
-        ``symptoms`` are searched; prompts in ``not-for`` do not find the card. The last twenty
-        stay. Raises InputError if the prompt is empty.
+        Searches match ``symptoms``; prompts in ``not-for`` do not match the card. Only the last
+        twenty are kept. Raises InputError if the prompt is empty.
         """
         line = shorten_prompt(prompt)
         if not line:

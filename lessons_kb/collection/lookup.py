@@ -21,9 +21,9 @@ from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import replace
 
 _SHORTEST = 12
-"""The least characters of a shortened id, so that it is still readable."""
+"""The minimum number of characters of a shortened id, so that it stays readable."""
 MAX_SHOWN = 5
-"""The most candidates in a message."""
+"""The maximum number of candidates in a message."""
 
 
 def names(
@@ -76,12 +76,13 @@ class CardLookup:
                 raise InputError(f"{inside} is a card; choose another file")
 
     def find(self, name: str, *, notes: bool = True) -> tuple[Brain, Card]:
-        """Return the card that ``name`` means and its brain; without ``notes`` no note counts.
+        """Return the card that ``name`` means, and its brain; notes count only with ``notes``.
 
         ``name`` is an id, an id with its brain's alias (``alias:id``), a handle (``L12``), the path
         of a link to the card, a slug, or an unambiguous prefix of id or slug; the nearest brain
         that knows it wins.
-        Raises CardNotFound naming the nearest, AmbiguousCard naming the candidates.
+        Raises CardNotFound, which names the most similar card, and AmbiguousCard, which names the
+        candidates.
         """
         self._brains.refresh()
         everything: list[str] = []
@@ -93,8 +94,8 @@ class CardLookup:
             wanted = remove_alias(name, brain)
             if handled is not None and handled.brain == get_brain_name(brain.root):
                 wanted = handled.card
-            # The usual case, for which twelve thousand cards need not be read. Then what a link
-            # leads to: what was scanned, and nothing else.
+            # First the usual case, for which twelve thousand cards need not be read. Then the
+            # target of a link, if that file was scanned.
             target = disk.relative(brain.root, os.path.realpath(os.path.join(brain.root, wanted)))
             for path in (wanted, target):
                 exact = brain.read(partial(_card_at, path=path))
@@ -127,7 +128,7 @@ class CardLookup:
             note = note or next(iter(find_fitting(wanted, files)), "")
         if note:
             raise CardNotFound(f"{disk.shown(note)} is a note, not a card; edit the file itself")
-        # Exactly: who reads over a server is not to learn by prefixes what was deleted.
+        # An exact match: a reader over a server must not find deleted cards by prefixes.
         if gone := self.find_in_trash(name, exact=True)[1]:
             back = f"`lessons restore {shell_word(gone[0])}` brings it back"
             raise CardNotFound(f"{disk.shown(gone[0])} is in the trash; {back}")

@@ -15,8 +15,8 @@ _BETWEEN = r"\s+(?:-\S+\s+)*(?:run\s+)?"
 COMMAND_START = r"^(?:\w+=\S*\s+)*"
 """The start of a command line, including the variables that are set for the command."""
 _NO_ARGUMENT = re.compile(r"[<>{}\[\]|&;$*\"']|\.\.\.")
-GONE = "no file of the project fits it"
-BROAD = "its files are much of the project"
+GONE = "no file of the project matches it"
+BROAD = "its files are a large part of the project"
 
 
 @frozen

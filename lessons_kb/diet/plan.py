@@ -32,11 +32,11 @@ from lessons_kb.model import ONCE_GATE, RULE, Card, Pattern
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.values import field, frozen, mutable, replace
 
-SCOPED = "its file is read only for some files: moving it saves nothing"
-IMPORTED = "its file is reached by an import alone; name the file to change it"
+SCOPED = "its file is read only for some files, so moving it saves nothing"
+IMPORTED = "its file is read only by an import; name the file to change it"
 LINKED = "its file has a second name (a hard link)"
-TWICE = "the same rule stands in another place"
-NOT_WHOLE = "a card cannot hold it word for word"
+TWICE = "the same rule is also in another place"
+NOT_WHOLE = "a card cannot contain it word for word"
 NOTHING_SAVED = "moving it would save nothing"
 NOT_ARRIVED = "it would not arrive at {}"
 

@@ -31,7 +31,7 @@ _NAMES_A_SITUATION = re.compile(
     re.IGNORECASE,
 )
 NOT_QUOTED = "its condition is not quoted from the rule"
-NO_PROGRAM = "its command begins with no known program"
+NO_PROGRAM = "its command does not begin with a known program"
 
 
 def may_have_condition(rule: AgentRule, reason: str) -> bool:

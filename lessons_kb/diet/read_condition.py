@@ -223,10 +223,10 @@ _NAMED_SUBJECT = re.compile(
     r"\A(?P<said>[A-Z][\w-]+\s+(?:changes|packages|crates|code))\s+"
     r"(?:must|should|needs?|requires?|have to|has to)\b"
 )
-UNCONDITIONAL = "names no file or command for which it holds"
-IN_CAPITALS = "in capitals: it holds always"
-ANY_TASK = "holds for any task"
-BOTH_WAYS = "says what holds otherwise, too"
+UNCONDITIONAL = "names no file or command to which it applies"
+IN_CAPITALS = "in capitals: it always applies"
+ANY_TASK = "applies to any task"
+BOTH_WAYS = "also covers the opposite case"
 
 
 class _Reading(NamedTuple):

@@ -31,15 +31,15 @@ _FIRST_FETCH = 32
 
 
 _MOST_PARTS = 8
-"""The most parts into which a long prompt is divided, so that a log does not take too long."""
+"""The maximum number of parts of a long prompt, so that a log does not take too long."""
 
 
 _MOST_PAIRS = 400
-"""The most pairs of neighbouring words of a prompt that are searched in cards."""
+"""The maximum number of pairs of adjacent words of a prompt that are searched in cards."""
 
 
 _FUNCTION_WORD = 0.15
-"""Guessed share from which on a word counts as a function word; it has at most four letters."""
+"""Guessed share from which a word counts as a function word; it has at most four letters."""
 
 
 @frozen
@@ -75,7 +75,7 @@ def find(brain: Brain, query: Query) -> Retrieved:
         frequencies=frequencies,
         size=size,
     )
-    # A hit has to beat so many files. Notes compete with cards as well, but not the reverse: a
+    # A hit has to beat this many files. Notes compete with cards as well, but not the reverse: a
     # brain has few notes, and a few long texts share words with any prompt.
     rivals = state.cards + (state.notes if notes else 0)
     candidates = _fetch_candidates(brain, engine, query, words)
@@ -225,7 +225,7 @@ def _answer_by_successors(
 ) -> dict[int, Card]:
     """Return the cards with successors in the place of superseded ones.
 
-    The words of a predecessor find its successor. Of two entries for one card the better stays.
+    The words of a predecessor match its successor. If a card has two hits, the better is kept.
     """
     if not brain.successors() or query.inactive:
         return dict(cards)
@@ -267,8 +267,8 @@ def _read_documents(
 ) -> tuple[dict[str, dict[str, tuple[str, ...]]], dict[str, dict[str, int]], dict[str, int]]:
     """Return three mappings from the id of a card.
 
-    They lead to the terms found (by field), to the length of the body, and to the number of pairs
-    that are neighbours in the card.
+    Their values are the matched terms (by field), the length of the body, and the number of pairs
+    that are adjacent in the card.
     """
     documents = engine.documents(cards)
     wanted = list(terms)  # the analyzer leaves no white space in them

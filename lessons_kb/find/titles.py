@@ -1,4 +1,4 @@
-"""The titles that a session gets when it starts, each with the handle of its card."""
+"""List the titles that a session gets when it starts, each with the handle of its card."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from lessons_kb.values import frozen
 TITLES_OPEN = "[LESSON_TITLES]"
 TITLES_CLOSE = "[/LESSON_TITLES]"
 SMALL_BRAIN = 100
-"""Cards up to which a brain shows all of its titles."""
+"""The maximum number of cards of a brain whose titles are all listed."""
 _ALL = "The lessons"
 _HEAD = (
     "{what} of earlier work here{chosen}. Before you change anything, {read}ask of each: does it"
@@ -51,40 +51,40 @@ _NAMED = "as files below their folder, with a title where the name does not say 
 _UNNAMED = "as titles below their folder; searching it for a title finds the file"
 _FILE_OF_HANDLES = "Each handle, and the file of its lesson:"
 _FILE_LINE = 12
-"""Tokens that a line of the file of all titles has at least, or nearly."""
+"""The approximate minimum number of tokens of a line in the file of all titles."""
 
 _FEW, _FEW_TOKENS = 60, 950
 _TOKENS_EACH = 15
-"""A list of up to 60 titles takes up to 950 tokens, a longer one of a small brain 15 a title."""
+"""Up to 60 titles may take 950 tokens; a longer list of a small brain takes 15 a title."""
 _LONGEST_LINE, _SHORTEST_LINE = 20, 14
-"""Tokens at which a line is cut: the longest at which the list fits."""
+"""The range of the length, in tokens, at which lines are cut; the longest that fits is used."""
 _USUAL_LINE = 10
-"""Tokens of a short line. Of a large brain, no more titles are looked at than may fit."""
+"""Tokens of a short line. For a large brain, only as many titles are read as may fit."""
 _MAX_TITLE = 160
 _PART_AT_HAND = 3
-"""One title in so many of a large brain is about the files at hand."""
+"""One in this many titles of a large brain is about the files at hand."""
 _COPIES, _NEW = "copies-", ".new"
 _MOST_COPIES = 100
-"""Cards of a brain that lies elsewhere: each takes a copy."""
+"""The maximum number of cards of a brain elsewhere; each card has to be copied."""
 _OLD = 86_400
-"""Seconds after which no session is about to read a file of titles that has a successor."""
+"""Seconds after which no session still needs a file of titles that was replaced."""
 
 
 @frozen
 class Access:
-    """Which files an agent reads without asking the user."""
+    """The files that an agent can read without asking the user."""
 
     directory: str
-    """Where it works, a real path: all below it, and paths start from here."""
+    """The real path of its working directory, which it can read. Paths are relative to it."""
     outside: bool = False
-    """Those elsewhere, too."""
+    """Whether it also reads files elsewhere."""
     ignored: bool = True
-    """Those that git ignores are not left out."""
+    """Whether it also reads files that git ignores."""
     session: str = ""
-    """The session whose withheld cards have no title; "" where nothing is withheld."""
+    """The session whose withheld cards are not listed; "" if no cards are withheld."""
 
     def find(self, folder: str) -> str | None:
-        """Return how the agent names a folder, "" for its own; None where it cannot read it."""
+        """Return the agent's path of a folder ("" for its own); None if it cannot read it."""
         inside = f"{folder}{os.sep}".startswith(self.directory.rstrip(os.sep) + os.sep)
         return relative_path(folder, self.directory) if inside or self.outside else None
 
@@ -96,16 +96,16 @@ class ListedCard(NamedTuple):
     card: str
     """The card's id."""
     place: str
-    """Its file as the agent opens it."""
+    """The path by which the agent opens its file."""
     title: str
     handled: HandledCard
     """The card as the file of handles names it."""
     rank: tuple[int, str]
-    """How often its mistake was seen and it was given, and when last: the highest comes first."""
+    """How often its mistake was seen and it was given, and the last time; the highest is first."""
 
 
 class _Listed(NamedTuple):
-    """The titles that may be listed, in their order, and how many cards there are."""
+    """The cards whose titles can be listed, in order, and the total number of cards."""
 
     cards: list[ListedCard]
     total: int
@@ -114,14 +114,14 @@ class _Listed(NamedTuple):
 
 
 class _TitleFile(NamedTuple):
-    """The file that names the card of each handle, and lists the titles of a large brain."""
+    """The file that maps handles to cards, and lists the titles of a large brain."""
 
     path: str = ""
-    """As the agent opens it; "" where there is none."""
+    """The path by which the agent opens it; "" if there is no file."""
     places: tuple[str, ...] = ()
     """The files of the cards whose titles it lists."""
     has_all: bool = False
-    """Whether these are all cards."""
+    """Whether ``places`` has all cards."""
 
 
 _NO_FILE = _TitleFile()
@@ -134,17 +134,17 @@ def build_titles(
     most: int,
     counter: TokenCounter = estimate_tokens,
 ) -> str:
-    """Return the titles of the cards that an agent can open, "" without any.
+    """Return the titles of the cards that an agent can open; "" if there are none.
 
-    ``most`` tokens, as ``counter`` counts, are a ceiling beside that of the settings. A brain of
-    at most SMALL_BRAIN cards is listed whole. Of a larger one, the text says to read a file with
-    all titles. The last commit is looked at as it is.
+    The text has at most ``most`` tokens, counted by ``counter``, and at most as many as the
+    settings allow. A brain of up to SMALL_BRAIN cards is listed completely. For a larger brain, the
+    text points to a file with all titles. The last commit is read, without a refresh.
     """
     return _build(brains, access, most=most, counter=counter)[0]
 
 
 def find_listed(brains: Brains, access: Access) -> list[str]:
-    """Return the files of the cards that are listed at the start, or in the file to read then."""
+    """Return the files of the cards that are listed at the start, or in the file of titles."""
     return _build(brains, access, most=sys.maxsize)[1]
 
 
@@ -176,15 +176,15 @@ def _build(
 
 
 def find_handle(brain: Brain, card: str) -> str:
-    """Return the handle of a card, "" where none can be recorded."""
+    """Return the handle of a card; "" if no handle can be recorded."""
     handled = HandledCard(get_brain_name(brain.root), card)
     return give_handles([handled]).get(handled, "")
 
 
 def _choose(brains: Brains, access: Access, *, most: int) -> _Listed:
-    """Return the titles to list: all of small brains, of others ``most``, the best first.
+    """Return the titles to list, the best first: all of small brains, ``most`` of large brains.
 
-    The titles of a large brain that are about the files at hand come before the most used.
+    Titles of a large brain that concern the files at hand come before the most used titles.
     """
     today = time.strftime("%Y-%m-%d")
     counts = {
@@ -201,11 +201,11 @@ def _choose(brains: Brains, access: Access, *, most: int) -> _Listed:
     nearness = {card: place for place, card in enumerate(at_hand)}
 
     def get_place(one: ListedCard) -> tuple[bool, int]:
-        """Return what the card is sorted by: cards of small brains first, then those at hand."""
+        """Return the sort key of a card: cards of small brains first, then those at hand."""
         is_of_large = counts[one.brain] > SMALL_BRAIN
         return is_of_large, nearness.get((one.brain, one.card), len(nearness))
 
-    cards.sort(key=get_place)  # the order by use stays among equals
+    cards.sort(key=get_place)  # a stable sort: equals stay in the order of use
     small = sum(counts[one.brain] <= SMALL_BRAIN for one in cards)
     return _Listed(cards[: max(most, small)], total, is_large)
 
@@ -217,10 +217,10 @@ def _find_titles(
     *,
     at_hand: Collection[tuple[Brain, str]] = (),
 ) -> tuple[list[ListedCard], int]:
-    """Return ``most`` cards of each brain and those ``at_hand``, and how many cards there are.
+    """Return ``most`` cards of each brain and those ``at_hand``, and the total number of cards.
 
-    The most used are first: a mistake that came back and a card that was given of late count
-    alike; of equals the latest is first.
+    The most used cards are first. A repeated mistake and a recent injection count the same; among
+    equals, the latest card is first.
     """
     cards: dict[str, ListedCard] = {}
     total = 0
@@ -248,7 +248,7 @@ def _find_titles(
 
 
 def _name_place(brains: Brains, brain: Brain, card: str, folder: str | None, access: Access) -> str:
-    """Return a card's file as the agent opens it, in the brain's ``folder`` if it reads that."""
+    """Return the path of a card for the agent, in the brain's ``folder`` if it reads that."""
     if folder is None:
         return find_place(brains, brain, card, access)
     return f"{folder}/{card}" if folder else card
@@ -261,7 +261,7 @@ def _fit(
     budget: int,
     counter: TokenCounter,
 ) -> tuple[str, int]:
-    """Return the text of as many titles as fit, each as long as possible, and how many they are."""
+    """Return the text of as many titles as fit, each as long as possible, and their number."""
     named = [(handles.get(one.handled, ""), one) for one in listed.cards]
 
     def write(count: int, longest: int) -> str:
@@ -300,7 +300,7 @@ def _write_text(
 
 @lru_cache(maxsize=4096)
 def _format_line(name: str, title: str, longest: int) -> str:
-    """Return a handle, or the file where there is none, and the title cut at a word."""
+    """Return a line: a handle (or the file if there is none), and the title, cut at a word."""
     start = show_path(name)
     words = shorten(defang_line(title), _MAX_TITLE)
     line = f"{start} {words}".rstrip()
@@ -314,7 +314,7 @@ def _format_line(name: str, title: str, longest: int) -> str:
     begun = words[:size]
     if not words[size : size + 1].isspace():
         at_word = begun.rpartition(" ")[0]
-        begun = at_word if len(at_word) > size // 2 else begun  # a script without blanks, a path
+        begun = at_word if len(at_word) > size // 2 else begun  # a script without spaces, or a path
     return f"{start} {begun.rstrip(_BEFORE_A_CUT)}…" if begun else start
 
 
@@ -329,9 +329,9 @@ def _write_file(
     *,
     with_titles: bool,
 ) -> _TitleFile:
-    """Write the file of handles, ``with_titles`` of all titles too, and return what it holds.
+    """Write the file of handles, and all titles if ``with_titles``; return a description of it.
 
-    It has another name once its text has changed: a session may be about to read the last one.
+    A changed text gets a new file name, because a session may still need the previous file.
     """
     cache = _find_cache(brains, access)
     if not cache:
@@ -372,9 +372,10 @@ def _remove_old_files(cache: str) -> None:
 
 
 def _list_all(cards: Sequence[ListedCard], total: int, budget: int) -> tuple[str, tuple[str, ...]]:
-    """Return the titles below their folders, as many as the budget holds, and their files.
+    """Return as many titles as the budget allows, grouped by folder, and their files.
 
-    If the names of the files do not fit beside the titles, the agent has to search for a title.
+    If the file names do not fit in addition, they are left out; the agent then searches for a
+    title.
     """
     text, count = _list_in_folders(cards, total, budget, named=True)
     if count < total:
@@ -408,10 +409,10 @@ def _list_in_folders(
 
 @lru_cache(maxsize=2048)
 def _format_file_line(place: str, title: str, named: bool) -> tuple[str, str, int]:
-    """Return a card's folder and its line below it, made harmless, and the tokens of the line."""
+    """Return a card's folder, its defanged line below the folder, and the tokens of the line."""
     folder, _, name = place.rpartition("/")
     words = shorten(defang_line(title), _MAX_TITLE)
-    is_named = named or _COPIES in place  # no search looks at files that git ignores
+    is_named = named or _COPIES in place  # a search skips files that git ignores
     line = words if words and not is_named else show_path(name)
     if is_named and _squeeze(title) not in _squeeze(name):
         line = f"{line}: {words}"
@@ -429,15 +430,16 @@ def is_whole(text: str) -> bool:
 
 
 def _find_cache(brains: Brains, access: Access) -> str:
-    """Return the folder of ours that the agent reads, "" without any."""
+    """Return the first cache folder that the agent can read; "" if there is none."""
     caches = (one.cache for one in brains.members if access.find(one.cache) is not None)
     return next(caches, "") if access.ignored else ""
 
 
 def find_place(brains: Brains, brain: Brain, card: str, access: Access) -> str:
-    """Return a card's file as an agent opens it, "" where it would have to ask.
+    """Return the path by which an agent opens a card; "" if it would have to ask the user.
 
-    Of a brain elsewhere that is a copy in the ignored folder of a brain that lies here.
+    If the brain is elsewhere, this is a copy in the git-ignored folder of a brain that the agent
+    can read.
     """
     folder = access.find(brain.root)
     if folder is None and (cache := _find_cache(brains, access)):
@@ -469,7 +471,7 @@ def _name_copies(brain: Brain) -> str:
 
 
 def find_card(brain: Brain, path: str) -> str:
-    """Return the id of the card that a file, or the copy of one, holds; "" for another file."""
+    """Return the id of the card in a file or in a copy of the file; "" for another file."""
     below = path.removeprefix(brain.root + os.sep) if path.startswith(brain.root + os.sep) else ""
     copied = path.partition(f"{os.sep}{_name_copies(brain)}{os.sep}")[2]
     return (copied or below).replace(os.sep, "/")
@@ -478,7 +480,7 @@ def find_card(brain: Brain, path: str) -> str:
 def _read_titles(
     brain: Brain, project: str | None, most: int, injected: Collection[str], session: str
 ) -> tuple[list[Title], int]:
-    """Return the titles that may be given, the most used of many, and how many there are."""
+    """Return the most used titles that may be given, and their total number."""
     today = time.strftime("%Y-%m-%d")
 
     def search(one: Brain) -> tuple[list[Title], int]:

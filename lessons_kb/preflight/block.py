@@ -1,7 +1,7 @@
-"""Judged hits → the block that is put in front of an agent, within its budget.
+"""Build the block for an agent from judged hits, within a budget.
 
-A text is only ever exchanged for a longer one that was counted as a whole: the ceiling holds for
-any counter, however odd.
+A text is replaced only by a longer text that was counted as a whole, so the block stays within the
+budget whatever the token counter does.
 """
 
 from __future__ import annotations
@@ -37,35 +37,35 @@ CLOSING_REQUEST = (
     "End your last message with one line such as "
     "Lessons: L1.1 done src/bot.py:41; L1.2 n/a; L1.3 left"
 )
-"""What a block asks for; `postcheck.closing_line` reads the answer."""
+"""The request at the end of a block; `postcheck.closing_line` reads the answer."""
 LESSONS_OPEN = "[ACTIVE LESSONS — verify before finalizing]"
 LESSONS_CLOSE = "[/ACTIVE LESSONS]"
 CONTEXT_OPEN = "[CONTEXT]"
 CONTEXT_CLOSE = "[/CONTEXT]"
 
 MAX_WHY = 160
-"""Characters of a ``Why:`` line's text, the ellipsis included."""
+"""The maximum number of characters of a ``Why:`` line's text, including the ellipsis."""
 SMALL_MODEL_PART = 20
 """A budget is at most one twentieth of ``model_context``."""
 AGENT_FILES = frozenset(
     ("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
 ) | {"copilot-instructions.md"}
-"""Names of files that agents read by themselves."""
+"""Names of files that agents read without our help."""
 READ_BY_AGENT = "agents read it by themselves"
 NEVER_ALONE = "no lesson is given; --context asks for notes alone"
 SAME_PART = "a lesson before it answers the same part of the prompt"
 CONTRADICTS = "contradicts a lesson that is given: "
 _MOST_COMPARED = 6
-"""Hits that are compared with each other: a block holds two."""
+"""The maximum number of hits that are compared with each other; a block has room for two."""
 TITLE_ONLY = "the card says nothing beyond its title"
 _MAX_ITEMS = 100
-"""Items of one card that may be shown; further ones are only counted."""
+"""The maximum number of items of a card that are shown; further items are only counted."""
 _EXCERPT_STEP = 50
 _EXCERPT_STEPS = 128
 """An excerpt is tried in sizes from one step of characters to this many."""
 
 WORDS = read_mapping("user_phrases.toml")
-"""Language → name → words for the user."""
+"""Language → name → phrase for the user."""
 
 
 def pack(
@@ -86,21 +86,22 @@ def pack(
 ) -> Preflight:
     """Write the lessons and notes that passed the gate into one block within the budget.
 
-    ``hits`` and ``notes`` (hit, text of its file) come ranked and judged, best first.
+    ``hits`` and ``notes`` (hit, text of its file) are ranked and judged, best first.
     ``frequencies`` (document frequency of the query's terms) and ``size`` (documents in the brain)
-    weigh what a shortened card or an excerpt keeps. ``max_chars`` is a second ceiling, in
-    characters. ``in_context`` names the lessons that the session has, as `shown_name` does; each
-    still takes its place among the ``max_lessons``, or a repeated prompt would bring up ever
-    weaker ones. ``closings`` is the request that the agent close each item; with it, items have
-    numbers: ``L1.2`` is the second of the first lesson's checklist. A note is given as often as it
-    fits, for each prompt has its own excerpt; without ``alone`` only beside a lesson. ``sources``
-    names the files that a lesson was imported from: they would say the same once more.
+    decide which parts of a shortened card or a note are included. ``max_chars`` is a second limit,
+    in characters. ``in_context`` has the `shown_name` of each lesson that the session already has.
+    Such a lesson still counts towards ``max_lessons``; otherwise a repeated prompt would bring
+    weaker and weaker lessons. ``closings`` is the request that the agent close each item. With it,
+    items have numbers: ``L1.2`` is the second item of the first lesson's checklist. A note can be
+    given again, because each prompt gets its own excerpt. Unless ``alone`` is true, a note is given
+    only beside a lesson. ``sources`` returns the names of the files from which a lesson was
+    imported; such a file is not given as a note, because it would repeat the lesson.
     """
-    weigh = cache(lambda: weigh_terms(query, frequencies, size))  # most blocks shorten nothing
+    weigh = cache(lambda: weigh_terms(query, frequencies, size))  # most blocks shorten no text
     block = _Block(settings, lru_cache(maxsize=2)(counter), max_chars, weigh, closings)
     if not (
         settings.context and settings.max_notes > 0 and any(hit.passed for hit, _ in notes)
-    ):  # without a note to give, lessons need not leave room
+    ):  # without a note, the lessons can use the whole budget
         block.share = block.budget
     block.add_lessons(hits, in_context)
     block.add_offers(offers)
@@ -116,13 +117,13 @@ def pack(
 
 
 def footer(names: Sequence[str], language: str = "en") -> str:
-    """Return one line that says how many lessons were given, and which; "" if none was."""
+    """Return one line with the number and the names of the given lessons; "" if there are none."""
     ids = ", ".join(map(clean_line, names))
     return WORDS[language]["footer"].format(count=len(names), ids=ids) if names else ""
 
 
 class _Block:
-    """A block in the making: the lines so far, and what was given and withheld."""
+    """A block under construction: its lines, and the hits that were given and withheld."""
 
     def __init__(
         self,
@@ -152,7 +153,7 @@ class _Block:
         self.withheld.append(replace(hit, reason=reason))
 
     def add_lessons(self, hits: Sequence[Hit], in_context: Collection[str]) -> None:
-        """Give the hits their places in order; a smaller one may fit where a larger did not."""
+        """Add the hits in order; a small lesson may fit where a larger lesson did not."""
         places = self.settings.max_lessons
         best = 0.0
         ordered, self.rivals, self.weaker = _settle_conflicts(hits)
@@ -181,7 +182,7 @@ class _Block:
                 self.withhold(hit, IN_CONTEXT)
                 places -= 1
             elif self._add_lesson(hit, self.share) or (
-                # The share is what lessons are sure of beside notes: the first may need more.
+                # The share is reserved for lessons beside notes; the first lesson may need more.
                 not self.lessons and self._add_lesson(hit, self.budget)
             ):
                 places -= 1
@@ -189,10 +190,10 @@ class _Block:
                 self.withhold(hit, self._too_large(f"a budget of {self.share} tokens for lessons"))
 
     def _is_second_best(self, hit: Hit) -> bool:
-        """Return whether a lesson that is given answers a part of the prompt that the hit does.
+        """Return whether a lesson in the block already answers the same part of the prompt.
 
-        Of two cards that answer the same part, one is right at most: of 43 prompts that had a
-        second one so, it was right for ten.
+        Of two cards that answer the same part, the second is rarely right: it was right for ten of
+        43 prompts.
         """
         if not hit.parts or protects_file(hit):
             return False
@@ -200,7 +201,7 @@ class _Block:
         return not any(answered.isdisjoint(parts) for parts in hit.parts)
 
     def add_offers(self, offers: Offers) -> None:
-        """Offer the best of what has no place among the lessons, by title and file."""
+        """Offer the best withheld lessons by title and file."""
         before = [*self.lines, ""] if self.lines else []
         shown: list[str] = []
         remaining: list[Hit] = []
@@ -232,7 +233,7 @@ class _Block:
         alone: bool,
         sources: Callable[[Hit], Collection[str]],
     ) -> None:
-        """Give each note an even part of what is left; what one leaves goes to the next."""
+        """Give each note an equal part of the remaining budget; unused tokens go to the next."""
         chosen: list[tuple[Hit, str]] = []
         imported = {name for hit in self.lessons for name in sources(hit)} if notes else set()
         for hit, source in notes:
@@ -257,7 +258,7 @@ class _Block:
                 self.withhold(hit, self._too_large(f"a budget of {self.budget} tokens"))
 
     def tokens(self) -> int:
-        """Return what the block costs as it stands."""
+        """Return the number of tokens in the block."""
         return self.count("\n".join(self.lines)) if self.lines else 0
 
     def _fits(self, lines: list[str], limit: int) -> bool:
@@ -317,7 +318,7 @@ class _Block:
 
 
 class _Form:
-    """The lines a lesson may take, every piece of the card made harmless."""
+    """The lines of a lesson, with every text of the card defanged."""
 
     def __init__(self, hit: Hit, number: int, *, labelled: bool) -> None:
         card = hit.card
@@ -356,9 +357,9 @@ class _Form:
 def _settle_conflicts(
     hits: Sequence[Hit],
 ) -> tuple[list[Hit], dict[str, Hit], dict[str, list[Hit]]]:
-    """Return the hits in order, each weaker one's rival, and each rival's weaker ones.
+    """Return the hits in order, weaker hit → its rival, and rival → its weaker hits.
 
-    Of two cards that contradict each other the stronger one takes the better of their places.
+    If two cards contradict each other, the stronger card gets the better of their two ranks.
     """
     ordered = list(hits)
     rivals: dict[str, Hit] = {}
@@ -381,7 +382,7 @@ def _settle_conflicts(
 
 
 def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
-    """Attempt sizes up to ``most``; the last success is the widest. False where none fits."""
+    """Attempt sizes up to ``most``; the last success is the largest. Return whether a size fits."""
     sizes = range(min(1, most), most + 1)
     return bisect_left(sizes, True, key=lambda size: not attempt(size)) > 0
 

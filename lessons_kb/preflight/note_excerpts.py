@@ -13,9 +13,9 @@ from lessons_kb.text.sentences import split_sentences
 from lessons_kb.values import frozen
 
 GAP = "…"
-"""Marks the text that was left out."""
+"""Marks omitted text."""
 MAX_SOURCE = 100_000
-"""The most characters of a note that are read."""
+"""The maximum number of characters of a note that are read."""
 
 _WORTH = 1 / 3
 """A paragraph is left out if its overlap is below this part of the best paragraph's."""

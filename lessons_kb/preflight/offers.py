@@ -12,7 +12,7 @@ from lessons_kb.values import frozen
 OFFER_OPEN = "[LESSON_OFFER]"
 OFFER_CLOSE = "[/LESSON_OFFER]"
 OFFERED = "offered: "
-"""How the reason of a hit begins whose title is offered."""
+"""The start of a hit's reason if its title is offered."""
 IN_CONTEXT = "already in this session"
 MAX_OFFERS = 3
 
@@ -33,47 +33,47 @@ _ON_PURPOSE = (
     "does not",
     "contradicts",
 )
-"""How the reasons begin for which not even a title is shown."""
+"""The starts of the reasons for which not even the title is shown."""
 safe_line = lru_cache(maxsize=2048)(defang_line)
 
 
 def shown_name(hit: Hit) -> str:
-    """Return the name a block gives a card: its id, the brain's alias in front where it has one."""
+    """Return the name of a card in a block: its id, after the brain's alias if there is one."""
     return f"{hit.brain}:{hit.card.id}" if hit.brain else hit.card.id
 
 
 @frozen
 class Offers:
-    """Which cards a block may offer by their titles, for the agent to open."""
+    """Decides which cards a block offers by their titles, so that the agent can open them."""
 
     least: float = 0.0
-    """Confidence that every offer takes, whatever its brain asks for."""
+    """The lowest confidence of an offer, whatever the settings of its brain."""
     place: Callable[[Hit], str] = shown_name
-    """Returns the file for the agent to open, "" where it cannot."""
+    """Returns the file for the agent to open; "" if the agent cannot open it."""
     held: Callable[[Hit], str] = lambda _hit: ""
-    """Returns why a card is not offered now, "" where it is."""
+    """Returns why a card is not offered now; "" if it can be offered."""
     titled: bool = False
-    """The titles of all cards are in view: their files are enough."""
+    """Whether the session already has the titles of all cards, so that their files are enough."""
 
 
 NO_OFFERS = Offers(least=2.0)
 
 
 def is_possible(hit: Hit, offers: Offers) -> bool:
-    """Return whether a card that was held back may be offered by its title."""
+    """Return whether a withheld card may be offered by its title."""
     least = max(offers.least, hit.title_at)
     return hit.confidence >= least and not hit.reason.startswith(_ON_PURPOSE)
 
 
 def format_offer(hit: Hit, place: str, *, titled: bool) -> str:
-    """Return the line of one offer: the file to open, and the title unless it is in view."""
+    """Return the line of one offer: the file to open, and the title unless the session has it."""
     if titled:
         return place
     return f"{place}: {shorten(safe_line(hit.card.title), _MAX_TITLE)}"
 
 
 def format_offers(lines: Sequence[str], *, titled: bool, beside_lessons: bool) -> list[str]:
-    """Return the lines of the part of a block that offers titles."""
+    """Return the lines of the section that offers titles."""
     if beside_lessons:
         question = _BESIDE
     elif titled:

@@ -50,7 +50,7 @@ def share_of(term: str) -> float:
 
 
 def fade(nats: Iterable[float]) -> float:
-    """Return the sum of ``values``, the largest first; each further value counts less."""
+    """Return the sum of ``nats``, the largest first; each further value counts less."""
     return float(sum(map(mul, sorted(nats, reverse=True), _POWERS)))
 
 
@@ -67,7 +67,7 @@ SURPRISE = 0.45
 ENOUGH = 8.0
 LACKING = -0.5
 NONE = 0.01
-"""The count for a card that no prompt matches: one match among a hundred times as many prompts."""
+"""The count for a card that no prompt matches: as if 100 times as many prompts had one match."""
 
 
 def measure_background(terms: Sequence[str]) -> float:

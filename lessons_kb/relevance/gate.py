@@ -1,13 +1,13 @@
 """The relevance gate: is this card about this prompt, or do they merely share words?
 
-Two kinds of evidence are weighed together, for either alone fails: how much of the prompt the card
+Two kinds of evidence are combined, because either alone fails: how much of the prompt the card
 answers (a long prompt shares words with every card), and how surprising the shared words are (a
-short prompt, "run the tests", is answered in full by any card that holds two common words). Against
-them stands what chance brings: the more terms a prompt has and the more cards a brain, the better
-the best match of a prompt about something else (as in the E-value of a sequence search: Karlin and
-Altschul, PNAS 87, 1990). What is common is judged against the world and against the brain: the
-words that its cards share show that a prompt is about this brain at all, the others which card of
-it. The numbers, with their units and reasons, are in `relevance.gate_weights`.
+short prompt, "run the tests", is answered in full by any card with two common words). The gate
+corrects for chance: the more terms a prompt has, and the more cards a brain has, the better is the
+best match of an unrelated prompt (like the E-value of a sequence search: Karlin and Altschul, PNAS
+87, 1990). The frequency of a word is compared with the world and with the brain. Words that many of
+the brain's cards share show that a prompt is about this brain; the other words show which card it
+is about. The numbers, with their units and reasons, are in `relevance.gate_weights`.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_wor
 from lessons_kb.values import field, frozen, replace
 
 NEAR = AFTER_PROMPT.near
-"""Confidence at the prompt from which a card is remembered for the turn."""
+"""The lowest confidence at the prompt at which a card is remembered for the turn."""
 
 
 def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
-    """Tell whether a card is to be given for an error that came after the prompt.
+    """Return whether to give a card for an error that occurred after the prompt.
 
-    ``confidence`` is the gate's for the text of the error, ``at_prompt`` the one for the prompt;
-    0 = the prompt did not draw the card.
+    ``confidence`` is the gate's confidence for the text of the error, ``at_prompt`` its confidence
+    for the prompt; 0 = the prompt did not match the card.
     """
     if confidence >= AFTER_PROMPT.error:
         return True
@@ -53,10 +53,11 @@ def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
 
 
 def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.0) -> bool:
-    """Tell whether a card is to be given before a change.
+    """Return whether to give a card before a change.
 
-    ``confidence`` is the gate's for the text of the change; ``nats`` what the names of the code say
-    that it shares with the card and few others; ``first``: no card ranks above it.
+    ``confidence`` is the gate's confidence for the text of the change. ``nats`` is the information
+    of the code names that the change shares with this card and few others. ``first`` is True if no
+    card ranks above this one.
     """
     told = nats + _earlier(at_prompt)
     if told < AFTER_PROMPT.least_names or confidence <= 0:
@@ -65,7 +66,7 @@ def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.
 
 
 def is_named(card: Card, terms: Collection[str]) -> bool:
-    """Tell whether a text says what a card's title does; of other languages nothing is known."""
+    """Return whether a text covers a card's title; True for a language that the table lacks."""
     texts = (card.title, card.why, *card.symptoms, *card.checklist)
     said = sum(nats for term, nats in _weigh_title(card.title).items() if term in terms)
     return said >= AFTER_PROMPT.least_said or not is_known_language(texts)
@@ -86,37 +87,37 @@ _NONE: Mapping[str, float] = {}
 
 @frozen
 class GateEvidence:
-    """What the gate is told about a query and the cards found for it."""
+    """The evidence about a query and the cards that a search returned for it."""
 
     terms: Mapping[str, float]
-    """Term of the query → its weight there."""
+    """Term of the query → its weight in the query."""
     frequencies: Mapping[str, int]
-    """Term → in how many documents' ``body`` it stands."""
+    """Term → number of documents with the term in their ``body``."""
     size: int
     """Number of documents in the index."""
     found: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    """Id of a card → field → terms of the query that stand in it."""
+    """Id of a card → field → terms of the query in that field."""
     lengths: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Id of a card → field → number of terms in it; 150 in a ``body`` that is not known."""
+    """Id of a card → field → number of terms; 150 for a ``body`` of unknown length."""
     rivals: int = 0
-    """How many documents of the kinds asked for there are; 0 = all of ``size``."""
+    """Number of documents of the requested kinds; 0 = all documents."""
     parts: Sequence[Collection[str]] = ()
-    """Terms of each part of the query, in order; () = it has but one."""
+    """Terms of each part of the query, in order; () = the query has only one part."""
     phrases: Mapping[str, int] = field(default_factory=dict)
-    """Id of a card → how many pairs of neighbouring words of the query are neighbours in it."""
+    """Id of a card → number of pairs of adjacent query words that are adjacent in the card."""
     background: Mapping[str, float] = field(default_factory=dict)
-    """Id of a card → how readily prompts about other things draw it; see `measure_background`."""
+    """Id of a card → how often unrelated prompts match it; see `measure_background`."""
     guessed: Mapping[str, float] = field(default_factory=dict)
-    """Term → share, in cards of other languages than the table's; see `guess_shares`."""
+    """Term → estimated share, for cards in languages that the table lacks; see `guess_shares`."""
 
 
 def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
     """Return the hits, in their order, with ``matched``, ``confidence``, ``passed``, ``reason``.
 
-    The confidence is a probability of "this card is about this query", 0.5 where the gate was
-    set: at about one false card in 25 prompts that people typed about something else. The size of
-    the brain and the lengths of prompt and card are accounted for, so that hits of two brains
-    compare.
+    The confidence is the probability that the card is about the query. 0.5 is the level at which
+    about one in 25 unrelated prompts that people typed gets a wrong card. The confidence accounts
+    for the size of the brain and the lengths of prompt and card, so that hits of different brains
+    can be compared.
     """
     listed = _Query(evidence, _NONE)
     guessing = _Query(evidence, evidence.guessed) if evidence.guessed else listed
@@ -168,7 +169,7 @@ class _Window(NamedTuple):
     weight: float
     """The sum of the weights of its terms."""
     parts: tuple[int, ...]
-    """The places of the parts of the query that it consists of."""
+    """The positions of its parts in the query."""
 
 
 class _Weighed(NamedTuple):
@@ -176,11 +177,11 @@ class _Weighed(NamedTuple):
 
     confidence: float
     parts: tuple[tuple[int, ...], ...]
-    """Of each window in which the card would be given: the best first, all of the query last."""
+    """The parts of each window that passes the gate: the best first, the whole query last."""
 
 
 class _Query:
-    """What is the same for every hit of a query in a language."""
+    """The values of a query that are the same for every hit in a language."""
 
     def __init__(self, evidence: GateEvidence, guessed: Mapping[str, float]) -> None:
         self.evidence = evidence
@@ -190,7 +191,7 @@ class _Query:
         self.surprises: dict[str, float] = {}
         self.weights: dict[str, float] = {}
         self.domain: dict[str, float] = {}
-        """Term → nats by which it tells the brain's cards from what the world writes."""
+        """Term → nats by which it is more common in the brain's cards than in the world."""
         sharing = 0
         for term, weight in evidence.terms.items():
             share = guessed.get(term) or share_of(term)
@@ -204,14 +205,14 @@ class _Query:
                 here = (frequency - 1 + SHAPE.belief * world) / (evidence.size - 1 + SHAPE.belief)
                 self.domain[term] = max(log(here / world), 0.0)
         self.belonging = fade(self.domain.values())
-        # A card that shares no word, for it is in another language, is no rival.
+        # A card in another language shares no word with the query, and is no rival.
         rivals = max(min(evidence.rivals or evidence.size, sharing), SHAPE.fewest_rivals)
         self.rivals = log(rivals / (SHAPE.many_rivals + rivals))
         self.length = log(max(len(evidence.terms), SHAPE.fewest_terms))
         parts = [self.weights.keys() & part for part in evidence.parts]
         self.windows = [self._make_window(evidence.terms.keys(), range(max(len(parts), 1)))]
-        """Each part of the query, each two neighbours, and all of it."""
-        if parts != [self.weights.keys()]:  # else the one part is all of it
+        """The whole query, each part of it, and each two adjacent parts."""
+        if parts != [self.weights.keys()]:  # else the only part is the whole query
             for place, part in enumerate(parts):
                 self.windows.append(self._make_window(part, [place]))
             for place, (part, following) in enumerate(pairwise(parts)):
@@ -222,7 +223,7 @@ class _Query:
         return _Window(terms=terms, weight=weight, parts=tuple(parts))
 
     def is_like(self, text: str) -> bool:
-        """Tell whether a text is nearly the query: most of their information is the same."""
+        """Return whether a text is nearly the query: they share most of their information."""
         terms = dict.fromkeys(analyze(text))
         asked = {term: self.surprises.get(term) or -log(share_of(term)) for term in terms}
         both = {**self.surprises, **asked}
@@ -233,12 +234,12 @@ class _Query:
 def _weigh(
     hit: Hit, matched: Sequence[str], query: _Query, *, protects: bool, least: float
 ) -> _Weighed:
-    """Return the confidence in a hit: of its best window, or of all of the query."""
+    """Return the confidence in a hit, for its best window or for the whole query."""
     card, evidence = hit.card.id, query.evidence
     told: Collection[str] = matched
     if hit.card.symptoms:
-        # It says itself when it matters: words that stand only in its prose count less. A card
-        # without any is known by nothing but its prose.
+        # The symptoms state when the card matters, so words that are only in its prose count less.
+        # A card without symptoms has only its prose.
         fields = evidence.found[card]
         told = {term for name in _TELLING_FIELDS for term in fields.get(name, ())}
     subject = _weigh_title(hit.card.title)
@@ -247,13 +248,13 @@ def _weigh(
     terms = []
     for term in matched:
         count = 1.0 if term in told else SHAPE.in_prose
-        # A term that stands in the share p of passages of PASSAGE terms stands in this card with
-        # probability 1 - (1 - p) ** passages, were words strewn evenly.
+        # If words were evenly distributed, a term in the share p of passages of PASSAGE terms
+        # would be in this card with probability 1 - (1 - p) ** passages.
         chance = -log(-expm1(query.absences[term] * passages))
         chance -= SHAPE.shared_part * min(query.domain.get(term, 0.0), chance)
         rarity = measure_rarity(term)
-        # Few background prompts are in another language than English: of their words the share
-        # tells more.
+        # Few background prompts are in a language other than English, so the share of such a
+        # word is more reliable.
         foreign = not term.isascii() and find_script_of_word(term) in BIGRAM_SCRIPTS
         if foreign or term in query.guessed:
             rarity = min(rarity, query.surprises[term])
@@ -266,9 +267,9 @@ def _weigh(
         if not here or window.weight <= 0 or query.surprises[here[0][0]] < SHAPE.everyday:
             continue
         _terms, weights, anywhere, chances, rarities, subjects = zip(*here, strict=True)
-        # What a term adds to the score is taken to be in proportion to its weight.
+        # The contribution of a term to the score is assumed to be proportional to its weight.
         answered = hit.bm25 / (K1 + 1) * sum(weights) / found / window.weight
-        if not answered:  # terms of no weight
+        if not answered:  # the terms have no weight
             continue
         odds = (
             WEIGHTS.answered * log(answered / (SHAPE.half_answered + answered))
@@ -301,7 +302,7 @@ def _squash(odds: float) -> float:
 
 @lru_cache(maxsize=10_000)
 def _weigh_title(title: str) -> Mapping[str, float]:
-    """Return the terms of a title, each with its part of the title's information."""
+    """Return term of a title → its share of the title's information."""
     nats = {term: -log(share_of(term)) for term in analyze(title)}
     whole = max(sum(nats.values()), SHAPE.least_title)
     return {term: value / whole for term, value in nats.items()}

@@ -1,9 +1,9 @@
 """The numbers of the relevance gate: each with its feature, its unit and its reason.
 
-`python -m benchmarks gate` and `python -m benchmarks quality` judge a change of them. They are
-those that keep the most right cards of retrieval sets in English and Korean (rules, weaknesses, bug
-reports, lessons; brains of 3 to 12,000 cards) while no brain of real lessons speaks at more than
-2.1 % of the prompts that people typed about something else.
+`python -m benchmarks gate` and `python -m benchmarks quality` evaluate a change of the numbers.
+These values retain the most right cards of retrieval sets in English and Korean (rules, weaknesses,
+bug reports, lessons; brains of 3 to 12,000 cards) under one constraint: no brain of real lessons
+gives a card at more than 2.1 % of the unrelated prompts that people typed.
 """
 
 from __future__ import annotations
@@ -15,33 +15,34 @@ class LogOdds(NamedTuple):
     """Weights: the log odds of a card are the sum of each weight times its feature."""
 
     bias: float
-    """Feature: 1. Unit: log odds. Reason: before anything is known a card is not about a prompt."""
+    """Feature: 1. Unit: log odds. Reason: without evidence, a card is not about a prompt."""
     answered: float
-    """Feature: ln(r / (`Shape.half_answered` + r)), r being BM25 over what it would be if the card
-    held every term of the prompt. Unit: none. Reason: how much of the prompt the card answers."""
+    """Feature: ln(r / (`Shape.half_answered` + r)), where r is BM25 divided by its value for
+    a card with every term of the prompt. Unit: none. Reason: a card should answer much of the
+    prompt."""
     surprise: float
     """Feature: the chance of finding the shared words in a card of this length, faded. Unit: nats.
-    Reason: a short prompt is answered in full by any card that holds two common words."""
+    Reason: a short prompt is answered in full by any card with two common words."""
     lacking: float
-    """Feature: what the shared words lack to `Shape.enough`. Unit: nats. Reason: common words
-    convince little, in a short card too."""
+    """Feature: how far the shared words fall short of `Shape.enough`. Unit: nats. Reason: common
+    words are weak evidence, in a short card too."""
     rarity: float
     """Feature: how rare the shared words are in prompts about other things, faded. Unit: nats.
-    Reason: a word that manuals seldom hold and prompts often do says little about a card."""
+    Reason: a word that is rare in manuals but common in prompts says little about a card."""
     subject: float
-    """Feature: the part of the title's information that the shared words make up. Unit: share.
+    """Feature: the part of the title's information that is in the shared words. Unit: share.
     Reason: a prompt may be about all of a card's subject, or about one word of it."""
     rivals: float
-    """Feature: ln(r / (`Shape.many_rivals` + r)), r being the cards that share a word with the
-    prompt. Unit: none. Reason: the best of many shares more, by chance alone."""
+    """Feature: ln(r / (`Shape.many_rivals` + r)), where r is the number of cards that share a
+    word with the prompt. Unit: none. Reason: by chance, the best of many cards shares more."""
     domain: float
-    """Feature: how much commoner the terms of the prompt are in this brain than in the world,
+    """Feature: how much more common the prompt's terms are in this brain than in the world,
     faded. Unit: nats. Reason: the prompt is about what the brain is about."""
     phrases: float
-    """Feature: ln(1 + pairs of neighbouring words that are neighbours in the card). Unit: none.
-    Reason: words that stand together mean more than words that are strewn."""
+    """Feature: ln(1 + pairs of adjacent words that are adjacent in the card). Unit: none. Reason:
+    words that occur together mean more than scattered words."""
     background: float
-    """Feature: the log of how many prompts about other things would draw the card. Unit: none.
+    """Feature: the log of the number of unrelated prompts that match the card. Unit: none.
     Reason: some cards match anything."""
     length: float
     """Feature: ln(terms of the prompt), at least `Shape.fewest_terms`. Unit: none. Reason: a long
@@ -55,92 +56,93 @@ class Shape(NamedTuple):
     """Constants inside the features."""
 
     limit: float
-    """Log odds go no further. Reason: nothing here is surer than 1 in 8,000."""
+    """The limit of the log odds. Reason: nothing here is more certain than 1 in 8,000."""
     half_answered: float
-    """The r at which half of what can be answered is answered."""
+    """The r at which r / (``half_answered`` + r) is one half."""
     many_rivals: int
-    """Cards. Reason: beyond some, further ones share no more than the commonest words."""
+    """Cards. Reason: beyond this number, further cards share only the most common words."""
     fewest_rivals: int
-    """Cards. Reason: the only card that shares a word may do so by chance, too."""
+    """Cards. Reason: even the only card that shares a word may do so by chance."""
     fewest_terms: int
     """Terms. Reason: a prompt that is too short says nothing."""
     enough: float
-    """Nats of the shared words in any text from which they lack nothing."""
+    """Nats of the shared words from which ``lacking`` is 0."""
     belief: float
-    """Cards. Reason: a brain is believed to be like the world until it has more; from one to six it
-    makes no difference."""
+    """Cards. Reason: a brain with fewer cards is assumed to be like the world; values from one to
+    six make no difference."""
     shared_part: float
-    """Share of a term's domain nats that says nothing of one card: others have the term, too."""
+    """Share of a term's domain nats that does not count for a card, since others have the term."""
     least_title: float
-    """Nats. Reason: a title of fewer tells no subject."""
+    """Nats. Reason: a title with fewer nats names no subject."""
     in_prose: float
-    """Weight of a shared word that stands only in the prose of a card with symptoms. Reason: of 200
-    everyday prompts 17 % draw a card of ``brain-example`` with it, 24 % without, and 3.0 instead of
-    5.5 % one of 433 real lessons; of 126 tasks about those, 45 instead of 47 get a right one."""
+    """Weight of a shared word that is only in the prose of a card with symptoms. Reason: with this
+    weight 17 % of 200 everyday prompts match a card of ``brain-example``, without it 24 %; 3.0 %
+    instead of 5.5 % match one of 433 real lessons, and 45 instead of 47 of 126 tasks about these
+    lessons get a right lesson."""
     everyday: float
-    """Nats of a word that stands in one of nine texts. Reason: a card that shares no rarer word is
-    not about the prompt."""
+    """Nats of a word that is in one of nine texts. Reason: a card that shares no rarer word is not
+    about the prompt."""
     only_files: float
-    """Least confidence in a card that guards a file at hand. Reason: its author named the file."""
+    """Lowest confidence in a card that guards a file at hand. Reason: its author named the file."""
     alike: float
-    """Share of the information of two prompts that both hold, from which they are alike."""
+    """Share of the information of two prompts that they must have in common to be alike."""
     example: float
     """Confidence in a card if the prompt is nearly one of its examples."""
 
 
 class AfterPrompt(NamedTuple):
-    """Thresholds for a card that a change or an error brings.
+    """Thresholds for a card that is given for a change or an error.
 
-    Set on the changes of two repositories with lessons of their own (compound, kitcn); compared
-    with others, and with 720 changes of recorded sessions about something else.
+    They were fitted to the changes of two repositories with their own lessons (compound, kitcn),
+    and checked on other repositories and on 720 unrelated changes of recorded sessions.
     """
 
     least_names: float
     """Nats of the names that a change and a card share. Reason: in a brain about one repository the
-    words of any change are like some card's; the names tell it from others."""
+    words of any change resemble some card; the names distinguish the cards."""
     first: float
-    """Log odds and nats together from which a change brings the card that ranks first."""
+    """Sum of log odds and nats from which the card that ranks first is given for a change."""
     further: float
-    """The same for the cards behind it."""
+    """The same for the cards that rank below it."""
     error: float
-    """Confidence by the error alone from which a card is given."""
+    """Confidence for the error alone from which a card is given."""
     together: float
-    """Confidence by error and prompt together from which a card is given."""
+    """Confidence for error and prompt together from which a card is given."""
     earlier: float
-    """Share of the log odds at the prompt that counts, from those of ``near`` on."""
+    """Share of the log odds at the prompt, above those of ``near``, that counts."""
     near: float
     """Confidence at the prompt from which a card is remembered for the turn."""
     surest: float
-    """Confidence beyond which log odds are not computed."""
+    """Highest confidence for which log odds are computed."""
     least_said: float
-    """Share of the information of a card's title that a change says. Reason: on seven repositories
-    readers call two thirds of such lessons worth it, else half."""
+    """Share of the information of a card's title that a change must contain. Reason: on seven
+    repositories readers found two thirds of such lessons useful, but only half of the others."""
 
 
 class ThresholdRules(NamedTuple):
-    """How the thresholds of a brain follow from prompts to coding agents about other things."""
+    """Rules that derive the thresholds of a brain from unrelated prompts to coding agents."""
 
     lessons: float
     """Share of these prompts that may reach the threshold of lessons."""
     titles: float
     """Share of these prompts that may reach the threshold of titles."""
     least_lesson: float
-    """Confidence. Reason: a quiet brain still meets prompts that are nearly about its subject."""
+    """Confidence. Reason: even a brain that few prompts match gets prompts close to its subject."""
     most_lesson: float
-    """Confidence. Reason: beyond it the gate no longer tells cards apart."""
+    """Confidence. Reason: above it the gate no longer distinguishes cards."""
     least_title: float
-    """Confidence. Reason: below it the card is hardly ever the right one."""
+    """Confidence. Reason: below it the card is hardly ever right."""
 
 
 class Wording(NamedTuple):
-    """When a verdict is put into words."""
+    """Limits for the words in the reason of a verdict."""
 
     telling: float
-    """Nats from which a word is called rare: one text in 55."""
+    """Nats from which a word is called rare (in one of 55 texts)."""
     own: float
-    """Nats from which a word is called the brain's own: seven times as common in its cards."""
+    """Nats from which a word is called the brain's own (seven times as common in its cards)."""
     shown: int
-    """Words."""
+    """The maximum number of words shown."""
 
 
 WEIGHTS = LogOdds(

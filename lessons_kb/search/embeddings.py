@@ -238,7 +238,7 @@ class Vectors:
     def __init__(self, folder: str, model: str) -> None:
         """Open or create the file, and remove the files of other models.
 
-        A damaged file is replaced by an empty one. Raises StorageError if the disk fails.
+        A damaged file is replaced by an empty one. Raises StorageError if opening fails.
         """
         self._path = os.path.join(folder, f"{_PREFIX}{FORMAT}-{model}.db")
         try:

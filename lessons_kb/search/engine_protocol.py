@@ -65,7 +65,7 @@ class Engine(Reader, Protocol):
 
     Raises IndexBroken if the directory cannot be used (delete it, open it with ``create=True`` and
     add every card again), IndexBusy if another process is writing, and StorageError or OSError if
-    the disk refuses.
+    its files cannot be read or written.
     """
 
     def update(
@@ -98,7 +98,7 @@ class Engine(Reader, Protocol):
         """Read the latest commit of any process."""
 
     def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:
-        """Return this index as it will be once these of its cards are replaced.
+        """Return a view of this index in which the ``edited`` cards are replaced.
 
         Searches of it give exactly the results after the commit, without waiting for the disk.
         """

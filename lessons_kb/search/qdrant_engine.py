@@ -2,8 +2,8 @@
 
 Two collections are one index. The first has a point for each card with its sparse vector; the
 payload has its terms and its labels. The second, ``…~statistics``, has a single point, the head. It
-has the number of the commit, the mean lengths, a digest of all cards, and whether a change is
-running. After a killed run it says so until the next change has ended.
+has the number of the commit, the mean lengths, a digest of all cards, and a mark while a change is
+running. After a killed run the mark stays until the next change is complete.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _NEW_HEAD: Mapping[str, Any] = {
 _MOST_DRIFT = 0.1
 """If a mean length changes by more than this share, all vectors are computed again."""
 _REQUEST_BYTES, _REQUEST_POINTS = 4_000_000, 256
-"""The most of one request; a server refuses bodies above 32 MB."""
+"""The limits of one request; a server refuses bodies above 32 MB."""
 
 _Fields = dict[str, str]
 """Field → its terms in order, separated by single spaces; empty fields are left out."""

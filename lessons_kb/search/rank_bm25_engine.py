@@ -165,7 +165,7 @@ class RankBM25Engine(RankBM25Reader, Engine):
         super().__init__(cards)
 
     def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:
-        """Return this index as it is after these of its cards are replaced."""
+        """Return a view of this index in which the ``edited`` cards are replaced."""
         return RankBM25Reader({**self._documents, **edited})
 
     def close(self) -> None:

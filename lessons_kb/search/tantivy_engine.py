@@ -44,9 +44,9 @@ _LENGTH = "length_"
 _FREQUENCY = "freq"  # postings without positions take half the disk; few hits need phrases
 
 _DOCUMENTS_KEPT = 5_000
-"""The most documents in memory (about 4 kB each)."""
+"""The maximum number of documents in memory (about 4 kB each)."""
 _KEPT = 50_000
-"""The most cached frequencies of terms, and clauses of searches."""
+"""The maximum number of cached frequencies of terms, and of cached clauses of searches."""
 _FOOTER_BYTES = 64
 """Bytes at the end of a file that belong to its footer and contain the checksum of the data."""
 _FOOTER_NUMBERS = 8
@@ -60,13 +60,13 @@ _COMPACT_ABOVE = 0.02
 """Compacting pays above this share of deleted documents, since a search in a fresh process reads
 each of them."""
 _COMPACT_FROM = 15
-"""Up to so many deleted documents, reading them is faster than rewriting the index."""
+"""Up to this number of deleted documents, reading them is faster than rewriting the index."""
 _IN_ONE_PIECE = range(2_000, 20_000)
 """Numbers of cards for which one segment is fastest: 10,000 cards in five segments take a search
 twice as long. Larger indexes are not rewritten as a whole."""
 _ONE_PIECE_BYTES = 5_000_000
-"""The most bytes on disk for one segment. An index needs two to three times as many in memory, and
-a full `_HEAP` starts another segment."""
+"""The maximum bytes on disk for one segment. An index needs two to three times as many in memory.
+A full `_HEAP` starts another segment."""
 _HEAP = 30_000_000  # bytes; tantivy needs at least 15 MB, and more memory makes fewer segments
 _SPARE = 8
 """Candidates that are fetched beyond the limit."""
@@ -494,7 +494,7 @@ class TantivyEngine(Engine):
                 dead ^= lowest
 
     def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:
-        """Return this index as it will be once these of its cards are replaced."""
+        """Return a view of this index in which the ``edited`` cards are replaced."""
         return _EditedIndex(self, edited)
 
     def close(self) -> None:
@@ -516,7 +516,7 @@ class TantivyEngine(Engine):
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
-        """Raise errors of the library as our errors, and as OSError if the disk refuses."""
+        """Raise errors of the library as our errors, and errors of the disk as OSError."""
         try:
             yield
         except BaseException as error:
@@ -533,7 +533,7 @@ class TantivyEngine(Engine):
 
 
 def _find_least(scores: Mapping[int, float], limit: int) -> float:
-    """Return the score at the place ``limit``, 0 if there are fewer scores."""
+    """Return the score at rank ``limit``; 0 if there are fewer scores."""
     falling = sorted(scores.values(), reverse=True)
     return falling[limit - 1] if len(falling) >= limit else 0.0
 

@@ -111,7 +111,7 @@ def answer_event(
             return row.show(name, answer, lines=can.lines)
 
         def deliver(answer: Answer) -> Unheard | None:
-            if answer.trouble:  # logged first: who reads the answer finds it in the log
+            if answer.trouble:  # logged first, so that a reader of the answer finds it in the log
                 log_failure(row.name, name, answer.trouble)
             if say is None or not (how := say(*show(answer))):
                 return None

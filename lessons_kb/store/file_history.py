@@ -56,7 +56,7 @@ class FileHistory:
     """An open history of names."""
 
     def __init__(self, path: str) -> None:
-        """Open or create the file. Raises StorageError if the disk refuses."""
+        """Open or create the file. Raises StorageError if it cannot be opened."""
         try:
             self._db = self._open(path)
         except sqlite3.Error as error:

@@ -10,7 +10,7 @@ from lessons_kb.store.locations import STATE_HOME_VARIABLE, is_state_home_named,
 
 
 def purge_state() -> None:
-    """Delete the state home. Raises StorageError if a variable names it, or if the disk refuses.
+    """Delete the state home. Raises StorageError if a variable names it, or if deletion fails.
 
     A folder that a user has named may contain other files than ours.
     """

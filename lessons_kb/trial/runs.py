@@ -57,7 +57,7 @@ from lessons_kb.trial.usage import is_amount, read_usage
 from lessons_kb.values import frozen, replace
 
 RIGHT, WRONG, FAULT = "right", "wrong", "fault"
-"""Outcomes: the check passed; it failed; or the run is invalid for a reason beside the lessons."""
+"""Outcomes: the check passed; it failed; or the run is invalid for another reason."""
 PROMPT = "{prompt}"
 """The placeholder for the prompt in the agent's command."""
 SETUP_SECONDS = CHECK_SECONDS = 1_200.0
@@ -415,8 +415,9 @@ def _make_place(plan: TrialPlan, task: Task, arm: str, kept: str) -> Iterator[_R
             **{name: v for name, v in plan.environment.items() if name != ENVIRONMENT},
             STATE_HOME_VARIABLE: place.state,
             TRIAL_VARIABLE: token,
-            "LESSONS_DAEMON": "0",  # one would outlive the run, and keep its folder
-            DEADLINE_VARIABLE.decode(): "60",  # several at once: a late hook would look like no arm
+            "LESSONS_DAEMON": "0",  # a daemon would outlive the run, and use its folder
+            # Parallel runs are slow, and a late hook would look like the arm without lessons.
+            DEADLINE_VARIABLE.decode(): "60",
         }
         write_arm(place.state, token, arm)
         top, root = work, os.path.normpath(os.path.join(work, inside))

@@ -17,7 +17,7 @@ def test_it_prints_the_moves_with_their_proof_and_counts_what_stays(project, die
     assert "next: `lessons diet --apply`" in done.err
     verbose = diet("-v").out
     assert "Answer in English" in verbose
-    assert "in capitals: it holds always" in verbose
+    assert "in capitals: it always applies" in verbose
     data = json.loads(diet("AGENTS.md", "--json").out)
     moves = [rule["moves"] for rule in data["files"][0]["rules"]]
     assert moves == [False, True, True, True, False]

@@ -230,7 +230,7 @@ def _propose_none(_stays: Sequence[Stay], _project: Project) -> Mapping[int, Con
 def _propose(
     found: Diet, stays: Sequence[Stay], project: Project, agent: str | None, *, yes: bool
 ) -> Mapping[int, Condition]:
-    """Return the conditions that an agent reads out of rules, those that pass the checks."""
+    """Return the conditions that an agent finds in rules and that pass the checks."""
     if not stays or agent is None:
         return {}
     prompts = _build_condition_prompts(found, stays)
@@ -433,13 +433,13 @@ def _apply(
     if not (yes or confirm(f"Move these rules into {counted(len(plan.moves), 'card')}?")):
         raise InputError("nothing was changed; add --yes to move the rules without being asked")
     made = apply_diet(found.root, brain, plan.rules(), plan.edits(found))
-    brain.refresh()  # before an edit a hook searches what is indexed
+    brain.refresh()  # before an edit, a hook searches only indexed cards
     say(f"{counted(len(made), 'card')} written; `lessons diet --undo` takes it back")
     _print_summary(found, plan, made, readers)
 
 
 def _print_summary(found: Diet, plan: Plan, made: Sequence[str], readers: Sequence[Reader]) -> None:
-    """Print what can be pasted into a pull request."""
+    """Print a summary for the description of a pull request."""
     before, after = count_every_session(found), count_afterwards(found, plan)
     print("\n## Rules moved to lessons\n")
     print(f"Every session read {before:,} tokens of rules; now it reads {after:,}.\n")
