@@ -20,7 +20,7 @@ GROUPS = {
         "why": "Explain what was injected last, and why the rest was not.",
         "review": "Review drafts on one screen: accept, edit, merge or discard.",
         "bump": "Count a mistake that happened again.",
-        "confirm": "Note that cards are still true: `confirmed` becomes today.",
+        "confirm": "Record that cards are still true: set `confirmed` to today.",
         "mark": "Record that a lesson helped, misled or was not relevant.",
         "manage": "Browse and edit cards and drafts in full screen.",
     },

@@ -19,8 +19,8 @@ _LEADING = re.compile(
 _TRAILING = re.compile(
     rf"[ \t]*(?:[\[(]{_DATE}[\])]|[\u2014\u2013|-][ \t]*{_DATE.replace('?P<', '?P<_')})\Z"
 )
-
-
+_IN_LAST_BRACKETS = re.compile(rf"\({_DATE}{_TIME}[ \t,:\u2013\u2014-]+(?P<rest>[^()]+)\)\Z")
+"""As in ``Snapshot (2026-02-28 verbatim)``."""
 _BRACKETED = re.compile(r"\(([^()]+)\)")
 
 
@@ -33,7 +33,10 @@ class DatedText(NamedTuple):
 
 
 def split_date(text: str) -> DatedText:
-    """Return the date at the beginning or the end of a text, and the text without it."""
+    """Return the date at the beginning or the end of a text, and the text without it.
+
+    A date at the beginning of the last brackets counts as one at the end.
+    """
     leading = _LEADING.match(text)
     if leading:
         date = _read_date(leading["year"], leading["month"], leading["day"])
@@ -51,6 +54,11 @@ def split_date(text: str) -> DatedText:
         date = _read_date(year, month, day)
         if date:
             return DatedText(date, text[: trailing.start()])
+    inside = _IN_LAST_BRACKETS.search(text)
+    if inside:
+        date = _read_date(inside["year"], inside["month"], inside["day"])
+        if date:
+            return DatedText(date, f"{text[: inside.start()]}({inside['rest']})")
     return DatedText(None, text)
 
 

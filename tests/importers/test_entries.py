@@ -24,6 +24,7 @@ from tests.kit import write
     ("2026-03-16", "2026-03-16", ""),
     ("Flush first (2026-03-16)", "2026-03-16", "Flush first"),
     ("Flush first — 2026-03-16", "2026-03-16", "Flush first"),
+    ("Flush first (2026-03-16 verbatim)", "2026-03-16", "Flush first (verbatim)"),
     ("2026-03-16-flush.md is wrong", None, "2026-03-16-flush.md is wrong"),
     ("Since 2026-03-16 it flushes", None, "Since 2026-03-16 it flushes"),
     ("2026-13-16: no date", None, "2026-13-16: no date"),
