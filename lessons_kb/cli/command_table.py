@@ -30,7 +30,7 @@ GROUPS = {
         "trust": "Allow the cards of a brain to reach your agents.",
         "mine": "Find lessons in past agent sessions and commits (read-only).",
         "import": "Import lessons from other files; --yes writes the cards.",
-        "diet": "Move rules that apply only in some situations from rules files to cards.",
+        "diet": "Move conditional rules from rules files to cards.",
         "install": "Connect a coding agent: add hooks and the MCP server.",
         "uninstall": "Remove hooks and the MCP server from a coding agent.",
         "config": "Print the settings in effect and the origin of each.",

@@ -107,7 +107,7 @@ def diet(
         bool, Option("--show-prompt", help="Print the prompt, and send nothing.")
     ] = False,
 ) -> None:
-    """Move rules that apply only in some situations from rules files to cards.
+    """Move conditional rules from rules files to cards.
 
     A rule moves if it names the files or the command to which it applies, and if a test shows that
     an agent gets it there. Example: lessons diet CLAUDE.md
