@@ -109,11 +109,11 @@ def _subject(title: str, symptom: str, items: str, prompts: str, done: str) -> S
 
 SUBJECTS = (
     _subject(
-        "Invoice numbers skip when two cashiers close at once",
-        "an invoice number is missing in the books",
-        "Take the invoice number in the closing transaction | Test two cashiers who close at once",
-        "Let a second cashier close invoices | Renumber the invoices that two cashiers close",
-        "I take the invoice number in the closing transaction and tested two cashiers at once.",
+        "Invoice totals drift because amounts are summed as floats",
+        "invoice total is off by one cent",
+        "Sum invoice amounts as Decimal | Round once, at the end of the invoice",
+        "Add a discount line to the invoice total | Show the invoice amounts summed per customer",
+        "I sum the invoice amounts as Decimal and round once, at the end of the invoice.",
     ),
     _subject(
         "Timezone of the nightly report shifts its day boundary",
@@ -220,7 +220,9 @@ def play(
     The lessons are there from the start and, as the user's settings say, withheld from half of
     the sessions.
     """
-    shutil.copytree(EXAMPLE, folder, ignore=shutil.ignore_patterns(".lessons"))
+    # A card of the example that is about a subject, too, would take the place of its lesson.
+    left_out = shutil.ignore_patterns(".lessons", "money-in-floats.md")
+    shutil.copytree(EXAMPLE, folder, ignore=left_out)
     project = folder.parent / "shop"
     project.mkdir(exist_ok=True)
     dice = Random(seed)
