@@ -136,6 +136,15 @@ class DraftLookup:
                 cards.update(dict.fromkeys(facts["ids"], card))
         return cards
 
+    def find_mined_keys(self, *states: str) -> set[str]:
+        """Return the commits and sightings of mined drafts, of those in the given states if any."""
+        keys: set[str] = set()
+        for facts in self._folder.facts().values():
+            is_asked = not states or facts.get("state") in states
+            if facts.get("kind") == MINED and is_asked:
+                keys.update(facts["ids"])
+        return keys
+
     def _read(self, name: str) -> Draft | None:
         """Return a draft with its facts; None if its file no longer exists."""
         facts = self._folder.facts_of(name) or {}

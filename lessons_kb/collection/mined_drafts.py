@@ -10,11 +10,12 @@ from functools import partial
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import is_test
-from lessons_kb.collection.draft_lookup import Draft
+from lessons_kb.collection.draft_lookup import DISCARDED, Draft, DraftLookup
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.errors import GitError
 from lessons_kb.find.project_detection import propose_pattern
-from lessons_kb.mining.candidates import Candidate, is_code, typed_before
+from lessons_kb.mining.candidates import Candidate, typed_before
+from lessons_kb.mining.commit_facts import is_code
 from lessons_kb.mining.draft_text import (
     MAX_DIFF,
     names_of,
@@ -58,6 +59,12 @@ def draft(
         if draft is not None:
             drafts.append(draft)
     return drafts
+
+
+def leave_out_discarded(brains: Brains, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates of which no draft was discarded."""
+    discarded = DraftLookup(brains).find_mined_keys(DISCARDED)
+    return [candidate for candidate in candidates if discarded.isdisjoint(candidate.keys)]
 
 
 def _list_commands(brains: Brains) -> list[str]:

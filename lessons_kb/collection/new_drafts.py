@@ -124,11 +124,13 @@ class NewDrafts(DraftLookup):
     ) -> Draft | None:
         """Write a draft of a mistake in the past, and return it.
 
-        Returns None if there was ever a draft of it. Without ``write`` nothing is written.
+        Returns None if there was ever a draft of it: of the same candidate, or of one of its
+        commits or sightings. Without ``write`` nothing is written.
         """
         name = _make_name(MINED, candidate.id)
         with self._folder.locked():
-            if self._folder.facts_of(name) is not None:
+            is_drafted = not self.find_mined_keys().isdisjoint(candidate.keys)
+            if is_drafted or self._folder.facts_of(name) is not None:
                 return None
             text = _compose(sketch, candidate.at)
             if not write:
@@ -146,7 +148,8 @@ class NewDrafts(DraftLookup):
             facts = _make_facts(MINED, candidate.id, text, candidate.at)
             facts["seen"] = candidate.occurrences
             facts["place"] = place
-            facts["ids"] = [commit.id for commit in candidate.commits]
+            commits = [commit.id for commit in candidate.commits]
+            facts["ids"] = [*dict.fromkeys([*commits, *candidate.keys])]
             self._folder.write(name, text, facts)
         return self.get(name)
 

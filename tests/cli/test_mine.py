@@ -192,6 +192,19 @@ def test_from_the_best_commit_to_a_draft_and_out_of_sight(
     assert made["id"] not in [one["id"] for one in find(lessons, "--draft", "1")["drafts"]]
 
 
+def test_a_candidate_that_was_dismissed_never_returns(lessons, project, write_history):
+    write_history(project)
+    (made,) = find(lessons, "--draft", "1")["drafts"]
+    lessons("review", "--discard", made["id"])
+    assert find(lessons)["candidates"] == []
+    # The same mistake again, in a commit that looks more like a fix than the first.
+    text = "def charge(card, key):\n    return post(card, key)  # because a retry fails otherwise\n"
+    change = {"pay.py": text, "tests/test_pay.py": "def test_again():\n    assert charge\n" * 9}
+    commit(project, "Fix: send the idempotency key on a retry, always", 22, **change)
+    assert find(lessons, "--draft", "3")["candidates"] == []
+    assert drafts_of(lessons) == []
+
+
 def test_a_draft_guards_no_file_that_is_gone(lessons, project, write_history):
     write_history(project)
     git(project, "mv", "pay.py", "charge.py")

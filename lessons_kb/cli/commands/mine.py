@@ -122,13 +122,15 @@ def _read_past(
     brains: Brains, all_projects: bool, since: str | None, comments: Sequence[str]
 ) -> MiningResult:
     with draw_progress("reading") as show:
-        return mining.mine(
+        result = mining.mine(
             brains,
             everywhere=all_projects,
             since=since,
             comments=comments,
             progress=lambda what, done, total: show(done, total, what),
         )
+    result.candidates = mined_drafts.leave_out_discarded(brains, result.candidates)
+    return result
 
 
 def _report(
