@@ -51,8 +51,6 @@ class Draft:
     text: str = ""
     place: int = 0
     """Its rank among the mined drafts; the likeliest mistake has the lowest."""
-    fix: str = ""
-    """The diff that fixed the mistake when it came back; "" if unknown."""
     by: str = ""
     """The user of a server who proposed it; "" if none did."""
     trouble: str = ""
@@ -173,7 +171,6 @@ class DraftLookup:
             card=card,
             text=text,
             place=facts.get("place", 0),
-            fix=facts.get("fix", ""),
             by=facts.get("by", ""),
             trouble=trouble,
         )

@@ -6,14 +6,12 @@ import contextlib
 import datetime as dt
 import os
 from collections.abc import Sequence
-from functools import partial
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import is_test
 from lessons_kb.collection.draft_lookup import DISCARDED, Draft, DraftLookup
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.errors import GitError
-from lessons_kb.find.project_detection import propose_pattern
 from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.commit_facts import is_code
 from lessons_kb.mining.draft_text import (
@@ -24,7 +22,6 @@ from lessons_kb.mining.draft_text import (
     split_files,
 )
 from lessons_kb.mining.triggers import REVIEW, Sighting
-from lessons_kb.model import DONE
 from lessons_kb.process.git import find_change, read_commit
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
@@ -42,7 +39,6 @@ def draft(
     Without ``write`` no file is changed.
     """
     drafts: list[Draft] = []
-    commands = _list_commands(brains)
     for place, candidate in enumerate(candidates):
         if len(drafts) >= count:
             break
@@ -52,8 +48,6 @@ def draft(
             prompts=typed_before(candidate),
             diff=redact(diff),
             tests=redact(tests) if tests not in diff else "",
-            propose=partial(propose_pattern, brains.directory),
-            ran=commands,
         )
         draft = Drafts(brains).add_mined(candidate, sketch, place=place, write=write)
         if draft is not None:
@@ -65,15 +59,6 @@ def leave_out_discarded(brains: Brains, candidates: Sequence[Candidate]) -> list
     """Return the candidates of which no draft was discarded."""
     discarded = DraftLookup(brains).find_mined_keys(DISCARDED)
     return [candidate for candidate in candidates if discarded.isdisjoint(candidate.keys)]
-
-
-def _list_commands(brains: Brains) -> list[str]:
-    """Return the commands and tests that the journals report as done."""
-    commands: list[str] = []
-    for brain in brains.members:
-        events = brain.hook_journal.events.find(kinds=["command", "test"], outcomes=[*DONE])
-        commands += [event.text for event in events]
-    return commands
 
 
 def _read_fix(directory: str, candidate: Candidate) -> tuple[str, str]:
