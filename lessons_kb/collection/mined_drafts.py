@@ -44,7 +44,7 @@ def draft(
             break
         diff, tests = _read_fix(brains.directory, candidate)
         sketch = sketch_candidate(
-            replace(candidate, paths=_find_existing(brains.directory, candidate.paths)),
+            replace(candidate, paths=find_existing(brains.directory, candidate.paths)),
             prompts=typed_before(candidate),
             diff=redact(diff),
             tests=redact(tests) if tests not in diff else "",
@@ -67,14 +67,14 @@ def _read_fix(directory: str, candidate: Candidate) -> tuple[str, str]:
     for commit in candidate.commits[:1]:
         with contextlib.suppress(GitError):
             whole = read_commit(directory, commit.id)
-            diff = _pick_code(whole, commit.causes)
+            diff = pick_code(whole, commit.causes)
             tests = "".join(part for part in split_files(whole) if is_test(names_of(part)[-1]))
     for sighting in candidate.sightings:
         diff = diff or _find_answer(directory, sighting)
     return diff, tests
 
 
-def _find_existing(directory: str, paths: Sequence[str]) -> tuple[str, ...]:
+def find_existing(directory: str, paths: Sequence[str]) -> tuple[str, ...]:
     """Return the paths that exist: a card cannot guard a file that was deleted."""
     roots = {git_top(directory) or directory, directory}
 
@@ -98,7 +98,7 @@ def _find_answer(directory: str, sighting: Sighting) -> str:
     return ""
 
 
-def _pick_code(diff: str, causes: Sequence[str] = ()) -> str:
+def pick_code(diff: str, causes: Sequence[str] = ()) -> str:
     """Return the part of a diff that changes code.
 
     Lessons are left out, because they would reveal the answer. Tests are left out unless nothing
