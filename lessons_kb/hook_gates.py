@@ -80,6 +80,8 @@ class Answer(NamedTuple):
     records: tuple[str, ...] = ()
     """Record files. At least one must be new, or belong to this event, before the call is
     refused."""
+    reason: str = ""
+    """The reason of the refusal, or what was not checked, as plain text."""
 
 
 class Form(NamedTuple):
@@ -370,9 +372,10 @@ def _rule(
         text = f"{line} {ASKED_NEXT}" if asking else f"{REFUSED} {reason} {PASSES}"
         lessons = "\n\n".join(_write_lesson(concern.card) for concern in refusing)
         form_of = template["refusal and line" if line else "refusal"]
-        printed = _fill(form_of, reason=f"{text}\n\n{lessons}", line=line)
+        reason = f"{text}\n\n{lessons}"
+        printed = _fill(form_of, reason=reason, line=line)
         unchecked = _report_unchecked(refusing, form, template)
-        return unchecked._replace(refusal=printed, records=tuple(records))
+        return unchecked._replace(refusal=printed, records=tuple(records), reason=reason)
     return _report_unchecked(unsure, form, template) if unsure else Answer()
 
 
@@ -387,8 +390,8 @@ def _report_unchecked(
 def _say_unchecked(line: str, form: Mapping[str, Any], template: Mapping[str, str]) -> Answer:
     """Return the answer that shows a line to the user, or logs it where the agent shows none."""
     if template.get("line"):
-        return Answer(unchecked=_fill(template["line"], line=line))
-    return Answer(unchecked=form["silence"], log=f"{line}\n")
+        return Answer(unchecked=_fill(template["line"], line=line), reason=line)
+    return Answer(unchecked=form["silence"], log=f"{line}\n", reason=line)
 
 
 def _fill(template: str, *, reason: str = "", line: str = "") -> str:
