@@ -116,6 +116,9 @@ class Agent(AgentTraits):
     """An entry of its list of hooks. Words in capitals are placeholders. Empty for a plugin."""
     nested: bool = True
     """Whether the entries are in groups; otherwise they are directly in the event's list."""
+    strict: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of a handler whose failure refuses the call; its module's ``limit_to_files`` limits the
+    handler to files. Empty if a failure cannot refuse, or a handler cannot be limited."""
     end_seconds: int = 10
     """Maximum timeout of a hook at the end of a session."""
     mcp_fields: tuple[str, ...] = ()
@@ -252,6 +255,7 @@ _ROWS = (
         newer_node="22",
         # With ``args`` it starts no shell: one process fewer, and nothing to quote.
         handler=_pairs("type=command command=PROGRAM args=NAMES timeout=SECONDS"),
+        strict={"onFailure": "block"},
         mcp_fields=("session_id", "transcript_path", "cwd", "agent_id", "permission_mode"),
         server="{CLAUDE_CONFIG_DIR:{home}}/.claude.json mcpServers",
         personal_server="{CLAUDE_CONFIG_DIR:{home}}/.claude.json projects {project} mcpServers",
