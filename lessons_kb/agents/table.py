@@ -131,6 +131,10 @@ class Agent(AgentTraits):
     """The manifest of our plugin after the agent has installed it: a glob below its folder."""
     update: str = ""
     """The command that updates the plugin."""
+    cloud_template: str = ""
+    """The setup of its cloud environment, below ``templates/``; "" if it has none that we know."""
+    cloud_file: str = ""
+    """The file of a project that it reads the setup from; "" = the user pastes it there."""
     server: str
     """The file that lists its MCP servers, then the keys that lead to the list."""
     project_server: str = ""
@@ -221,6 +225,7 @@ _ROWS = (
     Agent(
         name="claude-code",
         tested_version="2.1.332",
+        cloud_template="cloud/setup.sh",
         # PreCompact accepts no context; the SessionStart after the compaction does.
         events={**_CLAUDE_EVENTS, "SubagentStart": "subagent", "PostToolBatch": "batch"},
         context_at=("SubagentStart", "PostToolBatch", *_CLAUDE_CONTEXT),
@@ -272,6 +277,7 @@ _ROWS = (
     Agent(
         name="codex",
         tested_version="0.171.0",
+        cloud_template="cloud/setup.sh",
         # Its PreToolUse accepts no "ask"; a stop after a tool would replace the tool's result.
         # A subagent of multi-agent v2 has no UserPromptSubmit; one of v1 has both events.
         events={**_CODEX_EVENTS, "SubagentStart": "subagent"},
@@ -655,6 +661,8 @@ _ROWS = (
     Agent(
         name="copilot-cli",
         tested_version="1.0.102",
+        cloud_template="cloud/copilot-setup-steps.yml",
+        cloud_file=".github/workflows/copilot-setup-steps.yml",
         events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
         renamed=_pairs("userPromptSubmitted=UserPromptSubmit agentStop=Stop"),
         context_at=_CLAUDE_CONTEXT,
