@@ -688,7 +688,7 @@ _ROWS = (
         # The last two keys are for VS Code. Copilot CLI would also use "linux" and the like.
         handler=_pairs(
             "type=command bash=HARMLESS powershell=POWERSHELL timeoutSec=SECONDS "
-            "command=LINE_OF_VSCODE timeout=SECONDS"
+            "command=LINE_OF:vscode timeout=SECONDS"
         ),
         nested=False,
         server="mcp-config.json mcpServers",

@@ -113,6 +113,8 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 connected at the start and the end of a session: a command answers these events."""
 _GONE = "Lessons are off: lessons-hook is gone; run `lessons install {}`"
 _OURS = re.compile(r"(?:^|[\\/\"'\s])lessons-hook(?:\.exe|\.cmd)?(?:[\"'\s]|$)")
+_LINE_OF = "LINE_OF:"
+"""The start of a placeholder for the command line of another agent."""
 _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
 
 
@@ -165,7 +167,6 @@ def _build_command_handler(row: Agent, event: str, program: str, seconds: int) -
     values: dict[str, Any] = {
         "PROGRAM": program,
         "LINE": line,
-        "LINE_OF_VSCODE": _command_line(program, "vscode"),
         "HARMLESS": _harmless_line(row, event, program),
         "POWERSHELL": f"try {{ {called} }} catch {{ }}; exit 0",
         "EVENT_NAME": f"lessons-{event}",
@@ -173,6 +174,9 @@ def _build_command_handler(row: Agent, event: str, program: str, seconds: int) -
         "SECONDS": seconds,
         "MILLISECONDS": seconds * 1_000,
     }
+    for value in row.handler.values():
+        if value.startswith(_LINE_OF):  # it reads the hooks of the other agent's file, too
+            values[value] = _command_line(program, value.removeprefix(_LINE_OF))
     return {key: values.get(value, value) for key, value in row.handler.items()}
 
 

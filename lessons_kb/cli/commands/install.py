@@ -7,11 +7,14 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.agents.install.settings_files import ROUTES, SCOPES
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.cli.connect_agents import change_connections
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.server_settings import set_server
 from lessons_kb.errors import InputError
 from lessons_kb.on_demand import EXPORT_RULES, WRITE_CLOUD_SETUP, load
+
+_IN_CLOUDS = [name for name, row in AGENTS.items() if row.cloud_template]
 
 
 def install(
@@ -19,8 +22,7 @@ def install(
         str | None,
         Argument(
             metavar="AGENT",
-            help="claude-code, codex, gemini-cli, qwen-code, opencode, kilo, pi, droid, kimi, "
-            "cline, cursor, copilot-cli, vscode, grok-cli, crush, antigravity; or git.",
+            help=f"{', '.join(AGENTS)}; or git.",
         ),
     ] = None,
     scope: Annotated[
@@ -67,7 +69,7 @@ def install(
         Option(
             "--cloud",
             metavar="AGENT",
-            help="The setup of a cloud environment: claude-code, codex, copilot-cli.",
+            help=f"The setup of a cloud environment: {', '.join(_IN_CLOUDS)}.",
         ),
     ] = "",
     dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
