@@ -39,7 +39,7 @@ NOT_CHECKED = "Lessons: not checked before this call, the machine is busy: {}"
 NOT_READ = "Lessons: not checked before this call, its event did not arrive whole in time"
 LATE_LINE = "Lessons came late: the machine is busy."
 
-ASK, ONCE = "ask", "once"
+ASK, ONCE, STRICT = "ask", "once", "strict"
 EDIT_KINDS = ("edit", "create", "remove")
 SESSION_KEYS = ("conversation_id", "conversationId", "sessionId", "session_id", "sessionID")
 ARGUMENT_KEYS = ("tool_input", "toolInput", "toolArgs", "args", "input")
@@ -359,7 +359,9 @@ def _rule(
         new = [path for path in paths if read_token(path) in ("", token)]
         if not new:
             continue  # the session was refused this call before: now it passes
-        if not concern.sure or (asks and explained) or _is_changed(concern):
+        is_strict = concern.card["gate"] == STRICT  # in doubt, it applies
+        is_doubtful = not concern.sure or _is_changed(concern)
+        if (is_doubtful and not is_strict) or (asks and explained):
             unsure.append(concern)
             continue
         refusing.append(concern)

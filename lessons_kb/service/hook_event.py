@@ -30,7 +30,9 @@ from lessons_kb.hook_client import (
     DEADLINE_VARIABLE,
     LONGER_SECONDS,
     REFUSED,
+    STRICT_VARIABLE,
     TOKEN_VARIABLE,
+    UNASKED_LINE,
     read_deadline,
 )
 from lessons_kb.process.clock import check_clock
@@ -40,6 +42,7 @@ from lessons_kb.session.late import Unheard
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.session_notes import is_silenced, pin_directory
+from lessons_kb.text.sanitize import visible
 from lessons_kb.values import list_fields
 
 _LATE_SECONDS = 3.0
@@ -113,6 +116,8 @@ def answer_event(
         def show(answer: Answer) -> tuple[str, str]:
             if answer is NOTHING:
                 return row.silence, ""
+            if answer.is_unasked and (line := _describe_unasked(environment, answer.trouble)):
+                return row.silence, line
             return row.show(name, answer, lines=can.lines)
 
         def deliver(answer: Answer) -> Unheard | None:
@@ -126,7 +131,14 @@ def answer_event(
         return show(answer)
     except Exception as error:  # our errors must not stop an agent
         log_failure(agent, name, error)
-        return row.silence, ""
+        return row.silence, _describe_unasked(environment, f"{type(error).__name__}: {error}")
+
+
+def _describe_unasked(environment: Mapping[str, str], trouble: str) -> str:
+    """Return the line with which the client of a strict gate refuses the call, else ""."""
+    if STRICT_VARIABLE.decode() not in environment:
+        return ""
+    return f"{UNASKED_LINE}: {visible(trouble)}"
 
 
 def _decide_from_gate_file(

@@ -71,6 +71,7 @@ from lessons_kb.model import (
     RULE,
     SEVERITIES,
     SHOWN,
+    STRICT_GATE,
     Card,
     Preflight,
 )
@@ -285,8 +286,8 @@ def _decide(
 def _claim_refusals(hook: Hook, can: Capabilities, gates: Sequence[_Concern]) -> list[_Concern]:
     """Return the cards that refuse this call, after recording that they do.
 
-    Those are the cards with ``gate: once``, and those that ask where the dialog of the agent does
-    not show the reason.
+    Those are the cards with ``gate: once`` or ``gate: strict``, and those that ask where the dialog
+    of the agent does not show the reason.
     """
     if not can.refuse:
         return []
@@ -294,7 +295,7 @@ def _claim_refusals(hook: Hook, can: Capabilities, gates: Sequence[_Concern]) ->
     refusing = [
         concern
         for concern in gates
-        if concern.card.gate == ONCE_GATE or (unexplained and concern.asks)
+        if concern.card.gate in (ONCE_GATE, STRICT_GATE) or (unexplained and concern.asks)
     ]
     return [concern for concern in refusing if _claim(hook, concern)]
 

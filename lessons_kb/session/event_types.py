@@ -190,6 +190,8 @@ class Answer:
     ``block``."""
     trouble: str = ""
     """An error that affected only a part of the answer; for the log."""
+    is_unasked: bool = False
+    """Whether the error kept the gates of all brains from being asked."""
 
 
 NOTHING = Answer()
