@@ -13,6 +13,7 @@ from fnmatch import fnmatch
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.edit_sources import add_sources, make_file_source
 from lessons_kb.cards.file_kinds import is_note_name
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
@@ -43,10 +44,10 @@ from lessons_kb.importers.memory import is_memory, read_memory
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.whole_documents import is_one_lesson, read_document
 from lessons_kb.mining.draft_text import Sketch
-from lessons_kb.model import NOTE, Card, Pattern, as_data
+from lessons_kb.model import NOTE, Card, Pattern, Source, as_data
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
-from lessons_kb.store.files import list_folder
+from lessons_kb.store.files import list_folder, relative
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
@@ -70,6 +71,8 @@ NAMES = {
 
 _NAMING = (MEMORY, COPILOT)
 """Sources of which the text names files: it may name others than those of this project."""
+_QUOTED = (REVIEW, MEMORY, RULES, DOCUMENT, COPILOT)
+"""Sources that are texts: a card quotes the line from which it was imported."""
 _RULES = (
     *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
     *(".cursorrules", ".clinerules/**/*.md", ".kilo/rules/*.md", ".kilocode/rules/*.md"),
@@ -188,6 +191,37 @@ class Plan:
     near: str = "skip"
 
 
+class _Places:
+    """The places of lessons in the files that are imported, as sources of the cards."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._lines: dict[str, list[str]] = {}
+        """Path → the lines of the file."""
+
+    def find(self, where: str, path: str, *, is_quoted: bool) -> Source:
+        """Return the place that ``where`` names, ``FILE:LINE``; its line is the quote if wanted.
+
+        A file outside of the project is named without its folders, which are private.
+        """
+        place, _colon, number = where.rpartition(":")
+        line = int(number) if place and number.isdecimal() else 0
+        inside = relative(self._directory, os.path.realpath(path))
+        if inside.partition("/")[0] == "..":
+            inside = os.path.basename(path)
+        quote = self._read_line(path, line) if is_quoted and line else ""
+        return make_file_source(inside, line, quote)
+
+    def _read_line(self, path: str, line: int) -> str:
+        if path not in self._lines:
+            try:
+                self._lines[path] = import_files.read_source(path).splitlines()
+            except LessonsError:
+                self._lines[path] = []
+        lines = self._lines[path]
+        return lines[line - 1] if line <= len(lines) else ""
+
+
 class Exchange:
     """Import into the nearest brain, and export from all brains."""
 
@@ -228,6 +262,7 @@ class Exchange:
             raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
         directory = self._brains.directory
         project_files = ProjectFiles(directory)
+        places = _Places(directory)
         lessons: list[Incoming] = []
         passed: list[PassedOver] = []
         notes: list[str] = []
@@ -242,6 +277,10 @@ class Exchange:
                     lesson = replace(lesson, project=project or lesson.project, topics=every)
                 if source in _NAMING and not lesson.text:
                     lesson = _keep_real_paths(lesson, project_files)
+                if not lesson.text:
+                    is_text = source in _QUOTED
+                    place = places.find(lesson.where, path, is_quoted=is_text)
+                    lesson = replace(lesson, sources=(place,))
                 lessons.append(lesson)
             passed += reading.passed_over
             notes += reading.notes
@@ -522,7 +561,7 @@ def _compose_rule(about: Mapping[str, str], pattern: Pattern, name: str) -> Inco
         title=about["title"],
         where=f"{name} {about['id']}",
         origin=origin,
-        text=edit_header(composed, {ORIGIN_KEY: origin}),
+        text=add_sources(edit_header(composed, {ORIGIN_KEY: origin}), (make_file_source(name),)),
     )
 
 
@@ -570,7 +609,7 @@ def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> 
     given = {name: value for name, value in header.items() if value is not None}
     parts = [f"## {heading}\n\n{text}\n" for heading, text in lesson.sections]
     body = f"{lesson.body.strip()}\n" if lesson.body else "\n".join(parts)
-    return edit_header("\n" + redact(body), given)
+    return add_sources(edit_header("\n" + redact(body), given), lesson.sources)
 
 
 def is_safe_id(card_id: str) -> bool:

@@ -560,3 +560,33 @@ def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(lessons, pr
     assert (one["occurrences"], one["symptoms"]) == (3, [])
     lessons("mine", "--draft", "1")
     assert "login page" not in lessons("review", "--show", drafts_of(lessons)[0]["id"]).out
+
+
+def test_a_mined_card_is_traced_back_to_its_commit(lessons, project, write_history):
+    fix = write_history(project)
+    lessons("mine", "--draft", "1")
+    (listed,) = json.loads(lessons("review", "--list", "--json").out)
+    draft, path = listed["id"], pathlib.Path(listed["path"])
+    text = path.read_text()
+    assert f'resource: "commit:{fix[:12]}"' in text
+    assert "quote: Without the key the bank silently books a retried charge twice." in text
+    text = text.replace("symptoms: []", "symptoms: [retry a charge, the bank answers late]")
+    text = text.replace(
+        "## Prevention Checklist\n", "## Prevention Checklist\n\n- [ ] Send a key\n"
+    )
+    text = text.replace("## Root Cause\n", "## Root Cause\n\nThe bank books each request twice.\n")
+    path.write_text(text)
+    accepted = lessons("review", "--accept", draft)
+    assert accepted.code == 0, accepted.err
+    card = accepted.out.strip()
+    line = f"from commit {fix[:12]}: Send the idempotency key on a retry, 2026-10-20"
+    assert line in lessons("why", card).out
+    assert line in lessons("show", card).err
+    (source,) = json.loads(lessons("show", card, "--json").out)["sources"]
+    assert source["resource"] == f"commit:{fix[:12]}"
+    # A clone without the commit still has what the card says.
+    card_text = (project / card).read_text().replace(fix[:12], "0" * 12)
+    (project / card).write_text(card_text)
+    said = lessons("why", card).out
+    assert "Send the idempotency key on a retry, 2026-10-20" in said
+    assert "(not in this repository)" in said
