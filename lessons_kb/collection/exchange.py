@@ -45,6 +45,7 @@ from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.whole_documents import is_one_lesson, read_document
 from lessons_kb.mining.draft_text import Sketch
 from lessons_kb.model import NOTE, Card, Pattern, Source, as_data
+from lessons_kb.on_demand import OKF_BUNDLE, load
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
 from lessons_kb.store.files import list_folder, relative
@@ -54,8 +55,8 @@ from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, visible_json
 from lessons_kb.values import frozen, replace
 
-GALANGAL, REVIEW, MEMORY, JSONL, RULES, DOCUMENT, COPILOT = SOURCES = (
-    *("galangal", "review", "memory", "jsonl", "rules", "document", "copilot"),
+GALANGAL, REVIEW, MEMORY, JSONL, RULES, DOCUMENT, COPILOT, OKF = SOURCES = (
+    *("galangal", "review", "memory", "jsonl", "rules", "document", "copilot", "okf"),
 )
 PROSE = "prose"
 NAMES = {
@@ -66,6 +67,7 @@ NAMES = {
     RULES: "rules of ast-grep or Semgrep",
     DOCUMENT: "one lesson",
     COPILOT: "memories of Copilot",
+    OKF: "a bundle of the Open Knowledge Format",
 }
 """Source → what it is called in a message."""
 
@@ -356,6 +358,9 @@ class Exchange:
     def _create(self, lesson: Incoming, date: str) -> str:
         folders = self._brains.members[0].settings.folders
         text = card_text(lesson, created=date, folders=folders)
+        if lesson.kind == NOTE:
+            root = self._brains.members[0].root
+            return card_files.create(root, lesson.id, text.encode("utf-8"))
         if lesson.text:
             if is_safe_id(lesson.id):
                 with contextlib.suppress(DuplicateCard, InputError):
@@ -427,6 +432,8 @@ class _Shelf:
             card = self._parse(lesson)
         except LessonsError as error:
             return replace(step, action=SKIP, reason=str(error))
+        if card.kind == NOTE:
+            return self._judge_note(step, card)
         for former in lesson.former:
             earlier = self._origins.get(origin_key(former), "")
             if not known and earlier in self._ids:
@@ -459,6 +466,15 @@ class _Shelf:
         self._origins[origin] = card.id
         return replace(step, card=card.id)
 
+    def _judge_note(self, step: ImportStep, note: Card) -> ImportStep:
+        """Return the step for a note of a bundle: it is written if its name is free."""
+        if not is_safe_id(note.id):
+            return replace(step, action=SKIP, reason="its name is not safe here")
+        if note.id in self._taken:
+            return replace(step, action=SKIP, card=note.id, reason="already here")
+        self._taken.add(note.id)
+        return replace(step, card=note.id)
+
     def _find_near_duplicate(self, card: Card, lesson: Incoming) -> NearDuplicate | None:
         """Return the card that decides about a lesson because it is the same or near, else None."""
         text, is_exported = "\n".join((card.why, *card.checklist)), bool(lesson.text)
@@ -480,7 +496,8 @@ class _Shelf:
         path = lesson.id if is_safe_id(lesson.id) else f"{lesson.kind}s/{slug(lesson.title)}.md"
         text = card_text(lesson, created=_ANY_DATE, folders=self._folders)
         document = parse_card(text, path=path, folders=self._folders)
-        if document.card is None or document.card.kind == NOTE:
+        is_lost = document.card is not None and document.card.kind == NOTE != lesson.kind
+        if document.card is None or is_lost:
             reason = document.findings[0].message if document.findings else "would be a note"
             raise EditRefused(f"not a valid card: {reason}")
         return document.card
@@ -519,6 +536,9 @@ def read_lessons(source: str, path: str, *, directory: str = "") -> Imported:
         return read_document(import_files.read_source(path), name=path)
     if source == COPILOT:
         return read_copilot_memory(import_files.read_source(path), name=path)
+    if source == OKF:
+        imported: Imported = load(OKF_BUNDLE).read_bundle(path)
+        return imported
     if source == MEMORY:
         siblings = list_folder(os.path.dirname(path) or ".")
         text = import_files.read_source(path)
@@ -588,8 +608,8 @@ def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> 
     if lesson.text:
         text = redact_card(lesson.text)
         found = parse_card(text, path=lesson.id, folders=folders).card
-        is_note = found is not None and found.kind == NOTE
-        return edit_header(text, {"type": lesson.kind}) if is_note else text
+        is_lost = found is not None and found.kind == NOTE != lesson.kind
+        return edit_header(text, {"type": lesson.kind}) if is_lost else text
     header: dict[str, Change] = {
         "type": lesson.kind,
         "title": lesson.title,
