@@ -136,6 +136,9 @@ class ThresholdRules(NamedTuple):
     """Confidence. Reason: above it the gate no longer distinguishes cards."""
     least_title: float
     """Confidence. Reason: below it the card is hardly ever right."""
+    title_by_meaning: float
+    """Confidence from which a brain with few cards offers titles if similarity in meaning is used:
+    a tenth of unrelated prompts reach it."""
 
 
 class Wording(NamedTuple):
@@ -197,5 +200,6 @@ THRESHOLDS = ThresholdRules(
     least_lesson=0.4,
     most_lesson=0.99,
     least_title=0.05,
+    title_by_meaning=0.33,
 )
 WORDING = Wording(telling=4.0, own=2.0, shown=3)
