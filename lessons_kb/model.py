@@ -285,6 +285,8 @@ class Hit:
     parts: tuple[tuple[int, ...], ...] = ()
     """The parts of the query, by their places, by each of which alone it would be given. The best
     are first. () where words do not tell."""
+    leads: tuple[tuple[int, ...], ...] = ()
+    """Those of ``parts`` of which no other card is nearly as sure."""
     lesson_at: float = 0.5
     """The confidence from which its brain gives a lesson."""
     title_at: float = 0.15

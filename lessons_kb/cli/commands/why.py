@@ -148,6 +148,11 @@ def _explain(why: Why, language: str) -> Iterator[str]:
     if why.named:
         yield "Named by title before a change:"
         yield from _list_verdicts(why.named, "?", words)
+    if why.words_only:
+        yield (
+            "Only words were searched: a hook without a daemon does not load the model of"
+            " [semantic], and a daemon that has just started has not loaded it yet."
+        )
     if why.withheld:
         yield "Withheld from this session, to compare with [effect.withhold]:"
         yield from (f"  ✗ {clean_line(card)}" for card in why.withheld)
