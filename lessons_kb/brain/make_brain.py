@@ -83,6 +83,12 @@ def write_first_lesson() -> str:
     return path
 
 
+def list_first_files(root: str) -> list[str]:
+    """Return the files that `write_first_lesson` would create in a brain without cards."""
+    names = (CONFIG_NAME, FIRST_LESSON)
+    return [name for name in names if not os.path.lexists(os.path.join(root, *name.split("/")))]
+
+
 def remove_first_lesson() -> str:
     """Remove the first lesson, and the user's brain if nothing else is in it.
 

@@ -13,6 +13,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import look
 from lessons_kb.brain.make_brain import count_cards, make_brain
 from lessons_kb.cli.commands.mine import run_mine
+from lessons_kb.cli.connected import list_connected
 from lessons_kb.cli.output import is_interactive, options, print_answer, say
 from lessons_kb.cli.path_trust import say_goes_by_path
 from lessons_kb.errors import InputError
@@ -60,8 +61,10 @@ def init(
         return
     nearest = next(iter(look(os.curdir).trusted), "") == root
     option = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
-    first = "" if existing else f'`lessons{option} add "what went wrong"` writes the first card; '
-    say(f"next: {first}`lessons setup` connects your agents")
+    steps = [] if existing else [f'`lessons{option} add "what went wrong"` writes the first card']
+    if not list_connected():
+        steps.append("`lessons setup` connects your agents")
+    say(f"next: {'; '.join(steps) or '`lessons` shows the state'}")
     say(
         "to measure later what lessons prevent, set `[effect] withhold = 0.1` in "
         f"{visible(user_settings_path())}"

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from typer import Argument
 
+from lessons_kb.cli.connected import advise_agents
 from lessons_kb.cli.marks import format_marks
-from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain
+from lessons_kb.cli.options import OnlyProject, OnlyStage, complete_ids, open_brain
 from lessons_kb.cli.output import (
     options,
     print_beside,
@@ -81,7 +82,12 @@ _HISTORY = {
 
 def stats(
     card: Annotated[
-        str | None, Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
+        str | None,
+        Argument(
+            metavar="[ID]",
+            help="One card: path, slug, or prefix.",
+            autocompletion=complete_ids,
+        ),
     ] = None,
     stage: OnlyStage = None,
     project: OnlyProject = None,
@@ -144,7 +150,7 @@ def _print_overview(overview: Overview) -> None:
     _print_facts(rows)
     _print_groups(overview)
     if not overview.injections:
-        say("no injections yet; `lessons setup` connects your agents")
+        say(f"no lesson was given yet; {advise_agents()}")
         return
     if most_injected := top(overview, ROWS):
         _print_title("Most injected")
