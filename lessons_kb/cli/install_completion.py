@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from lessons_kb.store.card_files import read_template
-from lessons_kb.store.foreign_settings import read_settings_file, replace_settings_file
+from lessons_kb.store.foreign_settings import (
+    forget_change,
+    read_change,
+    read_settings_file,
+    remember_change,
+    remove_empty,
+    replace_settings_file,
+)
 from lessons_kb.store.locations import user_settings_path
 
 SHELLS = {"bash": "lessons.bash", "zsh": "_lessons", "fish": "lessons.fish"}
@@ -40,7 +47,9 @@ def install_completion(shell: str) -> list[Change]:
     before = read_settings_file(script)
     text = f"{read_script(shell)}\n".encode()
     if before != text:
-        replace_settings_file(script, text, expected=before)
+        folders = replace_settings_file(script, text, expected=before)
+        if folders:
+            remember_change(script, {"made": folders}, None)
         changes.append(Change(script, "wrote"))
     start_file = _start_file(shell)
     if start_file:
@@ -57,6 +66,9 @@ def remove_completion() -> list[Change]:
         if before is not None and _VARIABLE in before:
             replace_settings_file(path, None, expected=before)
             changes.append(Change(path, "removed"))
+            record, _original = read_change(path)
+            remove_empty(sorted(map(str, record.get("made", []))))
+            forget_change(path)
     for shell in SHELLS:
         start_file = _start_file(shell)
         if start_file:
