@@ -202,6 +202,14 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     for outer in around:
         # The cards that it takes from this brain change now, and no watcher can see that.
         if trust.is_trusted(outer):
-            with contextlib.suppress(LessonsError), contextlib.closing(Brain(outer)) as brain:
-                brain.refresh(leased=False)
+            _refresh(outer)
+    if not revoke:
+        _refresh(root)  # writes the file of its gates again
     return root
+
+
+def _refresh(root: str) -> None:
+    """Bring the index of a brain up to date, if it has one and nothing prevents it."""
+    with contextlib.suppress(LessonsError), contextlib.closing(Brain(root)) as brain:
+        if brain.state is not None:
+            brain.refresh(leased=False)

@@ -7,7 +7,6 @@ import os
 
 from lessons_kb.errors import StorageError
 from lessons_kb.hook_gates import gate_path
-from lessons_kb.store.files import list_folder
 from lessons_kb.store.locations import state_home
 from lessons_kb.store.private_files import write_private
 
@@ -24,11 +23,3 @@ def remove_gate_file(root: str) -> None:
     """Remove the gate file of a brain that has no gates or is no longer trusted."""
     with contextlib.suppress(OSError):
         os.unlink(gate_path(state_home(), root))
-
-
-def remove_gate_files() -> None:
-    """Remove the gate files of all brains."""
-    folder = os.path.join(state_home(), "gates")
-    for name in list_folder(folder):
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(folder, name))
