@@ -93,6 +93,8 @@ class CatalogueEntry:
     """Digest of the content. A file with new times but the same bytes is not indexed again."""
     card: Card | None = None
     """None of a file that cannot be used, and of a copy."""
+    left_out: bool = False
+    """Whether the file is a note of a brain that reads cards alone; it is not stored."""
     original: str = ""
     """Path of the file that holds the same card and counts in its place, "" for no copy."""
     title_key: str = ""

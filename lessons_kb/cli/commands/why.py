@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.options import complete_ids, open_brain
 from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
 from lessons_kb.collection.prompt_text import shorten_prompt
 from lessons_kb.errors import InputError
@@ -64,7 +64,12 @@ def why(
     ] = None,
     add_symptom: Annotated[
         str | None,
-        Option("--add-symptom", metavar="ID", help="Add the prompt to the symptoms of this card."),
+        Option(
+            "--add-symptom",
+            metavar="ID",
+            help="Add the prompt to the symptoms of this card.",
+            autocompletion=complete_ids,
+        ),
     ] = None,
 ) -> None:
     """Explain what was injected last, and why the rest was not.
