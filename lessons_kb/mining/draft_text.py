@@ -43,7 +43,7 @@ from lessons_kb.text.error_signature import error_signature, shows
 from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.text.times import format_moment
-from lessons_kb.values import field, frozen, replace
+from lessons_kb.values import field, frozen
 
 SITUATION = "Situation"
 FIX = "Fix"
