@@ -271,6 +271,7 @@ def test_the_second_stage_loads_nothing_of_the_package():
 
 
 SURROUNDINGS = {
+    "brain/brain.py": "whether the model of [semantic] is wanted",
     "outcome/session_journal.py": "a command runs where it was started",
     "brain/current_session.py": "the default for a library's caller: the session it runs in",
     "ledger/withheld.py": "a trial that runs here withholds lessons of its own",

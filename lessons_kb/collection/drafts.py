@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.edit_sources import drop_session_quotes
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import redact_card
 from lessons_kb.collection.draft_lookup import ACCEPTED, DISCARDED, MERGED, MINED, OPEN, Draft
@@ -38,8 +39,17 @@ class Drafts(NewDrafts):
             self._folder.write(draft.id, text, facts, over=draft.text)
         return self.get(draft.id)
 
-    def accept(self, name: str, *, on_duplicate: str = "fail", digest: str | None = None) -> Card:
+    def accept(
+        self,
+        name: str,
+        *,
+        on_duplicate: str = "fail",
+        digest: str | None = None,
+        keep_quotes: bool = False,
+    ) -> Card:
         """Turn a draft into a card of the nearest brain.
+
+        The quotes of sessions in its ``sources`` are dropped, unless ``keep_quotes``.
 
         ``digest`` is that of the text which the reviewer read; EditRefused is raised if the text
         has changed since. Raises InputError if the draft is incomplete or too many cards from
@@ -60,6 +70,7 @@ class Drafts(NewDrafts):
             if draft.seen > 1:
                 changes["occurrences"] = draft.seen
             text = finish(draft.text, read_template(f"{card.kind}.md"))
+            text = text if keep_quotes else drop_session_quotes(text)
             new_card = self._write(draft, card, redact_card(edit_header(text, changes)))
             self._settle(draft, ACCEPTED, new_card.id, over=draft.text)
         return new_card

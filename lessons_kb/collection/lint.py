@@ -9,7 +9,12 @@ from functools import partial
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.copied_cards import report_copy
-from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
+from lessons_kb.brain.search_index import (
+    check_globs,
+    is_left_out,
+    read_document,
+    report_unreadable,
+)
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.conflicts import choose, find_conflicts
 from lessons_kb.cards.copies import CardFile, find_copies
@@ -79,6 +84,8 @@ def lint(
             data, document = read_document(brain.root, path, settings.folders, limit)
         except StorageError as error:
             findings.append(report_unreadable(path, error))
+            continue
+        if is_left_out(path, data, document, settings):
             continue
         findings += check_document(document)
         documents.append(document)

@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
 
-from lessons_kb.brain.current_session import is_posted
+from lessons_kb.brain.current_session import is_posted, session_of
 from lessons_kb.calls.failure_signs import CHANGES, FEEDBACK, find_phrase
+from lessons_kb.cards.edit_sources import make_session_source
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.cards.links import normal_title
@@ -41,13 +42,14 @@ from lessons_kb.mining.draft_text import (
     split_files,
 )
 from lessons_kb.mining.triggers import RED_GREEN, Trigger, names_mistake, pick_turns
-from lessons_kb.model import EVENTS, Card, Event, Query
+from lessons_kb.model import EVENTS, Card, Event, Query, Source
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts
 from lessons_kb.store.files import relative
 from lessons_kb.store.journal import day_of
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
+from lessons_kb.text.times import format_moment
 from lessons_kb.values import replace
 
 _MAX_HEADER_BYTES = 50_000
@@ -86,6 +88,7 @@ class NewDrafts(DraftLookup):
         prevention: Sequence[str] = (),
         detect: Sequence[Mapping[str, object]] = (),
         example: str = "",
+        sources: Sequence[Source] = (),
         by: str = "",
         now: float | None = None,
         **parts: Unpack[NewCard],
@@ -102,13 +105,18 @@ class NewDrafts(DraftLookup):
         _check_proposal_size(title, example, [*detect], prevention, parts)
         title = redact(title)  # the key is in lower case, where redaction finds no secret
         patterns = [parse_pattern(pattern) for pattern in detect]
-        sketch = Sketch(title=title, example=example, detect=patterns, **parts)
+        moment = time.time() if now is None else now
+        origin = [*sources]
+        session = session_of()[0]
+        if session and not by:
+            origin.append(make_session_source(session, format_moment(moment)))
+        sketch = Sketch(title=title, example=example, detect=patterns, sources=origin, **parts)
         if prevention:
             items = "\n".join(f"- [ ] {' '.join(item.split())}" for item in prevention)
             sketch = replace(sketch, sections={**sketch.sections, "Prevention Checklist": items})
         text = _compose(sketch, time.time())
         key = normal_title(title)
-        facts = _make_facts(PROPOSED, key, text, time.time() if now is None else now)
+        facts = _make_facts(PROPOSED, key, text, moment)
         if by:
             facts["by"] = by
         with self._folder.locked():

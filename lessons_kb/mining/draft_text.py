@@ -15,6 +15,13 @@ from lessons_kb.calls.failure_signs import (
     one_line,
 )
 from lessons_kb.cards.check_card import is_vague
+from lessons_kb.cards.edit_sources import (
+    MAX_QUOTE,
+    make_commit_source,
+    make_file_source,
+    make_request_source,
+    make_session_source,
+)
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.data import compile_patterns, read_patterns
@@ -24,16 +31,18 @@ from lessons_kb.mining.triggers import (
     MISTAKES,
     RED_GREEN,
     REJECTION,
+    REVIEW,
     ROLLBACK,
     STAGE,
     Trigger,
     find_failure,
     pick_turns,
 )
-from lessons_kb.model import Document, Event, Pattern
+from lessons_kb.model import Document, Event, Pattern, Source
 from lessons_kb.text.error_signature import error_signature, shows
 from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
+from lessons_kb.text.times import format_moment
 from lessons_kb.values import field, frozen
 
 SITUATION = "Situation"
@@ -63,6 +72,8 @@ _MAX_QUOTE = 500
 _MAX_HINT = 100
 _MAX_FILES = 12
 _MAX_PATHS = 5
+_MAX_SOURCES = 3
+"""Commits, and sightings, of a candidate that its draft names as sources."""
 
 
 @frozen
@@ -82,6 +93,8 @@ class Sketch:
     detect: Sequence[Pattern] = ()
     example: str = ""
     """The task in which the mistake was made, as one line."""
+    sources: Sequence[Source] = ()
+    """Where the lesson comes from."""
 
 
 def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
@@ -105,7 +118,15 @@ def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
         symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
         example=one_line(trigger.request or trigger.quote, _MAX_HINT),
+        sources=(_make_trigger_source(trigger),),
     )
+
+
+def _make_trigger_source(trigger: Trigger) -> Source:
+    """Return the session of a trigger as a source, with what was said or failed in it."""
+    output = trigger.failure.output if trigger.failure else ""
+    quote = trigger.quote or error_excerpt(output, limit=MAX_QUOTE)
+    return make_session_source(trigger.cause.session, format_moment(trigger.cause.at), quote)
 
 
 def _find_symptoms(trigger: Trigger) -> tuple[str, ...]:
@@ -134,6 +155,7 @@ def sketch_session(
     """
     if title:
         events = pick_turns(events, title)
+    sources = [make_session_source(event.session, format_moment(event.at)) for event in events[-1:]]
     asked = [event for event in events if event.kind == "prompt" and event.text.strip()]
     failures = [event for event in events if event.kind in RUNS and event.outcome == "exec_error"]
     files = _unique(path for event in events if event.kind in CHANGES for path in event.targets)
@@ -153,6 +175,7 @@ def sketch_session(
         sections=_write_sections([*facts, _changed(files or fixed)], _CHANGED, diff),
         paths=_protected(both or fixed or files),
         example=one_line(request, _MAX_HINT),
+        sources=sources,
     )
 
 
@@ -166,7 +189,8 @@ def sketch_diff(
     """Return the sketch of a change of one file, at ``line`` or, for 0, as a whole."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
     sections = _write_sections([f"Seen at {where}."], f"The change of {where}:", hunks)
-    return Sketch(title=title or UNTITLED, sections=sections, paths=(path,))
+    source = make_file_source(path, line)
+    return Sketch(title=title or UNTITLED, sections=sections, paths=(path,), sources=(source,))
 
 
 def sketch_candidate(
@@ -211,7 +235,25 @@ def sketch_candidate(
         paths=_protected(candidate.paths),
         symptoms=tuple(dict.fromkeys(symptoms))[:3],
         example=one_line(next(iter(prompts), ""), _MAX_HINT),
+        sources=_find_sources(candidate),
     )
+
+
+def _find_sources(candidate: Candidate) -> tuple[Source, ...]:
+    """Return the commits, review comments and sessions of a candidate as sources."""
+    sources: list[Source] = []
+    for commit in candidate.commits[:_MAX_SOURCES]:
+        body = _TRAILER.sub("", commit.body).strip()
+        quote = next(iter(commit.causes), "") or body.partition("\n")[0]
+        at = format_moment(commit.at)
+        sources.append(make_commit_source(commit.id, commit.subject, at, quote))
+    for sighting in candidate.sightings[:_MAX_SOURCES]:
+        at, quote = format_moment(sighting.at), sighting.quote or sighting.title
+        if sighting.agent == REVIEW:
+            sources.append(make_request_source(sighting.session, at, quote))
+        else:
+            sources.append(make_session_source(sighting.session, at, quote))
+    return tuple(sources)
 
 
 def _list_facts(

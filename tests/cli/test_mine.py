@@ -631,3 +631,33 @@ def test_runs_without_a_repaired_test_or_a_changed_file_are_refused(lessons, pro
     refused = lessons("mine", "--junit", "red.xml", "green.xml", "--commits", "nowhere", "HEAD")
     assert "'nowhere' is no commit of this clone" in refused.err
     assert drafts_of(lessons) == []
+
+
+def test_a_mined_card_is_traced_back_to_its_commit(lessons, project, write_history):
+    fix = write_history(project)
+    lessons("mine", "--draft", "1")
+    (listed,) = json.loads(lessons("review", "--list", "--json").out)
+    draft, path = listed["id"], pathlib.Path(listed["path"])
+    text = path.read_text()
+    assert f'resource: "commit:{fix[:12]}"' in text
+    assert "quote: Without the key the bank silently books a retried charge twice." in text
+    text = text.replace("symptoms: []", "symptoms: [retry a charge, the bank answers late]")
+    text = text.replace(
+        "## Prevention Checklist\n", "## Prevention Checklist\n\n- [ ] Send a key\n"
+    )
+    text = text.replace("## Root Cause\n", "## Root Cause\n\nThe bank books each request twice.\n")
+    path.write_text(text)
+    accepted = lessons("review", "--accept", draft)
+    assert accepted.code == 0, accepted.err
+    card = accepted.out.strip()
+    line = f"from commit {fix[:12]}: Send the idempotency key on a retry, 2026-10-20"
+    assert line in lessons("why", card).out
+    assert line in lessons("show", card).err
+    (source,) = json.loads(lessons("show", card, "--json").out)["sources"]
+    assert source["resource"] == f"commit:{fix[:12]}"
+    # A clone without the commit still has what the card says.
+    card_text = (project / card).read_text().replace(fix[:12], "0" * 12)
+    (project / card).write_text(card_text)
+    said = lessons("why", card).out
+    assert "Send the idempotency key on a retry, 2026-10-20" in said
+    assert "(not in this repository)" in said
