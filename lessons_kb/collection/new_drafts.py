@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
 
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.current_session import is_posted, session_of
 from lessons_kb.calls.failure_signs import CHANGES, FEEDBACK, find_phrase
 from lessons_kb.cards.edit_sources import make_session_source
@@ -29,7 +30,6 @@ from lessons_kb.collection.draft_lookup import (
 from lessons_kb.collection.find_fix import find_fix
 from lessons_kb.collection.pending_drafts import MAX_EVENTS, find_new_triggers
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.find.search import find_lessons
 from lessons_kb.mining.candidates import Candidate
 from lessons_kb.mining.draft_text import (
     Sketch,
@@ -42,7 +42,8 @@ from lessons_kb.mining.draft_text import (
     split_files,
 )
 from lessons_kb.mining.triggers import RED_GREEN, Trigger, names_mistake, pick_turns
-from lessons_kb.model import EVENTS, Card, Event, Query, Source
+from lessons_kb.model import EVENTS, Card, Event, Hit, Query, Source
+from lessons_kb.on_demand import FIND_LESSONS, load
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts
 from lessons_kb.store.files import relative
@@ -255,7 +256,9 @@ class NewDrafts(DraftLookup):
             return None
         text = trigger.cause.text if names_mistake(trigger.cause.text) else trigger.request
         self._brains.refresh_for_search()
-        for brain, hit in find_lessons(self._brains, Query(text=text, limit=1)):
+        query = Query(text=text, limit=1)
+        hits: list[tuple[Brain, Hit]] = load(FIND_LESSONS).find_lessons(self._brains, query)
+        for brain, hit in hits:
             if brain is self._brain and hit.passed:
                 return hit.card
         return None
