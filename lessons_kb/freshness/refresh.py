@@ -36,6 +36,8 @@ from lessons_kb.store.repositories import find_below, git_top, read_manifest, si
 from lessons_kb.values import replace
 
 _RIVALS_MARK = "rivals"
+_PAIR = 2
+"""The number of cards from which there is something to compare."""
 _PATIENCE = 120.0
 """Seconds to wait for another process that reads the history."""
 _MOST_SEARCHES = 20
@@ -123,6 +125,8 @@ def _add_rivals(
 
 def _find_rivals(brain: Brain, standings: Mapping[int, Standing]) -> dict[int, tuple[str, ...]]:
     """Return the number of a card → the ids of the cards to which it yields."""
+    if len(standings) < _PAIR:
+        return {}
     cards = brain.read(lambda one: one.catalogue.cards(standings))
     numbers = {card.id: number for number, card in cards.items()}
     judged = [replace(card, standing=standings[number]) for number, card in cards.items()]
