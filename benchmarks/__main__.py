@@ -48,6 +48,9 @@ _WORK = {
     "freshness": Work(
         "judgement.freshness", "files of real histories: gone, moved, guards alive, and the cost"
     ),
+    "conflicts": Work(
+        "judgement.conflicts", "contradictions between two cards, beside labelled pairs"
+    ),
     "history": Work("judgement.history", "verdicts on lessons beside what they truly do"),
     "writers": Work("drafting.writers", "cards that language models write of mined drafts"),
     "mine": Work(

@@ -16,7 +16,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
 from lessons_kb.cards.conflicts import find_conflicts
-from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, check_standing
+from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.health import FIX, Health
 from lessons_kb.collection.lint import by_place
@@ -314,6 +314,10 @@ _FRESHNESS = {
     GONE_CODE: (
         "about code that is gone, not injected",
         "run `lessons list --stale`, then `lessons archive --gone` or `lessons confirm`",
+    ),
+    UNMET: (
+        "not injected, because their `when` does not hold",
+        "nothing, unless the project should match: `lessons list --stale` shows the versions",
     ),
     STALE_CARD: ("waiting since their `stale-after`", "read them, then run `lessons confirm`"),
 }

@@ -14,7 +14,6 @@ from itertools import combinations
 from lessons_kb.config import PreflightSettings
 from lessons_kb.data import read_mapping
 from lessons_kb.model import Hit, Preflight
-from lessons_kb.on_demand import FIND_CONFLICTS, load
 from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
 from lessons_kb.preflight.offers import (
     IN_CONTEXT,
@@ -376,17 +375,24 @@ def _settle_conflicts(
     for first, second in combinations(passed, 2):
         if shown_name(first) in rivals or shown_name(second) in rivals:
             continue
-        conflicts = load(FIND_CONFLICTS)
-        if conflicts.find_conflict(first.card, second.card) is None:
+        if _yields(first, second):
+            stronger, beaten = second, first
+        elif _yields(second, first):
+            stronger, beaten = first, second
+        else:
             continue
-        card, _other = conflicts.choose(first.card, second.card)
-        stronger, beaten = (first, second) if card is first.card else (second, first)
         rivals[shown_name(beaten)] = stronger
         weaker.setdefault(shown_name(stronger), []).append(beaten)
         if stronger is second:
             ordered.remove(second)
             ordered.insert(ordered.index(first), second)
     return ordered, rivals, weaker
+
+
+def _yields(hit: Hit, other: Hit) -> bool:
+    """Return whether the index says that a card yields to another, which contradicts it."""
+    is_other_brain = bool(hit.brain and other.brain and hit.brain != other.brain)
+    return not is_other_brain and other.card.id in hit.card.standing.yields_to
 
 
 def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
