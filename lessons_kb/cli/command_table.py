@@ -21,6 +21,7 @@ GROUPS = {
         "review": "Review drafts on one screen: accept, edit, merge or discard.",
         "bump": "Count a mistake that happened again.",
         "confirm": "Record that cards are still true: set `confirmed` to today.",
+        "escalate": "Strengthen a lesson whose mistake came back, one step at a time.",
         "mark": "Record that a lesson helped, misled or was not relevant.",
         "manage": "Browse and edit cards and drafts in full screen.",
     },

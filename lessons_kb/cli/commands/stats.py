@@ -128,6 +128,9 @@ def _print_overview(overview: Overview) -> None:
         rows["injected"] = f"{_injected(overview)}, {tokens}{injections}"
         rows["addressed"] = _items(overview)
         rows["left"] = f"{overview.recurrences:,}×{recurrences}"
+    if overview.returned:
+        count = counted(overview.returned, "lesson")
+        rows["came back"] = f"{count} in spite of being given; `lessons escalate` has the next step"
     if overview.late:
         rows["late"] = f"{counted(overview.late, 'event')} in the last {LATE_DAYS} days"
     if difference := tell_pooled(overview.pooled):
