@@ -303,9 +303,10 @@ def check_escalation(brain: Brain) -> Iterator[Health]:
     """Report how many lessons need a next step: their mistake came back, or a linter finds it."""
     count = count_escalations(brain, git_top(brain.root) or brain.root)
     if count:
-        detail = f"{counted(count, 'lesson')} need a next step: the mistake came back, or a linter "
+        need = "lesson needs" if count == 1 else "lessons need"
+        why = "the mistake came back, or a linter took over or gave up"
         fix = "run `lessons escalate`, which asks before each step"
-        yield Health("warning", "escalation", f"{detail}took over or gave up", fix)
+        yield Health("warning", "escalation", f"{count:,} {need} a next step: {why}", fix)
 
 
 def check_conflicts(brain: Brain) -> Iterator[Health]:

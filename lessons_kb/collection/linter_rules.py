@@ -168,12 +168,19 @@ def find_enabled_rule(card: Card, linters: Linters) -> str:
     for rule in linters.enabled_rules:
         if _covers(rule, card):
             return rule["name"]
-    for pattern in card.detect:
-        for propose in (_propose_ban, _propose_syntax):
-            ban = propose(card, pattern, linters)
-            if ban is not None and ban.enabled:
-                return ban.name
+    for ban in _propose_bans(card, linters):
+        if ban.enabled:
+            return ban.name
     return ""
+
+
+def _propose_bans(card: Card, linters: Linters) -> list[RuleProposal]:
+    """Return the bans of a name or a call for a card; none if it has several patterns."""
+    if len(card.detect) != 1:
+        return []
+    (pattern,) = card.detect
+    bans = (_propose_ban(card, pattern, linters), _propose_syntax(card, pattern, linters))
+    return [ban for ban in bans if ban is not None]
 
 
 def propose_rule(card: Card, linters: Linters) -> RuleProposal | None:
@@ -189,20 +196,21 @@ def propose_rule(card: Card, linters: Linters) -> RuleProposal | None:
         proposal = _propose_to_enable(rule["name"], linters) if _covers(rule, card) else None
         if proposal is not None:
             return proposal
-    for pattern in card.detect:
-        proposal = _propose_ban(card, pattern, linters) or _propose_syntax(card, pattern, linters)
-        if proposal is not None:
-            return proposal
+    bans = _propose_bans(card, linters)
+    if bans:
+        return bans[0]
     return _propose_rule_file(card, linters) or _propose_test(card)
 
 
 def _covers(rule: Mapping[str, str], card: Card) -> bool:
-    """Return whether a pattern of the card finds what a rule finds, and not its repair."""
+    """Return whether each pattern of the card finds what a rule finds, and not its repair."""
     extension = _EXTENSIONS[rule["language"]]
     for pattern in card.detect:
-        if _finds(pattern, rule["bad"], extension):
-            return not _finds(pattern, rule["good"], extension)
-    return False
+        if not _finds(pattern, rule["bad"], extension):
+            return False
+        if _finds(pattern, rule["good"], extension):
+            return False
+    return bool(card.detect)
 
 
 def _finds(pattern: Pattern, line: str, extension: str) -> bool:

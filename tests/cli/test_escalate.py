@@ -143,7 +143,7 @@ def test_without_a_return_nothing_is_proposed(lessons, project):
 def test_doctor_and_stats_name_what_came_back(lessons, health, project, come_back):
     come_back("one")
     (line,) = health("escalation", project)
-    assert line.detail.startswith("1 lesson need")
+    assert line.detail.startswith("1 lesson needs a next step")
     assert "lessons escalate" in line.fix
     assert "lessons escalate" in lessons("stats").out
 

@@ -105,6 +105,16 @@ def test_without_a_linter_a_test_finds_the_mistake(tmp_path):
         run["test_a_b"]()
 
 
+def test_a_rule_covers_a_card_only_with_all_of_its_patterns(tmp_path):
+    write(tmp_path, "ruff.toml", 'lint.select = ["S"]\n')
+    linters = Linters(str(tmp_path))
+    assert find_enabled_rule(make_card(regex(r"os\.system\(")), linters) == "ruff:S605"
+    more = make_card(regex(r"os\.system\("), regex(r"os\.popen\("))
+    assert find_enabled_rule(more, linters) == ""
+    # A pattern that finds the repair as well is about something else.
+    assert find_enabled_rule(make_card(regex("run")), linters) == ""
+
+
 def test_a_pattern_of_a_command_has_no_rule(tmp_path):
     card = make_card(Pattern(kind="command", text="rm -rf"))
     assert propose_rule(card, Linters(str(tmp_path))) is None
