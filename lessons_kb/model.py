@@ -15,7 +15,7 @@ RULE = "rule"
 """Source of a card from a rules file: only its paths and commands inject it."""
 SOURCES = ("curated", "auto", RULE)
 STATUSES = ("active", "ignored", "archived", "draft")
-NO_GATE, ASK_GATE, ONCE_GATE = GATES = ("none", "ask", "once")
+NO_GATE, ASK_GATE, ONCE_GATE, STRICT_GATE = GATES = ("none", "ask", "once", "strict")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 
 FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
@@ -106,7 +106,8 @@ class Card:
     """Tasks in which the mistake happened, oldest first, at most five."""
     gate: str = NO_GATE
     """One of GATES, for a call that the card is about. ASK_GATE, for a card of high severity, lets
-    the agent ask its user first. ONCE_GATE refuses the call once; the repeated call passes."""
+    the agent ask its user first. ONCE_GATE refuses the call once; the repeated call passes. So does
+    STRICT_GATE, which also refuses the call where nothing of ours can decide about it."""
     evidence: str | None = None
     supported_by: tuple[str, ...] = ()
     reopen_when: str | None = None
@@ -284,6 +285,8 @@ class Hit:
     parts: tuple[tuple[int, ...], ...] = ()
     """The parts of the query, by their places, by each of which alone it would be given. The best
     are first. () where words do not tell."""
+    leads: tuple[tuple[int, ...], ...] = ()
+    """Those of ``parts`` of which no other card is nearly as sure."""
     lesson_at: float = 0.5
     """The confidence from which its brain gives a lesson."""
     title_at: float = 0.15

@@ -32,7 +32,7 @@ from lessons_kb.cli.main import app  # noqa: E402
 from lessons_kb.config import DEFAULTS, flat_settings  # noqa: E402
 
 PAGE = ROOT / "docs" / "reference.md"
-TEMPLATE = ROOT / "templates" / "lessons.toml"
+TEMPLATE = ROOT / "templates" / "all-settings.toml"
 
 HEAD = """\
 # Reference

@@ -32,7 +32,7 @@ from lessons_kb.cards.sections import (
     read_sections,
 )
 from lessons_kb.data import read_mapping, read_patterns
-from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.model import NOTE, STRICT_GATE, Card, Document, Finding
 from lessons_kb.text.paths import EXTENSIONS, is_absolute
 from lessons_kb.text.patterns import check_pattern
 from lessons_kb.text.sanitize import shorten
@@ -132,6 +132,9 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
     if not card.symptoms:
         message = "the card has no symptoms; only its own words find it"
         yield _advise(card, "no-symptoms", message, keys.get("symptoms", 0), "info")
+    if card.gate == STRICT_GATE and not card.paths:
+        message = "`gate: strict` needs `paths`; without them it is as `once`"
+        yield _advise(card, "strict-gate", message, keys.get("gate", 0))
     for path in card.paths:
         if problem := find_path_problem(path):
             message = f"paths: {path[:_MAX_SHOWN]!r} {problem}"

@@ -21,7 +21,6 @@ from lessons_kb.cli.show_rows import show_rows
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.origin import describe_sources
-from lessons_kb.mining.draft_text import format_patterns
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
 from lessons_kb.tui.rows import DRAFTS
@@ -86,7 +85,6 @@ def _draft_data(brains: Brains, draft: Draft) -> dict[str, Any]:
         **as_data(draft),
         "missing": list(draft.missing),
         "near_duplicates": duplicates,
-        "agreed": as_data(Drafts(brains).find_agreed(draft)),
     }
 
 
@@ -120,8 +118,3 @@ def _print_draft(brains: Brains, draft: Draft) -> None:
         say(clean_line(duplicate.reason))
     if draft.card:
         say(f"the card {clean_line(draft.card)} already describes this mistake")
-    if patterns := Drafts(brains).find_agreed(draft):
-        where = f"the header of {clean_line(draft.card)}" if draft.card else "the draft's header"
-        say(f"two fixes of this mistake share a pattern; if it is right, add it to {where}:")
-        for line in format_patterns(patterns).split("\n"):
-            say(line)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 from typing import Any
 
@@ -14,11 +12,9 @@ from lessons_kb.collection.compose_card import redact_card
 from lessons_kb.collection.draft_lookup import ACCEPTED, DISCARDED, MERGED, MINED, OPEN, Draft
 from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
 from lessons_kb.collection.new_drafts import NewDrafts
-from lessons_kb.errors import DuplicateCard, EditRefused, InputError, LessonsError
-from lessons_kb.find.detection import read_text
-from lessons_kb.find.project_detection import propose_pattern
-from lessons_kb.mining.draft_text import find_diff, finish
-from lessons_kb.model import Card, Pattern
+from lessons_kb.errors import DuplicateCard, EditRefused, InputError
+from lessons_kb.mining.draft_text import finish
+from lessons_kb.model import Card
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import check_draft_size
 from lessons_kb.store.journal import day_of
@@ -33,26 +29,6 @@ class Drafts(NewDrafts):
         """Return the cards that may be the same lesson, best first."""
         card = self._parse(draft.id, draft.text).card
         return Cards(self._brains).find_near_duplicates(card) if card else []
-
-    def find_agreed(self, draft: Draft) -> tuple[Pattern, ...]:
-        """Return the ``detect`` pattern that two fixes of the mistake have in common, if any.
-
-        The first fix is that of the draft. The second is a later fix of the same draft, or that of
-        the card that an earlier draft became.
-        """
-        fix = find_diff(draft.text)
-        if not fix:
-            return ()
-        other_fixes = [draft.fix]
-        if draft.card:
-            with contextlib.suppress(LessonsError):
-                brain, card = Cards(self._brains).find(draft.card)
-                other_fixes.append(find_diff(read_text(os.path.join(brain.root, card.id))))
-        for other in filter(None, other_fixes):
-            proposal = propose_pattern(self._brains.directory, other, again=fix)
-            if proposal.pattern:
-                return (proposal.pattern,)
-        return ()
 
     def rewrite(self, name: str, text: str, *, digest: str) -> Draft:
         """Replace the text of a draft. ``digest`` is as in ``accept``."""

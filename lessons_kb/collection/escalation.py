@@ -21,9 +21,9 @@ from lessons_kb.collection.linter_rules import (
 )
 from lessons_kb.detect.matcher import Matcher, Rule, parse_diff
 from lessons_kb.errors import GitError, InputError
-from lessons_kb.find.project_detection import find_in_tree, propose_pattern
+from lessons_kb.find.project_detection import find_in_tree
 from lessons_kb.ledger.escalation import CALL, DETECT, GATE, LINTER, find_next_step, find_returns
-from lessons_kb.mining.candidates import is_code
+from lessons_kb.mining.commit_facts import is_code
 from lessons_kb.mining.draft_text import names_of, split_files
 from lessons_kb.model import COMMIT_SOURCE, Card, Pattern
 from lessons_kb.process.git import decode, read_commit, read_history
@@ -186,16 +186,10 @@ def _propose_detect(
     escalated: tuple[str, Change],
     pattern: Pattern | None,
 ) -> Escalation:
-    """Return the step to a pattern: a given one, or one from the commits that fixed the mistake."""
-    fixes = _read_fixes(brains, brain, card)
-    why = "it names no commit"
-    if pattern is None and fixes:
-        again = fixes[1] if len(fixes) > 1 else ""
-        proposal = propose_pattern(brains.directory, fixes[0], again=again)
-        pattern, why = proposal.pattern, proposal.said
+    """Return the step to a pattern that a person wrote."""
     missing, measured = "", None
     if pattern is None:
-        missing = f"no pattern follows from its commits ({why}); write one: `--detect PATTERN`"
+        missing = "write the pattern of the mistake: `--detect PATTERN`"
     else:
         measured = replay(brains.directory, brain.root, pattern)
         if not measured.is_supported:

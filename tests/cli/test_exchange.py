@@ -136,7 +136,7 @@ def project(lessons, tmp_path, monkeypatch):
     lessons("init")
     settings = root / "lessons.toml"
     mapped = '[folders]\n"notes/gotchas" = "lesson"\n'
-    settings.write_text(settings.read_text().replace("[folders]\n", mapped))
+    settings.write_text(settings.read_text() + mapped)
     for name in ("lessons/charged.md", "lessons/charged-2.md", "playbooks/charged.md"):
         write(root, name, TWICE.format(name))
     write(root, "notes/gotchas/one.md", "---\ntitle: Gotcha one\n---\n\n## Fix\n\n- Look\n")

@@ -191,27 +191,6 @@ def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
     assert len(brain.cards.all()) == 2
 
 
-SHELL = "import subprocess\n\n\ndef total(items):\n    return subprocess.run({}, shell=True)\n"
-SAFE = "import subprocess\n\n\ndef total(items):\n    return subprocess.run([{}])\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("accepted", [False, True], ids=["of one draft", "with that of its card"])
-def test_two_fixes_of_one_mistake_agree_on_how_it_looks(brain, project, break_and_fix, accepted):
-    path = project / "cart.py"
-    for session, expression in (("s", "items"), ("t", "sorted(items, key=str)")):
-        commit(project, expression, **{path.name: SHELL.format(expression)})
-        os.utime(path, (time.time() - 86_400,) * 2)
-        (draft,) = break_and_fix(SAFE.format(expression), session=session)
-        if session == "s":
-            assert brain.drafts.find_agreed(draft) == ()
-            card = brain.drafts.accept(complete(draft)).id if accepted else ""
-    assert (draft.card, draft.seen) == (card, 1 if accepted else 2)
-    assert [pattern.text for pattern in brain.drafts.find_agreed(draft)] == [
-        "subprocess.run($$$, shell=True, $$$)"
-    ]
-
-
 def test_too_many_cards_from_triggers_make_new_ones_wait(brain, root):
     (root / "lessons.toml").write_text("[learn]\nmax_auto_cards = 1\n")
     first = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)

@@ -253,7 +253,8 @@ COMMANDS = (
         "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; import okf .; escalate; "
         "import galangal mistakes.db; eval eval.jsonl; mcp; lsp; "
         "diet; diet AGENTS.md --json; diet --check 9; "
-        "install git --dry-run; setup; setup --undo --yes "
+        "install git --dry-run; setup; setup --diff; completion show zsh; "
+        "setup --undo --yes; --no-color; --json "
     ),
     *[
         (do, one, "--scope", "project", "--shared")

@@ -52,7 +52,7 @@ def escalate(
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Take the step without a question.")] = False,
 ) -> None:
-    """Strengthen a lesson whose mistake came back, one step at a time.
+    """Make a lesson whose mistake came back one step stronger.
 
     Title, then before the tool call, then `gate: once`, then a pattern that the history supports,
     then a rule of the project's linter. Where an enabled rule covers a card, the card may rest.

@@ -12,7 +12,7 @@ from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.options import complete_ids, open_brain
 from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
 from lessons_kb.collection.prompt_text import shorten_prompt
 from lessons_kb.errors import InputError
@@ -64,7 +64,12 @@ def why(
     ] = None,
     add_symptom: Annotated[
         str | None,
-        Option("--add-symptom", metavar="ID", help="Add the prompt to the symptoms of this card."),
+        Option(
+            "--add-symptom",
+            metavar="ID",
+            help="Add the prompt to the symptoms of this card.",
+            autocompletion=complete_ids,
+        ),
     ] = None,
 ) -> None:
     """Explain what was injected last, and why the rest was not.
@@ -148,6 +153,11 @@ def _explain(why: Why, language: str) -> Iterator[str]:
     if why.named:
         yield "Named by title before a change:"
         yield from _list_verdicts(why.named, "?", words)
+    if why.words_only:
+        yield (
+            "Only words were searched: a hook without a daemon does not load the model of"
+            " [semantic], and a daemon that has just started has not loaded it yet."
+        )
     if why.withheld:
         yield "Withheld from this session, to compare with [effect.withhold]:"
         yield from (f"  ✗ {clean_line(card)}" for card in why.withheld)
