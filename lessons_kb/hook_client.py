@@ -196,7 +196,7 @@ class Client:
         self.channel: _socket.socket | None = None
         self.received = b""
         self.decide = _decide_nothing  # returns the decision of the second stage, and claims it
-        self.is_busy = self.is_late = False
+        self.is_reading = self.is_busy = self.is_late = False
 
     @property
     def left(self) -> float:
@@ -209,8 +209,7 @@ class Client:
         _signal.setitimer(_signal.ITIMER_REAL, self.deadline, GRACE_SECONDS)
         answer: list[bytes] = []
         try:
-            while part := posix.read(0, 1 << 20):
-                self.event += part
+            self._read_event()
             self.deadline = find_deadline(self.event, self.chosen)
             self.is_busy = any(name in self.event for name in CALLS)
             _signal.setitimer(_signal.ITIMER_REAL, max(self.left, 0.001), GRACE_SECONDS)
@@ -219,10 +218,14 @@ class Client:
         except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
             self.again = b""
             begin_start(identity(self.variables))  # the process below starts it or removes the mark
-        except OSError:  # no input, or no answer in time
+        except OSError:  # no input, no end of the input, or no answer in time
             pass
         if answer[2:] == [b"whole"]:  # the last field shows that the answer is complete
             _leave((1, answer[0]), (2, answer[1]), status=self._find_status(answer[1]))
+        if len(self.event) > MAX_EVENT_BYTES:  # the process below only logs such an event
+            self._look_at_gates()
+            if self.decide():
+                self.end(is_late=False)
         try:
             self._start_process()
         except OSError:  # no more files or processes
@@ -234,15 +237,31 @@ class Client:
         self._wait()
         self.end(is_late=False)
 
+    def _read_event(self) -> None:
+        """Read standard input to its end. Raises TimeoutError at the deadline.
+
+        An agent that keeps its pipe open may have written the whole event.
+        """
+        self.is_reading = True
+        try:
+            while part := posix.read(0, 1 << 20):
+                self.event += part
+        finally:
+            self.is_reading = False
+
     def note_deadline(self) -> None:
         """End at the deadline with the decisions so far.
 
         A call that is about to be made gets some more time: on a busy machine its gates may not
-        have been checked yet, and silence would let it pass.
+        have been checked yet, and silence would let it pass. Raises TimeoutError where the event is
+        still being read, since it may be such a call.
         """
-        if self.is_late or not self.is_busy:
+        if self.is_late or not (self.is_busy or self.is_reading):
             self.end()
         self.is_late = True
+        if self.is_reading:
+            self.is_busy = True
+            raise TimeoutError
 
     def _ask_daemon(self) -> list[bytes]:
         fields = [self.agent.encode(errors="replace"), posix.getcwdb(), bytes(self.event)]
@@ -293,8 +312,9 @@ class Client:
         self.channel = mine
 
     def _look_at_gates(self) -> None:
-        """Let the second stage decide about a call that is about to be made."""
-        if not any(name in self.event for name in CALLS):
+        """Let the second stage decide about a call that is about to be made, once."""
+        may_be_call = self.is_late or any(name in self.event for name in CALLS)
+        if self.decide is not _decide_nothing or not may_be_call:
             return
         try:
             if __package__:

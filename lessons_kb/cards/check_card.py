@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from lessons_kb.cards.edit import Splice, format_scalar
+from lessons_kb.cards.edit_sources import check_sources
 from lessons_kb.cards.keys import (
     KEYS,
     HeaderEntry,
@@ -62,6 +63,7 @@ def check_card(document: Document) -> tuple[Finding, ...]:
         return document.findings
     advice = [*_check_parts(card, document), *_check_items(card, document)]
     advice += check_examples(card, document)
+    advice += check_sources(document)
     advice.sort(key=lambda finding: finding.line)
     return (*document.findings, *advice)
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from lessons_kb import hook_gates
 from lessons_kb.agents.payloads import Payload, replaced_by, text_of
 from lessons_kb.agents.table import (
     AGENTS,
@@ -28,6 +29,7 @@ from lessons_kb.hook_client import (
     DEADLINE_SECONDS,
     DEADLINE_VARIABLE,
     LONGER_SECONDS,
+    REFUSED,
     STRICT_VARIABLE,
     TOKEN_VARIABLE,
     UNASKED_LINE,
@@ -82,6 +84,9 @@ def answer_event(
         event = _read_event(row, name, payload, environment, cwd, posted_by)
         if event is None:
             return row.silence, ""
+        event.gates_of_last_index = partial(
+            _decide_from_gate_file, agent, data, environment, cwd, event.token
+        )
         if TRIAL_VARIABLE in environment and (arm := read_arm(environment)):
             note_event()
             if arm == WITHOUT:
@@ -134,6 +139,20 @@ def _describe_unasked(environment: Mapping[str, str], trouble: str) -> str:
     if STRICT_VARIABLE.decode() not in environment:
         return ""
     return f"{UNASKED_LINE}: {visible(trouble)}"
+
+
+def _decide_from_gate_file(
+    agent: str, data: bytes | str, environment: Mapping[str, str], cwd: str, token: str
+) -> Answer:
+    """Return what the hook's second stage answers to an event; a refusal is recorded."""
+    event = data if isinstance(data, bytes) else data.encode("utf-8", "replace")
+    decision = hook_gates.decide(agent, event, environment, cwd, token)
+    claimed = hook_gates.claim_answer(decision, token)
+    if claimed is None:
+        return NOTHING
+    if claimed[0] == REFUSED:
+        return Answer(refusal=decision.reason)
+    return Answer(lines=(decision.reason,))
 
 
 def _parse(data: bytes | str) -> Payload | None:

@@ -32,11 +32,3 @@ def read_gate_files() -> list[dict[str, Any]]:
     folder = os.path.join(state_home(), "gates")
     names = sorted(name for name in list_folder(folder) if name.endswith(".json"))
     return [read_gates(os.path.join(folder, name)) for name in names]
-
-
-def remove_gate_files() -> None:
-    """Remove the gate files of all brains."""
-    folder = os.path.join(state_home(), "gates")
-    for name in list_folder(folder):
-        with contextlib.suppress(OSError):
-            os.unlink(os.path.join(folder, name))

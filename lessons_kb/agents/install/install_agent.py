@@ -40,6 +40,7 @@ from lessons_kb.agents.install.settings_files import (
     compare_hooks,
     expand,
     find_targets,
+    has_hooks_of_ours,
     has_strict_files,
     is_committed,
     is_foreign,
@@ -382,8 +383,9 @@ def has_hooks(agent: str, project: str) -> bool:
         entries = Entries(**NAMES)
         request = Request(agent=agent, project=project, scope=scope, shared=shared, entries=entries)
         for target in find_targets(request):
-            with contextlib.suppress(StorageError):
-                if _find_route(_read(target.path)):
+            with contextlib.suppress(InputError, StorageError):
+                data = agent_settings.read_settings_file(target.path)
+                if data is not None and has_hooks_of_ours(data, target):
                     return True
     return any(_check_plugin(agent, {}, connected=False))
 

@@ -35,7 +35,7 @@ from lessons_kb.store.files import shown
 from lessons_kb.store.gate_files import read_gate_files
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.patterns import expand_braces
-from lessons_kb.values import frozen
+from lessons_kb.values import frozen, replace
 
 WRITTEN = "Written by `lessons install"
 """Every file that is ours as a whole contains this text."""
@@ -112,10 +112,19 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 """Events that the MCP route serves → the fields of their payload that it passes on. Servers are not
 connected at the start and the end of a session: a command answers these events."""
 _GONE = "Lessons are off: lessons-hook is gone; run `lessons install {}`"
-_OURS = re.compile(r"(?:^|[\\/\"'\s])lessons-hook(?:\.exe|\.cmd)?(?:[\"'\s]|$)")
 _LINE_OF = "LINE_OF:"
 """The start of a placeholder for the command line of another agent."""
 _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
+_PROGRAM = re.compile(r"(?:^|[\\/])lessons-hook(?:\.exe|\.cmd)?$", re.IGNORECASE)
+_WORD = r"""(?:'[^'\n]*'|"[^"\n]*"|[^\s'"|&;<>])+"""
+_CALL_LINE = rf"(?:env )?(?:\w+={_WORD} )*(?:& )?(?P<program>{_WORD}) (?P<agent>[\w-]+)"
+_FALLBACK = r"true|exit 0|echo '(?:\{[^'\n]*\})?'"
+_COMMAND_LINES = (
+    re.compile(rf"{_CALL_LINE}(?:; exit 0| \|\| (?:{_FALLBACK}))?"),
+    re.compile(rf"try \{{ {_CALL_LINE} \}} catch \{{ \}}; exit 0"),
+)
+"""The command lines that this release and earlier ones wrote, in POSIX shells and PowerShell. Any
+other line that names our program was written by the user."""
 
 
 def build_hooks(
@@ -232,7 +241,25 @@ def _is_ours(entry: Any) -> bool:
     if entry.get("type") == "mcp_tool":
         return entry.get("server") == SERVER and entry.get("tool") == TOOL
     lines = [line for line in map(entry.get, _LINES) if isinstance(line, str)]
-    return any(map(_OURS.search, lines))
+    if "args" in entry:
+        return len(lines) == 1 and _calls_our_program(lines[0], entry["args"])
+    return bool(lines) and all(map(_is_our_line, lines))
+
+
+def _is_our_line(line: str) -> bool:
+    """Return whether `lessons install` writes command lines of this form."""
+    for pattern in _COMMAND_LINES:
+        match = pattern.fullmatch(line.strip())
+        if match:
+            program = re.sub(r"['\"]", "", match["program"])
+            return _calls_our_program(program, [match["agent"]])
+    return False
+
+
+def _calls_our_program(program: str, arguments: Any) -> bool:
+    """Return whether a program and its arguments are our hook and the name of one agent."""
+    names_agent = any(arguments == [agent] for agent in AGENTS)
+    return names_agent and _PROGRAM.search(program) is not None
 
 
 def _command_line(program: str, agent: str) -> str:
@@ -605,6 +632,12 @@ def _list_strict(groups: Any) -> list[str]:
 def is_foreign(data: bytes | None, target: Target) -> bool:
     """Return whether somebody else wrote a file that would be ours as a whole."""
     return target.syntax == "text" and data is not None and WRITTEN.encode() not in data
+
+
+def has_hooks_of_ours(data: bytes, target: Target) -> bool:
+    """Return whether a file has hooks, or a program, that call us. Raises InputError."""
+    hooks = tuple(piece for piece in target.pieces if piece.form in ("hooks", "block", "text"))
+    return bool(hooks) and take_pieces(data, replace(target, pieces=hooks)) != data
 
 
 def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> bytes | None:
