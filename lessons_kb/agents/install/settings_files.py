@@ -258,7 +258,7 @@ def _is_our_line(line: str) -> bool:
 
 def _calls_our_program(program: str, arguments: Any) -> bool:
     """Return whether a program and its arguments are our hook and the name of one agent."""
-    names_agent = any(arguments == [agent] for agent in AGENTS)
+    names_agent = any(arguments in ([agent], [agent, STRICT]) for agent in AGENTS)
     return names_agent and _PROGRAM.search(program) is not None
 
 
