@@ -162,6 +162,20 @@ class NewDrafts(DraftLookup):
             self._folder.write(name, text, facts)
         return self.get(name)
 
+    def add_memory(self, text: str, *, origin: str, place: int) -> Draft | None:
+        """Write a draft of a lesson that an agent remembers, and return it.
+
+        Returns None if there was ever a draft of it.
+        """
+        name, now = _make_name(MINED, origin), time.time()
+        with self._folder.locked():
+            if self._folder.facts_of(name) is not None:
+                return None
+            facts = _make_facts(MINED, origin, text, now)
+            facts["place"] = place
+            self._folder.write(name, text, facts)
+        return self.get(name)
+
     def sketch_session(self, session: str | None = None, *, title: str = "") -> Sketch:
         """Return a sketch of the mistake in a session, by default the latest one.
 
