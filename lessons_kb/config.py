@@ -185,6 +185,9 @@ class Settings:
     brain: str = ""
     """A folder below the one with this file that is the brain in its place; "" = this folder."""
     language: str = "en"
+    notes: bool = True
+    """Read Markdown files that are no cards, as searchable context. False if `lessons init` found
+    such files in the folder."""
     folders: dict[str, str] = field(default_factory=lambda: dict(KNOWN_FOLDERS))
     """Folder → kind of its cards, including KNOWN_FOLDERS."""
     index: Index = Index()

@@ -1,9 +1,10 @@
-"""``lessons-hook AGENT``: send one event to the daemon and print its answer; always exit with 0.
+"""``lessons-hook AGENT``: send one event to the daemon and print its answer; exit with 0.
 
 If the daemon does not answer, a new Python process answers with the same code. The protocol is
 described in service/daemon.py. That process may need longer than the agent waits. At the deadline
 the client prints the decision of the second stage (``hook_gates``) about the gates, and exits. The
-other process continues, and its answer arrives with the session's next event.
+other process continues, and its answer arrives with the session's next event. With the argument
+``strict``, the exit status is 1 if no gate decided about the event.
 The launcher imports this file under ``python -I -S``, so it imports only built-in modules and
 ``_socket``.
 """
@@ -26,6 +27,10 @@ DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
 START_SECONDS = 8.0  # for the start of a session: 80 % of the timeout that our handler declares
 DEADLINE_VARIABLE, AGAIN_VARIABLE = b"LESSONS_HOOK_DEADLINE", b"LESSONS_HOOK_AGAIN"
 TOKEN_VARIABLE = b"LESSONS_HOOK_TOKEN"  # identifies the event for all processes that answer it
+STRICT = "strict"  # the argument with which a call is refused that no gate can be asked about
+STRICT_VARIABLE = b"LESSONS_HOOK_STRICT"  # the same, for the process that computes the answer
+UNASKED_LINE = "Lessons: the gate for this file cannot be asked, and its card has `gate: strict`"
+UNASKED = 1  # exit status; the handler in the settings makes it a refusal
 PACKED = "packed"  # the argument that makes the other process answer to a client
 HEARD, LATE, REFUSED, UNCHECKED = b"h", b"l", b"r", b"u"  # sent to it when the client ends
 LATE_MARK = "late: "  # prefix of the line in the hook log that counts a late event
@@ -178,8 +183,8 @@ def read_deadline(text: str) -> float:
 class Client:
     """One event, from its first byte to the output before the deadline."""
 
-    def __init__(self, agent: str, variables: dict[bytes, bytes]) -> None:
-        self.agent, self.variables = agent, variables
+    def __init__(self, agent: str, variables: dict[bytes, bytes], *, strict: bool) -> None:
+        self.agent, self.variables, self.is_strict = agent, variables, strict
         self.started = time.monotonic()
         chosen = variables.get(DEADLINE_VARIABLE, b"").decode(errors="replace")
         self.chosen, self.deadline = chosen, read_deadline(chosen)
@@ -191,7 +196,7 @@ class Client:
         self.channel: _socket.socket | None = None
         self.received = b""
         self.decide = _decide_nothing  # returns the decision of the second stage, and claims it
-        self.is_busy = self.is_late = False
+        self.is_reading = self.is_busy = self.is_late = False
 
     @property
     def left(self) -> float:
@@ -204,8 +209,7 @@ class Client:
         _signal.setitimer(_signal.ITIMER_REAL, self.deadline, GRACE_SECONDS)
         answer: list[bytes] = []
         try:
-            while part := posix.read(0, 1 << 20):
-                self.event += part
+            self._read_event()
             self.deadline = find_deadline(self.event, self.chosen)
             self.is_busy = any(name in self.event for name in CALLS)
             _signal.setitimer(_signal.ITIMER_REAL, max(self.left, 0.001), GRACE_SECONDS)
@@ -214,10 +218,14 @@ class Client:
         except (FileNotFoundError, ConnectionRefusedError):  # no working directory, no daemon
             self.again = b""
             begin_start(identity(self.variables))  # the process below starts it or removes the mark
-        except OSError:  # no input, or no answer in time
+        except OSError:  # no input, no end of the input, or no answer in time
             pass
         if answer[2:] == [b"whole"]:  # the last field shows that the answer is complete
-            _leave((1, answer[0]), (2, answer[1]))
+            _leave((1, answer[0]), (2, answer[1]), status=self._find_status(answer[1]))
+        if len(self.event) > MAX_EVENT_BYTES:  # the process below only logs such an event
+            self._look_at_gates()
+            if self.decide():
+                self.end(is_late=False)
         try:
             self._start_process()
         except OSError:  # no more files or processes
@@ -229,15 +237,31 @@ class Client:
         self._wait()
         self.end(is_late=False)
 
+    def _read_event(self) -> None:
+        """Read standard input to its end. Raises TimeoutError at the deadline.
+
+        An agent that keeps its pipe open may have written the whole event.
+        """
+        self.is_reading = True
+        try:
+            while part := posix.read(0, 1 << 20):
+                self.event += part
+        finally:
+            self.is_reading = False
+
     def note_deadline(self) -> None:
         """End at the deadline with the decisions so far.
 
         A call that is about to be made gets some more time: on a busy machine its gates may not
-        have been checked yet, and silence would let it pass.
+        have been checked yet, and silence would let it pass. Raises TimeoutError where the event is
+        still being read, since it may be such a call.
         """
-        if self.is_late or not self.is_busy:
+        if self.is_late or not (self.is_busy or self.is_reading):
             self.end()
         self.is_late = True
+        if self.is_reading:
+            self.is_busy = True
+            raise TimeoutError
 
     def _ask_daemon(self) -> list[bytes]:
         fields = [self.agent.encode(errors="replace"), posix.getcwdb(), bytes(self.event)]
@@ -245,6 +269,8 @@ class Client:
             if name.startswith(SENT_VARIABLES):
                 fields.append(b"%b=%b" % (name, value))
         fields.append(b"%b=%b" % (TOKEN_VARIABLE, self.token))
+        if self.is_strict:
+            fields.append(b"%b=1" % STRICT_VARIABLE)
         self.again = b"1"  # the daemon may note lessons and then answer too late
         # A daemon may use half of the time to start; after that, a process is started instead.
         until, who = self.started + self.deadline / 2, identity(self.variables)
@@ -274,6 +300,8 @@ class Client:
                     AGAIN_VARIABLE: self.again,
                     TOKEN_VARIABLE: self.token,
                 }
+                if self.is_strict:
+                    changed[STRICT_VARIABLE] = b"1"
                 module = ("-I", "-m", "lessons_kb.service.fallback")
                 command = (sys.executable, *module, self.agent, PACKED)
                 posix.execve(sys.executable, command, {**self.variables, **changed})
@@ -284,8 +312,9 @@ class Client:
         self.channel = mine
 
     def _look_at_gates(self) -> None:
-        """Let the second stage decide about a call that is about to be made."""
-        if not any(name in self.event for name in CALLS):
+        """Let the second stage decide about a call that is about to be made, once."""
+        may_be_call = self.is_late or any(name in self.event for name in CALLS)
+        if self.decide is not _decide_nothing or not may_be_call:
             return
         try:
             if __package__:
@@ -317,7 +346,11 @@ class Client:
                 _write(2, answer[1])
                 self._tell(HEARD)  # not reached if the agent is gone: the answer is then kept
             finally:
-                posix._exit(0)  # noqa: SLF001
+                posix._exit(self._find_status(answer[1]))  # noqa: SLF001
+
+    def _find_status(self, line: bytes | bytearray) -> int:
+        """Return the exit status for a complete answer with this line for the log."""
+        return UNASKED if self.is_strict and line.startswith(UNASKED_LINE.encode()) else 0
 
     def _tell(self, ending: bytes) -> None:
         """Tell the other process how this one ends."""
@@ -342,6 +375,9 @@ class Client:
             how, output, line = self.decide() or (how, output, line)
         except Exception:  # noqa: S110
             pass
+        is_unasked = self.is_strict and how != REFUSED
+        if is_unasked:
+            output, line = b"", f"{UNASKED_LINE}.\n".encode()
         try:
             _write(1, output)
             _write(2, line)
@@ -349,7 +385,7 @@ class Client:
             if is_late:
                 self._log()
         finally:
-            posix._exit(0)  # noqa: SLF001
+            posix._exit(UNASKED if is_unasked else 0)  # noqa: SLF001
 
     def _log(self) -> None:
         """Count a late event in the hook log, if there is a folder for it."""
@@ -376,7 +412,7 @@ def main() -> None:
 
         command = [sys.executable, "-I", "-m", "lessons_kb.service.fallback", agent]
         sys.exit(nt.spawnv(nt.P_WAIT, sys.executable, command))
-    Client(agent, posix.environ).answer()
+    Client(agent, posix.environ, strict=STRICT in sys.argv[2:]).answer()
 
 
 def _decide_nothing() -> tuple[bytes, bytes, bytes] | None:
@@ -407,13 +443,13 @@ def _write(file: int, text: bytes | bytearray) -> None:
         data = data[posix.write(file, data) :]
 
 
-def _leave(*outputs: tuple[int, bytes | bytearray]) -> None:
+def _leave(*outputs: tuple[int, bytes | bytearray], status: int = 0) -> None:
     """Write each text to its file and end the process at once."""
     try:
         for file, text in outputs:
             _write(file, text)
     finally:
-        posix._exit(0)  # noqa: SLF001
+        posix._exit(status)  # noqa: SLF001
 
 
 if __name__ == "__main__":

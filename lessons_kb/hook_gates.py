@@ -36,9 +36,10 @@ PASSES = "It will pass when you propose it again, changed or as it is."
 PERMISSION = "A lesson asks for your permission"
 ASKED_NEXT = "The user is asked when you propose it again, changed or as it is."
 NOT_CHECKED = "Lessons: not checked before this call, the machine is busy: {}"
+NOT_READ = "Lessons: not checked before this call, its event did not arrive whole in time"
 LATE_LINE = "Lessons came late: the machine is busy."
 
-ASK, ONCE = "ask", "once"
+ASK, ONCE, STRICT = "ask", "once", "strict"
 EDIT_KINDS = ("edit", "create", "remove")
 SESSION_KEYS = ("conversation_id", "conversationId", "sessionId", "session_id", "sessionID")
 ARGUMENT_KEYS = ("tool_input", "toolInput", "toolArgs", "args", "input")
@@ -79,6 +80,8 @@ class Answer(NamedTuple):
     records: tuple[str, ...] = ()
     """Record files. At least one must be new, or belong to this event, before the call is
     refused."""
+    reason: str = ""
+    """The reason of the refusal, or what was not checked, as plain text."""
 
 
 class Form(NamedTuple):
@@ -253,14 +256,16 @@ def decide(
     """
     if environment.get("LESSONS_HOOKS") == "0" or environment.get("LESSONS_TRIAL"):
         return Answer()
+    home = find_state_home(environment)
+    if not home or not os.path.isdir(os.path.join(home, "gates")):
+        return Answer()
     try:
         payload = json.loads(event)
     except (ValueError, RecursionError):
+        return _report_unread(agent, event)
+    if not isinstance(payload, dict):
         return Answer()
-    home = find_state_home(environment)
-    if not isinstance(payload, dict) or not home or not os.path.isdir(os.path.join(home, "gates")):
-        return Answer()
-    forms = _read_json(os.path.join(os.path.dirname(os.path.abspath(__file__)), _FORMS))
+    forms = _read_forms()
     if agent not in forms.get("agents", {}):
         return Answer()
     events = {name: row["events"] for name, row in forms["agents"].items()}
@@ -280,6 +285,21 @@ def decide(
     call = _read_call(payload, form, forms, scope=scope, directory=directory)
     concerns = list(_find_concerns(brains, call, scope))
     return _rule(concerns, form, name, payload, environment, (home, context, token, directory))
+
+
+def _report_unread(agent: str, event: bytes) -> Answer:
+    """Return the answer to a call of which only a part arrived: no gate can decide about it."""
+    form = _read_forms().get("agents", {}).get(agent)
+    if form is None:
+        return Answer()
+    before = [name for name, kind in form["events"].items() if kind == "before"]
+    named = [name for name in form["events"] if f'"{name}"'.encode() in event] or before
+    name = next((name for name in named if name in before), "")
+    return _say_unchecked(NOT_READ, form, form["answers"].get(name, {})) if name else Answer()
+
+
+def _read_forms() -> dict[str, Any]:
+    return _read_json(os.path.join(os.path.dirname(os.path.abspath(__file__)), _FORMS))
 
 
 def claim_answer(answer: Answer, token: str) -> tuple[bytes, bytes, bytes] | None:
@@ -339,7 +359,9 @@ def _rule(
         new = [path for path in paths if read_token(path) in ("", token)]
         if not new:
             continue  # the session was refused this call before: now it passes
-        if not concern.sure or (asks and explained) or _is_changed(concern):
+        is_strict = concern.card["gate"] == STRICT  # in doubt, it applies
+        is_doubtful = not concern.sure or _is_changed(concern)
+        if (is_doubtful and not is_strict) or (asks and explained):
             unsure.append(concern)
             continue
         refusing.append(concern)
@@ -352,9 +374,10 @@ def _rule(
         text = f"{line} {ASKED_NEXT}" if asking else f"{REFUSED} {reason} {PASSES}"
         lessons = "\n\n".join(_write_lesson(concern.card) for concern in refusing)
         form_of = template["refusal and line" if line else "refusal"]
-        printed = _fill(form_of, reason=f"{text}\n\n{lessons}", line=line)
+        reason = f"{text}\n\n{lessons}"
+        printed = _fill(form_of, reason=reason, line=line)
         unchecked = _report_unchecked(refusing, form, template)
-        return unchecked._replace(refusal=printed, records=tuple(records))
+        return unchecked._replace(refusal=printed, records=tuple(records), reason=reason)
     return _report_unchecked(unsure, form, template) if unsure else Answer()
 
 
@@ -363,10 +386,14 @@ def _report_unchecked(
 ) -> Answer:
     """Return the answer that names the cards that were not checked."""
     titles = dict.fromkeys(f"“{concern.card['title']}”" for concern in concerns[:MAX_NAMED])
-    line = NOT_CHECKED.format("; ".join(titles))
+    return _say_unchecked(NOT_CHECKED.format("; ".join(titles)), form.data, template)
+
+
+def _say_unchecked(line: str, form: Mapping[str, Any], template: Mapping[str, str]) -> Answer:
+    """Return the answer that shows a line to the user, or logs it where the agent shows none."""
     if template.get("line"):
-        return Answer(unchecked=_fill(template["line"], line=line))
-    return Answer(unchecked=form.data["silence"], log=f"{line}\n")
+        return Answer(unchecked=_fill(template["line"], line=line), reason=line)
+    return Answer(unchecked=form["silence"], log=f"{line}\n", reason=line)
 
 
 def _fill(template: str, *, reason: str = "", line: str = "") -> str:
@@ -436,7 +463,7 @@ def find_state_home(environment: Mapping[str, str]) -> str:
     """Return the state folder of the user; "" if it is unknown."""
     if chosen := environment.get("LESSONS_STATE_HOME"):
         return os.path.abspath(chosen)
-    home = environment.get("HOME", "")
+    home = environment.get("HOME") or _account_home()
     if sys.platform == "darwin":
         support = os.path.join(home, "Library", "Application Support", "lessons-kb", ".state")
         return support if os.path.isabs(home) else ""
@@ -667,9 +694,9 @@ def _read_call(
     here = os.path.realpath(cwd) if os.path.isabs(cwd) else directory
 
     def place(path: str) -> str:
-        full = os.path.normpath(os.path.join(here, os.path.expanduser(path)))
-        if not _is_inside(full, scope):
-            full = os.path.realpath(full)
+        spelled = os.path.normpath(os.path.join(here, os.path.expanduser(path)))
+        real = os.path.realpath(spelled)  # a link must not lead around a gate
+        full = real if _is_inside(real, scope) else spelled
         return full[len(scope.rstrip("/")) + 1 :] if _is_inside(full, scope) else full
 
     if kind == "command":

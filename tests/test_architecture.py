@@ -19,6 +19,7 @@ PURE_FILES = (
     *("errors.py", "model.py", "config.py", "collection/near_duplicates.py"),
     *("ledger/lesson_effect.py", "ledger/statistics.py"),
     *("mining/draft_text.py", "mining/candidates.py", "mining/triggers.py"),
+    *("mining/commit_facts.py", "mining/rank_commits.py", "mining/review_comments.py"),
 )
 """The pure part of a feature whose use case stands beside it."""
 OWN_A_DIRECTORY = (

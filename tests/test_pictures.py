@@ -40,6 +40,18 @@ def test_the_loop_is_as_its_script_draws_it():
     assert (ROOT / "docs" / "pictures" / "loop.svg").read_text("utf-8") == drawn
 
 
+def test_the_recorded_screens_follow_each_other_and_the_last_one_stays_without_motion():
+    arrival = load_script("arrival")
+    screens = ["\x1b[1m❯\x1b[0m pay <b>", "  ⎿ Stop says: one item"]
+    drawn = arrival.draw([arrival.Frame(screen, 1.5) for screen in screens])
+    ET.fromstring(drawn)
+    assert "pay &lt;b&gt;" in drawn
+    assert "#f0{animation:f0 3.0s step-end infinite}" in drawn
+    assert "@keyframes f1{0%{opacity:0}50.00%{opacity:1}100.00%{opacity:0}}" in drawn
+    assert drawn.split("prefers-reduced-motion")[1].count("opacity:1") == 1
+    assert f'fill="{arrival.OURS}">  └ Stop says: one item<' in drawn
+
+
 @pytest.mark.slow
 def test_a_terminal_is_drawn_without_anything_from_elsewhere(monkeypatch):
     monkeypatch.setattr(sys, "path", list(sys.path))

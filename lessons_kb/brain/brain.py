@@ -28,7 +28,13 @@ from lessons_kb.store.file_watcher import RESCAN, FolderWatch
 from lessons_kb.store.files import identify_file, sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal
 from lessons_kb.store.repositories import git_top, sign_project
-from lessons_kb.store.scan import count_files, find_signature, report_beyond, scan_brain
+from lessons_kb.store.scan import (
+    count_files,
+    find_signature,
+    parse_manifest,
+    report_beyond,
+    scan_brain,
+)
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.text.sanitize import counted
@@ -454,16 +460,16 @@ _LAST_WORDS = 2.0
 class Watching:
     """Refresh each brain when its files change, in one thread per brain, until ``stop``.
 
-    ``say`` gets one line for each refresh that changed something. While every change is indexed,
-    searches of this process need no scan. Every ``tick`` seconds each thread checks whether the
-    brain's folder was replaced by another.
+    ``say`` gets one line for each change of the index, whichever process indexed it. While every
+    change is indexed, searches of this process need no scan. Every ``tick`` seconds each thread
+    checks whether the brain's folder was replaced by another.
     """
 
     def __init__(
         self,
         brains: Sequence[Brain],
         *,
-        say: Callable[[str], None] = lambda _line: None,
+        say: Callable[[str], None] | None = None,
         tick: float = LOOK_AGAIN,
         on_idle: Callable[[Brain], None] = lambda _brain: None,
     ) -> None:
@@ -494,7 +500,7 @@ class _Watcher:
     def __init__(
         self,
         brain: Brain,
-        say: Callable[[str], None],
+        say: Callable[[str], None] | None,
         *,
         tick: float,
         on_idle: Callable[[Brain], None],
@@ -504,7 +510,9 @@ class _Watcher:
         """Is called with an opening of the brain while nothing waits for its files."""
         self.writer: Brain
         """The same brain, opened a second time, so that its commits do not block searches."""
-        self.say = say
+        self.listener = say
+        self.reported = ""
+        """The manifest as of the last report."""
         self.changes = Changes(brain.cache, brain.root)
         self.leasing = not is_network(brain.root)
         self.refreshed = 0.0
@@ -571,10 +579,25 @@ class _Watcher:
         if has_changed:
             self.may_compact = True
             self.load_commit()
-        if first or is_large:
+        if self.listener is not None:
+            self.report(result, is_whole=first or is_large)
+
+    def say(self, line: str) -> None:
+        if self.listener is not None:
+            self.listener(line)
+
+    def report(self, result: Refresh, *, is_whole: bool) -> None:
+        """Report what changed in the index since the last report.
+
+        Another process, such as the daemon, may have indexed it before this one.
+        """
+        state = self.writer.state
+        manifest = state.manifest if state else ""
+        before, self.reported = self.reported, manifest
+        if is_whole:
             self.say(f"{self.brain.alias}: {counted(result.files, 'file')}, up to date")
-        elif has_changed:
-            self.say(f"{self.brain.alias}: {result.changed} changed, {result.removed} removed")
+        elif before != manifest:
+            self.say(f"{self.brain.alias}: {_describe_changes(before, manifest)}")
 
     def load_commit(self) -> None:
         """Load the writer's commit now, so that the next search need not."""
@@ -620,6 +643,29 @@ class _Watcher:
         else:
             with contextlib.suppress(LessonsError):
                 self.on_idle(self.writer)
+
+
+_MOST_NAMED = 3
+"""More changed files than these are counted, not named."""
+
+
+def _describe_changes(before: str, after: str) -> str:
+    """Return which files differ between two manifests, in words."""
+    old = parse_manifest(before) if before else {}
+    new = parse_manifest(after) if after else {}
+    changed: list[str] = []
+    for path, signature in new.items():
+        # A mark at the end says that the file is read again, not that it differs.
+        if old.get(path, "").rstrip("!") != signature.rstrip("!"):
+            changed.append(path)
+    removed = sorted(old.keys() - new.keys())
+    parts = []
+    for verb, paths in (("changed", changed), ("removed", removed)):
+        if len(paths) > _MOST_NAMED:
+            parts.append(f"{verb} {counted(len(paths), 'file')}")
+        elif paths:
+            parts.append(f"{verb} {', '.join(paths)}")
+    return "; ".join(parts) or "settings changed"
 
 
 @frozen

@@ -71,6 +71,7 @@ from lessons_kb.model import (
     RULE,
     SEVERITIES,
     SHOWN,
+    STRICT_GATE,
     Card,
     Preflight,
 )
@@ -99,7 +100,7 @@ from lessons_kb.store.scan import signature
 from lessons_kb.text.paths import relative_path, show_path
 from lessons_kb.text.patterns import compile_globs, find_line, match_globs
 from lessons_kb.text.redact import excerpt, redact_short
-from lessons_kb.values import frozen, replace
+from lessons_kb.values import field, frozen, replace
 
 _CHANGES = ("edit", "create", "remove")
 _MAX_FILES = 50
@@ -162,6 +163,10 @@ def answer(hook: Hook) -> Answer:
     call = _read_call(hook)
     if not (call.changed or call.changes or call.commands):
         return NOTHING
+    if event.gates_of_last_index and any(map(_is_being_built, brains.members)):
+        answer = event.gates_of_last_index()
+        if answer is not NOTHING:
+            return answer
     changed = redact_short(call.changed[0])[:200] if call.changed else ""
     hook.occasion = f"change {changed}" if changed else "command"
     brains, concerns = _find_concerns(hook, call)
@@ -226,6 +231,11 @@ def answer(hook: Hook) -> Answer:
     return Answer(context=message, question=ruling.question, block=block)
 
 
+def _is_being_built(brain: Brain) -> bool:
+    """Return whether the index of a brain lacks files because it is being built anew."""
+    return brain.state is not None and brain.state.unread > 0
+
+
 def _decide(
     hook: Hook,
     state: SessionMemory,
@@ -276,8 +286,8 @@ def _decide(
 def _claim_refusals(hook: Hook, can: Capabilities, gates: Sequence[_Concern]) -> list[_Concern]:
     """Return the cards that refuse this call, after recording that they do.
 
-    Those are the cards with ``gate: once``, and those that ask where the dialog of the agent does
-    not show the reason.
+    Those are the cards with ``gate: once`` or ``gate: strict``, and those that ask where the dialog
+    of the agent does not show the reason.
     """
     if not can.refuse:
         return []
@@ -285,7 +295,7 @@ def _claim_refusals(hook: Hook, can: Capabilities, gates: Sequence[_Concern]) ->
     refusing = [
         concern
         for concern in gates
-        if concern.card.gate == ONCE_GATE or (unexplained and concern.asks)
+        if concern.card.gate in (ONCE_GATE, STRICT_GATE) or (unexplained and concern.asks)
     ]
     return [concern for concern in refusing if _claim(hook, concern)]
 
@@ -494,7 +504,10 @@ class _Call:
     """The effects that a call is about to have."""
 
     changed: tuple[str, ...] = ()
-    """Files that it changes or runs, relative to the project root; for an edit, its one file."""
+    """Files that it changes or runs, relative to the project root; for an edit, its one file. A
+    file that is reached through a link is named by its real path."""
+    links: Mapping[str, str] = field(default_factory=dict)
+    """Path as the call spells it → real path, where the two differ."""
     changes: tuple[Change, ...] = ()
     """The changes in its arguments; no file was read for them."""
     commands: tuple[str, ...] = ()
@@ -532,13 +545,30 @@ def _read_call(hook: Hook) -> _Call:
         targets += _find_named_files(command, scope, folder, look=not event.posted)
     else:
         return _Call()
+    links = {} if event.posted else _follow_links(targets[:_MAX_CHANGED], scope)
+    changes = [replace(change, path=links.get(change.path, change.path)) for change in changes]
     return _Call(
-        changed=tuple(dict.fromkeys(targets)),
+        changed=tuple(dict.fromkeys(links.get(path, path) for path in targets)),
+        links=links,
         changes=tuple(changes[:_MAX_FILES]),
         commands=tuple(commands),
         written=tuple(written),
         place=None if event.posted else partial(place, root=scope),
     )
+
+
+def _follow_links(paths: Iterable[str], scope: str) -> dict[str, str]:
+    """Return path → real path for each path that reaches a file of the project through a link.
+
+    Both are relative to ``scope``. The link may be a file, a folder, or above the project.
+    """
+    root = os.path.realpath(scope)
+    links = {}
+    for path in dict.fromkeys(paths):
+        real = relative_path(os.path.realpath(os.path.join(scope, path)), root)
+        if real != path and real and not os.path.isabs(real):
+            links[path] = real
+    return links
 
 
 def _find_concerns(hook: Hook, call: _Call) -> tuple[Brains, list[_Concern]]:
@@ -568,11 +598,15 @@ def _find_concerns(hook: Hook, call: _Call) -> tuple[Brains, list[_Concern]]:
 
 def _find_local(brains: Brains, call: _Call) -> list[_Concern]:
     """Search the last commit of the index: a hook before every call has no time for a scan."""
+    spelled = tuple(dict.fromkeys([*call.changed, *call.links]))  # a glob may name either path
 
     def search(brain: Brain) -> list[_Concern]:
-        matching = brain.guarding(call.changed)
-        cards = find_usable(brain, matching, brains.project)
-        return [_make_concern(brain, card, matching[number]) for number, card in cards.items()]
+        matching = brain.guarding(spelled)
+        concerns = []
+        for number, card in find_usable(brain, matching, brains.project).items():
+            files = dict.fromkeys(call.links.get(path, path) for path in matching[number])
+            concerns.append(_make_concern(brain, card, files))
+        return concerns
 
     mistakes = find_detected(brains, call.placed(), call.commands, proposed=True)
     concerns = list(map(_concern_of, mistakes))

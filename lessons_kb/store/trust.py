@@ -17,7 +17,7 @@ from lessons_kb.config import MAX_CONFIG_BYTES
 from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.store.catalogue import FORMAT
 from lessons_kb.store.files import read_regular
-from lessons_kb.store.gate_files import remove_gate_files
+from lessons_kb.store.gate_files import remove_gate_file
 from lessons_kb.store.identity import (
     Identity,
     brain_key,
@@ -165,7 +165,8 @@ def revoke(root: str) -> None:
     real = os.path.realpath(root)
     record = read_record(real) or _new_record(real)
     write_record_of(identify(real).key, {**record, "trusted": False, "made": False, "config": None})
-    remove_gate_files()  # the next refresh of a trusted brain writes its file again
+    for place in {real, str(record.get("root", real))}:
+        remove_gate_file(place)
 
 
 def cache_dir(root: str) -> str:

@@ -56,6 +56,15 @@ class Installation:
         assert (done.returncode, done.stderr) == (0, "")
         return done.stdout
 
+    def start_hook(self, **variables):
+        return subprocess.Popen(
+            [self.python, "-I", "-S", self.package / "hook_client.py", "claude-code"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**self.environment, "LESSONS_DAEMON": "0", **variables},
+            cwd="/",
+        )
+
     def event(self, name, session):
         return {"session_id": session, "hook_event_name": name, "cwd": str(self.project)}
 

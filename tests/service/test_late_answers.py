@@ -148,6 +148,28 @@ def test_a_daemon_that_does_not_answer_leaves_time_for_the_gates(deadline, agent
     assert "Never widen the rate limit by hand" in said.refused
 
 
+@pytest.mark.parametrize("bytes_written", [None, 60, 200])
+def test_an_event_whose_end_does_not_arrive_is_never_passed_in_silence(bytes_written, sluggish):
+    change = {"file_path": str(sluggish.project / "limits/api.toml")}
+    change |= {"old_string": "a", "new_string": "b"}
+    event = sluggish.event("PreToolUse", "open") | {
+        "tool_name": "Edit", "tool_use_id": "t1", "tool_input": change,
+    }  # fmt: skip
+    with sluggish.start_hook(LESSONS_HOOK_DEADLINE="0.5") as process:
+        process.stdin.write(json.dumps(event).encode()[:bytes_written])
+        process.stdin.flush()  # the pipe stays open
+        said = Said(json.loads(process.stdout.read() or "{}"))
+    if bytes_written is None:
+        assert "Never widen the rate limit by hand" in said.refused
+    else:
+        assert "not checked before this call" in said.line
+
+
+def test_a_gate_refuses_an_event_that_is_too_long_to_answer(agent):
+    said = agent.edit("limits/api.toml", new="b" * 33_000_000)
+    assert "Never widen the rate limit by hand" in said.refused
+
+
 def test_a_mistake_in_the_text_is_found_by_the_second_stage(agent):
     assert agent.edit("src/app.py", new="print(1)  # noqa", slow=3) == {}
     assert agent.edit("src/app.md", new="print(1)", slow=3) == {}

@@ -2,14 +2,17 @@
 
 import json
 import os
+import pathlib
+import pwd
 
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.brain.make_brain import trust_brain
 from lessons_kb.brain.simple_patterns import find_word, is_simple
-from lessons_kb.hook_gates import MAX_GATE_BYTES, claim_answer, decide
+from lessons_kb.hook_gates import MAX_GATE_BYTES, claim_answer, decide, find_state_home
 from lessons_kb.store.locations import state_home
-from tests.kit import Said, read_output, write
+from tests.kit import Said, answer, read_output, write
 from tests.session.test_gated_calls import CHANGING, FILE, READING
 from tests.sessions import Session, card
 
@@ -157,6 +160,65 @@ def test_ask_is_refused_first_where_the_dialog_shows_no_reason(gated, claude):
 def test_it_is_silent_where_the_hooks_are(gated, claude, variables):
     said = stage("claude-code", edit(claude, FILE, "x"), variables, gated)
     assert (said.refusal, said.unchecked) == ("", "")
+
+
+def test_it_finds_the_state_folder_of_the_account_without_home():
+    account = pwd.getpwuid(os.getuid()).pw_dir
+    assert find_state_home({"HOME": account}) == find_state_home({})
+
+
+def test_a_brain_that_is_trusted_again_has_its_gates_again(gated, claude, tmp_path):
+    gates = pathlib.Path(state_home(), "gates")
+    other = gates / "another-brain.json"
+    other.touch()
+    event = edit(claude, FILE, "x")
+    assert stage("claude-code", event, {}, gated).refusal
+    trust_brain(str(gated), revoke=True)
+    assert list(gates.iterdir()) == [other]
+    trust_brain(str(gated))
+    assert stage("claude-code", event, {}, gated).refusal
+
+
+@pytest.mark.parametrize("real", [True, False], ids=["real path", "linked folder"])
+def test_a_link_leads_around_no_gate(real, gated, claude, tmp_path):
+    (tmp_path / "alias").symlink_to(gated)
+    (gated / "linked").symlink_to("migrations")
+    folder = tmp_path / "alias" if real else gated
+    path = gated / FILE if real else gated / "linked/001.sql"
+    arguments = {"file_path": str(path), "old_string": "verify", "new_string": "x"}
+    event = claude.event("PreToolUse", tool_name="Edit", tool_use_id="t1", tool_input=arguments)
+    event["cwd"] = str(folder)
+    assert stage("claude-code", event, {}, folder).refusal
+    assert TITLE in answer("claude-code", event).refused
+    event |= {"cwd": str(gated), "tool_use_id": "t2"}
+    event["tool_input"] = arguments | {"file_path": str(gated / FILE)}
+    assert answer("claude-code", event).refused == "", "it is the same file"
+
+
+def test_a_gate_holds_while_the_index_is_built_anew_and_after_that_was_killed(
+    gated, claude, monkeypatch
+):
+    monkeypatch.setattr("lessons_kb.brain.search_index.BATCH", 1)
+    monkeypatch.setattr("lessons_kb.brain.search_index._FURTHER", 1)
+    for number in range(3):
+        write(gated, f"lessons/more-{number}.md", card(f"Lesson {number}", "Do it"))
+
+    def stop(done, _all):
+        if done >= len(CARDS):
+            raise KeyboardInterrupt
+
+    with Brain.open(gated) as brain:
+        brain.refresh()
+        with pytest.raises(KeyboardInterrupt):
+            brain.refresh(rebuild=True, progress=stop)
+        assert brain.members[0].state.unread > 0
+    event = edit(claude, FILE, "x")
+    assert TITLE in answer("claude-code", event, os.environ).refused
+    again = event | {"tool_use_id": "t2"}
+    assert answer("claude-code", again, os.environ).refused == ""
+    with Brain.open(gated) as brain:
+        brain.refresh()
+        assert brain.members[0].state.unread == 0
 
 
 def test_the_file_follows_the_cards(gated, claude):
