@@ -168,12 +168,14 @@ class _Block:
                 self.withhold(hit, f"{CONTRADICTS}{safe_line(stronger.card.title)}")
                 continue
             best = max(best, hit.confidence)
+            # A card for another part of the prompt is not compared with the best hit.
+            is_for_another_part = any(self._is_free(part) for part in hit.leads)
             far = _odds(hit.confidence) < self.settings.weakest * _odds(best)
-            if far and not protects_file(hit):
+            if far and not (protects_file(hit) or is_for_another_part):
                 self.withhold(
                     hit, f"far weaker than the best hit: {hit.confidence:.2f} against {best:.2f}"
                 )
-            elif self._is_second_best(hit):
+            elif not is_for_another_part and self._is_second_best(hit):
                 self.withhold(hit, SAME_PART)
             elif places <= 0:
                 self.withhold(hit, f"beyond max_lessons = {self.settings.max_lessons}")
@@ -191,14 +193,13 @@ class _Block:
     def _is_second_best(self, hit: Hit) -> bool:
         """Return whether a lesson in the block already answers the same part of the prompt.
 
-        A further card must lead in a part of the prompt that no lesson in the block needs. Without
-        the lead, one further card in four is right; with it, three in four are.
+        ``hit`` does not lead in a part of the prompt that no lesson in the block needs. One such
+        card in four is right; of those that do lead, three in four are.
         """
         if not self.lessons or protects_file(hit):
             return False
-        if not hit.parts:  # it passed as an example of the card, or by its meaning
-            return hit.meaning > 0
-        return not any(self._is_free(leading) for leading in hit.leads)
+        # Without parts it passed as an example of the card, or by its meaning.
+        return bool(hit.parts) or hit.meaning > 0
 
     def _is_free(self, part: Sequence[int]) -> bool:
         """Return whether each lesson in the block answers something beside a part of the prompt."""
