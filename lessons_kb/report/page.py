@@ -17,7 +17,6 @@ from urllib.parse import quote
 from lessons_kb.ledger.lesson_effect import (
     Effect,
     Overview,
-    Period,
     Rate,
     never_used,
     noisy,
