@@ -95,11 +95,13 @@ class Index:
 
 @frozen
 class Semantic:
-    """``[semantic]``: semantic similarity in addition to words; needs the extra."""
+    """``[semantic]``: semantic similarity in addition to words, where the extra is installed."""
 
-    enabled: bool = False
+    enabled: bool = True
+    """Without the extra it changes nothing; ``LESSONS_SEMANTIC=0`` turns it off for a process."""
     model: str = ""
-    """A folder (relative to the brain), or a name in the local Hugging Face cache."""
+    """A folder (relative to the brain), or a name in the local Hugging Face cache; by default the
+    model that comes with the extra."""
 
 
 @frozen

@@ -60,9 +60,13 @@ FIND_EMPTY = """() => {
   for (const grid of document.querySelectorAll('main *')) {
     if (getComputedStyle(grid).display !== 'grid') continue;
     const ends = {};
-    for (const part of grid.children) {
-      const left = part.getBoundingClientRect().left;
-      for (const box of find(part)) ends[left] = Math.max(ends[left] || 0, box.bottom);
+    const parts = [...grid.children];
+    const lefts = parts.map(part => part.getBoundingClientRect().left);
+    for (const part of parts) {
+      const place = part.getBoundingClientRect();
+      for (const left of lefts.filter(x => place.left <= x && x < place.right)) {
+        for (const box of find(part)) ends[left] = Math.max(ends[left] || 0, box.bottom);
+      }
     }
     gaps.push(Math.max(...Object.values(ends)) - Math.min(...Object.values(ends)));
   }

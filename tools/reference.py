@@ -89,6 +89,8 @@ FORMS = {
     "count": f"whole number, 1 to {MAX_OCCURRENCES:,}",
     "date": "ISO date",
     "patterns": "list of patterns",
+    "sources": "list of sources",
+    "card": "name of a card",
 }
 MOMENTS = ("prompt", "before", "after", "stop")
 

@@ -21,7 +21,7 @@ from lessons_kb.brain.open_index import Refresh, Refreshing, SearchIndex, T, ref
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
-from lessons_kb.on_demand import PROGRAMS, READ_CARDS, load
+from lessons_kb.on_demand import PROGRAMS, READ_CARDS, SEMANTIC_EXTRA, load
 from lessons_kb.store.catalogue import PROJECT_MARK, CatalogueEntry
 from lessons_kb.store.database import is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch
@@ -38,7 +38,7 @@ from lessons_kb.store.scan import (
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.text.sanitize import counted
-from lessons_kb.values import frozen, replace
+from lessons_kb.values import frozen
 
 if TYPE_CHECKING:
     import subprocess
@@ -56,10 +56,11 @@ FIRST_PATIENCE_SECONDS = 1.0
 """The same if nothing is indexed yet: without the other writer's commit there is no answer."""
 _HOOK_PATIENCE = 1.0
 """Seconds that a hook waits for another writer of the journal: half of a hook's deadline."""
-ENCODED_AT_ONCE = 32
-"""The most files that a search encodes (about 50 ms each); ``lessons index`` encodes all."""
-ENCODED_ON_THE_WAY = 2
-"""The same for a refresh with a limit, since a hook waits for it."""
+_SWITCH = "LESSONS_SEMANTIC"
+"""The environment variable that turns semantic similarity off in a process if it is ``0``."""
+ENCODED_AT_ONCE = 8
+"""A search encodes new files if there are at most this many (about 50 ms each). More of them are
+left to ``lessons index`` and to the daemon while it has nothing else to do. A hook encodes none."""
 
 
 class Brain(SearchIndex):
@@ -81,6 +82,8 @@ class Brain(SearchIndex):
         self.fault = ""
         """Why the index cannot be written to disk; "" if it can be written."""
         self._meaning: Meaning | None = None
+        self.words_only = False
+        """Whether the model is not loaded although it is installed: a hook has no time for it."""
         self._touched = 0
         """Files that this process has written since the last refresh."""
         self.watcher: _Watcher | None = None
@@ -108,13 +111,20 @@ class Brain(SearchIndex):
 
     @property
     def meaning(self) -> Meaning | None:
-        """The vectors of the files; None unless ``[semantic]`` is enabled."""
+        """The vectors of the files; None if only words are searched.
+
+        The model is loaded once per process. A brain with ``words_only`` does not load it.
+        """
+        if self.words_only or os.environ.get(_SWITCH) == "0":
+            return None
         state = self._state or self.state
         settings = {} if state is None else state.settings.get("semantic", {})
         if self._meaning is not None and as_data(self._meaning.settings) != settings:
             self._meaning.close()
             self._meaning = None
         if self._meaning is None and settings.get("enabled"):
+            if not (settings["model"] or load(SEMANTIC_EXTRA).is_installed()):
+                return None
             from lessons_kb.brain.semantic_similarity import Meaning
 
             self._meaning = Meaning(self, Semantic(**settings))
@@ -153,23 +163,25 @@ class Brain(SearchIndex):
                 result = Refresh(files=files, stale=str(error), fault=str(error))
             if not result.stale:
                 self._touched = 0
-            if self.meaning is not None:
-                result = self._encode_some(self.meaning, result, limit)
             self.stale, self.fault = result.stale, result.fault
             return result
 
-    @staticmethod
-    def _encode_some(meaning: Meaning, result: Refresh, limit: int | None) -> Refresh:
-        """Encode as many files as there is time for, and add what is left to the result."""
-        most = ENCODED_AT_ONCE if limit is None else ENCODED_ON_THE_WAY
-        reason, left = "", 0
-        try:
-            left = meaning.encode(limit=most)
-        except StorageError as error:
-            reason = str(error)
-        if left:
-            reason = f"{left} files are not encoded yet; run `lessons index`"
-        return replace(result, stale=result.stale or reason, left=result.left + left)
+    def encode_new(self) -> None:
+        """Encode the files that have no vectors yet if they are few, before a search."""
+        with self.lock:
+            meaning = self.meaning
+            if meaning is None:
+                return
+            reason = ""
+            try:
+                left = meaning.encode(limit=0)
+                if left <= ENCODED_AT_ONCE:
+                    left = meaning.encode(limit=left)
+                if left:
+                    reason = f"{left} files are not encoded yet; run `lessons index`"
+            except StorageError as error:
+                reason = str(error)
+            self.stale = self.stale or reason
 
     def compact(self) -> None:
         """Remove deleted documents from the index if it pays; see `search_index.compact`."""
@@ -308,15 +320,21 @@ class Brain(SearchIndex):
                 if journal is not None:
                     journal.close()
 
-    def encode(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Encode every file that has no vectors yet.
+    def encode(
+        self,
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        limit: int | None = None,
+    ) -> int:
+        """Encode the files that have no vectors yet, at most ``limit``; return how many are left.
 
         ``progress`` is called with the number of files done and to do. Does nothing without
         ``[semantic]``. Raises StorageError if a file cannot be written.
         """
         with self.lock:
-            if self.meaning is not None:
-                self.meaning.encode(progress=progress)
+            if self.meaning is None:
+                return 0
+            return self.meaning.encode(progress=progress, limit=limit)
 
     def _close_cache(self) -> None:
         if self._meaning is not None:

@@ -254,6 +254,7 @@ class _Run:
             generation=generation,
             manifest="",
             settings=as_data(settings),
+            unread=1,
         )
         directory = self.index.engine_directory(fresh)
         with contextlib.ExitStack() as on_failure:
@@ -313,6 +314,7 @@ class _Run:
                 done=done,
                 started=started,
                 progress=self.progress,
+                beyond_limit=left,
             )
             self._commit_all(state, reading, gone)
         return Refresh(
@@ -375,7 +377,8 @@ class _Run:
         stored = {number for number, _entry in entries}
         entries += [(number, copy) for number, copy in copies.items() if number not in stored]
         stored.update(copies)
-        state = replace(state, manifest=reading.format_manifest())
+        unread = reading.left + reading.beyond_limit if state.unread else 0
+        state = replace(state, manifest=reading.format_manifest(), unread=unread)
         removed = [number for number in (*gone, *replaced) if number not in stored]
         state = self.index.catalogue.commit(state, entries=entries, removed=removed)
         self.index.accept(state)
@@ -413,9 +416,12 @@ class _Reading:
         done: dict[str, str],
         started: int,
         progress: Callable[[int, int], None],
+        beyond_limit: int,
     ) -> None:
         self.left = len(todo)
         """Number of files that are still to be read."""
+        self.beyond_limit = beyond_limit
+        """Number of further files that this run does not read."""
         self.unread = set(todo)
         """Their paths."""
         self._scan = scan

@@ -32,7 +32,6 @@ from lessons_kb.detect.matcher import (
     is_available,
     language_of,
 )
-from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.find.project_detection import find_in_tree, list_tree
 from lessons_kb.freshness.refresh import judge_documents
@@ -48,6 +47,8 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.sanitize import shell_word, shorten
 from lessons_kb.values import replace
 
+_MANY_PLACES = 5
+"""A pattern that matches more places of today's code describes something ordinary."""
 _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 
 
@@ -291,7 +292,7 @@ def check_places(
         places[match.rule].append(f"{match.path}:{match.line}")
     findings: list[Finding] = []
     for rule, rule_places in places.items():
-        if len(rule_places) > MANY_PLACES:
+        if len(rule_places) > _MANY_PLACES:
             count = f"{len(rule_places):,} places in the project"
             message = f"finds {count}, the first in {rule_places[0]}"
             findings.append(advise(*owners[rule], rule.pattern, FOUND_OFTEN, message))

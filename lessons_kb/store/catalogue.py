@@ -133,6 +133,9 @@ class State:
     """See ``Scan.beyond``."""
     engine: str = ""
     """``Engine.stamp()`` at the last commit."""
+    unread: int = 0
+    """Number of files that an index which is being built still has to read; at least 1 until its
+    first files are committed."""
     cards: int = 0
     """Number of usable cards; ``Catalogue.commit`` counts this and the following."""
     notes: int = 0
