@@ -13,7 +13,13 @@ from lessons_kb.agents.install.install_agent import has_sdk, list_connections
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.make_brain import count_cards, remove_first_lesson, write_first_lesson
-from lessons_kb.cli.connect_agents import BEWARE, AgentChanges, connect_all, offer_removal
+from lessons_kb.cli.connect_agents import (
+    ACTION_TEXTS,
+    BEWARE,
+    AgentChanges,
+    connect_all,
+    offer_removal,
+)
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
 from lessons_kb.collection.exchange import find_rules_files
@@ -116,7 +122,7 @@ def _disconnect_all(*, yes: bool, purge: bool) -> None:
         lines.append(f"Removed {_short(removed)}.")
     if stop_daemon():
         lines.append("The daemon was stopped.")
-    lines += _describe_unread(results)
+    lines += _describe_left(results)
     if (state or refused) and lines:
         if not options().json:  # an error below must not hide what was done
             print("\n".join(lines))
@@ -138,13 +144,15 @@ def _disconnect_all(*, yes: bool, purge: bool) -> None:
         print("\n".join(lines) or "Nothing to change.")
 
 
-def _describe_unread(results: Sequence[AgentChanges]) -> Iterator[str]:
-    """Yield a line for each file that cannot be parsed and that lessons never changed."""
+def _describe_left(results: Sequence[AgentChanges]) -> Iterator[str]:
+    """Yield a line for each file that stays: it cannot be parsed, or somebody changed it."""
     for result in results:
         for file in result.files:
             if file.action == "unread":
                 reason = "it cannot be parsed, and lessons never changed it"
                 yield f"Left {_short(file.path)} as it is: {reason}."
+            if file.action == "edited":
+                yield f"{_short(file.path)}: {ACTION_TEXTS[file.action]}."
 
 
 def _purge(state: str) -> None:
@@ -219,6 +227,8 @@ def _print_next_steps(results: Sequence[AgentChanges], first: str) -> None:
             print_wrapped(f"  {agent}: {AGENTS[agent].notes.splitlines()[0]}")
         for warning in warnings:
             print_wrapped(f"  {agent}: {warning}")
+    for line in _describe_left(results):
+        print_wrapped(line)
     offer_removal(names)
     if not has_sdk():
         needed = f"`{install_command('mcp')}`, then `lessons setup` again"
