@@ -76,10 +76,6 @@ _WORK = {
     "redaction": Work(
         "safety.redaction", "make the table of vendors' secrets; false alarms on code, and time"
     ),
-    "detect": Work(
-        "judgement.detect",
-        "patterns learnt from fixes, beside a linter's verdict on other projects",
-    ),
     "trial": Work("trial", "a trial with language models as the agents: what its kept results say"),
     "trust": Work(
         "safety.trust", "races, kills, bad files, fuzzing, full disks, a hostile repository"
@@ -125,11 +121,11 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--part", choices=("dev", "held-out"), help="everyday prompts: only this half"
             )
-        if name == "detect":
-            command.add_argument("--data", metavar="DATA", help="default: LESSONS_BENCH_DATA")
-            command.add_argument("--part", choices=("dev", "held-out"), help="only this part")
-            command.add_argument("--verbose", action="store_true", help="tell of every fix")
         if name == "mine":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
+            command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
+            command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
+            command.add_argument("--fit", action="store_true", help="fit the weights of commits")
             command.add_argument("--sessions", metavar="FOLDER", help="with SpecStory exports")
             command.add_argument(
                 "--judged", metavar="FILE", help="lines `yes REGEX` or `no REGEX` over a find"
@@ -163,9 +159,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
-        if name in ("judgement", "detect", "act"):
+        if name in ("judgement", "act"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-        if name in ("judgement", "detect", "act"):
+        if name in ("judgement", "act"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
         if name == "judgement":
             command.add_argument(

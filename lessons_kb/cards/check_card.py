@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import NamedTuple
 
 from lessons_kb.cards.edit import Splice, format_scalar
+from lessons_kb.cards.edit_sources import check_sources
 from lessons_kb.cards.keys import (
     KEYS,
     HeaderEntry,
@@ -31,7 +32,7 @@ from lessons_kb.cards.sections import (
     read_sections,
 )
 from lessons_kb.data import read_mapping, read_patterns
-from lessons_kb.model import NOTE, Card, Document, Finding
+from lessons_kb.model import NOTE, STRICT_GATE, Card, Document, Finding
 from lessons_kb.text.paths import EXTENSIONS, is_absolute
 from lessons_kb.text.patterns import check_pattern
 from lessons_kb.text.sanitize import shorten
@@ -62,6 +63,7 @@ def check_card(document: Document) -> tuple[Finding, ...]:
         return document.findings
     advice = [*_check_parts(card, document), *_check_items(card, document)]
     advice += check_examples(card, document)
+    advice += check_sources(document)
     advice.sort(key=lambda finding: finding.line)
     return (*document.findings, *advice)
 
@@ -130,6 +132,9 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
     if not card.symptoms:
         message = "the card has no symptoms; only its own words find it"
         yield _advise(card, "no-symptoms", message, keys.get("symptoms", 0), "info")
+    if card.gate == STRICT_GATE and not card.paths:
+        message = "`gate: strict` needs `paths`; without them it is as `once`"
+        yield _advise(card, "strict-gate", message, keys.get("gate", 0))
     for path in card.paths:
         if problem := find_path_problem(path):
             message = f"paths: {path[:_MAX_SHOWN]!r} {problem}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypedDict
 
 from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.edit_sources import add_sources
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.links import slug
 from lessons_kb.cards.parse import parse_card
@@ -76,6 +77,7 @@ def compose(
         text = fill(text, sketch.sections)
     if "\0" in text:
         raise InputError("the text contains a NUL character; leave it out")
+    text = add_sources(text, sketch.sources)
     return _add_patterns(text, sketch) if sketch.detect else text
 
 

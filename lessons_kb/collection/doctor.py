@@ -30,7 +30,7 @@ from lessons_kb.process.clock import today
 from lessons_kb.process.installation import install_command
 from lessons_kb.process.run import split_command
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
-from lessons_kb.search.semantic_extra import EXTRA, find_absent_libraries
+from lessons_kb.search.semantic_extra import EXTRA, find_absent_packages
 from lessons_kb.store.brain_settings import read_settings
 from lessons_kb.store.database import find_set_aside
 from lessons_kb.store.draft_files import DraftFolder
@@ -181,7 +181,7 @@ def check_semantic(brain: Brain) -> Iterator[Health]:
     """Report whether cards are searched by meaning, and if not, why."""
     meaning = brain.meaning
     if meaning is None:
-        absent = ", ".join(find_absent_libraries())
+        absent = ", ".join(find_absent_packages())
         why = f", {absent} not installed ({install_command(EXTRA)})" if absent else ""
         yield Health("off", "semantic", f"off{why}: cards are found by words only")
         return

@@ -93,6 +93,8 @@ class CatalogueEntry:
     """Digest of the content. A file with new times but the same bytes is not indexed again."""
     card: Card | None = None
     """None of a file that cannot be used, and of a copy."""
+    left_out: bool = False
+    """Whether the file is a note of a brain that reads cards alone; it is not stored."""
     original: str = ""
     """Path of the file that holds the same card and counts in its place, "" for no copy."""
     title_key: str = ""
@@ -131,6 +133,9 @@ class State:
     """See ``Scan.beyond``."""
     engine: str = ""
     """``Engine.stamp()`` at the last commit."""
+    unread: int = 0
+    """Number of files that an index which is being built still has to read; at least 1 until its
+    first files are committed."""
     cards: int = 0
     """Number of usable cards; ``Catalogue.commit`` counts this and the following."""
     notes: int = 0

@@ -28,9 +28,11 @@ from textual.visual import VisualType
 from textual.widget import Widget
 from textual.widgets import Button, Input, Static
 
+from lessons_kb.cards.edit_sources import list_session_quotes
 from lessons_kb.data import read_patterns
 from lessons_kb.errors import CardNotFound, DuplicateCard, LessonsError
 from lessons_kb.process.programs import open_editor
+from lessons_kb.text.sanitize import clean_line
 from lessons_kb.tui.rows import (
     BROKEN,
     CARD_COLUMNS,
@@ -372,12 +374,30 @@ class ManageApp(App[None]):
         elif act == "merge":
             self._merge(row)
         elif act == "accept":
-            self._perform(functools.partial(self.source.accept, row), draft=row)
+            self._accept(row)
         elif act == "delete":
             question = f"Move {row.path} to the trash? u brings it back.\n\n{row.title}"
             self._ask(question, {"y": (act, do), "n": ("keep", None)})
         else:
             self._perform(do)
+
+    def _accept(self, row: Row) -> None:
+        """Accept a draft; ask first what becomes of a quote from a session."""
+        accept = functools.partial(self.source.accept, row)
+        quotes = list_session_quotes(row.draft.text) if row.draft else []
+        if not quotes:
+            self._perform(accept, draft=row)
+            return
+        keep = functools.partial(accept, keep_quotes=True)
+        shown = clean_line(quotes[0])
+        question = f"A session is quoted: \u201c{shown}\u201d. The card is for everybody here."
+        answers = {"d": ("drop the quote", accept), "k": ("keep it", keep), "w": ("wait", None)}
+
+        def perform(act: Act | None) -> None:
+            if act:
+                self._perform(act, draft=row)
+
+        self.push_screen(Ask(question, answers), perform)
 
     def _ask(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
         """Ask the user a question, and do the action of the answer."""

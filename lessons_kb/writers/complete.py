@@ -17,6 +17,7 @@ from typing import Any
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.cards.sources import read_sources_of
 from lessons_kb.collection.compose_card import compose
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
@@ -228,6 +229,7 @@ def _read(
         symptoms=_read_lines(answer.get("symptoms")),
         detect=patterns,
         example=known.examples[-1] if known and known.examples else "",
+        sources=read_sources_of(draft.text),
     )
     return sketch, problems
 

@@ -255,6 +255,88 @@ def test_an_older_path_of_ours_is_replaced_not_doubled(setup, home):
     assert not path.exists()
 
 
+OWN_LINES = [
+    'pgrep -f "lessons-hook" || notify-send gone',
+    "my lessons-hook-wrapper",
+    "lessons-hook mine",
+    "lessons-hook",
+    "echo lessons-hook claude-code",
+    "lessons-hook {agent} && notify-send done",
+    "lessons-hook {agent} || notify-send gone",
+    "tee -a log | lessons-hook {agent}",
+    "lessons-hook {agent} > log",
+    "/opt/my-lessons-hook {agent}",
+]
+JSON_HOOKS = [
+    name
+    for name, row in AGENTS.items()
+    if row.handler and row.hooks_form == "json" and not row.shares
+]
+
+
+@pytest.mark.parametrize("agent", JSON_HOOKS)
+def test_a_hook_of_the_user_that_names_our_program_stays(agent, setup):
+    settings = pathlib.Path(setup.on(agent)[0].path)
+    row = AGENTS[agent]
+    event, (group, *_rest) = next(iter(hooks_of_file(settings, row).items()))
+    handler = group["hooks"][0] if row.nested else group
+    setup.off(agent)
+    lines = [line.format(agent=agent) for line in OWN_LINES]
+    own = [rewrite_lines(handler, line) for line in lines]
+    if row.nested:
+        own = [{**group, "hooks": [entry]} for entry in own]
+    before = json.dumps({row.hooks_key: {event: own}}, indent=2)
+    write(settings, before)
+    setup.on(agent)
+    after = hooks_of_file(settings, row)[event]
+    assert after[: len(own)] == own
+    assert len(after) == len(own) + 1
+    settings.write_text(settings.read_text() + "\n")  # restored from our record no longer
+    setup.off(agent)
+    assert json.loads(settings.read_text())[row.hooks_key] == {event: own}
+
+
+def hooks_of_file(path, row):
+    return json.loads(path.read_text())[row.hooks_key]
+
+
+def rewrite_lines(handler, line):
+    """Return a handler with another command line in each of its keys."""
+    entry = {key: value for key, value in handler.items() if key != "args"}
+    return {**entry, **dict.fromkeys({"command", "bash", "powershell"} & entry.keys(), line)}
+
+
+EARLIER_LINES = [
+    "lessons-hook {agent}",
+    "/old/lessons-hook {agent}",
+    "'/an old/lessons-hook' {agent}",
+    """'/it'"'"'s old/lessons-hook' {agent}""",
+    "C:\\old\\lessons-hook.exe {agent}",
+    '"C:\\an old\\lessons-hook.exe" {agent}; exit 0',
+    '& "C:\\an old\\lessons-hook.exe" {agent}',
+    'try {{ & "C:\\an old\\lessons-hook.exe" {agent} }} catch {{ }}; exit 0',
+    "/old/lessons-hook {agent} || true",
+    "/old/lessons-hook {agent} || echo '{{}}'",
+    '/old/lessons-hook {agent} || echo \'{{"systemMessage": "Lessons are off: run `x`"}}\'',
+    "LESSONS_DAEMON=0 /old/lessons-hook {agent}",
+]
+
+
+@pytest.mark.parametrize("agent", JSON_HOOKS)
+def test_hooks_of_earlier_releases_are_replaced(agent, setup):
+    settings = pathlib.Path(setup.on(agent)[0].path)
+    row = AGENTS[agent]
+    event, (group, *_rest) = next(iter(hooks_of_file(settings, row).items()))
+    handler = group["hooks"][0] if row.nested else group
+    setup.off(agent)
+    old = [rewrite_lines(handler, line.format(agent=agent)) for line in EARLIER_LINES]
+    old.append({"type": "command", "command": "/an old/lessons-hook", "args": [agent]})
+    groups = [{"hooks": [entry]} for entry in old] if row.nested else old
+    write(settings, json.dumps({row.hooks_key: {event: groups}}))
+    setup.on(agent)
+    assert hooks_of_file(settings, row)[event] == [group]
+
+
 def test_ours_is_taken_out_of_a_group_that_others_share_and_keeps_its_place(setup, claude):
     theirs = {"type": "command", "command": "say done"}
     data = {"hooks": hooks_of(setup.on()[0])}

@@ -401,16 +401,20 @@ def test_an_offer_is_within_the_budget():
     assert run([held("a", 0.3)], offers=offers, budget=20).text == ""
 
 
-@pytest.mark.parametrize(("parts", "given"), [
-    ((((0,), (0, 1)), ((0,), (0, 1))), ["a"]),
-    ((((0,), (0, 1)), ((1,), (0, 1))), ["a", "b"]),
-    ((((0, 1),), ((1,),)), ["a"]),
-    ((((0,), (0, 1)), ((0, 1),)), ["a"]),
-    (((), ((0,),)), ["a", "b"]),
-    ((((0,),), ()), ["a", "b"]),
+@pytest.mark.parametrize(("first", "parts", "leads", "given"), [
+    (((0,), (0, 1)), ((0,), (0, 1)), ((0,),), ["a"]),
+    (((0,), (0, 1)), ((1,), (0, 1)), ((1,),), ["a", "b"]),
+    # the first lesson needs only the first part, which it answers by itself as well
+    (((0, 1), (0,)), ((1, 2), (1,)), ((1, 2), (1,)), ["a", "b"]),
+    # the second passes with its own part, but another card does so as surely
+    (((0,), (0, 1)), ((1,), (0, 1)), (), ["a"]),
+    (((0, 1),), ((1,),), ((1,),), ["a"]),
+    (((0,), (0, 1)), ((0, 1),), ((0, 1),), ["a"]),
+    ((), ((0,),), ((0,),), ["a", "b"]),
+    (((0,),), (), (), ["a", "b"]),
 ])  # fmt: skip
-def test_a_second_lesson_answers_another_part_of_the_prompt(parts, given):
-    hits = [replace(lesson(name), parts=own) for name, own in zip("ab", parts, strict=True)]
+def test_a_second_lesson_leads_in_another_part_of_the_prompt(first, parts, leads, given):
+    hits = [replace(lesson("a"), parts=first), replace(lesson("b"), parts=parts, leads=leads)]
     found = run(hits)
     assert [hit.card.id for hit in found.lessons] == [f"lessons/{name}.md" for name in given]
     reasons = [hit.reason for hit in found.withheld]

@@ -250,10 +250,11 @@ COMMANDS = (
         "detect --export ast-grep ../../rules; mine; mine --json; lint; lint .; "
         "lint . --format github; doctor; upgrade; config; index; index --rebuild; events; review --list; "
         "archive --stale --dry-run; stats; why; why {prompt}; manage; export json; export jsonl; "
-        "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; "
+        "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; import okf .; "
         "import galangal mistakes.db; eval eval.jsonl; mcp; lsp; "
         "diet; diet AGENTS.md --json; diet --check 9; "
-        "install git --dry-run; setup; setup --undo --yes "
+        "install git --dry-run; setup; setup --diff; completion show zsh; "
+        "setup --undo --yes; --no-color; --json "
     ),
     *[
         (do, one, "--scope", "project", "--shared")

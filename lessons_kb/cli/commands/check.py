@@ -16,6 +16,7 @@ from lessons_kb.cli.options import (
     Format,
     Revision,
     Session,
+    complete_ids,
     open_brain,
     read_file,
     read_text,
@@ -43,7 +44,13 @@ def check(
         list[str] | None, Argument(metavar="ANSWER...", help="The answer; default: stdin.")
     ] = None,
     card: Annotated[
-        list[str] | None, Option("--card", metavar="ID", help="Card to check; repeatable.")
+        list[str] | None,
+        Option(
+            "--card",
+            metavar="ID",
+            help="Card to check; repeatable.",
+            autocompletion=complete_ids,
+        ),
     ] = None,
     evidence: Annotated[
         list[str] | None,

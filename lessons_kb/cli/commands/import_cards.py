@@ -37,7 +37,7 @@ def import_cards(
         Argument(
             metavar="FILE…",
             help="Files or folders to read. Their format is detected; a first word may name it: "
-            "galangal, review, memory, jsonl, rules, document or copilot.",
+            "galangal, review, memory, jsonl, rules, document, copilot or okf.",
         ),
     ] = None,
     all_: Annotated[

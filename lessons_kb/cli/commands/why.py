@@ -12,12 +12,12 @@ from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.options import complete_ids, open_brain
 from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
 from lessons_kb.collection.prompt_text import shorten_prompt
 from lessons_kb.errors import InputError
 from lessons_kb.model import SERVED, as_data
-from lessons_kb.on_demand import EDIT_CARDS, load
+from lessons_kb.on_demand import CARD_ORIGIN, EDIT_CARDS, load
 from lessons_kb.outcome.near_miss import find_near_miss
 from lessons_kb.outcome.why import GATE, UNNOTED, Verdict, Why, explain_prompt, find_why
 from lessons_kb.preflight.block import footer
@@ -64,11 +64,17 @@ def why(
     ] = None,
     add_symptom: Annotated[
         str | None,
-        Option("--add-symptom", metavar="ID", help="Add the prompt to the symptoms of this card."),
+        Option(
+            "--add-symptom",
+            metavar="ID",
+            help="Add the prompt to the symptoms of this card.",
+            autocompletion=complete_ids,
+        ),
     ] = None,
 ) -> None:
     """Explain what was injected last, and why the rest was not.
 
+    With the name of a card instead of a prompt: where its lesson comes from, and how it stands.
     If a card was nearly injected, the command offers to add the prompt to its symptoms.
 
     Example: lessons why "Add a Telegram command that runs a shell script"
@@ -77,6 +83,8 @@ def why(
     if prompt and not text.strip():
         raise InputError("the prompt is empty; leave it out to explain the last one")
     brains = open_brain()
+    if prompt and len(prompt) == 1 and add_symptom is None and load(CARD_ORIGIN).tell(brains, text):
+        return
     reasons: Why | None
     if prompt:
         paths = tuple(path or ())
@@ -145,6 +153,11 @@ def _explain(why: Why, language: str) -> Iterator[str]:
     if why.named:
         yield "Named by title before a change:"
         yield from _list_verdicts(why.named, "?", words)
+    if why.words_only:
+        yield (
+            "Only words were searched: a hook without a daemon does not load the model of"
+            " [semantic], and a daemon that has just started has not loaded it yet."
+        )
     if why.withheld:
         yield "Withheld from this session, to compare with [effect.withhold]:"
         yield from (f"  ✗ {clean_line(card)}" for card in why.withheld)
