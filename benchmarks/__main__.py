@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import report
+from benchmarks.brains import MODEL
 from benchmarks.data import SETS, DataError, check_names
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ _WORK = {
     "freshness": Work(
         "judgement.freshness", "files of real histories: gone, moved, guards alive, and the cost"
     ),
+    "conflicts": Work(
+        "judgement.conflicts", "contradictions between two cards, beside labelled pairs"
+    ),
     "history": Work("judgement.history", "verdicts on lessons beside what they truly do"),
     "writers": Work("drafting.writers", "cards that language models write of mined drafts"),
     "mine": Work(
@@ -76,10 +81,6 @@ _WORK = {
     "redaction": Work(
         "safety.redaction", "make the table of vendors' secrets; false alarms on code, and time"
     ),
-    "detect": Work(
-        "judgement.detect",
-        "patterns learnt from fixes, beside a linter's verdict on other projects",
-    ),
     "trial": Work("trial", "a trial with language models as the agents: what its kept results say"),
     "trust": Work(
         "safety.trust", "races, kills, bad files, fuzzing, full disks, a hostile repository"
@@ -90,6 +91,9 @@ _WORK = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one benchmark; 0, or 2 with one line on stderr if its data or library is absent."""
     options = _parser().parse_args(arguments)
+    if MODEL not in os.environ:
+        # The figures are those of words alone unless LESSONS_SEMANTIC=1 asks for the others.
+        os.environ.setdefault("LESSONS_SEMANTIC", "0")
     try:
         check_names(options.sets)
         figures = import_module(f"benchmarks.{_WORK[options.work].module}").run(options)
@@ -125,11 +129,11 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--part", choices=("dev", "held-out"), help="everyday prompts: only this half"
             )
-        if name == "detect":
-            command.add_argument("--data", metavar="DATA", help="default: LESSONS_BENCH_DATA")
-            command.add_argument("--part", choices=("dev", "held-out"), help="only this part")
-            command.add_argument("--verbose", action="store_true", help="tell of every fix")
         if name == "mine":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
+            command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
+            command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
+            command.add_argument("--fit", action="store_true", help="fit the weights of commits")
             command.add_argument("--sessions", metavar="FOLDER", help="with SpecStory exports")
             command.add_argument(
                 "--judged", metavar="FILE", help="lines `yes REGEX` or `no REGEX` over a find"
@@ -163,9 +167,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
-        if name in ("judgement", "detect", "act"):
+        if name in ("judgement", "act"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-        if name in ("judgement", "detect", "act"):
+        if name in ("judgement", "act"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
         if name == "judgement":
             command.add_argument(

@@ -64,6 +64,16 @@ def compute_spread(values: Sequence[float]) -> Spread:
     return Spread(median=median(values), low=min(values), high=max(values), count=len(values))
 
 
+def cohen_kappa(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """Return the agreement of two readers beyond chance; 1.0 if both always say the same."""
+    total = len(first)
+    agreed = sum(a == b for a, b in zip(first, second, strict=True)) / total
+    yes = (sum(first) / total) * (sum(second) / total)
+    no = (1 - sum(first) / total) * (1 - sum(second) / total)
+    by_chance = yes + no
+    return 1.0 if by_chance == 1.0 else (agreed - by_chance) / (1.0 - by_chance)
+
+
 def compute_exponent(sizes: Sequence[float], times: Sequence[float]) -> float:
     """Return the growth exponent: the slope of log time over log size by least squares."""
     xs = [math.log(size) for size in sizes]

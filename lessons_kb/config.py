@@ -95,11 +95,13 @@ class Index:
 
 @frozen
 class Semantic:
-    """``[semantic]``: semantic similarity in addition to words; needs the extra."""
+    """``[semantic]``: semantic similarity in addition to words, where the extra is installed."""
 
-    enabled: bool = False
+    enabled: bool = True
+    """Without the extra it changes nothing; ``LESSONS_SEMANTIC=0`` turns it off for a process."""
     model: str = ""
-    """A folder (relative to the brain), or a name in the local Hugging Face cache."""
+    """A folder (relative to the brain), or a name in the local Hugging Face cache; by default the
+    model that comes with the extra."""
 
 
 @frozen
@@ -183,6 +185,9 @@ class Settings:
     brain: str = ""
     """A folder below the one with this file that is the brain in its place; "" = this folder."""
     language: str = "en"
+    notes: bool = True
+    """Read Markdown files that are no cards, as searchable context. False if `lessons init` found
+    such files in the folder."""
     folders: dict[str, str] = field(default_factory=lambda: dict(KNOWN_FOLDERS))
     """Folder → kind of its cards, including KNOWN_FOLDERS."""
     index: Index = Index()

@@ -1,9 +1,10 @@
-"""``lessons-hook AGENT``: send one event to the daemon and print its answer; always exit with 0.
+"""``lessons-hook AGENT``: send one event to the daemon and print its answer; exit with 0.
 
 If the daemon does not answer, a new Python process answers with the same code. The protocol is
 described in service/daemon.py. That process may need longer than the agent waits. At the deadline
 the client prints the decision of the second stage (``hook_gates``) about the gates, and exits. The
-other process continues, and its answer arrives with the session's next event.
+other process continues, and its answer arrives with the session's next event. With the argument
+``strict``, the exit status is 1 if no gate decided about the event.
 The launcher imports this file under ``python -I -S``, so it imports only built-in modules and
 ``_socket``.
 """
@@ -26,6 +27,10 @@ DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
 START_SECONDS = 8.0  # for the start of a session: 80 % of the timeout that our handler declares
 DEADLINE_VARIABLE, AGAIN_VARIABLE = b"LESSONS_HOOK_DEADLINE", b"LESSONS_HOOK_AGAIN"
 TOKEN_VARIABLE = b"LESSONS_HOOK_TOKEN"  # identifies the event for all processes that answer it
+STRICT = "strict"  # the argument with which a call is refused that no gate can be asked about
+STRICT_VARIABLE = b"LESSONS_HOOK_STRICT"  # the same, for the process that computes the answer
+UNASKED_LINE = "Lessons: the gate for this file cannot be asked, and its card has `gate: strict`"
+UNASKED = 1  # exit status; the handler in the settings makes it a refusal
 PACKED = "packed"  # the argument that makes the other process answer to a client
 HEARD, LATE, REFUSED, UNCHECKED = b"h", b"l", b"r", b"u"  # sent to it when the client ends
 LATE_MARK = "late: "  # prefix of the line in the hook log that counts a late event
@@ -178,8 +183,8 @@ def read_deadline(text: str) -> float:
 class Client:
     """One event, from its first byte to the output before the deadline."""
 
-    def __init__(self, agent: str, variables: dict[bytes, bytes]) -> None:
-        self.agent, self.variables = agent, variables
+    def __init__(self, agent: str, variables: dict[bytes, bytes], *, strict: bool) -> None:
+        self.agent, self.variables, self.is_strict = agent, variables, strict
         self.started = time.monotonic()
         chosen = variables.get(DEADLINE_VARIABLE, b"").decode(errors="replace")
         self.chosen, self.deadline = chosen, read_deadline(chosen)
@@ -216,7 +221,7 @@ class Client:
         except OSError:  # no input, no end of the input, or no answer in time
             pass
         if answer[2:] == [b"whole"]:  # the last field shows that the answer is complete
-            _leave((1, answer[0]), (2, answer[1]))
+            _leave((1, answer[0]), (2, answer[1]), status=self._find_status(answer[1]))
         if len(self.event) > MAX_EVENT_BYTES:  # the process below only logs such an event
             self._look_at_gates()
             if self.decide():
@@ -264,6 +269,8 @@ class Client:
             if name.startswith(SENT_VARIABLES):
                 fields.append(b"%b=%b" % (name, value))
         fields.append(b"%b=%b" % (TOKEN_VARIABLE, self.token))
+        if self.is_strict:
+            fields.append(b"%b=1" % STRICT_VARIABLE)
         self.again = b"1"  # the daemon may note lessons and then answer too late
         # A daemon may use half of the time to start; after that, a process is started instead.
         until, who = self.started + self.deadline / 2, identity(self.variables)
@@ -293,6 +300,8 @@ class Client:
                     AGAIN_VARIABLE: self.again,
                     TOKEN_VARIABLE: self.token,
                 }
+                if self.is_strict:
+                    changed[STRICT_VARIABLE] = b"1"
                 module = ("-I", "-m", "lessons_kb.service.fallback")
                 command = (sys.executable, *module, self.agent, PACKED)
                 posix.execve(sys.executable, command, {**self.variables, **changed})
@@ -337,7 +346,11 @@ class Client:
                 _write(2, answer[1])
                 self._tell(HEARD)  # not reached if the agent is gone: the answer is then kept
             finally:
-                posix._exit(0)  # noqa: SLF001
+                posix._exit(self._find_status(answer[1]))  # noqa: SLF001
+
+    def _find_status(self, line: bytes | bytearray) -> int:
+        """Return the exit status for a complete answer with this line for the log."""
+        return UNASKED if self.is_strict and line.startswith(UNASKED_LINE.encode()) else 0
 
     def _tell(self, ending: bytes) -> None:
         """Tell the other process how this one ends."""
@@ -362,6 +375,9 @@ class Client:
             how, output, line = self.decide() or (how, output, line)
         except Exception:  # noqa: S110
             pass
+        is_unasked = self.is_strict and how != REFUSED
+        if is_unasked:
+            output, line = b"", f"{UNASKED_LINE}.\n".encode()
         try:
             _write(1, output)
             _write(2, line)
@@ -369,7 +385,7 @@ class Client:
             if is_late:
                 self._log()
         finally:
-            posix._exit(0)  # noqa: SLF001
+            posix._exit(UNASKED if is_unasked else 0)  # noqa: SLF001
 
     def _log(self) -> None:
         """Count a late event in the hook log, if there is a folder for it."""
@@ -396,7 +412,7 @@ def main() -> None:
 
         command = [sys.executable, "-I", "-m", "lessons_kb.service.fallback", agent]
         sys.exit(nt.spawnv(nt.P_WAIT, sys.executable, command))
-    Client(agent, posix.environ).answer()
+    Client(agent, posix.environ, strict=STRICT in sys.argv[2:]).answer()
 
 
 def _decide_nothing() -> tuple[bytes, bytes, bytes] | None:
@@ -427,13 +443,13 @@ def _write(file: int, text: bytes | bytearray) -> None:
         data = data[posix.write(file, data) :]
 
 
-def _leave(*outputs: tuple[int, bytes | bytearray]) -> None:
+def _leave(*outputs: tuple[int, bytes | bytearray], status: int = 0) -> None:
     """Write each text to its file and end the process at once."""
     try:
         for file, text in outputs:
             _write(file, text)
     finally:
-        posix._exit(0)  # noqa: SLF001
+        posix._exit(status)  # noqa: SLF001
 
 
 if __name__ == "__main__":

@@ -39,7 +39,7 @@ NOT_CHECKED = "Lessons: not checked before this call, the machine is busy: {}"
 NOT_READ = "Lessons: not checked before this call, its event did not arrive whole in time"
 LATE_LINE = "Lessons came late: the machine is busy."
 
-ASK, ONCE = "ask", "once"
+ASK, ONCE, STRICT = "ask", "once", "strict"
 EDIT_KINDS = ("edit", "create", "remove")
 SESSION_KEYS = ("conversation_id", "conversationId", "sessionId", "session_id", "sessionID")
 ARGUMENT_KEYS = ("tool_input", "toolInput", "toolArgs", "args", "input")
@@ -80,6 +80,8 @@ class Answer(NamedTuple):
     records: tuple[str, ...] = ()
     """Record files. At least one must be new, or belong to this event, before the call is
     refused."""
+    reason: str = ""
+    """The reason of the refusal, or what was not checked, as plain text."""
 
 
 class Form(NamedTuple):
@@ -357,7 +359,9 @@ def _rule(
         new = [path for path in paths if read_token(path) in ("", token)]
         if not new:
             continue  # the session was refused this call before: now it passes
-        if not concern.sure or (asks and explained) or _is_changed(concern):
+        is_strict = concern.card["gate"] == STRICT  # in doubt, it applies
+        is_doubtful = not concern.sure or _is_changed(concern)
+        if (is_doubtful and not is_strict) or (asks and explained):
             unsure.append(concern)
             continue
         refusing.append(concern)
@@ -370,9 +374,10 @@ def _rule(
         text = f"{line} {ASKED_NEXT}" if asking else f"{REFUSED} {reason} {PASSES}"
         lessons = "\n\n".join(_write_lesson(concern.card) for concern in refusing)
         form_of = template["refusal and line" if line else "refusal"]
-        printed = _fill(form_of, reason=f"{text}\n\n{lessons}", line=line)
+        reason = f"{text}\n\n{lessons}"
+        printed = _fill(form_of, reason=reason, line=line)
         unchecked = _report_unchecked(refusing, form, template)
-        return unchecked._replace(refusal=printed, records=tuple(records))
+        return unchecked._replace(refusal=printed, records=tuple(records), reason=reason)
     return _report_unchecked(unsure, form, template) if unsure else Answer()
 
 
@@ -387,8 +392,8 @@ def _report_unchecked(
 def _say_unchecked(line: str, form: Mapping[str, Any], template: Mapping[str, str]) -> Answer:
     """Return the answer that shows a line to the user, or logs it where the agent shows none."""
     if template.get("line"):
-        return Answer(unchecked=_fill(template["line"], line=line))
-    return Answer(unchecked=form["silence"], log=f"{line}\n")
+        return Answer(unchecked=_fill(template["line"], line=line), reason=line)
+    return Answer(unchecked=form["silence"], log=f"{line}\n", reason=line)
 
 
 def _fill(template: str, *, reason: str = "", line: str = "") -> str:

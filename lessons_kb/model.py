@@ -15,7 +15,7 @@ RULE = "rule"
 """Source of a card from a rules file: only its paths and commands inject it."""
 SOURCES = ("curated", "auto", RULE)
 STATUSES = ("active", "ignored", "archived", "draft")
-NO_GATE, ASK_GATE, ONCE_GATE = GATES = ("none", "ask", "once")
+NO_GATE, ASK_GATE, ONCE_GATE, STRICT_GATE = GATES = ("none", "ask", "once", "strict")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 
 FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
@@ -59,7 +59,9 @@ class Standing:
     """
 
     silenced: str = ""
-    """Why the card is not injected, in one line; "" if it may be."""
+    """That all of its code is gone, so that it is not injected, in one line; "" if it is not."""
+    unmet: str = ""
+    """Why its condition (``when``) is false, so that it is not injected, in one line; "" if not."""
     caveat: str = ""
     """What the block adds to the card, at most 12 tokens; "" for nothing."""
     follows: tuple[str, ...] = ()
@@ -70,6 +72,13 @@ class Standing:
     """Pairs of a name that is gone and the commit that removed it ("" if unknown)."""
     changed: tuple[tuple[str, int], ...] = ()
     """Pairs of a file and the number of commits that changed it since ``confirmed``."""
+    yields_to: tuple[str, ...] = ()
+    """The ids of cards of the same brain that contradict it and are given in its place."""
+
+    @property
+    def silence(self) -> str:
+        """Why the card is not injected, in one line; "" if it may be."""
+        return self.silenced or self.unmet
 
 
 CURRENT = Standing()
@@ -106,7 +115,8 @@ class Card:
     """Tasks in which the mistake happened, oldest first, at most five."""
     gate: str = NO_GATE
     """One of GATES, for a call that the card is about. ASK_GATE, for a card of high severity, lets
-    the agent ask its user first. ONCE_GATE refuses the call once; the repeated call passes."""
+    the agent ask its user first. ONCE_GATE refuses the call once; the repeated call passes. So does
+    STRICT_GATE, which also refuses the call where nothing of ours can decide about it."""
     evidence: str | None = None
     supported_by: tuple[str, ...] = ()
     reopen_when: str | None = None
@@ -132,6 +142,12 @@ class Card:
     """Cards, by path or file name, in whose place this one stands."""
     superseded_by: str | None = None
     """The card that stands in the place of this one."""
+    when: tuple[str, ...] = ()
+    """Conditions about versions of the project's packages, such as ``pandas<2``."""
+    enforced_by: str | None = None
+    """A rule of the project's linter that finds the mistake, such as ``ruff:S602``."""
+    escalated: str | None = None
+    """ISO date and time of the last step that `lessons escalate` took."""
     standing: Standing = CURRENT
     """How the project has moved on since the card was written; no part of its file."""
 
@@ -150,7 +166,7 @@ class Card:
     def is_injectable(self) -> bool:
         """Whether an agent may see the card at all."""
         is_usable = self.status == "active" and not self.template and self.kind != NOTE
-        return is_usable and not self.standing.silenced
+        return is_usable and not self.standing.silence
 
 
 @frozen
@@ -167,6 +183,36 @@ class Finding:
     fix: str
     level: str = "warning"
     """``error`` (the file is not used), ``warning`` or ``info``."""
+
+
+COMMIT_SOURCE, REQUEST_SOURCE, SESSION_SOURCE, FILE_SOURCE = ORIGINS = (
+    *("commit", "pull-request", "session", "file"),
+)
+"""Schemes of a source's ``resource``. Another one, such as ``https``, is an address."""
+
+
+@frozen
+class Source:
+    """An entry of a card's ``sources``: where the lesson comes from."""
+
+    resource: str
+    """``commit:HASH``, ``pull-request:NAME``, ``session:HASH``, ``file:PATH#L12`` or an address."""
+    title: str = ""
+    """The subject of the commit, or the like."""
+    last_modified: str = ""
+    """ISO date, with a time where one is known."""
+    quote: str = ""
+    """At most 200 characters, without secrets."""
+
+    @property
+    def scheme(self) -> str:
+        """The part of ``resource`` before its colon, such as ``commit``."""
+        return self.resource.partition(":")[0]
+
+    @property
+    def name(self) -> str:
+        """The part of ``resource`` after its colon, such as a commit's hash."""
+        return self.resource.partition(":")[2]
 
 
 GLOB, FILE, SYMBOL = ANCHORS = ("glob", "file", "symbol")
@@ -204,6 +250,8 @@ class Document:
     """1-based line in the file at which ``body`` begins."""
     anchors: tuple[Anchor, ...] = ()
     """The names of files and code on which the card depends, as they stand in its text."""
+    sources: tuple[Source, ...] = ()
+    """Where the lesson comes from, as its header says."""
 
 
 @frozen
@@ -248,6 +296,8 @@ class Hit:
     parts: tuple[tuple[int, ...], ...] = ()
     """The parts of the query, by their places, by each of which alone it would be given. The best
     are first. () where words do not tell."""
+    leads: tuple[tuple[int, ...], ...] = ()
+    """Those of ``parts`` of which no other card is nearly as sure."""
     lesson_at: float = 0.5
     """The confidence from which its brain gives a lesson."""
     title_at: float = 0.15

@@ -73,6 +73,7 @@ def _own_home(tmp_path_factory, monkeypatch):
         "lessons_kb.process.programs.DEFAULTS", ()
     )  # no test waits for a real editor
     monkeypatch.setenv("LESSONS_DAEMON", "0")  # tests of the daemon start their own
+    monkeypatch.setenv("LESSONS_SEMANTIC", "0")  # tests of the model turn it on
     # A busy machine may take seconds to start a process; the answers count here.
     monkeypatch.setenv("LESSONS_HOOK_DEADLINE", "20")
     monkeypatch.setenv("HOME", str(home))

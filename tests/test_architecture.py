@@ -19,6 +19,7 @@ PURE_FILES = (
     *("errors.py", "model.py", "config.py", "collection/near_duplicates.py"),
     *("ledger/lesson_effect.py", "ledger/statistics.py"),
     *("mining/draft_text.py", "mining/candidates.py", "mining/triggers.py"),
+    *("mining/commit_facts.py", "mining/rank_commits.py", "mining/review_comments.py"),
 )
 """The pure part of a feature whose use case stands beside it."""
 OWN_A_DIRECTORY = (
@@ -40,8 +41,10 @@ PACKAGES = {
     "markdown_it": (45, ("cards",)),
     "mcp": (800, ("service/mcp",)),
     "multiprocessing": (18, ANYWHERE),
+    "nodesemver": (40, ("freshness/conditions.py",)),
     "numpy": (110, ("search", "brain/semantic_similarity.py", "relevance/background_batch.py")),
     "onnxruntime": (140, ("search/embeddings.py",)),
+    "packaging": (55, ("freshness/conditions.py",)),
     "platformdirs": (20, ("store",)),
     "prometheus_client": (70, ("service/web",)),
     "pydantic": (45, ("service/mcp", "service/web")),
@@ -270,6 +273,7 @@ def test_the_second_stage_loads_nothing_of_the_package():
 
 
 SURROUNDINGS = {
+    "brain/brain.py": "whether the model of [semantic] is wanted",
     "outcome/session_journal.py": "a command runs where it was started",
     "brain/current_session.py": "the default for a library's caller: the session it runs in",
     "ledger/withheld.py": "a trial that runs here withholds lessons of its own",

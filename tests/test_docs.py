@@ -64,6 +64,27 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
+def test_each_page_that_moved_redirects_to_the_section_that_has_its_content():
+    site = load_script("docs_site")
+    redirects = site.build_redirects()
+    assert {"capacity/index.html", "testing/index.html"} <= set(redirects)
+    for path, html in redirects.items():
+        former = path.removesuffix("/index.html")
+        assert not (DOCS / f"{former}.md").exists()
+        (address,) = re.findall(r'http-equiv="refresh" content="0; url=\.\./([^"]+)"', html)
+        page, section = address.split("/#")
+        text = (DOCS / f"{page}.md").read_text("utf-8")
+        headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+        assert section in [heading.lower().replace(" ", "-") for heading in headings]
+
+
+def test_the_navigation_has_every_page_once():
+    settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text("utf-8"))
+    named = re.findall(r"[\w-]+\.md", json.dumps(settings["nav"]))
+    pages = load_script("docs_site").PAGES.values()
+    assert sorted(named) == sorted([*pages, *(path.name for path in DOCS.glob("*.md"))])
+
+
 ROOMS = "|".join(one.name for one in pkgutil.iter_modules(lessons_kb.__path__))
 DOTTED = re.compile(rf"`(?:lessons_kb\.)?((?:{ROOMS})(?:\.\w+)+)[`(]")
 PACKAGE = Path(lessons_kb.__file__).parent

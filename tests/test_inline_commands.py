@@ -122,6 +122,8 @@ def find_fault(group, command):
 def find_fault_of_ours(group, words):
     shared = {name: option for option in group.params for name in (*option.opts,)}
     words = list(words)
+    if words == ["--help"]:
+        return ""
     while words and words[0].startswith("-"):
         option = shared.get(words.pop(0).partition("=")[0])
         if option is None:

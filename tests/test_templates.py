@@ -13,7 +13,7 @@ from lessons_kb.model import KINDS
 from tests.kit import ROOT
 
 TEMPLATES = ROOT / "templates"
-SETTINGS = (TEMPLATES / "lessons.toml").read_text(encoding="utf-8")
+SETTINGS = (TEMPLATES / "all-settings.toml").read_text(encoding="utf-8")
 KEY_LINE = re.compile(r'#(?P<key>"[^"]+"|\w+) = (?P<rest>.*)')
 HEADER_KEYS = [
     "type", "title", "applies-to", "project", "stage", "paths", "symptoms",
@@ -39,6 +39,13 @@ def test_each_setting_is_explained_on_its_line():
     keys = [line for line in SETTINGS.splitlines() if KEY_LINE.match(line)]
     assert len(keys) == len(flat_settings(DEFAULTS))
     assert [line for line in keys if not re.search(r"  # [A-Z\"].*\.$", line)] == []
+
+
+def test_a_new_file_of_settings_has_five_lines_and_all_defaults():
+    text = (TEMPLATES / "lessons.toml").read_text("utf-8")
+    assert len(text.splitlines()) == 5
+    settings, origins = parse_settings(text)
+    assert (settings, list(origins)) == (DEFAULTS, ["notes"])
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -32,7 +32,7 @@ from lessons_kb.cli.main import app  # noqa: E402
 from lessons_kb.config import DEFAULTS, flat_settings  # noqa: E402
 
 PAGE = ROOT / "docs" / "reference.md"
-TEMPLATE = ROOT / "templates" / "lessons.toml"
+TEMPLATE = ROOT / "templates" / "all-settings.toml"
 
 HEAD = """\
 # Reference
@@ -89,6 +89,8 @@ FORMS = {
     "count": f"whole number, 1 to {MAX_OCCURRENCES:,}",
     "date": "ISO date",
     "patterns": "list of patterns",
+    "sources": "list of sources",
+    "card": "name of a card",
 }
 MOMENTS = ("prompt", "before", "after", "stop")
 

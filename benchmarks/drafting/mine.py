@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import subprocess
 import time
@@ -29,8 +30,11 @@ from typing import TYPE_CHECKING
 
 from benchmarks import report
 from benchmarks.data import HERE, DataError
-from lessons_kb.mining.candidates import CommitFacts, choose, find_candidates, read_facts, score
+from benchmarks.drafting.mine_readers import collect, write_packets
+from lessons_kb.mining.candidates import find_candidates
+from lessons_kb.mining.commit_facts import CommitFacts, choose, read_facts
 from lessons_kb.mining.mine_project import SPECSTORY, Source, extract, restore
+from lessons_kb.mining.rank_commits import score
 from lessons_kb.mining.triggers import Sighting
 from lessons_kb.process.git import list_commits, read_patches
 
@@ -76,6 +80,18 @@ class Lesson:
 
 def run(options: argparse.Namespace) -> dict[str, Any]:
     """Print one line a repository."""
+    if options.fit:
+        from benchmarks.drafting.fit_mine import fit
+
+        return fit(options.folders)
+    if options.collect:
+        return collect(options.collect)
+    if options.write:
+        count = write_packets(
+            options.folders, options.write, against=options.against, seed=options.seed
+        )
+        report.tell(f"{count} commits for each reader in {options.write}")
+        return {"commits": count}
     if not options.folders and not options.sessions:
         raise DataError("name clones that hold docs/solutions, one folder each, or --sessions")
     rows = []
@@ -89,6 +105,8 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
         linked = link(lessons, history, terms) if lessons else read_fixed(folder, history)
         name = Path(folder).name.replace("+", "/")
         rows.append(_measure(name, history, linked, options, taken, _bare(folder)))
+    if options.against:
+        _measure_other(options)
     if rows:
         columns = list(rows[0])
         report.tell(" | ".join(columns))
@@ -96,6 +114,16 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
             report.tell(" | ".join(str(row[name]) for name in columns))
     sessions = _judge_sessions(options) if options.sessions else {}
     return {"repositories": rows, "sessions": sessions}
+
+
+def _measure_other(options: argparse.Namespace) -> None:
+    """Print what another build measures on the same clones, with its own benchmark."""
+    python = str(Path(options.against) / ".venv" / "bin" / "python")
+    folders = [os.path.abspath(folder) for folder in options.folders]
+    arguments = ["-m", "benchmarks", "mine", *folders, "--seed", str(options.seed)]
+    report.tell(f"{options.against}:")
+    subprocess.run([python, *arguments], cwd=options.against, check=True)
+    report.tell("this build:")
 
 
 def _judge_sessions(options: argparse.Namespace) -> dict[str, Any]:

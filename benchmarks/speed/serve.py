@@ -3,7 +3,7 @@
 First ``CLIENTS`` requests are always in the air, which tells the most that the server answers; then
 requests are sent at fixed rates, and a latency counts from the moment when its request was due.
 Everything shares the machine's cores, the loader too. What is printed are the tables of
-docs/capacity.md: ``processor ms`` is what the server spends on one request, ``cores`` what it uses,
+docs/figures.md: ``processor ms`` is what the server spends on one request, ``cores`` what it uses,
 and what the loader does.
 """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from lessons_kb.agents.payloads import Payload, end_of, object_of, output_of, text_of
@@ -90,6 +91,26 @@ def read_failed_call(call: Payload, error: str, *, id_key: str) -> FailedCall:
         outcome=kind_of_failure(error),
         output=end_of(error),
     )
+
+
+_LIMITED, _NOTEBOOKS = ("Edit", "Write"), "NotebookEdit"
+"""Tools whose rule can name files, and one whose rule cannot. A rule for one tool does not apply
+to another, unlike a rule for permissions."""
+_NOTEBOOK_ENDINGS = ("ipynb", "*", "/")
+
+
+def limit_to_files(patterns: Sequence[str]) -> list[dict[str, str]]:
+    """Return the keys that limit a handler to files, one object per handler.
+
+    ``patterns`` are as in .gitignore, absolute or with ``**/`` in front.
+    """
+    rules = []
+    for pattern in patterns:
+        place = f"/{pattern}" if pattern.startswith("/") else pattern
+        rules += [f"{tool}({place})" for tool in _LIMITED]
+    if any(pattern.endswith(_NOTEBOOK_ENDINGS) for pattern in patterns):
+        rules.append(_NOTEBOOKS)
+    return [{"if": rule} for rule in rules]
 
 
 def write(name: str, answer: Answer, message: str) -> dict[str, Any]:

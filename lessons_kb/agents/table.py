@@ -116,6 +116,9 @@ class Agent(AgentTraits):
     """An entry of its list of hooks. Words in capitals are placeholders. Empty for a plugin."""
     nested: bool = True
     """Whether the entries are in groups; otherwise they are directly in the event's list."""
+    strict: Mapping[str, Any] = field(default_factory=dict)
+    """Keys of a handler whose failure refuses the call; its module's ``limit_to_files`` limits the
+    handler to files. Empty if a failure cannot refuse, or a handler cannot be limited."""
     end_seconds: int = 10
     """Maximum timeout of a hook at the end of a session."""
     mcp_fields: tuple[str, ...] = ()
@@ -128,6 +131,10 @@ class Agent(AgentTraits):
     """The manifest of our plugin after the agent has installed it: a glob below its folder."""
     update: str = ""
     """The command that updates the plugin."""
+    cloud_template: str = ""
+    """The setup of its cloud environment, below ``templates/``; "" if it has none that we know."""
+    cloud_file: str = ""
+    """The file of a project that it reads the setup from; "" = the user pastes it there."""
     server: str
     """The file that lists its MCP servers, then the keys that lead to the list."""
     project_server: str = ""
@@ -218,6 +225,7 @@ _ROWS = (
     Agent(
         name="claude-code",
         tested_version="2.1.332",
+        cloud_template="cloud/setup.sh",
         # PreCompact accepts no context; the SessionStart after the compaction does.
         events={**_CLAUDE_EVENTS, "SubagentStart": "subagent", "PostToolBatch": "batch"},
         context_at=("SubagentStart", "PostToolBatch", *_CLAUDE_CONTEXT),
@@ -252,6 +260,7 @@ _ROWS = (
         newer_node="22",
         # With ``args`` it starts no shell: one process fewer, and nothing to quote.
         handler=_pairs("type=command command=PROGRAM args=NAMES timeout=SECONDS"),
+        strict={"onFailure": "block"},
         mcp_fields=("session_id", "transcript_path", "cwd", "agent_id", "permission_mode"),
         server="{CLAUDE_CONFIG_DIR:{home}}/.claude.json mcpServers",
         personal_server="{CLAUDE_CONFIG_DIR:{home}}/.claude.json projects {project} mcpServers",
@@ -268,6 +277,7 @@ _ROWS = (
     Agent(
         name="codex",
         tested_version="0.171.0",
+        cloud_template="cloud/setup.sh",
         # Its PreToolUse accepts no "ask"; a stop after a tool would replace the tool's result.
         # A subagent of multi-agent v2 has no UserPromptSubmit; one of v1 has both events.
         events={**_CODEX_EVENTS, "SubagentStart": "subagent"},
@@ -651,6 +661,8 @@ _ROWS = (
     Agent(
         name="copilot-cli",
         tested_version="1.0.102",
+        cloud_template="cloud/copilot-setup-steps.yml",
+        cloud_file=".github/workflows/copilot-setup-steps.yml",
         events={**_CLAUDE_EVENTS, "PreCompact": "compact"},
         renamed=_pairs("userPromptSubmitted=UserPromptSubmit agentStop=Stop"),
         context_at=_CLAUDE_CONTEXT,
@@ -676,7 +688,7 @@ _ROWS = (
         # The last two keys are for VS Code. Copilot CLI would also use "linux" and the like.
         handler=_pairs(
             "type=command bash=HARMLESS powershell=POWERSHELL timeoutSec=SECONDS "
-            "command=LINE_OF_VSCODE timeout=SECONDS"
+            "command=LINE_OF:vscode timeout=SECONDS"
         ),
         nested=False,
         server="mcp-config.json mcpServers",

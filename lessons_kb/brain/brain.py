@@ -21,18 +21,24 @@ from lessons_kb.brain.open_index import Refresh, Refreshing, SearchIndex, T, ref
 from lessons_kb.config import Semantic
 from lessons_kb.errors import BrainNotFound, IndexBroken, LessonsError, StorageError
 from lessons_kb.model import NOTE, as_data
-from lessons_kb.on_demand import PROGRAMS, READ_CARDS, load
+from lessons_kb.on_demand import PROGRAMS, READ_CARDS, SEMANTIC_EXTRA, load
 from lessons_kb.store.catalogue import PROJECT_MARK, CatalogueEntry
 from lessons_kb.store.database import is_network
 from lessons_kb.store.file_watcher import RESCAN, FolderWatch
 from lessons_kb.store.files import identify_file, sqlite_error, storage_error
 from lessons_kb.store.journal import JOURNAL_NAME, Journal
 from lessons_kb.store.repositories import git_top, sign_project
-from lessons_kb.store.scan import count_files, find_signature, report_beyond, scan_brain
+from lessons_kb.store.scan import (
+    count_files,
+    find_signature,
+    parse_manifest,
+    report_beyond,
+    scan_brain,
+)
 from lessons_kb.store.state_folder import state_dir
 from lessons_kb.store.trust import cache_dir
 from lessons_kb.text.sanitize import counted
-from lessons_kb.values import frozen, replace
+from lessons_kb.values import frozen
 
 if TYPE_CHECKING:
     import subprocess
@@ -50,10 +56,11 @@ FIRST_PATIENCE_SECONDS = 1.0
 """The same if nothing is indexed yet: without the other writer's commit there is no answer."""
 _HOOK_PATIENCE = 1.0
 """Seconds that a hook waits for another writer of the journal: half of a hook's deadline."""
-ENCODED_AT_ONCE = 32
-"""The most files that a search encodes (about 50 ms each); ``lessons index`` encodes all."""
-ENCODED_ON_THE_WAY = 2
-"""The same for a refresh with a limit, since a hook waits for it."""
+_SWITCH = "LESSONS_SEMANTIC"
+"""The environment variable that turns semantic similarity off in a process if it is ``0``."""
+ENCODED_AT_ONCE = 8
+"""A search encodes new files if there are at most this many (about 50 ms each). More of them are
+left to ``lessons index`` and to the daemon while it has nothing else to do. A hook encodes none."""
 
 
 class Brain(SearchIndex):
@@ -75,6 +82,8 @@ class Brain(SearchIndex):
         self.fault = ""
         """Why the index cannot be written to disk; "" if it can be written."""
         self._meaning: Meaning | None = None
+        self.words_only = False
+        """Whether the model is not loaded although it is installed: a hook has no time for it."""
         self._touched = 0
         """Files that this process has written since the last refresh."""
         self.watcher: _Watcher | None = None
@@ -102,13 +111,20 @@ class Brain(SearchIndex):
 
     @property
     def meaning(self) -> Meaning | None:
-        """The vectors of the files; None unless ``[semantic]`` is enabled."""
+        """The vectors of the files; None if only words are searched.
+
+        The model is loaded once per process. A brain with ``words_only`` does not load it.
+        """
+        if self.words_only or os.environ.get(_SWITCH) == "0":
+            return None
         state = self._state or self.state
         settings = {} if state is None else state.settings.get("semantic", {})
         if self._meaning is not None and as_data(self._meaning.settings) != settings:
             self._meaning.close()
             self._meaning = None
         if self._meaning is None and settings.get("enabled"):
+            if not (settings["model"] or load(SEMANTIC_EXTRA).is_installed()):
+                return None
             from lessons_kb.brain.semantic_similarity import Meaning
 
             self._meaning = Meaning(self, Semantic(**settings))
@@ -147,23 +163,25 @@ class Brain(SearchIndex):
                 result = Refresh(files=files, stale=str(error), fault=str(error))
             if not result.stale:
                 self._touched = 0
-            if self.meaning is not None:
-                result = self._encode_some(self.meaning, result, limit)
             self.stale, self.fault = result.stale, result.fault
             return result
 
-    @staticmethod
-    def _encode_some(meaning: Meaning, result: Refresh, limit: int | None) -> Refresh:
-        """Encode as many files as there is time for, and add what is left to the result."""
-        most = ENCODED_AT_ONCE if limit is None else ENCODED_ON_THE_WAY
-        reason, left = "", 0
-        try:
-            left = meaning.encode(limit=most)
-        except StorageError as error:
-            reason = str(error)
-        if left:
-            reason = f"{left} files are not encoded yet; run `lessons index`"
-        return replace(result, stale=result.stale or reason, left=result.left + left)
+    def encode_new(self) -> None:
+        """Encode the files that have no vectors yet if they are few, before a search."""
+        with self.lock:
+            meaning = self.meaning
+            if meaning is None:
+                return
+            reason = ""
+            try:
+                left = meaning.encode(limit=0)
+                if left <= ENCODED_AT_ONCE:
+                    left = meaning.encode(limit=left)
+                if left:
+                    reason = f"{left} files are not encoded yet; run `lessons index`"
+            except StorageError as error:
+                reason = str(error)
+            self.stale = self.stale or reason
 
     def compact(self) -> None:
         """Remove deleted documents from the index if it pays; see `search_index.compact`."""
@@ -233,7 +251,7 @@ class Brain(SearchIndex):
             if self.state is None:
                 return False
             mark = self.catalogue.read_mark(PROJECT_MARK)
-        return mark != sign_project(git_top(self.root))
+        return mark != sign_project(git_top(self.root) or self.root)
 
     def touch(self) -> None:
         """Note that this process has just written a card, which no watcher has seen yet."""
@@ -302,15 +320,21 @@ class Brain(SearchIndex):
                 if journal is not None:
                     journal.close()
 
-    def encode(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Encode every file that has no vectors yet.
+    def encode(
+        self,
+        progress: Callable[[int, int], None] | None = None,
+        *,
+        limit: int | None = None,
+    ) -> int:
+        """Encode the files that have no vectors yet, at most ``limit``; return how many are left.
 
         ``progress`` is called with the number of files done and to do. Does nothing without
         ``[semantic]``. Raises StorageError if a file cannot be written.
         """
         with self.lock:
-            if self.meaning is not None:
-                self.meaning.encode(progress=progress)
+            if self.meaning is None:
+                return 0
+            return self.meaning.encode(progress=progress, limit=limit)
 
     def _close_cache(self) -> None:
         if self._meaning is not None:
@@ -436,16 +460,16 @@ _LAST_WORDS = 2.0
 class Watching:
     """Refresh each brain when its files change, in one thread per brain, until ``stop``.
 
-    ``say`` gets one line for each refresh that changed something. While every change is indexed,
-    searches of this process need no scan. Every ``tick`` seconds each thread checks whether the
-    brain's folder was replaced by another.
+    ``say`` gets one line for each change of the index, whichever process indexed it. While every
+    change is indexed, searches of this process need no scan. Every ``tick`` seconds each thread
+    checks whether the brain's folder was replaced by another.
     """
 
     def __init__(
         self,
         brains: Sequence[Brain],
         *,
-        say: Callable[[str], None] = lambda _line: None,
+        say: Callable[[str], None] | None = None,
         tick: float = LOOK_AGAIN,
         on_idle: Callable[[Brain], None] = lambda _brain: None,
     ) -> None:
@@ -476,7 +500,7 @@ class _Watcher:
     def __init__(
         self,
         brain: Brain,
-        say: Callable[[str], None],
+        say: Callable[[str], None] | None,
         *,
         tick: float,
         on_idle: Callable[[Brain], None],
@@ -486,7 +510,9 @@ class _Watcher:
         """Is called with an opening of the brain while nothing waits for its files."""
         self.writer: Brain
         """The same brain, opened a second time, so that its commits do not block searches."""
-        self.say = say
+        self.listener = say
+        self.reported = ""
+        """The manifest as of the last report."""
         self.changes = Changes(brain.cache, brain.root)
         self.leasing = not is_network(brain.root)
         self.refreshed = 0.0
@@ -553,10 +579,25 @@ class _Watcher:
         if has_changed:
             self.may_compact = True
             self.load_commit()
-        if first or is_large:
+        if self.listener is not None:
+            self.report(result, is_whole=first or is_large)
+
+    def say(self, line: str) -> None:
+        if self.listener is not None:
+            self.listener(line)
+
+    def report(self, result: Refresh, *, is_whole: bool) -> None:
+        """Report what changed in the index since the last report.
+
+        Another process, such as the daemon, may have indexed it before this one.
+        """
+        state = self.writer.state
+        manifest = state.manifest if state else ""
+        before, self.reported = self.reported, manifest
+        if is_whole:
             self.say(f"{self.brain.alias}: {counted(result.files, 'file')}, up to date")
-        elif has_changed:
-            self.say(f"{self.brain.alias}: {result.changed} changed, {result.removed} removed")
+        elif before != manifest:
+            self.say(f"{self.brain.alias}: {_describe_changes(before, manifest)}")
 
     def load_commit(self) -> None:
         """Load the writer's commit now, so that the next search need not."""
@@ -602,6 +643,29 @@ class _Watcher:
         else:
             with contextlib.suppress(LessonsError):
                 self.on_idle(self.writer)
+
+
+_MOST_NAMED = 3
+"""More changed files than these are counted, not named."""
+
+
+def _describe_changes(before: str, after: str) -> str:
+    """Return which files differ between two manifests, in words."""
+    old = parse_manifest(before) if before else {}
+    new = parse_manifest(after) if after else {}
+    changed: list[str] = []
+    for path, signature in new.items():
+        # A mark at the end says that the file is read again, not that it differs.
+        if old.get(path, "").rstrip("!") != signature.rstrip("!"):
+            changed.append(path)
+    removed = sorted(old.keys() - new.keys())
+    parts = []
+    for verb, paths in (("changed", changed), ("removed", removed)):
+        if len(paths) > _MOST_NAMED:
+            parts.append(f"{verb} {counted(len(paths), 'file')}")
+        elif paths:
+            parts.append(f"{verb} {', '.join(paths)}")
+    return "; ".join(parts) or "settings changed"
 
 
 @frozen

@@ -118,6 +118,7 @@ class Brains:
                 brain.refresh()
             else:
                 brain.refresh(patience=_PATIENCE)
+            brain.encode_new()
 
 
 def refresh_in_hook(brains: Brains) -> tuple[Brains, str]:

@@ -35,6 +35,8 @@ PROJECT_SETTINGS = (
     *("opencode.json", "opencode.jsonc", ".opencode/opencode.json", ".opencode/opencode.jsonc"),
 )
 """Files in which a project sets environment variables for an agent or for the agent's servers."""
+_CONTAINER_SETTINGS = (".devcontainer/devcontainer.json", ".devcontainer.json", ".envrc")
+"""Files in which a project sets environment variables for a container or a shell."""
 _MAX_SETTINGS_BYTES = 1_000_000
 _MAX_FOLDERS = 1_000
 """Folders searched for cards below each well-known folder."""
@@ -344,23 +346,35 @@ def _find_cards_below(root: str) -> Iterator[str]:
                     yield name
 
 
-def _is_set_around(directory: str, project: str) -> bool:
-    """Return whether settings in the project, or above it, set ``LESSONS_BRAIN``.
+def is_set_in_project(project: str, variable: str) -> bool:
+    """Return whether files of a project, or above it, mention an environment variable."""
+    files = (*PROJECT_SETTINGS, *_CONTAINER_SETTINGS)
+    return _is_set_around(project, project, variable=variable, files=files)
+
+
+def _is_set_around(
+    directory: str,
+    project: str,
+    *,
+    variable: str = ENVIRONMENT,
+    files: Sequence[str] = PROJECT_SETTINGS,
+) -> bool:
+    """Return whether settings in the project, or above it, set an environment variable.
 
     Agents read settings in each folder up to the home. Those in the home are the user's.
     """
     home = os.path.realpath(os.path.expanduser("~"))
     for folder in locate.upwards(directory):
         is_users = folder == home and folder != project
-        if not is_users and any(_sets_variable(folder, name) for name in PROJECT_SETTINGS):
+        if not is_users and any(_sets_variable(folder, name, variable) for name in files):
             return True
         if folder == home:
             break
     return False
 
 
-def _sets_variable(folder: str, name: str) -> bool:
-    """Return whether a settings file mentions ``LESSONS_BRAIN``; True if it is not readable."""
+def _sets_variable(folder: str, name: str, variable: str) -> bool:
+    """Return whether a settings file mentions a variable; True if it is not readable."""
     try:
         data = read_regular(os.path.join(folder, name), limit=_MAX_SETTINGS_BYTES, name=name)
     except OSError:
@@ -369,7 +383,7 @@ def _sets_variable(folder: str, name: str) -> bool:
         return True
     if b"\\" in data:  # JSON and TOML can write any letter as an escape
         data = re.sub(_ESCAPED, lambda match: bytes.fromhex(match[1].decode()), data)
-    return ENVIRONMENT.encode() in data
+    return variable.encode() in data
 
 
 def name_roots(roots: Sequence[str]) -> dict[str, str]:

@@ -23,7 +23,7 @@ from lessons_kb.hook_gates import (
     MAX_ITEMS,
     list_times,
 )
-from lessons_kb.model import Card, Pattern
+from lessons_kb.model import STRICT_GATE, Card, Pattern
 from lessons_kb.store.catalogue import Catalogue, State
 from lessons_kb.store.gate_files import remove_gate_file, write_gate_file
 from lessons_kb.store.gate_seal import seal
@@ -96,7 +96,8 @@ def _read_paths(card: Card) -> tuple[str, ...]:
 
 def _compile_card(card: Card, signature: str) -> dict[str, Any]:
     paths = (*_read_paths(card), *card.standing.follows)
-    return {
+    strict = {"paths": list(paths)} if card.gate == STRICT_GATE else {}
+    return strict | {
         "id": card.id,
         "title": defang_line(card.title)[:_MAX_TITLE],
         "why": defang_line(card.why)[:_MAX_WHY],

@@ -42,6 +42,7 @@ def make_brain(
     nothing to create, and StorageError if the folder is not writable.
     """
     root = follow(folder)
+    is_empty = _is_empty(root)
     created: list[str] = []
     new = not os.path.lexists(os.path.join(root, CONFIG_NAME))
     trusted = trust.is_trusted(root)
@@ -56,7 +57,7 @@ def make_brain(
             created.append(f"{_LESSONS}/")
         if not os.path.lexists(os.path.join(root, CONFIG_NAME)):
             with open(os.path.join(root, CONFIG_NAME), "x", encoding="utf-8") as file:
-                file.write(read_template(CONFIG_NAME))
+                file.write(_write_settings(notes=is_empty))
             created.append(CONFIG_NAME)
     except OSError as error:
         raise StorageError(
@@ -71,6 +72,20 @@ def make_brain(
     return root, created
 
 
+def _is_empty(root: str) -> bool:
+    """Return whether a folder has no visible entry, or does not exist."""
+    try:
+        return all(name.startswith(".") for name in os.listdir(root))
+    except FileNotFoundError:
+        return True
+
+
+def _write_settings(*, notes: bool) -> str:
+    """Return the text of a new ``lessons.toml``."""
+    text = read_template(CONFIG_NAME)
+    return text if notes else text.replace("notes = true", "notes = false")
+
+
 def write_first_lesson() -> str:
     """Create the user's own brain with one card to try; return its path.
 
@@ -81,6 +96,12 @@ def write_first_lesson() -> str:
     path = os.path.join(make_brain(user_brain())[0], FIRST_LESSON)
     replace_settings_file(path, read_template("first-lesson.md").encode(), expected=None)
     return path
+
+
+def list_first_files(root: str) -> list[str]:
+    """Return the files that `write_first_lesson` would create in a brain without cards."""
+    names = (CONFIG_NAME, FIRST_LESSON)
+    return [name for name in names if not os.path.lexists(os.path.join(root, *name.split("/")))]
 
 
 def remove_first_lesson() -> str:
@@ -119,17 +140,25 @@ def retire_first_lesson() -> None:
 
 def count_cards(root: str) -> int:
     """Return how many cards a scan of ``root`` finds with the settings of that folder."""
+    return count_files(root)[0]
+
+
+def count_files(root: str) -> tuple[int, int]:
+    """Return how many cards, and how many other Markdown files, a scan of ``root`` finds."""
     if not os.path.isdir(root):
-        return 0
-    settings, count = read_settings(root)[0], 0
+        return 0, 0
+    settings = read_settings(root)[0]
     limit = settings.index.max_file_bytes
-    for path in scan_brain(root, settings, read_ignored(root)).files:
+    cards = 0
+    files = scan_brain(root, settings, read_ignored(root)).files
+    for path in files:
         try:
             card = read_document(root, path, settings.folders, limit)[1].card
         except StorageError:
             continue
-        count += card is not None and card.kind != NOTE
-    return count
+        if card is not None and card.kind != NOTE:
+            cards += 1
+    return cards, len(files) - cards
 
 
 def trust_brain(folder: str, *, revoke: bool = False) -> str:

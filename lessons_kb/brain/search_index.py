@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import chain
@@ -19,6 +20,7 @@ from lessons_kb.brain.copied_cards import find_freed_copies, find_new_copies
 from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.brain.open_index import GENERATION, Look, Refresh, Refreshing, SearchIndex, versions
 from lessons_kb.cards.anchors import format_claims
+from lessons_kb.cards.file_kinds import kind_of
 from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.parse import parse_bytes
@@ -82,6 +84,21 @@ def read_document(
     return data, parse_bytes(data, path=path, folders=folders)
 
 
+_NAMES_A_KIND = re.compile(rb"^type:\s*[\"']?(?:lesson|playbook|qa-finding)\b", re.MULTILINE)
+
+
+def is_left_out(path: str, data: bytes, document: Document, settings: Settings) -> bool:
+    """Return whether a file is no card, in a brain that reads cards alone (`notes = false`).
+
+    A file that cannot be parsed counts as a card if its folder or its header says so.
+    """
+    if settings.notes:
+        return False
+    if document.card is not None:
+        return document.card.kind == NOTE
+    return kind_of(path, settings.folders) == NOTE and not _NAMES_A_KIND.search(data)
+
+
 def check_globs(document: Document) -> list[Finding]:
     """Return a finding if the ``paths`` of a card are invalid. The card stays in use."""
     card = document.card
@@ -100,9 +117,11 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
         data, document = read_document(root, path, settings.folders, settings.index.max_file_bytes)
     except StorageError as error:
         return CatalogueEntry(path=path, findings=(report_unreadable(path, error),))
+    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+    if is_left_out(path, data, document, settings):
+        return CatalogueEntry(path=path, digest=digest, left_out=True)
     card, bad = document.card, check_globs(document)
     findings = (*document.findings, *bad)
-    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     if card is None:
         return CatalogueEntry(path=path, digest=digest, findings=findings)
     terms = read_terms({name: analyze_joined(text) for name, text in document.fields.items()})
@@ -202,7 +221,11 @@ class _Run:
         if state is not None:
             self.index.verify_catalogue()  # never build on a damaged catalogue
         old = settings_from_dict(state.settings) if state else settings
-        same_rules = old.index == settings.index and old.folders == settings.folders
+        same_rules = (old.index, old.folders, old.notes) == (
+            settings.index,
+            settings.folders,
+            settings.notes,
+        )
         if rebuild or state is None or not (same_rules and self.index.current):
             state = self._new_generation(state, settings)
         if look is not None and not look.is_valid_for(state, head):
@@ -231,6 +254,7 @@ class _Run:
             generation=generation,
             manifest="",
             settings=as_data(settings),
+            unread=1,
         )
         directory = self.index.engine_directory(fresh)
         with contextlib.ExitStack() as on_failure:
@@ -290,6 +314,7 @@ class _Run:
                 done=done,
                 started=started,
                 progress=self.progress,
+                beyond_limit=left,
             )
             self._commit_all(state, reading, gone)
         return Refresh(
@@ -341,17 +366,19 @@ class _Run:
             with contextlib.closing(self._engine(state)) as engine:
                 engine.update(add(first) if first else (), gone)
                 state = replace(state, engine=engine.stamp())
-        copies = self._find_copies(entries, reading, gone)
+        in_use = [(number, entry) for number, entry in entries if not entry.left_out]
+        copies = self._find_copies(in_use, reading, gone)
         replaced = [*reading.find_replaced(entries), *copies]
         if replaced:
             with contextlib.closing(self._engine(state)) as engine:
                 engine.update((), replaced)
                 state = replace(state, engine=engine.stamp())
-        entries = [(number, copies.get(number, entry)) for number, entry in entries]
+        entries = [(number, copies.get(number, entry)) for number, entry in in_use]
         stored = {number for number, _entry in entries}
         entries += [(number, copy) for number, copy in copies.items() if number not in stored]
         stored.update(copies)
-        state = replace(state, manifest=reading.format_manifest())
+        unread = reading.left + reading.beyond_limit if state.unread else 0
+        state = replace(state, manifest=reading.format_manifest(), unread=unread)
         removed = [number for number in (*gone, *replaced) if number not in stored]
         state = self.index.catalogue.commit(state, entries=entries, removed=removed)
         self.index.accept(state)
@@ -389,9 +416,12 @@ class _Reading:
         done: dict[str, str],
         started: int,
         progress: Callable[[int, int], None],
+        beyond_limit: int,
     ) -> None:
         self.left = len(todo)
         """Number of files that are still to be read."""
+        self.beyond_limit = beyond_limit
+        """Number of further files that this run does not read."""
         self.unread = set(todo)
         """Their paths."""
         self._scan = scan

@@ -1,6 +1,6 @@
 """Semantic similarity: the vectors of a brain's files, and the files most similar to a text.
 
-This module is imported only for brains with ``[semantic] enabled = true``.
+This module is imported only where the extra ``[semantic]`` is installed and not turned off.
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ from lessons_kb.search.embeddings import (
     find_model,
     judge_meaning,
     open_model,
+    open_packaged_model,
     widen,
 )
 from lessons_kb.values import frozen
 
 _BATCH = 16
 """Files that are encoded and stored at once."""
+_COMPLETE = 0.9
+"""Share of the files that must have vectors before similarity is used."""
 _MAX_SYMPTOMS = 8
 """Symptoms of a card that get a vector each."""
 
@@ -109,7 +112,10 @@ class Meaning:
         self._ready: tuple[Model, Vectors] | None = None
         self._loaded: tuple[object, Loaded] | None = None
         try:
-            model = open_model(find_model(settings.model, root=index.root))
+            if settings.model:
+                model = open_model(find_model(settings.model, root=index.root))
+            else:
+                model = open_packaged_model()
             self._ready = model, Vectors(index.cache, model.key)
         except (ModelMissing, StorageError) as error:
             self.trouble = str(error)
@@ -138,8 +144,25 @@ class Meaning:
             self._loaded = None
         return len(absent) - len(todo)
 
+    @property
+    def key(self) -> str:
+        """The digest of the model in use; "" without one."""
+        return self._ready[0].key if self._ready is not None else ""
+
+    def is_complete(self) -> bool:
+        """Return whether nearly all files have vectors.
+
+        Until then files are found by their words alone: what has no vector yet could not compete.
+        """
+        loaded = self._load_current()
+        if loaded is None:
+            return False
+        return len(loaded.numbers) >= _COMPLETE * len(self._index.catalogue.numbers())
+
     def near(self, text: str) -> Nearness | None:
         """Return the similarity of each file to ``text``; None without a text, model or vectors."""
+        if not self.is_complete():
+            return None
         loaded, query = self._ask(text)
         return Nearness(loaded, query) if loaded is not None and query.any() else None
 
@@ -155,17 +178,23 @@ class Meaning:
 
     def _ask(self, text: str) -> tuple[Loaded | None, Floats]:
         """Return the vectors of the files, None if there are none, and the vector of a text."""
-        if self._ready is None or not text.strip():
+        loaded = self._load_current() if text.strip() else None
+        if self._ready is None or loaded is None:
             return None, np.zeros(0, dtype=np.float32)
-        model, vectors = self._ready
+        return loaded, self._ready[0].encode([text])[0]
+
+    def _load_current(self) -> Loaded | None:
+        """Return the vectors of the files as they are now; None if there are none."""
+        if self._ready is None:
+            return None
+        vectors = self._ready[1]
         try:
             now = (self._index.state, vectors.version())
             if self._loaded is None or self._loaded[0] != now:
                 self._loaded = (now, self._load(vectors))
         except StorageError:  # without its vectors, a brain is still searched by words
-            return None, np.zeros(0, dtype=np.float32)
-        loaded = self._loaded[1]
-        return loaded if loaded.numbers else None, model.encode([text])[0]
+            return None
+        return self._loaded[1] if self._loaded[1].numbers else None
 
     def close(self) -> None:
         """Release the files."""

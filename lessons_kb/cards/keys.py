@@ -329,7 +329,8 @@ class CardKey:
     field: str
     """Field of Card that it fills."""
     form: str
-    """``text``, ``tags``, ``texts``, ``globs``, ``choice``, ``count``, ``date`` or ``patterns``."""
+    """``text``, ``tags``, ``texts``, ``globs``, ``choice``, ``count``, ``date``, ``patterns``,
+    ``sources``, ``card`` or, of other systems, ``stamps`` or ``keywords``."""
     choices: tuple[str, ...] = ()
     foreign: bool = False
     """Whether other systems write it; its wrong values give no findings."""
@@ -362,6 +363,7 @@ _TABLE = read_mapping("card_keys.toml")
 SYNONYMS: Mapping[str, Mapping[str, str]] = {name: _TABLE[name] for name in ("severity", "status")}
 """Key → value of another system → ours."""
 
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:$|[T ])", re.ASCII)
 MAX_EXAMPLES = 5
 MAX_OCCURRENCES = 1_000_000
 _EXPECTED = _TABLE["forms"]
@@ -402,6 +404,8 @@ def read_keys(
         key_entry = winning.get(name)
         if key_entry is None:
             continue
+        if key.form == "sources":  # read as a part of the document, not of the card
+            continue
         is_patterns = key.form == "patterns"
         value: Read
         try:
@@ -424,7 +428,9 @@ def read_keys(
                 if item.style in _ITEM_PROBLEMS:
                     rule, message, *fix_and_level = _ITEM_PROBLEMS[item.style]
                     warn(item.span[0], rule, f"an item of {name} {message}", *fix_and_level)
-        if isinstance(value, tuple):
+        if key.field == "confirmed" and isinstance(value, str):
+            fields["confirmed"] = max(value, fields.get("confirmed", ""))
+        elif isinstance(value, tuple):
             fields[key.field] = (*fields.get(key.field, ()), *value)
         elif value is not None:
             fields.setdefault(key.field, value)
@@ -454,6 +460,12 @@ def read_value(entry: HeaderEntry) -> Read:
         return read_patterns(entry)[0]
     if key.form == "keywords":
         return _read_keywords(entry)
+    if key.form == "sources":
+        raise ValueError("a list of sources")
+    if key.form == "stamps":
+        return _read_stamps(entry)
+    if key.form == "card":
+        return _read_card_name(entry)
     is_list = key.form in ("texts", "globs", "tags")
     if entry.shape != "scalar" and not (is_list and entry.shape == "list"):
         raise ValueError("a list" if entry.shape == "list" else "nested")
@@ -479,7 +491,7 @@ def read_value(entry: HeaderEntry) -> Read:
         number = _read_number(text)
         if 1 <= number <= MAX_OCCURRENCES:
             return number
-    elif re.match(r"\d{4}-\d{2}-\d{2}(?:$|[T ])", text, re.ASCII):
+    elif _DATE.match(text):
         with suppress(ValueError):
             return date.fromisoformat(text[:10]).isoformat()
     raise ValueError(repr(text[:40]))
@@ -502,6 +514,29 @@ def _split_list(text: str, form: str) -> list[str]:
     if form == "tags" and len(parts) == 1 and all(word.startswith("#") for word in words):
         return words
     return parts
+
+
+def _read_stamps(entry: HeaderEntry) -> str | None:
+    """Return the latest date of OKF's `verified`: a date, or mappings with the key ``at``."""
+    dates: list[str] = []
+    for value in entry.values:
+        text: object = value.text
+        if value.holds is not None:
+            text = dict(value.holds).get("at")
+        match = _DATE.match(text) if isinstance(text, str) else None
+        if match:
+            dates.append(match[0][:10])
+    return max(dates, default=None)
+
+
+def _read_card_name(entry: HeaderEntry) -> str | None:
+    """Return the name of a card; OKF writes it as a path from the root, or from the file."""
+    if entry.shape != "scalar":
+        raise ValueError("a list" if entry.shape == "list" else "nested")
+    name = one_line(entry.texts[0] or "")
+    if name.startswith(("./", "../")):
+        name = name.rpartition("/")[2]
+    return name.lstrip("/") or None
 
 
 def _read_keywords(entry: HeaderEntry) -> tuple[str, ...]:

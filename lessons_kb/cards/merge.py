@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 from lessons_kb.cards.edit import edit_header, read_comments
+from lessons_kb.cards.edit_sources import add_sources
 from lessons_kb.cards.keys import (
     KEYS,
     MAX_EXAMPLES,
@@ -24,7 +25,9 @@ from lessons_kb.cards.keys import (
     split_header,
 )
 from lessons_kb.cards.read_header import read_header
+from lessons_kb.cards.sources import read_sources
 from lessons_kb.errors import LessonsError
+from lessons_kb.model import Source
 from lessons_kb.values import frozen, replace
 
 
@@ -166,12 +169,31 @@ def _unite_examples(three: Three) -> str:
     return _write(three, tuple(united[-MAX_EXAMPLES:]))
 
 
+def _unite_sources(three: Three) -> str:
+    """Return the sources of our side with those that only the other side added."""
+    base, ours, theirs = map(_read_all_sources, (three.base, three.ours, three.theirs))
+    if any(source not in ours or source not in theirs for source in base):
+        raise Contradiction
+    end = three.ours.text[len(three.ours.text.rstrip("\r\n")) :]
+    fence = f"---{end}"
+    try:
+        united = add_sources(f"{fence}{three.ours.text}{fence}", theirs)
+    except LessonsError:
+        raise Contradiction from None
+    return united[len(fence) : -len(fence)]
+
+
+def _read_all_sources(side: Side) -> tuple[Source, ...]:
+    return read_sources([side.entry]) if side.entry else ()
+
+
 _RULES: Mapping[str, Callable[[Three], str]] = {
     "occurrences": _sum,
     "last-seen": lambda three: max(three.sides, key=read_date).text,
     "created": lambda three: min(three.sides, key=read_date).text,
     "date": lambda three: min(three.sides, key=read_date).text,
     "examples": _unite_examples,
+    "sources": _unite_sources,
 }
 
 

@@ -24,6 +24,7 @@ from lessons_kb.cards.sections import (
     read_why,
     text_of,
 )
+from lessons_kb.cards.sources import read_sources
 from lessons_kb.model import KINDS, NOTE, Card, Document, Finding
 from lessons_kb.text.sanitize import without
 from lessons_kb.values import replace
@@ -133,6 +134,7 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         key_lines={name: first + line for name, line in lines.items()},
         body_line=split.body_line,
         anchors=find_anchors(card.title, card.paths, body, sections, checklist),
+        sources=read_sources(reading.entries),
     )
 
 

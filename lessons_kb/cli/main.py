@@ -16,6 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 from lessons_kb.cli.command_table import GROUPS, HIDDEN, SUMMARIES, function_name
 from lessons_kb.cli.output import Options, at_end, current, discard_output, failures, say, tell
 from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.on_demand import START_SCREEN, load
 from lessons_kb.process.clock import check_clock
 from lessons_kb.version import __version__
 
@@ -24,6 +25,7 @@ _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
 _RUN, _RUN_OPTIONS = "run", ("--stall", "--session", "--stage")
 """The command that runs other commands, and its options that have a value."""
+_SETUP = "setup"
 _OPTIONAL_VALUE = ("--diff", "--from-session", "--with")
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -59,6 +61,14 @@ class _Commands(TyperGroup):
         program.command(cmd_name, hidden=cmd_name in HIDDEN)(function)
         return typer.main.get_command(program)
 
+    def get_params(self, ctx: Any) -> Any:
+        """Return the options; those of typer for completion are former names of a command."""
+        params: list[Any] = super().get_params(ctx)
+        for param in params:
+            if param.name in ("install_completion", "show_completion"):
+                param.hidden = True
+        return params
+
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 typer passes it
         width = max(len(name) for name in SUMMARIES if name not in HIDDEN)
         for heading, names in GROUPS.items():
@@ -90,7 +100,7 @@ app = typer.Typer(
     cls=_Commands,
     help="Keep coding agents from repeating mistakes: a knowledge base of lesson cards.",
     epilog="Example: lessons init && lessons create 'Retried without an idempotency key'",
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
@@ -99,6 +109,7 @@ app = typer.Typer(
 
 @app.callback()
 def _global_options(
+    ctx: typer.Context,
     brain: Annotated[
         list[str] | None, Option("--brain", metavar="DIR", help="Brain to use; repeatable.")
     ] = None,
@@ -114,6 +125,8 @@ def _global_options(
     except OSError as error:
         problem = f"the working directory cannot be used: {error.strerror}"
         raise InputError(f"{problem}; change to a folder that exists") from None
+    if ctx.invoked_subcommand is None:
+        load(START_SCREEN).show_state()
 
 
 def main() -> None:
@@ -124,10 +137,25 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     failures.clear()
     try:
-        code = _run(hoist_options(sys.argv[1:]) or ["--help"])
+        code = _run(_rename_words(hoist_options(sys.argv[1:])))
     finally:
         at_end.close()
     sys.exit(code)
+
+
+_FORMER_WORDS = {
+    "--install-completion": ("completion", "install"),
+    "--show-completion": ("completion", "show"),
+}
+"""Former words → the command that replaced them. The former words work for one more release."""
+
+
+def _rename_words(arguments: list[str]) -> list[str]:
+    """Replace the first word if it is a former name of a command."""
+    first = arguments[0] if arguments else ""
+    if first not in _FORMER_WORDS:
+        return arguments
+    return [*_FORMER_WORDS[first], *arguments[1:]]
 
 
 def hoist_options(arguments: list[str]) -> list[str]:
@@ -154,6 +182,8 @@ def hoist_options(arguments: list[str]) -> list[str]:
         elif word in _WITH_VALUE:
             front += [word, *queue[:1]]
             del queue[:1]
+        elif rest[:1] == [_SETUP]:  # its --diff is a flag
+            rest.append(word)
         elif word in _OPTIONAL_VALUE and (not queue or queue[0].startswith("-")):
             rest.append(f"{word}=")
         else:

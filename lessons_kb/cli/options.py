@@ -8,6 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Annotated
 
+import typer
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
@@ -15,6 +16,7 @@ from lessons_kb.brain.discovery import Discovery, describe_unclaimed, describe_u
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.output import at_end, failures, options, say
 from lessons_kb.errors import InputError, LessonsError
+from lessons_kb.on_demand import COMPLETE_IDS, load
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import find_brains, git_top
 from lessons_kb.text.comma_list import split_commas
@@ -32,9 +34,22 @@ FAIL_ON = {
 A card of high severity is an error, one of medium severity a warning, one of low severity info.
 """
 _ID_HELP = "Path or slug of a card, or its beginning."
-CardId = Annotated[str, Argument(metavar="ID", help=_ID_HELP)]
-Ids = Annotated[list[str], Argument(metavar="ID...", help=_ID_HELP)]
-OptionalIds = Annotated[list[str] | None, Argument(metavar="ID...", help=_ID_HELP)]
+
+
+def complete_ids(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the names and titles of the cards, for the completion of a shell."""
+    names: list[tuple[str, str]] = load(COMPLETE_IDS).list_ids(ctx, incomplete)
+    return names
+
+
+CardId = Annotated[str, Argument(metavar="ID", help=_ID_HELP, autocompletion=complete_ids)]
+OptionalId = Annotated[
+    str | None, Argument(metavar="[ID]", help=_ID_HELP, autocompletion=complete_ids)
+]
+Ids = Annotated[list[str], Argument(metavar="ID...", help=_ID_HELP, autocompletion=complete_ids)]
+OptionalIds = Annotated[
+    list[str] | None, Argument(metavar="ID...", help=_ID_HELP, autocompletion=complete_ids)
+]
 Paths = Annotated[
     list[str] | None,
     Option("--path", metavar="FILE", help="File being worked on; repeatable."),

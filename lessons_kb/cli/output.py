@@ -131,16 +131,17 @@ def _fit_widths(widths: Mapping[str, int], ids: Sequence[int], width: int) -> di
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: str = "") -> None:
-    """Print rows as a table: within the width of a terminal, in full when piped.
+    """Print rows as a table within the width of a terminal; a pipe gets columns between tabs.
 
     ``right`` names the columns that are flush right, separated by spaces.
     """
     width = terminal_width()
     cells = [[clean_line(cell) for cell in row] for row in rows]
-    head, *lines = lay_out(columns, cells, right=right.split(), width=width)
     if width is None:
-        print("\n".join([head, *lines]))
+        for row in ([name.upper() for name in columns], *cells):
+            print("\t".join(row))
         return
+    head, *lines = lay_out(columns, cells, right=right.split(), width=width)
     print()
     print_bold(head)
     print("─" * min(max(map(_cells, (head, *lines))), width), *lines, sep="\n")

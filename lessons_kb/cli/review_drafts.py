@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.edit_sources import list_session_quotes
 from lessons_kb.cli.complete_drafts import build_prompts, print_prompts, suggest_agent, write_drafts
 from lessons_kb.cli.output import (
     is_interactive,
@@ -19,10 +20,11 @@ from lessons_kb.cli.output import (
 from lessons_kb.cli.show_rows import show_rows
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
-from lessons_kb.mining.draft_text import format_patterns
+from lessons_kb.collection.origin import describe_sources
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
 from lessons_kb.tui.rows import DRAFTS
+from lessons_kb.writers.complete import run_background_test
 
 
 def complete_drafts(brains: Brains, *, command: str, show_prompt: bool, yes: bool) -> None:
@@ -42,10 +44,14 @@ def show_draft(brains: Brains, name: str) -> None:
     _print_draft(brains, Drafts(brains).get(name))
 
 
-def accept_draft(brains: Brains, name: str, *, on_duplicate: str) -> None:
+def accept_draft(brains: Brains, name: str, *, on_duplicate: str, keep_quotes: bool) -> None:
     """Turn a complete draft into a card."""
-    card = Drafts(brains).accept(name, on_duplicate=on_duplicate)
+    drafts = Drafts(brains)
+    dropped = [] if keep_quotes else list_session_quotes(drafts.get(name).text)
+    card = drafts.accept(name, on_duplicate=on_duplicate, keep_quotes=keep_quotes)
     print_answer({"done": "accepted", "card": as_data(card)}, clean_line(card.id))
+    if dropped:
+        say("the quote of the session was left out; `--keep-quotes` keeps it")
 
 
 def merge_draft(brains: Brains, name: str, card_name: str) -> None:
@@ -80,7 +86,6 @@ def _draft_data(brains: Brains, draft: Draft) -> dict[str, Any]:
         **as_data(draft),
         "missing": list(draft.missing),
         "near_duplicates": duplicates,
-        "agreed": as_data(Drafts(brains).find_agreed(draft)),
     }
 
 
@@ -100,6 +105,15 @@ def _print_list(brains: Brains, drafts: Sequence[Draft]) -> None:
             say(suggestion)
 
 
+def _describe_test(brains: Brains, draft: Draft) -> str:
+    """Return how many unrelated prompts find a draft, and which test an agent would add."""
+    test = run_background_test(brains, draft)
+    line = f"{test.found} of {test.prompts} prompts about other things find the card"
+    if test.is_broad:
+        line += "; leave out words that fit any task"
+    return f"{line}; no tasks were written to test it, `--with AGENT` does that"
+
+
 def _print_draft(brains: Brains, draft: Draft) -> None:
     if options().json:
         print_json(_draft_data(brains, draft))
@@ -108,12 +122,11 @@ def _print_draft(brains: Brains, draft: Draft) -> None:
     print(visible(draft.text).rstrip("\n"))
     for line in draft.missing:
         say(f"missing: {line}")
+    if not draft.missing:
+        say(_describe_test(brains, draft))
+    for line in describe_sources(draft.text):
+        say(line)
     for duplicate in Drafts(brains).find_near_duplicates(draft):
         say(clean_line(duplicate.reason))
     if draft.card:
         say(f"the card {clean_line(draft.card)} already describes this mistake")
-    if patterns := Drafts(brains).find_agreed(draft):
-        where = f"the header of {clean_line(draft.card)}" if draft.card else "the draft's header"
-        say(f"two fixes of this mistake share a pattern; if it is right, add it to {where}:")
-        for line in format_patterns(patterns).split("\n"):
-            say(line)

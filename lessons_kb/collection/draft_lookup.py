@@ -51,8 +51,6 @@ class Draft:
     text: str = ""
     place: int = 0
     """Its rank among the mined drafts; the likeliest mistake has the lowest."""
-    fix: str = ""
-    """The diff that fixed the mistake when it came back; "" if unknown."""
     by: str = ""
     """The user of a server who proposed it; "" if none did."""
     trouble: str = ""
@@ -136,6 +134,15 @@ class DraftLookup:
                 cards.update(dict.fromkeys(facts["ids"], card))
         return cards
 
+    def find_mined_keys(self, *states: str) -> set[str]:
+        """Return the commits and sightings of mined drafts, of those in the given states if any."""
+        keys: set[str] = set()
+        for facts in self._folder.facts().values():
+            is_asked = not states or facts.get("state") in states
+            if facts.get("kind") == MINED and is_asked:
+                keys.update(facts["ids"])
+        return keys
+
     def _read(self, name: str) -> Draft | None:
         """Return a draft with its facts; None if its file no longer exists."""
         facts = self._folder.facts_of(name) or {}
@@ -164,7 +171,6 @@ class DraftLookup:
             card=card,
             text=text,
             place=facts.get("place", 0),
-            fix=facts.get("fix", ""),
             by=facts.get("by", ""),
             trouble=trouble,
         )

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import time
 from typing import Any
 
 from lessons_kb.cards.edit import edit_header
+from lessons_kb.cards.edit_sources import drop_session_quotes
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import redact_card
 from lessons_kb.collection.draft_lookup import ACCEPTED, DISCARDED, MERGED, MINED, OPEN, Draft
 from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
 from lessons_kb.collection.new_drafts import NewDrafts
-from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError, LessonsError
-from lessons_kb.find.detection import read_text
-from lessons_kb.find.project_detection import propose_pattern
-from lessons_kb.mining.draft_text import find_diff, finish
-from lessons_kb.model import Card, Pattern
+from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError
+from lessons_kb.mining.draft_text import finish
+from lessons_kb.model import Card
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import check_draft_size
 from lessons_kb.store.journal import day_of
@@ -33,26 +30,6 @@ class Drafts(NewDrafts):
         card = self._parse(draft.id, draft.text).card
         return Cards(self._brains).find_near_duplicates(card) if card else []
 
-    def find_agreed(self, draft: Draft) -> tuple[Pattern, ...]:
-        """Return the ``detect`` pattern that two fixes of the mistake have in common, if any.
-
-        The first fix is that of the draft. The second is a later fix of the same draft, or that of
-        the card that an earlier draft became.
-        """
-        fix = find_diff(draft.text)
-        if not fix:
-            return ()
-        other_fixes = [draft.fix]
-        if draft.card:
-            with contextlib.suppress(LessonsError):
-                brain, card = Cards(self._brains).find(draft.card)
-                other_fixes.append(find_diff(read_text(os.path.join(brain.root, card.id))))
-        for other in filter(None, other_fixes):
-            proposal = propose_pattern(self._brains.directory, other, again=fix)
-            if proposal.pattern:
-                return (proposal.pattern,)
-        return ()
-
     def rewrite(self, name: str, text: str, *, digest: str) -> Draft:
         """Replace the text of a draft. ``digest`` is as in ``accept``."""
         check_draft_size(text)
@@ -62,8 +39,17 @@ class Drafts(NewDrafts):
             self._folder.write(draft.id, text, facts, over=draft.text)
         return self.get(draft.id)
 
-    def accept(self, name: str, *, on_duplicate: str = "fail", digest: str | None = None) -> Card:
+    def accept(
+        self,
+        name: str,
+        *,
+        on_duplicate: str = "fail",
+        digest: str | None = None,
+        keep_quotes: bool = False,
+    ) -> Card:
         """Turn a draft into a card of the nearest brain.
+
+        The quotes of sessions in its ``sources`` are dropped, unless ``keep_quotes``.
 
         ``digest`` is that of the text which the reviewer read; EditRefused is raised if the text
         has changed since. Raises InputError if the draft is incomplete or too many cards from
@@ -84,6 +70,7 @@ class Drafts(NewDrafts):
             if draft.seen > 1:
                 changes["occurrences"] = draft.seen
             text = finish(draft.text, read_template(f"{card.kind}.md"))
+            text = text if keep_quotes else drop_session_quotes(text)
             new_card = self._write(draft, card, redact_card(edit_header(text, changes)))
             self._settle(draft, ACCEPTED, new_card.id, over=draft.text)
         return new_card

@@ -13,6 +13,7 @@ from fnmatch import fnmatch
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.edit import Change, edit_header
+from lessons_kb.cards.edit_sources import add_sources, make_file_source
 from lessons_kb.cards.file_kinds import is_note_name
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import MAX_EXAMPLES, MAX_OCCURRENCES
@@ -43,18 +44,19 @@ from lessons_kb.importers.memory import is_memory, read_memory
 from lessons_kb.importers.review_findings import read_review
 from lessons_kb.importers.whole_documents import is_one_lesson, read_document
 from lessons_kb.mining.draft_text import Sketch
-from lessons_kb.model import NOTE, Card, Pattern, as_data
+from lessons_kb.model import NOTE, Card, Pattern, Source, as_data
+from lessons_kb.on_demand import OKF_BUNDLE, load
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
-from lessons_kb.store.files import list_folder
+from lessons_kb.store.files import list_folder, relative
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, visible_json
 from lessons_kb.values import frozen, replace
 
-GALANGAL, REVIEW, MEMORY, JSONL, RULES, DOCUMENT, COPILOT = SOURCES = (
-    *("galangal", "review", "memory", "jsonl", "rules", "document", "copilot"),
+GALANGAL, REVIEW, MEMORY, JSONL, RULES, DOCUMENT, COPILOT, OKF = SOURCES = (
+    *("galangal", "review", "memory", "jsonl", "rules", "document", "copilot", "okf"),
 )
 PROSE = "prose"
 NAMES = {
@@ -65,11 +67,14 @@ NAMES = {
     RULES: "rules of ast-grep or Semgrep",
     DOCUMENT: "one lesson",
     COPILOT: "memories of Copilot",
+    OKF: "a bundle of the Open Knowledge Format",
 }
 """Source → what it is called in a message."""
 
 _NAMING = (MEMORY, COPILOT)
 """Sources of which the text names files: it may name others than those of this project."""
+_QUOTED = (REVIEW, MEMORY, RULES, DOCUMENT, COPILOT)
+"""Sources that are texts: a card quotes the line from which it was imported."""
 _RULES = (
     *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
     *(".cursorrules", ".clinerules/**/*.md", ".kilo/rules/*.md", ".kilocode/rules/*.md"),
@@ -188,6 +193,37 @@ class Plan:
     near: str = "skip"
 
 
+class _Places:
+    """The places of lessons in the files that are imported, as sources of the cards."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self._lines: dict[str, list[str]] = {}
+        """Path → the lines of the file."""
+
+    def find(self, where: str, path: str, *, is_quoted: bool) -> Source:
+        """Return the place that ``where`` names, ``FILE:LINE``; its line is the quote if wanted.
+
+        A file outside of the project is named without its folders, which are private.
+        """
+        place, _colon, number = where.rpartition(":")
+        line = int(number) if place and number.isdecimal() else 0
+        inside = relative(self._directory, os.path.realpath(path))
+        if inside.partition("/")[0] == "..":
+            inside = os.path.basename(path)
+        quote = self._read_line(path, line) if is_quoted and line else ""
+        return make_file_source(inside, line, quote)
+
+    def _read_line(self, path: str, line: int) -> str:
+        if path not in self._lines:
+            try:
+                self._lines[path] = import_files.read_source(path).splitlines()
+            except LessonsError:
+                self._lines[path] = []
+        lines = self._lines[path]
+        return lines[line - 1] if line <= len(lines) else ""
+
+
 class Exchange:
     """Import into the nearest brain, and export from all brains."""
 
@@ -228,6 +264,7 @@ class Exchange:
             raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
         directory = self._brains.directory
         project_files = ProjectFiles(directory)
+        places = _Places(directory)
         lessons: list[Incoming] = []
         passed: list[PassedOver] = []
         notes: list[str] = []
@@ -242,6 +279,10 @@ class Exchange:
                     lesson = replace(lesson, project=project or lesson.project, topics=every)
                 if source in _NAMING and not lesson.text:
                     lesson = _keep_real_paths(lesson, project_files)
+                if not lesson.text:
+                    is_text = source in _QUOTED
+                    place = places.find(lesson.where, path, is_quoted=is_text)
+                    lesson = replace(lesson, sources=(place,))
                 lessons.append(lesson)
             passed += reading.passed_over
             notes += reading.notes
@@ -317,6 +358,9 @@ class Exchange:
     def _create(self, lesson: Incoming, date: str) -> str:
         folders = self._brains.members[0].settings.folders
         text = card_text(lesson, created=date, folders=folders)
+        if lesson.kind == NOTE:
+            root = self._brains.members[0].root
+            return card_files.create(root, lesson.id, text.encode("utf-8"))
         if lesson.text:
             if is_safe_id(lesson.id):
                 with contextlib.suppress(DuplicateCard, InputError):
@@ -388,6 +432,8 @@ class _Shelf:
             card = self._parse(lesson)
         except LessonsError as error:
             return replace(step, action=SKIP, reason=str(error))
+        if card.kind == NOTE:
+            return self._judge_note(step, card)
         for former in lesson.former:
             earlier = self._origins.get(origin_key(former), "")
             if not known and earlier in self._ids:
@@ -420,6 +466,15 @@ class _Shelf:
         self._origins[origin] = card.id
         return replace(step, card=card.id)
 
+    def _judge_note(self, step: ImportStep, note: Card) -> ImportStep:
+        """Return the step for a note of a bundle: it is written if its name is free."""
+        if not is_safe_id(note.id):
+            return replace(step, action=SKIP, reason="its name is not safe here")
+        if note.id in self._taken:
+            return replace(step, action=SKIP, card=note.id, reason="already here")
+        self._taken.add(note.id)
+        return replace(step, card=note.id)
+
     def _find_near_duplicate(self, card: Card, lesson: Incoming) -> NearDuplicate | None:
         """Return the card that decides about a lesson because it is the same or near, else None."""
         text, is_exported = "\n".join((card.why, *card.checklist)), bool(lesson.text)
@@ -441,7 +496,8 @@ class _Shelf:
         path = lesson.id if is_safe_id(lesson.id) else f"{lesson.kind}s/{slug(lesson.title)}.md"
         text = card_text(lesson, created=_ANY_DATE, folders=self._folders)
         document = parse_card(text, path=path, folders=self._folders)
-        if document.card is None or document.card.kind == NOTE:
+        is_lost = document.card is not None and document.card.kind == NOTE != lesson.kind
+        if document.card is None or is_lost:
             reason = document.findings[0].message if document.findings else "would be a note"
             raise EditRefused(f"not a valid card: {reason}")
         return document.card
@@ -480,6 +536,9 @@ def read_lessons(source: str, path: str, *, directory: str = "") -> Imported:
         return read_document(import_files.read_source(path), name=path)
     if source == COPILOT:
         return read_copilot_memory(import_files.read_source(path), name=path)
+    if source == OKF:
+        imported: Imported = load(OKF_BUNDLE).read_bundle(path)
+        return imported
     if source == MEMORY:
         siblings = list_folder(os.path.dirname(path) or ".")
         text = import_files.read_source(path)
@@ -522,7 +581,7 @@ def _compose_rule(about: Mapping[str, str], pattern: Pattern, name: str) -> Inco
         title=about["title"],
         where=f"{name} {about['id']}",
         origin=origin,
-        text=edit_header(composed, {ORIGIN_KEY: origin}),
+        text=add_sources(edit_header(composed, {ORIGIN_KEY: origin}), (make_file_source(name),)),
     )
 
 
@@ -549,8 +608,8 @@ def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> 
     if lesson.text:
         text = redact_card(lesson.text)
         found = parse_card(text, path=lesson.id, folders=folders).card
-        is_note = found is not None and found.kind == NOTE
-        return edit_header(text, {"type": lesson.kind}) if is_note else text
+        is_lost = found is not None and found.kind == NOTE != lesson.kind
+        return edit_header(text, {"type": lesson.kind}) if is_lost else text
     header: dict[str, Change] = {
         "type": lesson.kind,
         "title": lesson.title,
@@ -570,7 +629,7 @@ def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> 
     given = {name: value for name, value in header.items() if value is not None}
     parts = [f"## {heading}\n\n{text}\n" for heading, text in lesson.sections]
     body = f"{lesson.body.strip()}\n" if lesson.body else "\n".join(parts)
-    return edit_header("\n" + redact(body), given)
+    return add_sources(edit_header("\n" + redact(body), given), lesson.sources)
 
 
 def is_safe_id(card_id: str) -> bool:

@@ -9,7 +9,12 @@ from functools import partial
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.copied_cards import report_copy
-from lessons_kb.brain.search_index import check_globs, read_document, report_unreadable
+from lessons_kb.brain.search_index import (
+    check_globs,
+    is_left_out,
+    read_document,
+    report_unreadable,
+)
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.conflicts import choose, find_conflicts
 from lessons_kb.cards.copies import CardFile, find_copies
@@ -27,7 +32,6 @@ from lessons_kb.detect.matcher import (
     is_available,
     language_of,
 )
-from lessons_kb.detect.propose import MANY_PLACES
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.find.project_detection import find_in_tree, list_tree
 from lessons_kb.freshness.refresh import judge_documents
@@ -43,6 +47,8 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.sanitize import shell_word, shorten
 from lessons_kb.values import replace
 
+_MANY_PLACES = 5
+"""A pattern that matches more places of today's code describes something ordinary."""
 _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 
 
@@ -78,6 +84,8 @@ def lint(
             data, document = read_document(brain.root, path, settings.folders, limit)
         except StorageError as error:
             findings.append(report_unreadable(path, error))
+            continue
+        if is_left_out(path, data, document, settings):
             continue
         findings += check_document(document)
         documents.append(document)
@@ -284,7 +292,7 @@ def check_places(
         places[match.rule].append(f"{match.path}:{match.line}")
     findings: list[Finding] = []
     for rule, rule_places in places.items():
-        if len(rule_places) > MANY_PLACES:
+        if len(rule_places) > _MANY_PLACES:
             count = f"{len(rule_places):,} places in the project"
             message = f"finds {count}, the first in {rule_places[0]}"
             findings.append(advise(*owners[rule], rule.pattern, FOUND_OFTEN, message))

@@ -6,15 +6,14 @@ import contextlib
 import datetime as dt
 import os
 from collections.abc import Sequence
-from functools import partial
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import is_test
-from lessons_kb.collection.draft_lookup import Draft
+from lessons_kb.collection.draft_lookup import DISCARDED, Draft, DraftLookup
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.errors import GitError
-from lessons_kb.find.project_detection import propose_pattern
-from lessons_kb.mining.candidates import Candidate, is_code, typed_before
+from lessons_kb.mining.candidates import Candidate, typed_before
+from lessons_kb.mining.commit_facts import is_code
 from lessons_kb.mining.draft_text import (
     MAX_DIFF,
     names_of,
@@ -23,7 +22,6 @@ from lessons_kb.mining.draft_text import (
     split_files,
 )
 from lessons_kb.mining.triggers import REVIEW, Sighting
-from lessons_kb.model import DONE
 from lessons_kb.process.git import find_change, read_commit
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
@@ -41,18 +39,15 @@ def draft(
     Without ``write`` no file is changed.
     """
     drafts: list[Draft] = []
-    commands = _list_commands(brains)
     for place, candidate in enumerate(candidates):
         if len(drafts) >= count:
             break
         diff, tests = _read_fix(brains.directory, candidate)
         sketch = sketch_candidate(
-            replace(candidate, paths=_find_existing(brains.directory, candidate.paths)),
+            replace(candidate, paths=find_existing(brains.directory, candidate.paths)),
             prompts=typed_before(candidate),
             diff=redact(diff),
             tests=redact(tests) if tests not in diff else "",
-            propose=partial(propose_pattern, brains.directory),
-            ran=commands,
         )
         draft = Drafts(brains).add_mined(candidate, sketch, place=place, write=write)
         if draft is not None:
@@ -60,13 +55,10 @@ def draft(
     return drafts
 
 
-def _list_commands(brains: Brains) -> list[str]:
-    """Return the commands and tests that the journals report as done."""
-    commands: list[str] = []
-    for brain in brains.members:
-        events = brain.hook_journal.events.find(kinds=["command", "test"], outcomes=[*DONE])
-        commands += [event.text for event in events]
-    return commands
+def leave_out_discarded(brains: Brains, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates of which no draft was discarded."""
+    discarded = DraftLookup(brains).find_mined_keys(DISCARDED)
+    return [candidate for candidate in candidates if discarded.isdisjoint(candidate.keys)]
 
 
 def _read_fix(directory: str, candidate: Candidate) -> tuple[str, str]:
@@ -75,14 +67,14 @@ def _read_fix(directory: str, candidate: Candidate) -> tuple[str, str]:
     for commit in candidate.commits[:1]:
         with contextlib.suppress(GitError):
             whole = read_commit(directory, commit.id)
-            diff = _pick_code(whole, commit.causes)
+            diff = pick_code(whole, commit.causes)
             tests = "".join(part for part in split_files(whole) if is_test(names_of(part)[-1]))
     for sighting in candidate.sightings:
         diff = diff or _find_answer(directory, sighting)
     return diff, tests
 
 
-def _find_existing(directory: str, paths: Sequence[str]) -> tuple[str, ...]:
+def find_existing(directory: str, paths: Sequence[str]) -> tuple[str, ...]:
     """Return the paths that exist: a card cannot guard a file that was deleted."""
     roots = {git_top(directory) or directory, directory}
 
@@ -106,7 +98,7 @@ def _find_answer(directory: str, sighting: Sighting) -> str:
     return ""
 
 
-def _pick_code(diff: str, causes: Sequence[str] = ()) -> str:
+def pick_code(diff: str, causes: Sequence[str] = ()) -> str:
     """Return the part of a diff that changes code.
 
     Lessons are left out, because they would reveal the answer. Tests are left out unless nothing

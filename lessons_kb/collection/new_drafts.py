@@ -6,17 +6,20 @@ import hashlib
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import Unpack
 
-from lessons_kb.brain.current_session import is_posted
-from lessons_kb.calls.failure_signs import CHANGES
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.current_session import is_posted, session_of
+from lessons_kb.calls.failure_signs import CHANGES, FEEDBACK, find_phrase
+from lessons_kb.cards.edit_sources import make_session_source
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.cards.links import normal_title
+from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import NewCard, compose, redact_card
 from lessons_kb.collection.draft_lookup import (
     DISCARDED,
+    MERGED,
     MINED,
     OPEN,
     PROPOSED,
@@ -27,10 +30,8 @@ from lessons_kb.collection.draft_lookup import (
 from lessons_kb.collection.find_fix import find_fix
 from lessons_kb.collection.pending_drafts import MAX_EVENTS, find_new_triggers
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.find.project_detection import propose_pattern
 from lessons_kb.mining.candidates import Candidate
 from lessons_kb.mining.draft_text import (
-    MAX_DIFF,
     Sketch,
     find_lacks,
     names_of,
@@ -40,14 +41,16 @@ from lessons_kb.mining.draft_text import (
     sketch_trigger,
     split_files,
 )
-from lessons_kb.mining.triggers import RED_GREEN, Trigger, pick_turns
-from lessons_kb.model import EVENTS, Event
+from lessons_kb.mining.triggers import RED_GREEN, Trigger, names_mistake, pick_turns
+from lessons_kb.model import EVENTS, Card, Event, Hit, Query, Source
+from lessons_kb.on_demand import FIND_LESSONS, load
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts
 from lessons_kb.store.files import relative
 from lessons_kb.store.journal import day_of
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
+from lessons_kb.text.times import format_moment
 from lessons_kb.values import replace
 
 _MAX_HEADER_BYTES = 50_000
@@ -86,6 +89,7 @@ class NewDrafts(DraftLookup):
         prevention: Sequence[str] = (),
         detect: Sequence[Mapping[str, object]] = (),
         example: str = "",
+        sources: Sequence[Source] = (),
         by: str = "",
         now: float | None = None,
         **parts: Unpack[NewCard],
@@ -102,13 +106,18 @@ class NewDrafts(DraftLookup):
         _check_proposal_size(title, example, [*detect], prevention, parts)
         title = redact(title)  # the key is in lower case, where redaction finds no secret
         patterns = [parse_pattern(pattern) for pattern in detect]
-        sketch = Sketch(title=title, example=example, detect=patterns, **parts)
+        moment = time.time() if now is None else now
+        origin = [*sources]
+        session = session_of()[0]
+        if session and not by:
+            origin.append(make_session_source(session, format_moment(moment)))
+        sketch = Sketch(title=title, example=example, detect=patterns, sources=origin, **parts)
         if prevention:
             items = "\n".join(f"- [ ] {' '.join(item.split())}" for item in prevention)
             sketch = replace(sketch, sections={**sketch.sections, "Prevention Checklist": items})
         text = _compose(sketch, time.time())
         key = normal_title(title)
-        facts = _make_facts(PROPOSED, key, text, time.time() if now is None else now)
+        facts = _make_facts(PROPOSED, key, text, moment)
         if by:
             facts["by"] = by
         with self._folder.locked():
@@ -124,11 +133,13 @@ class NewDrafts(DraftLookup):
     ) -> Draft | None:
         """Write a draft of a mistake in the past, and return it.
 
-        Returns None if there was ever a draft of it. Without ``write`` nothing is written.
+        Returns None if there was ever a draft of it: of the same candidate, or of one of its
+        commits or sightings. Without ``write`` nothing is written.
         """
         name = _make_name(MINED, candidate.id)
         with self._folder.locked():
-            if self._folder.facts_of(name) is not None:
+            is_drafted = not self.find_mined_keys().isdisjoint(candidate.keys)
+            if is_drafted or self._folder.facts_of(name) is not None:
                 return None
             text = _compose(sketch, candidate.at)
             if not write:
@@ -146,7 +157,22 @@ class NewDrafts(DraftLookup):
             facts = _make_facts(MINED, candidate.id, text, candidate.at)
             facts["seen"] = candidate.occurrences
             facts["place"] = place
-            facts["ids"] = [commit.id for commit in candidate.commits]
+            commits = [commit.id for commit in candidate.commits]
+            facts["ids"] = [*dict.fromkeys([*commits, *candidate.keys])]
+            self._folder.write(name, text, facts)
+        return self.get(name)
+
+    def add_memory(self, text: str, *, origin: str, place: int) -> Draft | None:
+        """Write a draft of a lesson that an agent remembers, and return it.
+
+        Returns None if there was ever a draft of it.
+        """
+        name, now = _make_name(MINED, origin), time.time()
+        with self._folder.locked():
+            if self._folder.facts_of(name) is not None:
+                return None
+            facts = _make_facts(MINED, origin, text, now)
+            facts["place"] = place
             self._folder.write(name, text, facts)
         return self.get(name)
 
@@ -178,8 +204,7 @@ class NewDrafts(DraftLookup):
         diff = find_fix(directory, since=since, files=edited, brains=self._brains.members)
         if title and edited:
             diff = "".join(part for part in split_files(diff) if names_of(part)[-1] in edited)
-        propose = partial(propose_pattern, directory)
-        return sketch_session(events, diff=redact(diff), title=title, propose=propose)
+        return sketch_session(events, diff=redact(diff), title=title)
 
     def sketch_diff(self, where: str, *, title: str = "") -> Sketch:
         """Return a sketch of the uncommitted change at ``FILE`` or ``FILE:LINE``.
@@ -193,8 +218,7 @@ class NewDrafts(DraftLookup):
         hunks = pick_hunks(read_diff(directory).text, inside, line)
         if not hunks:
             raise InputError(f"{where} has no change against HEAD; give a changed file and line")
-        propose = partial(propose_pattern, directory)
-        return sketch_diff(inside, redact(hunks), line=line, title=title, propose=propose)
+        return sketch_diff(inside, redact(hunks), line=line, title=title)
 
     def _draft_trigger(self, trigger: Trigger, now: float) -> Draft | None:
         """Write, extend or count the draft of a trigger; None if there is nothing to report.
@@ -202,6 +226,10 @@ class NewDrafts(DraftLookup):
         The ``ids`` of a trigger are its observations, its ``key`` is the mistake, and ``name`` is
         the id of the draft.
         """
+        card = self._find_broken_card(trigger)
+        if card is not None and self._note_counted(trigger, card, now):
+            Cards(self._brains).bump(card.id, task=trigger.request or None, at=now)
+            return None
         with self._folder.locked():
             facts_by_name = self._folder.facts()
             for name, facts in facts_by_name.items():
@@ -232,6 +260,35 @@ class NewDrafts(DraftLookup):
             self._folder.write(name, text, new_facts)
         return self.get(name)
 
+    def _find_broken_card(self, trigger: Trigger) -> Card | None:
+        """Return the card of this brain about the mistake that broke again, as a prompt says.
+
+        A prompt that names nothing, such as "it broke again", is about the prompt before it.
+        """
+        phrase = find_phrase(trigger.cause.text, self._brain.settings.triggers.patterns)
+        if trigger.kind != FEEDBACK or phrase is None or phrase[0] != FEEDBACK:
+            return None
+        text = trigger.cause.text if names_mistake(trigger.cause.text) else trigger.request
+        self._brains.refresh_for_search()
+        query = Query(text=text, limit=1)
+        hits: list[tuple[Brain, Hit]] = load(FIND_LESSONS).find_lessons(self._brains, query)
+        for brain, hit in hits:
+            if brain is self._brain and hit.passed:
+                return hit.card
+        return None
+
+    def _note_counted(self, trigger: Trigger, card: Card, now: float) -> bool:
+        """Note that a mistake is counted on its card. Return False if it has a draft or a note."""
+        name = _make_name(trigger.kind, trigger.key)
+        with self._folder.locked():
+            for facts in self._folder.facts().values():
+                if not {*trigger.ids}.isdisjoint(facts.get("ids", ())):
+                    return False
+            facts = _make_facts(trigger.kind, trigger.key, "", now)
+            facts["ids"] = [*trigger.ids]
+            self._folder.note(name, {**facts, "state": MERGED, "card": card.id})
+        return True
+
     def _count_again(
         self, name: str, facts: DraftFacts, trigger: Trigger, now: float
     ) -> Draft | None:
@@ -243,9 +300,6 @@ class NewDrafts(DraftLookup):
             "ids": [*facts["ids"], *trigger.ids],
         }
         is_open = facts["state"] == OPEN
-        fix = self._find_fix(trigger) if is_open else ""
-        if fix:
-            counted["fix"] = redact(fix)[:MAX_DIFF]
         self._folder.note(name, counted)
         return self.get(name) if is_open else None
 
@@ -282,8 +336,7 @@ class NewDrafts(DraftLookup):
         return facts.get("by", "") == by and digest_text(existing) == facts.get("digest")
 
     def _compose_trigger(self, trigger: Trigger) -> str:
-        propose = partial(propose_pattern, self._find_directory(trigger.cause))
-        sketch = sketch_trigger(trigger, diff=self._find_fix(trigger), propose=propose)
+        sketch = sketch_trigger(trigger, diff=self._find_fix(trigger))
         return _compose(sketch, trigger.cause.at)
 
     def _find_fix(self, trigger: Trigger) -> str:

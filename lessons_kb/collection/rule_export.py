@@ -9,10 +9,15 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.brains import Brains
-from lessons_kb.ledger.effect import find_harmful, weigh_cards
+from lessons_kb.find.retrieve import find_usable
+from lessons_kb.freshness.refresh import refresh_standings
+from lessons_kb.ledger.effect import weigh_cards
+from lessons_kb.ledger.lesson_effect import Effect
 from lessons_kb.model import SEVERITIES, Card
 from lessons_kb.store.files import read_regular, shown
 from lessons_kb.text.sanitize import defang_line
@@ -25,7 +30,8 @@ _BLOCK = re.compile(rf"{re.escape(BEGINS)}.*?{re.escape(ENDS)}\n?", re.DOTALL)
 _MAX_BYTES = 1_000_000
 _NAME = "lessons-{}"
 _HELPS = "helps"
-"""The verdict of a card that prevents its mistake."""
+_PLACES = {_HELPS: -1, "no effect": 1, "harms": 2}
+"""Verdict → place of a card in the export; 0 for the other verdicts."""
 
 
 @frozen
@@ -143,21 +149,46 @@ def plan_rules(brains: Brains, form_name: str, project: str, *, budget: int) -> 
     return RuleExport(changes=tuple(changes), cards=len(chosen), left_out=tuple(left_out))
 
 
+class _Rank(NamedTuple):
+    """The sort key of a card in an export."""
+
+    standing: int
+    """The place of its verdict: a lesson that helps comes first, one that harms last."""
+    difference: float
+    """The share of sessions in which it prevents its mistake, negated."""
+    severity: int
+    occurrences: int
+    name: str
+
+
 def _rank_cards(brains: Brains) -> list[tuple[Brain, Card]]:
-    """Return the active cards, those with the best record first; harmful cards are left out."""
-    rows = []
+    """Return the cards that may be injected today, those with the best record first."""
+    rows: list[tuple[_Rank, Brain, Card]] = []
     for brain in brains.members:
-        cards = brain.read(lambda one: one.catalogue.all_cards())
-        active = [card for card in cards if card.is_injectable]
-        effects, harmful = weigh_cards(brain, active), find_harmful(brain, active)
-        for card in active:
-            if card.id in harmful:
-                continue
-            has_helped = card.id in effects and effects[card.id].verdict == _HELPS
-            rank = (not has_helped, -SEVERITIES.index(card.severity), -card.occurrences, card.id)
-            rows.append((rank, brain, card))
+        refresh_standings(brain)
+        cards = brain.read(partial(_find_exported, project=brains.project))
+        effects = weigh_cards(brain, cards)
+        rows += [(_rank_card(card, effects.get(card.id)), brain, card) for card in cards]
     rows.sort(key=lambda row: row[0])
     return [(brain, card) for _rank, brain, card in rows]
+
+
+def _find_exported(brain: Brain, project: str | None) -> list[Card]:
+    """Return the cards that may be injected today; a successor stands for its predecessors."""
+    numbers = [number for number, _digest in brain.catalogue.numbers().values()]
+    usable = find_usable(brain, numbers, project)
+    return list({card.id: card for card in usable.values()}.values())
+
+
+def _rank_card(card: Card, effect: Effect | None) -> _Rank:
+    verdict = effect.verdict if effect is not None else ""
+    return _Rank(
+        standing=_PLACES.get(verdict, 0),
+        difference=-effect.difference if effect is not None and verdict == _HELPS else 0.0,
+        severity=-SEVERITIES.index(card.severity),
+        occurrences=-card.occurrences,
+        name=card.id,
+    )
 
 
 def _write_rule(card: Card, place: str) -> str:

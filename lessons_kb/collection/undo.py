@@ -106,10 +106,10 @@ class Undoing:
         self._add_step(f"edit of {draft.id}", partial(reopen, after))
         return True
 
-    def accept(self, name: str, *, on_duplicate: str = "fail") -> Card:
+    def accept(self, name: str, *, on_duplicate: str = "fail", keep_quotes: bool = False) -> Card:
         """Turn a draft into a card; see ``Drafts.accept``."""
         drafts, draft, reopen = self._open_draft(name)
-        card = drafts.accept(draft.id, on_duplicate=on_duplicate)
+        card = drafts.accept(draft.id, on_duplicate=on_duplicate, keep_quotes=keep_quotes)
         brain = self._brains.members[0]
         accepted = _read(brain, card.id)
 

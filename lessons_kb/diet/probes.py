@@ -32,7 +32,8 @@ from lessons_kb.values import frozen, replace
 
 _PROMPTS = ("Please have a look at {0}", "Go on as we said", "{0} again, as discussed before")
 """The second prompt shares no noun with any rule, so that only the call can find the rule."""
-_SEED, _AGENT = "lessons-proof", "claude-code"
+_SEED = "lessons-proof"
+"""The name of the session, and of an agent that does not exist."""
 
 
 @frozen
@@ -96,7 +97,7 @@ class Proof:
         session = f"{_SEED}-{self._count}"
         prompt = HookEvent(
             what="prompt",
-            agent=_AGENT,
+            agent=_SEED,
             session=session,
             directory=self._project,
             cwd=self._project,

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from lessons_kb.agents.install.install_agent import has_hooks
 from lessons_kb.agents.install.settings_files import is_present
@@ -26,6 +27,13 @@ _EVERYWHERE = ("**", "*", "**/*")
 _COMMENT = re.compile(r"(?ms)^<!--.*?-->[ \t]*\n?")
 WITHOUT_HOOKS = "{} reads it without our hooks (--yes-without-hooks moves it)"
 NO_HOOKS = "no agent here has our hooks (--yes-without-hooks moves it)"
+
+
+class HidingFolders(NamedTuple):
+    """Two folders of rules; a rule in the newer one hides the older one's rule of that name."""
+
+    newer: str
+    older: str
 
 
 @frozen
@@ -45,6 +53,7 @@ class ReadingAgent:
     """The agent's folder in the user's home."""
     imports: bool = False
     """Whether the agent follows ``@file`` imports."""
+    hides: HidingFolders | None = None
     strips_comments: bool = False
     cuts_header: bool = False
 
@@ -124,6 +133,7 @@ READING_AGENTS: Mapping[str, ReadingAgent] = {
     "kilo": ReadingAgent(
         files=(".kilo/rules/*", ".kilocode/rules/*", "AGENTS.md"),
         own=(".kilo", ".kilocode"),
+        hides=HidingFolders(newer=".kilo/", older=".kilocode/"),
         program="kilo",
         home=".kilocode",
     ),
@@ -215,8 +225,8 @@ def _find_read(diet: Diet, agent: str) -> Iterator[RulesFile]:
     if row.otherwise and not plain:
         names = [name for name in files if _is_named(diet, name, row.otherwise)] + names
     pending = [*dict.fromkeys(names)]
-    if agent == "kilo":
-        pending = _drop_hidden(pending)
+    if row.hides is not None:
+        pending = _drop_hidden(pending, row.hides)
     seen = set(pending)
     for name in pending:  # imported files are appended
         yield files[name]
@@ -228,14 +238,14 @@ def _find_read(diet: Diet, agent: str) -> Iterator[RulesFile]:
                 pending.append(inner)
 
 
-def _drop_hidden(names: Sequence[str]) -> list[str]:
-    """Leave out rules in Kilo's older folder if its newer folder has a rule with the same name."""
-    newer = {os.path.basename(name) for name in names if name.startswith(".kilo/")}
-    return [
-        name
-        for name in names
-        if not (name.startswith(".kilocode/") and os.path.basename(name) in newer)
-    ]
+def _drop_hidden(names: Sequence[str], folders: HidingFolders) -> list[str]:
+    """Leave out rules in an older folder if the newer folder has a rule with the same name."""
+    newer = {os.path.basename(name) for name in names if name.startswith(folders.newer)}
+
+    def is_hidden(name: str) -> bool:
+        return name.startswith(folders.older) and os.path.basename(name) in newer
+
+    return [name for name in names if not is_hidden(name)]
 
 
 def _is_named(diet: Diet, name: str, patterns: Sequence[str]) -> bool:

@@ -13,6 +13,7 @@ from lessons_kb.model import Query
 from lessons_kb.relevance.background_prompts import read_developer_prompts
 from lessons_kb.relevance.thresholds import find_thresholds, format_thresholds, parse_thresholds
 from lessons_kb.store.catalogue import State
+from lessons_kb.values import replace
 
 FEWEST_CARDS = 30
 """A smaller brain has the default thresholds: too few cards tell nothing about its prompts."""
@@ -21,38 +22,49 @@ _STEPS = 2
 in so many steps for each doubling."""
 
 
-def calibrate(brains: Brains) -> None:
+def calibrate(brains: Brains, *, by_meaning: bool = False) -> None:
     """Find the thresholds of each brain for which they are due."""
     for brain in brains.members:
-        calibrate_brain(brain)
+        calibrate_brain(brain, by_meaning=by_meaning)
 
 
-def calibrate_brain(brain: Brain) -> None:
-    """Find the thresholds of a brain, a second's work, unless they hold for its size already."""
+def calibrate_brain(brain: Brain, *, by_meaning: bool = False) -> None:
+    """Find the thresholds of a brain, unless they hold for its size already.
+
+    The thresholds for words take up to a second, in which the words of the prompts are searched.
+    Those ``by_meaning`` take three seconds more, because a model has to encode the prompts: no
+    search waits for that, but ``lessons index`` and the daemon do it.
+    """
     state = brain.state
     if state is None or state.cards < FEWEST_CARDS:
         return
-    basis = describe_basis(brain, state)
-    known = parse_thresholds(brain.read(lambda one: one.thresholds))
-    if known.basis != basis:
-        found = find_thresholds(_ask(brain), basis)
-        brain.store_thresholds(format_thresholds(found))
+    thresholds = parse_thresholds(brain.thresholds)
+    basis = describe_basis(state)
+    if thresholds.words.basis != basis:
+        found = find_thresholds(_ask(brain, by_meaning=False), basis)
+        thresholds = replace(thresholds, words=found)
+        brain.store_thresholds(format_thresholds(thresholds))
+    meaning = brain.meaning if by_meaning else None
+    if meaning is None or not meaning.is_complete():
+        return
+    basis = f"{basis} {meaning.key}"
+    if thresholds.meaning.basis != basis:
+        found = find_thresholds(_ask(brain, by_meaning=True), basis)
+        brain.store_thresholds(format_thresholds(replace(thresholds, meaning=found)))
 
 
-def describe_basis(brain: Brain, state: State) -> str:
-    """Return what the thresholds of a brain depend on: build, engine, model, and size in steps."""
-    semantic = brain.meaning
-    model = "" if semantic is None else f" {semantic.settings.model} {semantic.trouble}"
+def describe_basis(state: State) -> str:
+    """Return what the thresholds of a brain depend on: build, engine, and size in steps."""
     size = round(log2(max(state.cards, 1)) * _STEPS)
-    return f"{versions(state.settings['index']['engine'])}{model} {size}"
+    return f"{versions(state.settings['index']['engine'])} {size}"
 
 
-def _ask(brain: Brain) -> list[float]:
+def _ask(brain: Brain, *, by_meaning: bool) -> list[float]:
     """Return the best confidence of a card for each prompt."""
     best = []
     for prompt in read_developer_prompts():
         query = Query(text=prompt, limit=_LIMIT)
-        hits = brain.read(partial(find, query=query)).hits
+        hits = brain.read(partial(find, query=query, by_meaning=by_meaning)).hits
         best.append(max((hit.confidence for hit in hits), default=0.0))
     return best
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from lessons_kb.brain.brains import Brains
 from lessons_kb.detect.change import Change
 from lessons_kb.detect.matcher import EXTRA, Match, Matcher, is_available, parse_diff, place_in
-from lessons_kb.detect.propose import Proposal, propose
 from lessons_kb.errors import GitError, StorageError
 from lessons_kb.find.detection import Detected, find_detected, has_detectors, read_text
 from lessons_kb.model import Card, as_data
@@ -70,23 +69,6 @@ def detect_diff(brains: Brains, diff: str) -> list[tuple[Card, Match]]:
     The paths of the diff start at the project root.
     """
     return flatten(find_detected(brains, _place_diff(brains.directory, diff)))
-
-
-def propose_pattern(directory: str, diff: str, *, again: str = "") -> Proposal:
-    """Derive a pattern from a unified diff that fixed a mistake; see ``detect.propose``.
-
-    ``again`` is the diff of a second fix of the same mistake. The project's files must be in the
-    state after the fixes. Without git, its history is not used.
-    """
-
-    def read_changes() -> Iterator[Iterator[Change]]:
-        with contextlib.suppress(GitError):
-            for commit in read_history(directory, most=_LEARNT_COMMITS):
-                yield parse_diff(decode(commit.patch))
-
-    files = ((path, read_source(os.path.join(directory, path))) for path in list_tree(directory))
-    fixes = [_place_diff(directory, fix) for fix in (diff, again) if fix.strip()]
-    return propose(fixes, files, read_changes())
 
 
 def _place_diff(directory: str, diff: str) -> list[Change]:
@@ -167,8 +149,8 @@ def describe_unused(brains: Brains) -> Iterator[str]:
 
 GLANCE_SECONDS = 3.0
 """Seconds that `glance` spends on the history; the next call continues there."""
-_MAX_COMMITS, _LEARNT_COMMITS = 20_000, 500
-"""Commits that are counted, and commits on which a proposed pattern is tested."""
+_MAX_COMMITS = 20_000
+"""Commits that are counted."""
 _MAX_CACHE_BYTES = 4_000_000
 _CACHE_NAME = "detected-history.json"
 

@@ -57,8 +57,11 @@ class Retrieved:
 STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens it"
 
 
-def find(brain: Brain, query: Query) -> Retrieved:
-    """Search one brain's last commit and judge the hits. Call it within ``Brain.read``."""
+def find(brain: Brain, query: Query, *, by_meaning: bool = True) -> Retrieved:
+    """Search one brain's last commit and judge the hits. Call it within ``Brain.read``.
+
+    Without ``by_meaning`` only the words count, whatever is installed.
+    """
     engine, state = brain.reader, brain.state
     size = 0 if engine is None else engine.size()
     if engine is None or state is None or not size:
@@ -78,12 +81,16 @@ def find(brain: Brain, query: Query) -> Retrieved:
     # A hit has to beat this many files. Notes compete with cards as well, but not the reverse: a
     # brain has few notes, and a few long texts share words with any prompt.
     rivals = state.cards + (state.notes if notes else 0)
-    candidates = _fetch_candidates(brain, engine, query, words)
+    meaning = brain.meaning if by_meaning else None
+    nearness = meaning.near(query.text) if meaning is not None else None
+    candidates = _fetch_candidates(brain, engine, query, words, nearness)
     evidence = _gather_evidence(brain, engine, query, words, candidates, rivals=rivals)
-    gate = apply_thresholds(settings.gate, parse_thresholds(brain.thresholds))
+    thresholds = parse_thresholds(brain.thresholds)
+    gate = apply_thresholds(settings.gate, thresholds.words)
     judged = judge(candidates.hits, evidence, gate)
-    if candidates.nearness is not None:
-        judged = candidates.nearness.judge(judged, candidates.numbers, gate)
+    if nearness is not None:
+        gate = apply_thresholds(settings.gate, thresholds.meaning)
+        judged = nearness.judge(judged, candidates.numbers, gate)
     judged = [
         replace(hit, lesson_at=gate.min_confidence, title_at=gate.offer_confidence)
         for hit in judged
@@ -118,12 +125,15 @@ class _Candidates:
     hits: list[Hit]
     numbers: dict[str, int]
     """Id of a card → number of its file."""
-    nearness: Nearness | None
-    """The similarity of all files to the query; None without ``[semantic]``."""
 
 
-def _fetch_candidates(brain: Brain, engine: Reader, query: Query, words: _Words) -> _Candidates:
-    """Return the ranked hits of a query, at most its limit."""
+def _fetch_candidates(
+    brain: Brain, engine: Reader, query: Query, words: _Words, nearness: Nearness | None
+) -> _Candidates:
+    """Return the ranked hits of a query, at most its limit.
+
+    ``nearness`` is the similarity of all files to the query; None without ``[semantic]``.
+    """
     settings = brain.settings
     field_weights = {name: getattr(settings.ranking, name) for name in FIELDS}
     # Notes have negative numbers, so they are excluded before anything of them is read.
@@ -132,7 +142,6 @@ def _fetch_candidates(brain: Brain, engine: Reader, query: Query, words: _Words)
     guarding: set[int] = set()
     if query.paths:
         guarding = {number for number in brain.guarding(query.paths) if least < number < most}
-    nearness = brain.meaning.near(query.text) if brain.meaning else None
     limit, count = max(query.limit, 1), _FIRST_FETCH
     while True:
         scored = engine.search(words.weights_in_cards, field_weights, count)
@@ -162,7 +171,7 @@ def _fetch_candidates(brain: Brain, engine: Reader, query: Query, words: _Words)
         for place, hit in enumerate(hits):
             meaning = added.get(numbers[hit.card.id], 0.0)
             hits[place] = replace(hit, bm25=hit.bm25 - meaning, meaning=meaning)
-    return _Candidates(hits=hits, numbers=numbers, nearness=nearness)
+    return _Candidates(hits=hits, numbers=numbers)
 
 
 def _gather_evidence(
@@ -298,7 +307,7 @@ def find_silence(card: Card, today: str) -> str:
     """Return why an active card is not injected today; "" if it can be injected."""
     if "" < card.waits_from <= today:
         return f"it waits for `lessons confirm` since {card.waits_from}"
-    return card.standing.silenced
+    return card.standing.silence
 
 
 def find_usable(brain: Brain, numbers: Iterable[int], project: str | None) -> dict[int, Card]:

@@ -6,6 +6,7 @@ import re
 import zlib
 from collections.abc import Iterable
 
+from lessons_kb.model import Source
 from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
 from lessons_kb.values import frozen
@@ -54,6 +55,8 @@ class Incoming:
     """The whole file, which is then written unchanged; "" for a card made of its parts."""
     body: str = ""
     """The Markdown below the header, instead of ``sections``."""
+    sources: tuple[Source, ...] = ()
+    """Where the lesson comes from: its place in the file that was imported."""
     declared_paths: bool = False
     """Whether the source declares ``paths`` as paths, rather than naming them in its text."""
 

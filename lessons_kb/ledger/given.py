@@ -83,6 +83,8 @@ def find_cards(brain: Brain, ids: set[str]) -> list[Card]:
     return brain.read(fetch)
 
 
+WORDS_ONLY = "words_only"
+"""Key of a prompt's record: the model was not loaded yet when the prompt was answered."""
 OUTCOME = "lessons"
 """The key of `outcome` in an event's record."""
 

@@ -15,27 +15,35 @@ from lessons_kb.calls.failure_signs import (
     one_line,
 )
 from lessons_kb.cards.check_card import is_vague
+from lessons_kb.cards.edit_sources import (
+    MAX_QUOTE,
+    make_commit_source,
+    make_file_source,
+    make_request_source,
+    make_session_source,
+)
 from lessons_kb.cards.keys import split_header
 from lessons_kb.cards.sections import CAUSE, normal_newlines, read_checklist, read_sections, text_of
 from lessons_kb.data import compile_patterns, read_patterns
-from lessons_kb.detect.propose import Proposal, propose_command
 from lessons_kb.mining.candidates import Candidate
 from lessons_kb.mining.triggers import (
     INTERRUPT,
     MISTAKES,
     RED_GREEN,
     REJECTION,
+    REVIEW,
     ROLLBACK,
     STAGE,
     Trigger,
     find_failure,
     pick_turns,
 )
-from lessons_kb.model import Document, Event, Pattern
+from lessons_kb.model import Document, Event, Pattern, Source
 from lessons_kb.text.error_signature import error_signature, shows
 from lessons_kb.text.sanitize import clean, clean_line
 from lessons_kb.text.sentences import split_sentences
-from lessons_kb.values import field, frozen, replace
+from lessons_kb.text.times import format_moment
+from lessons_kb.values import field, frozen
 
 SITUATION = "Situation"
 FIX = "Fix"
@@ -52,7 +60,6 @@ _MAX_KEPT_DIFF = 1_500
 """The length limit, in characters, of a diff in a card."""
 _MAX_BODY = 2_500
 _MAX_TESTS = 1_500
-Propose = Callable[[str], Proposal]
 """Derives a pattern of the mistake from the unified diff of its fix."""
 _PROPOSAL = """\
 <!-- The mistake looks like this. If that is right, move it to the header: the lesson then arrives
@@ -65,6 +72,8 @@ _MAX_QUOTE = 500
 _MAX_HINT = 100
 _MAX_FILES = 12
 _MAX_PATHS = 5
+_MAX_SOURCES = 3
+"""Commits, and sightings, of a candidate that its draft names as sources."""
 
 
 @frozen
@@ -84,15 +93,12 @@ class Sketch:
     detect: Sequence[Pattern] = ()
     example: str = ""
     """The task in which the mistake was made, as one line."""
+    sources: Sequence[Source] = ()
+    """Where the lesson comes from."""
 
 
-def sketch_trigger(
-    trigger: Trigger, *, diff: str = "", propose: Propose = lambda _diff: Proposal()
-) -> Sketch:
-    """Return the sketch of a trigger. ``diff`` is the change that fixed the mistake; "" if unknown.
-
-    ``propose`` derives a pattern of the mistake from it.
-    """
+def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
+    """Return the sketch of a trigger. ``diff`` is the change that fixed the mistake, if known."""
     files, failure = trigger.files or _names(diff), trigger.failure
     is_fixed, output = trigger.kind == RED_GREEN, failure.output if failure else ""
     facts = [_asked(trigger.request), _headline(trigger)]
@@ -107,12 +113,20 @@ def sketch_trigger(
     facts.append(_changed(files))
     return Sketch(
         title=_shorten(one_line(hint, _MAX_HINT)) or UNTITLED,
-        sections=_write_sections(facts, heading, change, propose, output=output),
+        sections=_write_sections(facts, heading, change, output=output),
         paths=_protected(files),
         symptoms=_find_symptoms(trigger),
         stage=trigger.cause.stage,
         example=one_line(trigger.request or trigger.quote, _MAX_HINT),
+        sources=(_make_trigger_source(trigger),),
     )
+
+
+def _make_trigger_source(trigger: Trigger) -> Source:
+    """Return the session of a trigger as a source, with what was said or failed in it."""
+    output = trigger.failure.output if trigger.failure else ""
+    quote = trigger.quote or error_excerpt(output, limit=MAX_QUOTE)
+    return make_session_source(trigger.cause.session, format_moment(trigger.cause.at), quote)
 
 
 def _find_symptoms(trigger: Trigger) -> tuple[str, ...]:
@@ -134,7 +148,6 @@ def sketch_session(
     *,
     diff: str = "",
     title: str = "",
-    propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
     """Return the sketch of a session: its last request, its last failure and its changes.
 
@@ -142,6 +155,7 @@ def sketch_session(
     """
     if title:
         events = pick_turns(events, title)
+    sources = [make_session_source(event.session, format_moment(event.at)) for event in events[-1:]]
     asked = [event for event in events if event.kind == "prompt" and event.text.strip()]
     failures = [event for event in events if event.kind in RUNS and event.outcome == "exec_error"]
     files = _unique(path for event in events if event.kind in CHANGES for path in event.targets)
@@ -158,9 +172,10 @@ def sketch_session(
         title = _shorten(one_line(error or request, _MAX_HINT))
     return Sketch(
         title=title or UNTITLED,
-        sections=_write_sections([*facts, _changed(files or fixed)], _CHANGED, diff, propose),
+        sections=_write_sections([*facts, _changed(files or fixed)], _CHANGED, diff),
         paths=_protected(both or fixed or files),
         example=one_line(request, _MAX_HINT),
+        sources=sources,
     )
 
 
@@ -170,12 +185,12 @@ def sketch_diff(
     *,
     line: int = 0,
     title: str = "",
-    propose: Propose = lambda _diff: Proposal(),
 ) -> Sketch:
     """Return the sketch of a change of one file, at ``line`` or, for 0, as a whole."""
     where = f"line {line} of `{path}`" if line else f"`{path}`"
-    sections = _write_sections([f"Seen at {where}."], f"The change of {where}:", hunks, propose)
-    return Sketch(title=title or UNTITLED, sections=sections, paths=(path,))
+    sections = _write_sections([f"Seen at {where}."], f"The change of {where}:", hunks)
+    source = make_file_source(path, line)
+    return Sketch(title=title or UNTITLED, sections=sections, paths=(path,), sources=(source,))
 
 
 def sketch_candidate(
@@ -184,14 +199,11 @@ def sketch_candidate(
     prompts: Sequence[str] = (),
     diff: str = "",
     tests: str = "",
-    propose: Propose = lambda _diff: Proposal(),
-    ran: Iterable[str] = (),
 ) -> Sketch:
     """Return the sketch of a mined mistake. ``diff`` is the commit that fixed it.
 
     ``prompts`` are the tasks in which the mistake was made, ``tests`` is the change of the commit's
-    tests, ``ran`` are command lines that succeeded. Root cause, checklist and symptoms quote
-    sentences that people wrote, without changes.
+    tests. Root cause, checklist and symptoms quote sentences that people wrote, without changes.
     """
     first_commit = next(iter(candidate.commits), None)
     body = _TRAILER.sub("", first_commit.body).strip() if first_commit else ""
@@ -199,15 +211,7 @@ def sketch_candidate(
     excerpt = _shorten(next((one.excerpt for one in candidate.sightings if one.excerpt), ""))
     facts = _list_facts(candidate, prompts, excerpt, body, causes)
     change = diff or next((one.diff for one in candidate.sightings if one.diff), "")
-    commands = [sighting.command for sighting in candidate.sightings if sighting.command]
-    sections = _write_sections(
-        facts,
-        "What fixed it:",
-        change,
-        propose,
-        output=excerpt,
-        command=propose_command(commands, ran),
-    )
+    sections = _write_sections(facts, "What fixed it:", change, output=excerpt)
     if tests.strip():
         shown = fence(tests, "diff", limit=_MAX_TESTS)
         sections[FIX] = _paragraphs([sections.get(FIX, ""), "Its tests:", shown])
@@ -231,7 +235,25 @@ def sketch_candidate(
         paths=_protected(candidate.paths),
         symptoms=tuple(dict.fromkeys(symptoms))[:3],
         example=one_line(next(iter(prompts), ""), _MAX_HINT),
+        sources=_find_sources(candidate),
     )
+
+
+def _find_sources(candidate: Candidate) -> tuple[Source, ...]:
+    """Return the commits, review comments and sessions of a candidate as sources."""
+    sources: list[Source] = []
+    for commit in candidate.commits[:_MAX_SOURCES]:
+        body = _TRAILER.sub("", commit.body).strip()
+        quote = next(iter(commit.causes), "") or body.partition("\n")[0]
+        at = format_moment(commit.at)
+        sources.append(make_commit_source(commit.id, commit.subject, at, quote))
+    for sighting in candidate.sightings[:_MAX_SOURCES]:
+        at, quote = format_moment(sighting.at), sighting.quote or sighting.title
+        if sighting.agent == REVIEW:
+            sources.append(make_request_source(sighting.session, at, quote))
+        else:
+            sources.append(make_session_source(sighting.session, at, quote))
+    return tuple(sources)
 
 
 def _list_facts(
@@ -328,35 +350,19 @@ def _strip_comments(body: str) -> str:
 
 
 def _write_sections(
-    facts: Iterable[str],
-    heading: str,
-    diff: str,
-    propose: Propose,
-    *,
-    output: str = "",
-    command: Proposal = Proposal(),  # noqa: B008
+    facts: Iterable[str], heading: str, diff: str, *, output: str = ""
 ) -> dict[str, str]:
     """Return a section with the facts and, if there is a diff, one with the fix under ``heading``.
 
-    A comment after the fix proposes patterns for the header: one derived from the diff, that of a
-    failed ``command``, and the error in the ``output`` of a failure.
+    A comment after the fix has a pattern for the header: the error in the ``output`` of a failure.
     """
     sections = {SITUATION: _paragraphs(facts)}
-    proposal = propose(diff) if diff.strip() else Proposal()
-    proposals = [one for one in (proposal, command) if one.pattern]
-    patterns = [one.pattern for one in proposals if one.pattern]
+    fix = [heading, fence(diff, "diff")] if diff.strip() else []
     signature = error_signature(output)
     if signature and not signature.startswith("assert"):  # an expectation of a test is no cause
-        patterns.append(Pattern(kind="error", text=signature))
-    if "--" in format_patterns(patterns):  # it would end the comment
-        patterns = [replace(pattern, bad=(), good=()) for pattern in patterns]
-    header = format_patterns(patterns)
-    fix = [heading, fence(diff, "diff")] if diff.strip() else []
-    if patterns and "--" not in header:
-        said = "".join(f"# {one.said}\n" for one in proposals)
-        fix.append(f"{_PROPOSAL}\n{said}{header}\n-->")
-    elif proposal.said:
-        fix.append(f"<!-- No pattern: {proposal.said.replace('--', '—')}. -->")
+        header = format_patterns([Pattern(kind="error", text=signature)])
+        if "--" not in header:  # it would end the comment
+            fix.append(f"{_PROPOSAL}\n{header}\n-->")
     if fix:
         sections[FIX] = _paragraphs(fix)
     return sections

@@ -20,14 +20,9 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import CHANGES
 from lessons_kb.calls.parse_call import find_command, kind_of_failure, kind_of_tool, parse_call
 from lessons_kb.errors import GitError, StorageError
-from lessons_kb.mining.candidates import (
-    Candidate,
-    CommitFacts,
-    find_candidates,
-    read_comments,
-    read_facts,
-    show_replacement,
-)
+from lessons_kb.mining.candidates import Candidate, find_candidates
+from lessons_kb.mining.commit_facts import CommitFacts, read_facts
+from lessons_kb.mining.review_comments import read_comments, show_replacement
 from lessons_kb.mining.triggers import SessionReader, Sighting
 from lessons_kb.model import Event, as_data
 from lessons_kb.process.git import list_commits, read_patches
@@ -372,14 +367,17 @@ def _read_commits(
     """Return the facts about commits, oldest first. New commits are read and stored."""
     rows = mined.read_commits()
     missing = [commit for commit in ids if commit not in rows]
+    new_rows: dict[str, dict[str, Any]] = {}
     done = 0
     try:
         for patch in read_patches(directory, missing) if missing else ():
             facts = read_facts(patch.id, patch.at, patch.message, patch.patch)
-            rows[facts.id] = redact_data(as_data(facts))
-            mined.write_commits({facts.id: rows[facts.id]})
+            new_rows[facts.id] = _redact_facts(facts)
             done += 1
             if not done % _BATCH:
+                mined.write_commits(new_rows)
+                rows |= new_rows
+                new_rows = {}
                 progress("commits", done, len(missing))
     except GitError as error:
         result.trouble.append(str(error))
@@ -388,8 +386,21 @@ def _read_commits(
         if lost:
             lack = f"{lost} of {len(ids)} commits lack content in this clone; left out"
             result.trouble.append(lack)
+    finally:
+        mined.write_commits(new_rows)
+        rows |= new_rows
     result.read += done
     return [restore(CommitFacts, rows[commit]) for commit in reversed(ids) if commit in rows]
+
+
+def _redact_facts(facts: CommitFacts) -> dict[str, Any]:
+    """Return the facts about a commit as data, without secrets.
+
+    Checksums are left as they are: they contain no text, and could look like a secret.
+    """
+    checksums = {"added_lines": facts.added_lines, "removed_lines": facts.removed_lines}
+    texts = replace(facts, added_lines="", removed_lines="")
+    return {**redact_data(as_data(texts)), **checksums}
 
 
 def extract(

@@ -14,6 +14,7 @@ from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.retrieve import STILL_TEMPLATE
 from lessons_kb.find.search import HIT_LIMIT, find_lessons
 from lessons_kb.ledger.given import (
+    WORDS_ONLY,
     CardOutcome,
     card_digest,
     find_cards,
@@ -21,7 +22,7 @@ from lessons_kb.ledger.given import (
     read_outcome,
 )
 from lessons_kb.ledger.session_memory import read_memory
-from lessons_kb.model import NOTE, WITHHELD, Card, Preflight, Query
+from lessons_kb.model import NOTE, WITHHELD, Card, Event, Preflight, Query
 from lessons_kb.preflight.block import NEVER_ALONE
 from lessons_kb.preflight.offers import IN_CONTEXT, OFFERED, shown_name
 from lessons_kb.relevance.background_prompts import share_of
@@ -113,6 +114,8 @@ class Why:
     """Cards given before this prompt that are still in the session's context."""
     withheld: tuple[str, ...] = ()
     """Ids of cards withheld from the session by ``[effect] withhold``; empty until it is over."""
+    words_only: bool = False
+    """Whether the prompt was answered without the model, although it is installed."""
 
 
 def explain_prompt(
@@ -216,7 +219,15 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
         named=tuple(_find_named(members, shown)),
         earlier=tuple(cards.make_verdict(brain, row) for brain, row in earlier),
         withheld=_find_withheld(members, session),
+        words_only=_lacked_model(members[0], prompt),
     )
+
+
+def _lacked_model(brain: Brain, prompt: Event | None) -> bool:
+    """Return whether a prompt was answered before the model was loaded, which is installed."""
+    if prompt is None or not prompt.record.get(WORDS_ONLY):
+        return False
+    return brain.meaning is not None
 
 
 Injected = list[tuple[Brain, Injection]]

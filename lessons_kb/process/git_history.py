@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from lessons_kb.errors import GitError
 from lessons_kb.process.git import Repository, decode, explain, run_git
@@ -20,6 +21,25 @@ _FORM = (
 )
 _WORD = re.compile(rb"[\w$\x80-\xff]+")
 _NO_MARKDOWN = [f":(exclude,top,icase)*{suffix}" for suffix in (".md", ".markdown", ".mdx")]
+
+
+class CommitLine(NamedTuple):
+    """One commit as people name it."""
+
+    id: str
+    day: str
+    """The ISO date on which it was committed."""
+    subject: str
+
+
+def read_commit_line(directory: str, commit: str) -> CommitLine:
+    """Return the id, day and subject of a commit. Raises GitError if it is not here."""
+    form = ("log", "--max-count=1", "--no-show-signature", "--format=%H%x00%cs%x00%s")
+    done = run_git(directory, *form, "--end-of-options", commit, "--")
+    parts = decode(done.output).rstrip("\n").split("\0")
+    if done.code or len(parts) != len(CommitLine._fields):
+        raise GitError(explain(done.error, directory))
+    return CommitLine(*parts)
 
 
 def has_whole_history(top: str) -> bool:

@@ -122,6 +122,7 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
     listed = _Query(evidence, _NONE)
     guessing = _Query(evidence, evidence.guessed) if evidence.guessed else listed
     judged = []
+    weighings: list[_Weighed] = []
     for hit in hits:
         card, query, protects = hit.card, listed, protects_file(hit)
         if evidence.guessed:
@@ -132,11 +133,13 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
         matched = tuple(sorted(sorted(shared), key=query.surprises.__getitem__, reverse=True))
         confidence = SHAPE.only_files if protects else 0.0
         parts: tuple[tuple[int, ...], ...] = ()
+        weighed = _NOT_WEIGHED
         if hit.bm25 > 0 and matched and query.surprises[matched[0]] >= SHAPE.everyday:
             least = gate.min_confidence
             weighed = _weigh(hit, matched, query, protects=protects, least=least)
             if weighed.confidence > confidence:
                 confidence, parts = weighed.confidence, weighed.parts
+        weighings.append(weighed)
         if meant := any(map(listed.is_like, card.examples)):
             confidence, parts = max(confidence, SHAPE.example), ()
         unlike = any(map(listed.is_like, card.not_for))
@@ -159,7 +162,22 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
                 reason=reason,
             )
         )
-    return judged
+    return _find_leads(judged, weighings)
+
+
+def _find_leads(judged: Sequence[Hit], weighings: Sequence[_Weighed]) -> list[Hit]:
+    """Return the hits with those of their parts of which no other card is nearly as sure."""
+    leading = []
+    for place, hit in enumerate(judged):
+        others = [*weighings[:place], *weighings[place + 1 :]]
+        leads = []
+        for parts in hit.parts:
+            rivals = [other.by_part.get(parts, 0.0) for other in others]
+            limit = SHAPE.nearly * weighings[place].by_part[parts]
+            if max(rivals, default=0.0) <= limit:
+                leads.append(parts)
+        leading.append(replace(hit, leads=tuple(leads)) if leads else hit)
+    return leading
 
 
 class _Window(NamedTuple):
@@ -178,6 +196,11 @@ class _Weighed(NamedTuple):
     confidence: float
     parts: tuple[tuple[int, ...], ...]
     """The parts of each window that passes the gate: the best first, the whole query last."""
+    by_part: Mapping[tuple[int, ...], float]
+    """The parts of a window → the confidence for this window alone."""
+
+
+_NOT_WEIGHED = _Weighed(confidence=0.0, parts=(), by_part={})
 
 
 class _Query:
@@ -293,7 +316,7 @@ def _weigh(
     confidence = max(confidences.values(), default=_squash(everywhere - SHAPE.limit))
     passing = [parts for parts in confidences if confidences[parts] >= least]
     passing.sort(key=lambda parts: (parts == whole, -confidences[parts]))
-    return _Weighed(confidence, tuple(passing))
+    return _Weighed(confidence, tuple(passing), confidences)
 
 
 def _squash(odds: float) -> float:

@@ -28,6 +28,15 @@ class Thresholds:
     defaults."""
 
 
+@frozen
+class BrainThresholds:
+    """The thresholds of a brain for its two engines, whose confidences have different scales."""
+
+    words: Thresholds = Thresholds()
+    meaning: Thresholds = Thresholds(title=THRESHOLDS.title_by_meaning)
+    """The thresholds where similarity in meaning is used beside the words."""
+
+
 def find_thresholds(best: Sequence[float], basis: str) -> Thresholds:
     """Return the thresholds of a brain; ``best`` has the best confidence for each prompt."""
     ordered = sorted(best)
@@ -38,19 +47,19 @@ def find_thresholds(best: Sequence[float], basis: str) -> Thresholds:
     return Thresholds(lesson=round(lesson, 4), title=round(title, 4), basis=basis)
 
 
-def format_thresholds(thresholds: Thresholds) -> str:
+def format_thresholds(thresholds: BrainThresholds) -> str:
     """Return thresholds as a text, which `parse_thresholds` reads."""
     return json.dumps(as_data(thresholds))
 
 
 @lru_cache(maxsize=64)
-def parse_thresholds(text: str) -> Thresholds:
+def parse_thresholds(text: str) -> BrainThresholds:
     """Return the thresholds in a text, or the defaults if the text is empty or invalid."""
     try:
         data = json.loads(text) if text else {}
-        return Thresholds(**data)
-    except (TypeError, ValueError):
-        return Thresholds()
+        return BrainThresholds(**{engine: Thresholds(**row) for engine, row in data.items()})
+    except (AttributeError, TypeError, ValueError):
+        return BrainThresholds()
 
 
 def apply_thresholds(gate: Gate, thresholds: Thresholds) -> Gate:

@@ -17,7 +17,6 @@ from urllib.parse import quote
 from lessons_kb.ledger.lesson_effect import (
     Effect,
     Overview,
-    Period,
     Rate,
     never_used,
     noisy,
@@ -36,6 +35,8 @@ if TYPE_CHECKING:
 HEIGHT = 120
 ROWS = 20
 """Maximum number of cards in each list: a page of 12,000 rows helps nobody."""
+_WEEKS_OF_A_CHART = 2
+"""A chart of fewer weeks would be a single bar."""
 PERCENT = "\u00a0%"
 _SMALLEST = 2.0
 """Minimum height of a bar in pixels, so that 1 is visible beside 1,000."""
@@ -224,7 +225,8 @@ def build_page(
         overview=overview,
         lead=describe(overview, scope=scope),
         tiles=_tiles(overview),
-        charts=_charts(overview.periods) if overview.injections or overview.recurrences else (),
+        charts=_charts(overview),
+        first_week=_describe_first_week(overview),
         height=HEIGHT,
         proposals=groups("proposal"),
         verdicts=groups("verdict"),
@@ -390,11 +392,13 @@ def _tiles(overview: Overview) -> list[dict[str, str]]:
     return [{"name": name, "value": value, "note": note} for name, value, note in tiles]
 
 
-def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
-    """Return the charts over time, () without any week."""
-    weeks = [period.start for period in periods]
-    if not weeks:
+def _charts(overview: Overview) -> tuple[Chart, ...]:
+    """Return the charts over time, () for fewer weeks than a chart needs."""
+    periods = overview.periods
+    has_events = overview.injections > 0 or overview.recurrences > 0
+    if not has_events or len(periods) < _WEEKS_OF_A_CHART:
         return ()
+    weeks = [period.start for period in periods]
     left = draw_amounts(
         weeks,
         [period.recurrences for period in periods],
@@ -418,6 +422,18 @@ def _charts(periods: Sequence[Period]) -> tuple[Chart, ...]:
         summary="share of those checked",
     )
     return left, injected, addressed
+
+
+def _describe_first_week(overview: Overview) -> str:
+    """Return the figures of the only week with events in a sentence; "" without any."""
+    if not (overview.injections or overview.recurrences) or not overview.periods:
+        return ""
+    week = overview.periods[-1]
+    sentence = f"In the week from {week.start}, lessons were injected {_times(week.injections)}"
+    if week.recurrences:
+        left = f"a mistake was left in spite of its lesson {_times(week.recurrences)}"
+        return f"{sentence}, and {left}."
+    return f"{sentence}."
 
 
 def _totals(overview: Overview) -> list[tuple[str, list[tuple[str, int]]]]:

@@ -22,6 +22,8 @@ from lessons_kb.hook_client import (
     MAX_EVENT_BYTES,
     PACKED,
     SILENT,
+    STRICT_VARIABLE,
+    UNASKED_LINE,
     pack,
     read_deadline,
 )
@@ -69,7 +71,8 @@ def main() -> None:
         from lessons_kb.service.hook_event import log_failure
 
         log_failure(agent, "input", error)
-        output, line = speaker.silence, ""
+        is_strict = STRICT_VARIABLE.decode() in os.environ
+        output, line = speaker.silence, UNASKED_LINE if is_strict else ""
     if not speaker.has_said:
         speaker.say(output, line)
     for file in (0, 1, 2):  # the agent has its answer, and need not wait for the rest

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from lessons_kb import hook_gates
 from lessons_kb.agents.payloads import Payload, replaced_by, text_of
 from lessons_kb.agents.table import (
     AGENTS,
@@ -28,7 +29,10 @@ from lessons_kb.hook_client import (
     DEADLINE_SECONDS,
     DEADLINE_VARIABLE,
     LONGER_SECONDS,
+    REFUSED,
+    STRICT_VARIABLE,
     TOKEN_VARIABLE,
+    UNASKED_LINE,
     read_deadline,
 )
 from lessons_kb.process.clock import check_clock
@@ -38,6 +42,7 @@ from lessons_kb.session.late import Unheard
 from lessons_kb.store.error_log import log_trouble
 from lessons_kb.store.journal import TRIAL_VARIABLE, WITHOUT, note_event, read_arm
 from lessons_kb.store.session_notes import is_silenced, pin_directory
+from lessons_kb.text.sanitize import visible
 from lessons_kb.values import list_fields
 
 _LATE_SECONDS = 3.0
@@ -79,6 +84,9 @@ def answer_event(
         event = _read_event(row, name, payload, environment, cwd, posted_by)
         if event is None:
             return row.silence, ""
+        event.gates_of_last_index = partial(
+            _decide_from_gate_file, agent, data, environment, cwd, event.token
+        )
         if TRIAL_VARIABLE in environment and (arm := read_arm(environment)):
             note_event()
             if arm == WITHOUT:
@@ -108,6 +116,8 @@ def answer_event(
         def show(answer: Answer) -> tuple[str, str]:
             if answer is NOTHING:
                 return row.silence, ""
+            if answer.is_unasked and (line := _describe_unasked(environment, answer.trouble)):
+                return row.silence, line
             return row.show(name, answer, lines=can.lines)
 
         def deliver(answer: Answer) -> Unheard | None:
@@ -121,7 +131,28 @@ def answer_event(
         return show(answer)
     except Exception as error:  # our errors must not stop an agent
         log_failure(agent, name, error)
-        return row.silence, ""
+        return row.silence, _describe_unasked(environment, f"{type(error).__name__}: {error}")
+
+
+def _describe_unasked(environment: Mapping[str, str], trouble: str) -> str:
+    """Return the line with which the client of a strict gate refuses the call, else ""."""
+    if STRICT_VARIABLE.decode() not in environment:
+        return ""
+    return f"{UNASKED_LINE}: {visible(trouble)}"
+
+
+def _decide_from_gate_file(
+    agent: str, data: bytes | str, environment: Mapping[str, str], cwd: str, token: str
+) -> Answer:
+    """Return what the hook's second stage answers to an event; a refusal is recorded."""
+    event = data if isinstance(data, bytes) else data.encode("utf-8", "replace")
+    decision = hook_gates.decide(agent, event, environment, cwd, token)
+    claimed = hook_gates.claim_answer(decision, token)
+    if claimed is None:
+        return NOTHING
+    if claimed[0] == REFUSED:
+        return Answer(refusal=decision.reason)
+    return Answer(lines=(decision.reason,))
 
 
 def _parse(data: bytes | str) -> Payload | None:

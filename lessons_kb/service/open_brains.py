@@ -6,6 +6,7 @@ import os
 import threading
 from collections.abc import Mapping, Sequence
 
+from lessons_kb.brain.brain import Brain as Layer
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, is_settings_moved, look_in_agent, require
 from lessons_kb.find.calibrate import calibrate_brain
@@ -16,6 +17,10 @@ from lessons_kb.store.identity import identify
 MAX_OPEN = 16
 """Maximum number of entries. The least recently used one is closed, and is opened again on
 demand."""
+
+
+_ENCODED_AT_ONCE = 64
+"""Files that are encoded before the watch looks for changes again: about three seconds' work."""
 
 
 class OpenBrains:
@@ -72,7 +77,9 @@ class OpenBrains:
         for old in closed:
             old.close()
         if self._watched:
-            opened.watch(on_idle=calibrate_brain)
+            for brain in opened.members:
+                brain.words_only = True  # until the model is loaded, beside the answers
+            opened.watch(on_idle=_Preparation(opened))
         return opened
 
     def look(self, directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:
@@ -93,6 +100,39 @@ class OpenBrains:
             entries, self._open = list(self._open.values()), {}
         for _, brains in entries:
             brains.close()
+
+
+class _Preparation:
+    """Prepares searches by meaning in the threads that watch the files, beside the answers."""
+
+    def __init__(self, opened: Brain) -> None:
+        self._opened = opened
+        self._prepared: dict[str, str] = {}
+        """Root of a brain → the manifest of the files that are prepared."""
+
+    def __call__(self, writer: Layer) -> None:
+        """Encode some files; if none are left, find the thresholds and let searches use the model.
+
+        ``writer`` is the brain of the thread that watches the files.
+        """
+        state = writer.state
+        if state is None or self._prepared.get(writer.root) == state.manifest:
+            return
+        if writer.encode(limit=_ENCODED_AT_ONCE):
+            return
+        calibrate_brain(writer, by_meaning=True)
+        self._prepared[writer.root] = state.manifest
+        if writer.meaning is None:
+            return
+        for brain in self._opened.members:
+            if brain.root == writer.root:
+                brain.words_only = False
+                brain.read(_load_vectors)
+
+
+def _load_vectors(brain: Layer) -> None:
+    if brain.meaning is not None:
+        brain.meaning.is_complete()
 
 
 def _caches(brains: Brain) -> list[tuple[int, int] | None]:

@@ -71,6 +71,7 @@ from lessons_kb.model import (
     RULE,
     SEVERITIES,
     SHOWN,
+    STRICT_GATE,
     Card,
     Preflight,
 )
@@ -87,7 +88,6 @@ from lessons_kb.session.turn_lessons import (
     is_kept_back,
     name_card,
     name_place,
-    prepare_packing,
     read_limits,
     remind,
     tell_after,
@@ -162,6 +162,10 @@ def answer(hook: Hook) -> Answer:
     call = _read_call(hook)
     if not (call.changed or call.changes or call.commands):
         return NOTHING
+    if event.gates_of_last_index and any(map(_is_being_built, brains.members)):
+        answer = event.gates_of_last_index()
+        if answer is not NOTHING:
+            return answer
     changed = redact_short(call.changed[0])[:200] if call.changed else ""
     hook.occasion = f"change {changed}" if changed else "command"
     brains, concerns = _find_concerns(hook, call)
@@ -193,7 +197,6 @@ def answer(hook: Hook) -> Answer:
     done = _find_done(hook, known, [*cards, *late])
     # A claim is a file, so it is written before the journal is locked.
     claimed = _claim_refusals(hook, can, gates)
-    prepare_packing(len(cards) + len(late))
     with hook.transaction() as state:
         if state.is_refused(event.id) and not event.again:
             return NOTHING  # another process has refused this very call
@@ -224,6 +227,11 @@ def answer(hook: Hook) -> Answer:
     if ruling.refusal:
         return Answer(refusal=message, block=block, lines=ruling.lines)
     return Answer(context=message, question=ruling.question, block=block)
+
+
+def _is_being_built(brain: Brain) -> bool:
+    """Return whether the index of a brain lacks files because it is being built anew."""
+    return brain.state is not None and brain.state.unread > 0
 
 
 def _decide(
@@ -276,8 +284,8 @@ def _decide(
 def _claim_refusals(hook: Hook, can: Capabilities, gates: Sequence[_Concern]) -> list[_Concern]:
     """Return the cards that refuse this call, after recording that they do.
 
-    Those are the cards with ``gate: once``, and those that ask where the dialog of the agent does
-    not show the reason.
+    Those are the cards with ``gate: once`` or ``gate: strict``, and those that ask where the dialog
+    of the agent does not show the reason.
     """
     if not can.refuse:
         return []
@@ -285,7 +293,7 @@ def _claim_refusals(hook: Hook, can: Capabilities, gates: Sequence[_Concern]) ->
     refusing = [
         concern
         for concern in gates
-        if concern.card.gate == ONCE_GATE or (unexplained and concern.asks)
+        if concern.card.gate in (ONCE_GATE, STRICT_GATE) or (unexplained and concern.asks)
     ]
     return [concern for concern in refusing if _claim(hook, concern)]
 

@@ -93,7 +93,7 @@ def _answer(hook: Hook) -> Answer:
     try:
         answer: Answer = import_module(f"lessons_kb.session.{HANDLERS[what]}").answer(hook)
     except ConfigError as error:
-        answer = Answer(trouble=f"{type(error).__name__}: {error}")
+        answer = Answer(trouble=f"{type(error).__name__}: {error}", is_unasked=True)
     if first is NOTHING:
         return answer
     given = first.block.lessons if first.block is not None else ()

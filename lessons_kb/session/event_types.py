@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from lessons_kb.calls.parse_call import digest_arguments
@@ -85,6 +85,8 @@ class HookEvent:
     opened."""
     within: float = 0.0
     """Seconds within which an equal event without an id is the same event."""
+    gates_of_last_index: Callable[[], Answer] | None = None
+    """Decides from the gate file alone, which has the gates of the last whole index."""
     answer_recorded: bool = False
     """Whether only the agent's record has the answer."""
 
@@ -188,6 +190,8 @@ class Answer:
     ``block``."""
     trouble: str = ""
     """An error that affected only a part of the answer; for the log."""
+    is_unasked: bool = False
+    """Whether the error kept the gates of all brains from being asked."""
 
 
 NOTHING = Answer()

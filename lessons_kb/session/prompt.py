@@ -13,7 +13,7 @@ from lessons_kb.errors import ConfigError, StorageError
 from lessons_kb.find.block import RetrievalOptions, find_block
 from lessons_kb.find.shared_server import ServerQuery, ask_server
 from lessons_kb.find.titles import find_handle, find_place, is_whole
-from lessons_kb.ledger.given import OUTCOME, Homes, note_given, note_offered, outcome
+from lessons_kb.ledger.given import OUTCOME, WORDS_ONLY, Homes, note_given, note_offered, outcome
 from lessons_kb.ledger.session_memory import (
     BLOCK,
     DRAFT,
@@ -144,7 +144,10 @@ def _deliver(
     """Begin the turn, note the content and return it; None if this prompt was answered before."""
     event, can, block = hook.event, hook.can, content.block
     session = event.context_id
-    prompt = replace(prompt, record=redact_record({OUTCOME: outcome(block)}))
+    record: dict[str, object] = {OUTCOME: outcome(block)}
+    if brains.members[0].words_only:
+        record[WORDS_ONLY] = True
+    prompt = replace(prompt, record=redact_record(record))
     with _new_turn(hook, prompt, missed) as state:
         if state is None:
             return None

@@ -69,6 +69,8 @@ class Hook:
         elif not self.brains.members:
             roots = require(self.found).trusted
             self.brains = Brains.open(*roots, directory=self.event.directory)
+            for brain in self.brains.members:
+                brain.words_only = True  # loading the model would take half of the deadline
         return self.brains
 
     @property

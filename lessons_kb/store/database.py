@@ -417,6 +417,8 @@ _PATIENCE = 5.0
 _MIGRATIONS = (
     """CREATE TABLE sources (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT NOT NULL);
     CREATE TABLE commits (id TEXT PRIMARY KEY, data TEXT NOT NULL)""",
+    # The data of commits has more fields since; they are read again.
+    "DELETE FROM commits",
 )
 
 

@@ -67,8 +67,6 @@ class DraftFacts(TypedDict, total=False):
     card: str
     """Id of the card that the draft became; for an open draft, of the card that an earlier draft of
     this mistake became. Missing or "" without such a card."""
-    fix: str
-    """The fix of a mistake that came back; missing until it does."""
     place: int
     """Rank among the mined drafts; missing for others."""
     by: str
@@ -87,7 +85,6 @@ _FACT_TYPES: Mapping[str, type | tuple[type, ...]] = {
     "state": str,
     "digest": str,
     "card": str,
-    "fix": str,
     "place": int,
     "by": str,
     "settled": _NUMBER,

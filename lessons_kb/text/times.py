@@ -26,6 +26,13 @@ def read_time(value: object) -> float:
         return 0.0
 
 
+def format_moment(at: float) -> str:
+    """Return a moment in seconds since the epoch as an ISO time in UTC; "" for 0."""
+    if not at:
+        return ""
+    return dt.datetime.fromtimestamp(at, tz=dt.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
 def read_date(text: str) -> dt.date | None:
     """Return the date at the start of an ISO date or time, or None."""
     try:

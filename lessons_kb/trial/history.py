@@ -18,7 +18,8 @@ from functools import partial
 from lessons_kb.calls.failure_signs import is_test
 from lessons_kb.data import read_mapping
 from lessons_kb.errors import InputError, LessonsError
-from lessons_kb.mining.candidates import CommitFacts, choose, read_facts, score
+from lessons_kb.mining.commit_facts import CommitFacts, choose, read_facts
+from lessons_kb.mining.rank_commits import score
 from lessons_kb.process.git import Repository, ask_git, decode, list_commits, read_patches
 from lessons_kb.process.marks import end_marked, new_mark
 from lessons_kb.process.run import run_bounded

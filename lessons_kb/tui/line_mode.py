@@ -27,7 +27,13 @@ from lessons_kb.tui.rows import (
 Write = Callable[[str], None]
 ROWS = 20
 """Number of rows that a list shows at once."""
-_MORE_WORDS = {"merge": " N ID", "delete": " N yes", "discard": " N yes", "undo": ""}
+_MORE_WORDS = {
+    "accept": " N [quote]",
+    "merge": " N ID",
+    "delete": " N yes",
+    "discard": " N yes",
+    "undo": "",
+}
 _COMMANDS = (
     ("list [WORDS]", "cards that hold all of the words, numbered"),
     ("drafts [WORDS]", "drafts that wait, numbered"),
@@ -121,7 +127,8 @@ class _Prompt:
             case "accept":
                 try:
                     rule = "new" if "new" in words else "fail"
-                    return self._source.accept(row, on_duplicate=rule)
+                    keep = "quote" in words
+                    return self._source.accept(row, on_duplicate=rule, keep_quotes=keep)
                 except DuplicateCard as error:
                     raise InputError(
                         f"{str(error).partition(';')[0]}; `merge {row.name} {error.existing}` "

@@ -21,6 +21,7 @@ from lessons_kb.cards.standings import list_remarks
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.collection.drafts import Drafts
+from lessons_kb.collection.origin import describe_sources
 from lessons_kb.collection.undo import Undoing
 from lessons_kb.data import read_lines, read_patterns
 from lessons_kb.errors import CardNotFound, InputError, LessonsError, StorageError
@@ -119,6 +120,8 @@ def _name_state(card: Card, today: dt.date) -> str:
         return "template"
     if card.standing.silenced:
         return "gone"
+    if card.standing.unmet:
+        return "unmet"
     return "stale" if "" < card.waits_from <= today.isoformat() else "active"
 
 
@@ -220,6 +223,7 @@ def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
     facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
     if draft.card:
         facts.append(f"the same mistake is already the card {clean_line(draft.card)}")
+    facts += describe_sources(draft.text)
     card, evidence = split_evidence(draft.text[:_MAX_SHOWN])
     body = split_header(card).body
     header = card[: len(card) - len(body)]
@@ -470,12 +474,12 @@ class RowSource:
         trouble = "" if now.card else " and now invalid: see below"
         return Outcome(line=f"{path} {_EDITED[changed]}{trouble}", changed=(now,))
 
-    def accept(self, row: Row, *, on_duplicate: str = "fail") -> Outcome:
+    def accept(self, row: Row, *, on_duplicate: str = "fail", keep_quotes: bool = False) -> Outcome:
         """Make a draft a card. Raises DuplicateCard if a card has the same lesson."""
         draft = Drafts(self.brains).get(row.name)
         if draft.missing:
             raise InputError(f"incomplete; press e and add {'; '.join(draft.missing)}")
-        card = self.undoing.accept(row.name, on_duplicate=on_duplicate)
+        card = self.undoing.accept(row.name, on_duplicate=on_duplicate, keep_quotes=keep_quotes)
         line = f"{clean_line(card.id)} is now a card"
         return Outcome(line=line, changed=(self.row_of(card),), drafts=True)
 

@@ -16,7 +16,7 @@ from benchmarks.retrieval.dedup import (
     measure_pairs,
     measure_templated,
 )
-from lessons_kb.mining.candidates import CommitFacts
+from lessons_kb.mining.commit_facts import CommitFacts
 from lessons_kb.outcome.evaluation import evaluate
 from lessons_kb.relevance.evaluation_measures import Labelled
 

@@ -33,6 +33,96 @@ COMPATIBLE = [
     ("Add an index before the migration", "Remove the index after the migration"),
 ]  # fmt: skip
 
+OPPOSED_ITEMS = [
+    ("Answer support mails within one hour.",
+     "Collect support mails and answer them once a day."),
+    ("Log the full body of each webhook.",
+     "Do not record webhook bodies in the logs."),
+    ("Split the order service into small services.",
+     "Keep everything about orders in a single service."),
+    ("Wrap each repository call in its own transaction.",
+     "Run all repository calls of a request in one transaction."),
+    ("Round invoice amounts half up.",
+     "Round invoice amounts half to even."),
+    ("Use a cursor for paging through orders.",
+     "Page through orders with offset and limit."),
+    ("Upgrade Node as soon as a new major version is out.",
+     "Stay on the long-term support release of Node and skip new majors."),
+    ("Deploy on Fridays as on any other day.",
+     "No deployments on Friday."),
+    ("Compute report totals in SQL.",
+     "Fetch the rows and add up report totals in application code."),
+    ("Fill missing sensor readings by interpolation.",
+     "Leave gaps in sensor readings as they are."),
+    ("Require two approvals for changes to the billing code.",
+     "One approval is enough for billing changes."),
+    ("Disable foreign keys during the import.",
+     "Leave foreign keys enabled while importing."),
+    ("Put the access token into local storage.",
+     "Keep the access token in an HttpOnly cookie."),
+]  # fmt: skip
+COMPATIBLE_ITEMS = [
+    ("Delete temporary files after the export.",
+     "Keep exported files for a year."),
+    ("Log failed logins.",
+     "Do not log passwords of failed logins."),
+    ("Use UUIDs for public identifiers.",
+     "Use sequential integers for the internal join table."),
+    ("Cache the product list for an hour.",
+     "Do not cache the shopping cart."),
+    ("Run migrations before the new version starts.",
+     "Remove the old columns after the old version is gone."),
+    ("Retry idempotent GET requests.",
+     "Do not retry POST requests without an idempotency key."),
+    ("Pin versions in applications.",
+     "Declare ranges in libraries."),
+    ("Enable strict mode in new modules.",
+     "Leave strict mode off in legacy modules."),
+    ("Require two approvals on main.",
+     "Let authors merge their own documentation fixes."),
+    ("Encrypt backups before upload.",
+     "Store the decryption key apart from the backups."),
+    ("Add an index on customer_id.",
+     "Remove the unused index on created_at."),
+    ("Close the database connection in finally.",
+     "Open the connection as late as possible."),
+    ("Never block the UI thread with network calls.",
+     "Wait for network calls in the background worker."),
+    ("Use tabs in Makefiles.",
+     "Indent Python with four spaces."),
+    ("Never commit .env files.",
+     "Commit .env.example with dummy values."),
+    ("Delete merged branches.",
+     "Keep tags of each release."),
+    ("Enable compression for text responses.",
+     "Disable compression for images, which are compressed."),
+    ("Show the tooltip on hover.",
+     "Hide the tooltip on touch devices."),
+    ("Send a push notification for direct messages.",
+     "Do not send push notifications for likes."),
+    ("Write unit tests for pure functions.",
+     "Cover the checkout with an end-to-end test."),
+    ("Use async handlers for I/O.",
+     "Keep CPU-bound code synchronous and in a process pool."),
+    ("Always validate input on the server.",
+     "Validate in the browser as well for quick feedback."),
+    ("Fail fast on missing configuration.",
+     "Degrade gracefully when the recommendation service is down."),
+    ("Keep the connection open between queries of a request.",
+     "Close the connection at the end of the request."),
+    ("Disable the cron job during the migration.",
+     "Enable the cron job again afterwards."),
+    ("Allow inline scripts on the legacy page.",
+     "Forbid inline scripts everywhere else."),
+    ("Increase the timeout of the nightly import.",
+     "Decrease the timeout of interactive searches."),
+    ("Use local time in the user interface.",
+     "Store timestamps in UTC."),
+    ("Search for the invoice in the archive.", "Never delete an invoice without a backup."),
+    ("Limit the retries of an upload to 2-3.", "Limit the retries of an upload to 3."),
+]  # fmt: skip
+PRACTICE = [("Indent the sources with tabs.", "Indent the sources with spaces.")]
+
 
 @pytest.mark.parametrize(("first", "second"), OPPOSED)
 def test_opposed_demands_about_one_subject_are_a_conflict(first, second):
@@ -43,6 +133,32 @@ def test_opposed_demands_about_one_subject_are_a_conflict(first, second):
 @pytest.mark.parametrize(("first", "second"), COMPATIBLE)
 def test_demands_that_go_together_are_none(first, second):
     assert find_conflict(card(first), card(second, "b")) is None
+
+
+@pytest.mark.parametrize(("first", "second"), OPPOSED_ITEMS)
+def test_items_in_other_words_that_no_project_can_follow_together_are_a_conflict(first, second):
+    one = card("The invoice was wrong", checklist=(first,))
+    other = card("Nobody noticed for weeks", "b", checklist=("Look twice", second))
+    assert find_conflict(one, other).demand == first
+    assert find_conflict(other, one).opposed == first
+
+
+@pytest.mark.parametrize(("first", "second"), COMPATIBLE_ITEMS)
+def test_items_about_other_things_places_or_moments_are_none(first, second):
+    one = card("The invoice was wrong", checklist=(first,))
+    other = card("Nobody noticed for weeks", "b", checklist=(second,))
+    assert find_conflict(one, other) is None
+    assert find_conflict(other, one) is None
+
+
+def test_in_a_brain_that_is_about_one_thing_this_thing_is_no_subject():
+    (first, second) = PRACTICE[0]
+    pair = [card("A diff was large", checklist=(first,)), card("B", "b", checklist=(second,))]
+    assert len(list(find_conflicts(pair))) == 1
+    crowd = [
+        card(f"Matter {n}", f"c{n}", checklist=("Indent the sources alike.",)) for n in range(40)
+    ]
+    assert not list(find_conflicts([*pair, *crowd]))
 
 
 def test_items_of_checklists_are_compared_too():
@@ -68,6 +184,9 @@ def test_patterns_that_find_each_others_good_example_are_opposed():
     second = Pattern(kind="regex", text="import requests", good=("import httpx",))
     assert find_conflict(card("A", detect=(first,)), card("B", "b", detect=(second,)))
     assert not find_conflict(card("A", detect=(first,)), card("B", "b", detect=(first,)))
+    cards = [card("A", detect=(first,)), card("C", "c"), card("B", "b", detect=(second,))]
+    (conflict,) = find_conflicts(cards)
+    assert (conflict.first.title, conflict.second.title) == ("A", "B")
 
 
 def test_cards_of_two_projects_never_meet():

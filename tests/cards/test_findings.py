@@ -38,7 +38,10 @@ def odd_path(path, problem):
 
 @pytest.mark.parametrize(("header", "finding"), [
     ("severity: urgent", wrong("severity is 'urgent'", "one of low, medium, high")),
-    (f"gate: {'x' * 99}", wrong(f"gate is '{'x' * 40}'", "one of none, ask, once")),
+    (f"gate: {'x' * 99}", wrong(f"gate is '{'x' * 40}'", "one of none, ask, once, strict")),
+    ("gate: strict", (4, "warning", "strict-gate",
+     "`gate: strict` needs `paths`; without them it is as `once`",
+     "name the files in `paths`, or write `gate: once`")),
     ("reopen-when: [a]", wrong("reopen-when is a list", "one text")),
     ("applies-to: {a: b}", wrong("applies-to is nested", "a list of words")),
     ("paths: {a: b}", wrong("paths is nested", "a list of globs")),

@@ -190,7 +190,7 @@ def test_a_history_is_read_once_unless_it_was_rewritten(shop, lessons):
     assert "2026-05" in read()[0]
     card = shop / "lessons" / "shell.md"
     card.write_text(card.read_text().replace("created: 2026-02-10", "created: 2027-01-01"))
-    assert "2027-01-01  2026-05       1      0" in read()[0]
+    assert "2027-01-01\t2026-05\t1\t0" in read()[0]
     (shop / "src" / "new.py").write_text("pass\n")
     git(shop, "add", ".")
     git(shop, "commit", "-q", "--amend", "-m", "as if it had never been")
@@ -247,27 +247,16 @@ def test_without_the_extra_one_line_says_so(shop, lessons, monkeypatch):
     assert "[ast]" in done.out
 
 
-@pytest.mark.slow
-def test_a_draft_proposes_what_the_fix_removed_unless_it_is_everywhere(shop, lessons):
+def test_a_draft_of_a_fix_has_no_pattern_that_nobody_wrote(shop, lessons):
     path = shop / "src" / "old.py"
     path.write_text("import os\n\nos.system('ls')\n")
-    (shop / "src" / "new.py").write_text("run(['cat'])\nrun(['cp'])\n")
     save(shop, "second")
     path.write_text("import os\n\nrun(['ls'])\n")
-    arguments = ("create", "Listing ran in a shell", "--from-diff", "src/old.py")
-    made = lessons(*arguments)
-    assert made.code == 0, made.err
+    made = lessons("create", "Listing ran in a shell", "--from-diff", "src/old.py")
     text = (shop / made.out.strip().split(":")[0]).read_text()
-    expected = "hits 1 place before the fix, 0 after; 0 other places today; 2 do as the fix does"
-    assert f"# {expected}\ndetect:\n  - ast: 'os.system'\n    language: python\n    bad: " in text
-    (shop / "src" / "many.py").write_text("os.system(x)\n" * 6)
-    git(shop, "add", ".")
-    made = lessons(*arguments, "--on-duplicate", "new")
-    text = (shop / made.out.strip().split(":")[0]).read_text()
-    assert "os.system" in text
-    assert "- ast:" not in text
-    why = "what it changed also stands in more than 5 places that nobody changed"
-    assert f"<!-- No pattern: {why}. -->" in text
+    assert "-os.system('ls')" in text
+    assert "detect:\n" not in text
+    assert "pattern" not in text
 
 
 def test_the_check_of_a_change_names_what_it_contradicts(shop, lessons):

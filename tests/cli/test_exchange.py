@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 
+from lessons_kb.cards.sources import read_sources_of
 from lessons_kb.store.locations import user_brain
 from tests.kit import write
 
@@ -135,7 +136,7 @@ def project(lessons, tmp_path, monkeypatch):
     lessons("init")
     settings = root / "lessons.toml"
     mapped = '[folders]\n"notes/gotchas" = "lesson"\n'
-    settings.write_text(settings.read_text().replace("[folders]\n", mapped))
+    settings.write_text(settings.read_text() + mapped)
     for name in ("lessons/charged.md", "lessons/charged-2.md", "playbooks/charged.md"):
         write(root, name, TWICE.format(name))
     write(root, "notes/gotchas/one.md", "---\ntitle: Gotcha one\n---\n\n## Fix\n\n- Look\n")
@@ -271,3 +272,28 @@ def test_documents_that_are_cards_here_already_are_not_imported(lessons, tmp_pat
     done = lessons("import", "--all")
     assert (done.code, done.out) == (0, "")
     assert "nothing to import" in done.err
+
+
+def test_an_imported_card_names_its_line(lessons, brain):
+    key = "AKIA" + "IOSFODNN7EXAMPLF"
+    text = f"# Lessons\n\n## Money\n\n- Never keep money in floats, token {key}\n"
+    (brain / "tasks").mkdir()
+    (brain / "tasks" / "lessons.md").write_text(text)
+    lessons("import", "tasks/lessons.md", "--yes", "--near", "new")
+    found = [path for path in brain.rglob("lessons/*.md") if "sources:" in path.read_text()]
+    (source,) = read_sources_of(found[0].read_text())
+    assert source.resource == "file:tasks/lessons.md#L5"
+    assert source.quote.startswith("- Never keep money in floats")
+    assert key not in found[0].read_text()
+    line = "from tasks/lessons.md:5; \u201c- Never keep money in floats"
+    assert line in lessons("why", found[0].stem).out
+
+
+def test_a_file_outside_of_the_project_is_named_without_its_folders(lessons, brain, tmp_path):
+    outside = tmp_path / "private" / "lessons.md"
+    outside.parent.mkdir()
+    outside.write_text("# Lessons\n\n## Money\n\n- Never keep money in floats\n")
+    lessons("import", str(outside), "--yes", "--near", "new")
+    found = [path for path in brain.rglob("lessons/*.md") if "sources:" in path.read_text()]
+    (source,) = read_sources_of(found[0].read_text())
+    assert source.resource == "file:lessons.md#L5"

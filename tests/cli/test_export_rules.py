@@ -2,8 +2,11 @@
 
 import pytest
 
+from lessons_kb import Brain
 from lessons_kb.collection.rule_export import BEGINS, ENDS, FORMS
 from lessons_kb.importers.rules_file import read_rules
+from lessons_kb.model import as_data
+from tests import kit
 from tests.sessions import MIGRATION, TELEGRAM, card
 
 ITEMS = ["Reject every chat id that is not on the allowlist", "Cover the rejection with a test"]
@@ -90,3 +93,70 @@ def test_options_of_rules_need_rules(at, project):
     assert at(project, "export", "json", "--check").code == 2
     assert at(project, "export", "rules").code == 2
     assert at(project, "export", "rules", "--for", "emacs").code == 2
+
+
+def write_shop(folder):
+    """Make a project in git, with a card in each standing; return its folder."""
+    headers = {
+        "Current": "paths: [src/mail.py]",
+        "Archived": "status: archived",
+        "Gone": "paths: [src/cart.py]\ncreated: 2026-01-02",
+        "Stale": "stale-after: 2026-02-01",
+        "Confirmed": "stale-after: 2026-02-01\nconfirmed: 2026-02-02",
+        "Replaced": "superseded-by: lessons/current.md",
+        "Elsewhere": "project: other",
+    }
+    cards = {}
+    for name, header in headers.items():
+        text = f"---\ntype: lesson\ntitle: {name} goes wrong\n{header}\n---\n\n- Look at it\n"
+        cards[f"lessons/{name.lower()}.md"] = text
+    code = {"src/mail.py": "def send(): ...\n", "src/cart.py": "def add(): ...\n"}
+    settings = 'project = "shop"\n'
+    kit.commit(folder, "start", "2026-01-01T12:00:00+00:00", **code, **{"lessons.toml": settings})
+    kit.commit(folder, "cards", "2026-01-03T12:00:00+00:00", **cards)
+    (folder / "src" / "cart.py").unlink()
+    kit.commit(folder, "no cart", "2026-01-04T12:00:00+00:00")
+    kit.trust_brain(folder)
+    return folder
+
+
+@pytest.mark.parametrize("agent", ["agents-md", "skill", "claude-code"])
+def test_only_cards_that_an_agent_may_see_today_become_rules(agent, at, tmp_path):
+    shop = tmp_path / "shop"
+    shop.mkdir()
+    write_shop(shop)
+    assert "2 cards as rules" in export(at, shop, agent).out
+    folder = shop / (FORMS[agent].folder or FORMS[agent].file)
+    files = [folder] if folder.is_file() else sorted(folder.iterdir())
+    text = "".join(file.read_text() for file in files)
+    titles = [word for word in text.split("\n") if "goes wrong" in word]
+    assert len(titles) == 2
+    assert "Current goes wrong" in text
+    assert "Confirmed goes wrong" in text
+
+
+@pytest.mark.parametrize("withheld", [False, True])
+def test_the_best_record_comes_first_and_a_harmful_lesson_last_or_never(withheld, at, tmp_path):
+    shop = tmp_path / "shop"
+    for name in ("Plain", "Helping", "Halving", "Harming"):
+        severity = "high" if name == "Plain" else "low"
+        text = card(f"{name} lesson", "Look at it", severity=severity)
+        kit.write(shop, f"lessons/{name.lower()}.md", text)
+    setting = f"[effect]\nwithhold_harmful = {str(withheld).lower()}\n"
+    kit.write(shop, "lessons.toml", setting)
+    kit.trust_brain(shop)
+    counts = {
+        "helping": {"block": (1, 60), "withheld": (28, 30)},
+        "halving": {"block": (20, 60), "withheld": (28, 30)},
+        "harming": {"block": (28, 30), "withheld": (1, 60)},
+    }
+    with Brain.open(shop) as brain:
+        ledger = brain.members[0].journal.ledger
+        for name, arms in counts.items():
+            for occasion in kit.occasions(f"lessons/{name}.md", **arms):
+                ledger.note(**as_data(occasion))
+    export(at, shop, "agents-md")
+    text = (shop / "AGENTS.md").read_text()
+    titles = [line[3:] for line in text.split("\n") if line.startswith("## ")]
+    best = ["Helping lesson", "Halving lesson", "Plain lesson"]
+    assert titles == (best if withheld else [*best, "Harming lesson"])

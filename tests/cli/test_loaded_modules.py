@@ -29,6 +29,7 @@ COMMANDS = {
     "archive": ("--stale", "--dry-run"),
     "bump": (CARD,),
     "check": ("--card", CARD, "The allowlist is checked"),
+    "completion": ("show", "bash"),
     "config": (),
     "confirm": (CARD,),
     "create": ("A retried charge bills twice", "--no-edit"),
@@ -38,6 +39,7 @@ COMMANDS = {
     "diet": ("--help",),
     "doctor": (),
     "edit": (CARD,),
+    "escalate": (),
     "eval": ("labelled.jsonl",),
     "events": (),
     "export": ("json",),
@@ -140,7 +142,16 @@ def test_a_command_loads_what_it_uses(command, tmp_path, request):
     assert loaded - allowed == set(), f"`lessons {command}` loads more than it did"
 
 
-LIGHT = ("list", "show", "search", "preflight", "why", "daemon", "config", "review")
+def test_lessons_alone_loads_what_its_screen_shows(brain, request):
+    code, loaded = load([], brain)
+    assert code == 0
+    path = GOLDEN / "no-command.txt"
+    if request.config.getoption("--update"):
+        path.write_text("".join(f"{name}\n" for name in sorted(loaded)), encoding="utf-8")
+    assert loaded - set(path.read_text("utf-8").split()) == set()
+
+
+LIGHT = ("list", "show", "search", "preflight", "why", "daemon", "config", "review", "no-command")
 NEEDED_NEVER = {
     *("asyncio", "filelock", "frontmatter", "jinja2", "markdown_it", "multiprocessing", "numpy"),
     *("onnxruntime", "pathspec", "pydantic", "rank_bm25", "textual", "tomlkit", "watchdog", "yaml"),

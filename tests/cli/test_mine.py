@@ -187,9 +187,22 @@ def test_from_the_best_commit_to_a_draft_and_out_of_sight(
     assert "silently books a retried charge twice" in text
     assert "Root Cause" in str(drafts_of(lessons)[0]["missing"])
     listed = lessons("review", "--list").out.splitlines()[1]
-    assert listed.endswith("  Send the idempotency key on a retry")
+    assert listed.endswith("\tSend the idempotency key on a retry")
     lessons("review", "--discard", made["id"])
     assert made["id"] not in [one["id"] for one in find(lessons, "--draft", "1")["drafts"]]
+
+
+def test_a_candidate_that_was_dismissed_never_returns(lessons, project, write_history):
+    write_history(project)
+    (made,) = find(lessons, "--draft", "1")["drafts"]
+    lessons("review", "--discard", made["id"])
+    assert find(lessons)["candidates"] == []
+    # The same mistake again, in a commit that looks more like a fix than the first.
+    text = "def charge(card, key):\n    return post(card, key)  # because a retry fails otherwise\n"
+    change = {"pay.py": text, "tests/test_pay.py": "def test_again():\n    assert charge\n" * 9}
+    commit(project, "Fix: send the idempotency key on a retry, always", 22, **change)
+    assert find(lessons, "--draft", "3")["candidates"] == []
+    assert drafts_of(lessons) == []
 
 
 def test_a_draft_guards_no_file_that_is_gone(lessons, project, write_history):
@@ -560,3 +573,91 @@ def test_tasks_that_have_nothing_in_common_do_not_belong_to_an_error(lessons, pr
     assert (one["occurrences"], one["symptoms"]) == (3, [])
     lessons("mine", "--draft", "1")
     assert "login page" not in lessons("review", "--show", drafts_of(lessons)[0]["id"]).out
+
+
+REPORT = (
+    """<testsuite><testcase classname="test_cart" name="test_total">{}</testcase></testsuite>"""
+)
+FAILURE = """<failure message="AssertionError: assert 3 == 4">
+    def test_total():
+>       assert total([1, 3]) == 4
+E       AssertionError: assert 3 == 4 for {}</failure>"""
+
+
+def write_reports(project, secret=""):
+    failure = FAILURE.format(secret)
+    for name, said in (("red.xml", failure), ("green.xml", "")):
+        (project / name).write_text(REPORT.format(said), encoding="utf-8")
+
+
+def test_the_change_between_a_failed_and_a_passed_run_is_a_draft(lessons, project):
+    commit(project, "Add a cart", 1, **{"cart.py": "def total(items):\n    return 3\n"})
+    body = "The sum was wrong because it ignored the items."
+    fixed = {"cart.py": "def total(items):\n    return sum(items)\n", ".gitignore": "*.xml\n"}
+    commit(project, f"fix: add up the items\n\n{body}", 2, **fixed)
+    write_reports(project, KEY)
+    shown = lessons("mine", "--junit", "red.xml", "green.xml", "--show-prompt")
+    assert drafts_of(lessons) == []
+    assert "return sum(items)" in shown.out
+    done = lessons("mine", "--junit", "red.xml", "green.xml")
+    assert done.out == "1 test repaired; 1 draft written; next: lessons review\n"
+    (draft,) = drafts_of(lessons)
+    assert draft["title"] == "fix: add up the items"
+    for part in ("-    return 3", "+    return sum(items)", body, "paths: [cart.py]"):
+        assert part in draft["text"]
+    assert "AssertionError: assert 3 == 4" in draft["text"].partition("symptoms:")[2][:120]
+    assert "test_cart::test_total" in draft["text"]
+    assert KEY not in draft["text"]
+    again = lessons("mine", "--junit", "red.xml", "green.xml", "--commits", "HEAD~1", "HEAD")
+    assert "has a draft already" in again.err
+    lessons("review", "--discard", draft["id"])
+    assert find(lessons, "--junit", "red.xml", "green.xml")["drafts"] == []
+
+
+def test_runs_without_a_repaired_test_or_a_changed_file_are_refused(lessons, project):
+    commit(project, "Add a cart", 1, **{"cart.py": "def total(items):\n    return 3\n"})
+    commit(project, "Expect 3", 2, **{"test_cart.py": "from cart import total\n"})
+    write_reports(project)
+    for reports, said in (
+        (("green.xml", "red.xml"), "no test that failed in green.xml passes in red.xml"),
+        (("red.xml", "green.xml"), "only tests changed between"),
+        (("red.xml", "cart.py"), "cart.py is not XML"),
+        (("red.xml", "absent.xml"), "absent.xml"),
+    ):
+        refused = lessons("mine", "--junit", *reports)
+        assert refused.code
+        assert said in refused.err
+        assert refused.err.count("\n") == 1
+    refused = lessons("mine", "--junit", "red.xml", "green.xml", "--commits", "nowhere", "HEAD")
+    assert "'nowhere' is no commit of this clone" in refused.err
+    assert drafts_of(lessons) == []
+
+
+def test_a_mined_card_is_traced_back_to_its_commit(lessons, project, write_history):
+    fix = write_history(project)
+    lessons("mine", "--draft", "1")
+    (listed,) = json.loads(lessons("review", "--list", "--json").out)
+    draft, path = listed["id"], pathlib.Path(listed["path"])
+    text = path.read_text()
+    assert f'resource: "commit:{fix[:12]}"' in text
+    assert "quote: Without the key the bank silently books a retried charge twice." in text
+    text = text.replace("symptoms: []", "symptoms: [retry a charge, the bank answers late]")
+    text = text.replace(
+        "## Prevention Checklist\n", "## Prevention Checklist\n\n- [ ] Send a key\n"
+    )
+    text = text.replace("## Root Cause\n", "## Root Cause\n\nThe bank books each request twice.\n")
+    path.write_text(text)
+    accepted = lessons("review", "--accept", draft)
+    assert accepted.code == 0, accepted.err
+    card = accepted.out.strip()
+    line = f"from commit {fix[:12]}: Send the idempotency key on a retry, 2026-10-20"
+    assert line in lessons("why", card).out
+    assert line in lessons("show", card).err
+    (source,) = json.loads(lessons("show", card, "--json").out)["sources"]
+    assert source["resource"] == f"commit:{fix[:12]}"
+    # A clone without the commit still has what the card says.
+    card_text = (project / card).read_text().replace(fix[:12], "0" * 12)
+    (project / card).write_text(card_text)
+    said = lessons("why", card).out
+    assert "Send the idempotency key on a retry, 2026-10-20" in said
+    assert "(not in this repository)" in said

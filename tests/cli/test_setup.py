@@ -40,6 +40,46 @@ def test_setup_connects_what_is_here_and_undo_restores_every_byte(lessons, machi
     assert "Nothing to change." in lessons("setup", "--undo").out
 
 
+def test_setup_lists_every_file_that_it_writes(lessons, machine):
+    before = kept(machine)
+    listed = set()
+    for line in lessons("setup").out.splitlines():
+        verb, _, path = line.strip().partition(" ~/")
+        if verb in ("create", "change"):
+            listed.add((verb, machine / path.removesuffix(", its cache")))
+    lessons("setup", "--yes")
+    after = kept(machine)
+    written = {("change" if path in before else "create", path) for path in after}
+    written -= {("change", path) for path in before if before[path] == after[path]}
+    cache = machine / ".local" / "share" / "lessons-kb" / ".lessons"
+    in_cache = {pair for pair in written if cache in pair[1].parents}
+    assert in_cache
+    assert written - in_cache | {("create", cache)} == listed
+
+
+def test_setup_shows_what_changes_in_each_file_on_request(lessons, machine):
+    before = kept(machine)
+    plain, full = lessons("setup").out, lessons("setup", "--diff").out
+    assert "+++" not in plain
+    assert "`lessons setup --diff`" in plain
+    assert "+++" in full
+    assert '"theme": "dark", // mine' in full
+    assert kept(machine) == before
+    lessons("setup", "--diff", "--yes")
+    undone = lessons("setup", "--undo", "--diff").out
+    assert "    change ~/.gemini/settings.json\n---" in undone
+
+
+def test_after_setup_no_command_advises_it(lessons, machine, tmp_path, monkeypatch):
+    assert "`lessons setup` connects" in lessons("init", str(tmp_path / "first")).err
+    lessons("setup", "--yes")
+    assert "setup" not in lessons("init", str(tmp_path / "second")).err
+    monkeypatch.chdir(tmp_path / "second")
+    lessons("create", "A mistake", "--no-edit")
+    assert "lessons setup" not in lessons("stats").err
+    assert "lessons setup" not in lessons().out
+
+
 def test_every_agent_is_connected_at_once_and_undo_restores_every_byte(lessons, home):
     for row in AGENTS.values():
         os.makedirs(expand(row.folder), exist_ok=True)
@@ -166,7 +206,7 @@ def test_nothing_is_written_without_a_yes(lessons, machine, tmp_path, monkeypatc
     before = kept(machine)
     done = lessons("setup")
     assert (done.code, "--yes" in done.err) == (2, True)
-    assert "~/.gemini/settings.json and" in done.out
+    assert "    change ~/.gemini/settings.json\n" in done.out
     for words in ((), ("cursor", "--all")):
         assert "name one agent" in lessons("install", *words).err
     project = tmp_path / "shop"

@@ -1,16 +1,27 @@
 """One command alone is loaded where one is named, and help reads none."""
 
+import functools
+import json
 import os
 import subprocess
 import sys
 
 import pytest
 import typer
+from rich.cells import cell_len
 
-from lessons_kb.cli.command_table import SUMMARIES
+from lessons_kb.cli.command_table import EVERY_DAY, GROUPS, SUMMARIES
 from lessons_kb.cli.main import app
+from lessons_kb.store.error_log import log_trouble
+from tests.kit import copy_example, write
 
 NAMES = list(SUMMARIES)
+
+
+@pytest.fixture
+def write_card(brain):
+    """Write a file of the folder `lessons`: ``write_card(name, text)``."""
+    return functools.partial(write, brain / "lessons")
 
 
 @pytest.mark.slow
@@ -37,19 +48,77 @@ def test_the_modules_of_other_commands_are_not_loaded(tmp_path):
     assert "lessons_kb.cli.commands.events" not in loaded
 
 
-@pytest.mark.parametrize("words", [["-h"], []])
-def test_whoever_names_no_command_sees_all_each_on_one_whole_line(lessons, words, monkeypatch):
+@pytest.mark.parametrize("words", [["-h"], ["--help"]])
+def test_help_names_each_command_on_one_whole_line(lessons, words, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     out = lessons(*words).out
     for name in NAMES:
         assert (f"\n  {name} " in out) is (name != "merge-driver")
-    assert "--install-completion" in out
-    headings = [line for line in out.splitlines() if line.endswith(":") and line[0] != " "]
-    assert headings == ["Options:", "Every day:", "Setup:", "Upkeep:", "For programs:"]
+    assert "-completion" not in out  # the former options are hidden
+    headings = [line[:-1] for line in out.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings == ["Options", *GROUPS]
     commands = out.partition("Every day:")[2]
     assert "..." not in commands
-    everyday = commands.partition("Setup:")[0]
-    assert all(f"\n  {name} " in everyday for name in ("add", "list", "preflight", "review"))
+
+
+def test_lessons_alone_prints_state_next_step_and_ten_commands(lessons, at_terminal, brain):
+    shown = at_terminal()
+    assert len(shown) <= 30
+    assert all(cell_len(line) <= 80 for line in shown if str(brain) not in line)
+    text = "\n".join(shown)
+    assert "20 cards, 4 notes in" in text
+    assert "Next: `lessons setup`" in text
+    commands = text.partition("Every day:\n")[2].splitlines()
+    assert [line.split()[0] for line in commands[:10]] == list(GROUPS[EVERY_DAY])
+    data = json.loads(lessons("--json").out)
+    assert data["brains"] == [{"root": str(brain), "cards": 20, "notes": 4}]
+    assert data["last_lesson"] is None
+
+
+def test_lessons_alone_names_the_last_lesson_and_what_needs_attention(lessons, brain, write_card):
+    session = "0b9d7a52"
+    assert lessons(
+        "preflight", "Add a Telegram command that runs a shell script", "--session", session
+    ).out
+    write_card(
+        "due.md", "---\ntype: lesson\nstale-after: 2020-01-01\n---\n\n# Due\n\n## Fix\n\n- Do it\n"
+    )
+    log_trouble("codex", "stop", "it failed")
+    text = lessons().out
+    assert "Last lesson  now: Telegram remote execution must require an allowlist" in text
+    assert "1 card may be out of date: `lessons list --stale`" in text
+    assert "hooks in the last 7 days: `lessons doctor`" in text
+    assert lessons("list", "--stale").out
+
+
+def test_lessons_alone_leads_from_nothing_to_a_brain_that_works(at, lessons, tmp_path):
+    first = json.loads(at(tmp_path, "--json").out)
+    assert (first["brains"], first["next"]["command"]) == ([], "lessons init")
+    assert at(tmp_path).code == 0
+    other = copy_example(tmp_path / "cloned")
+    cloned = json.loads(at(other, "--json").out)
+    assert cloned["attention"][0]["command"] == "lessons trust ."
+    assert at(other, "trust", ".").code == 0
+    assert json.loads(at(other, "--json").out)["attention"] == []
+
+
+def test_lessons_alone_counts_agents_and_drafts(lessons, brain, home):
+    (home / ".gemini").mkdir()
+    lessons("setup", "--yes")
+    lessons("add", "Floats hold money", "--draft")
+    data = json.loads(lessons("--json").out)
+    assert data["agents"] == [{"name": "gemini-cli", "last_call": None}]
+    assert data["drafts"] == 1
+    assert data["next"]["command"] == "lessons review"
+    assert "gemini-cli (no call here yet)" in lessons().out
+
+
+def test_titles_of_other_people_cannot_draw_on_the_screen(lessons, brain, write_card):
+    write_card(
+        "a.md", '---\ntype: lesson\ntitle: "Zebra\\e[2J stripes"\n---\n\n## Fix\n\n- Zebra\n'
+    )
+    lessons("show", "lessons/a.md")
+    assert "\x1b" not in lessons().out
 
 
 def test_a_command_nobody_knows_is_told_the_nearest(lessons):

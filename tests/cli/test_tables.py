@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 
 import pytest
 from hypothesis import given
@@ -90,8 +91,8 @@ def test_a_terminal_shows_a_hit_a_line_by_its_title_and_a_short_id(lessons, brai
     write(brain, note, "# Migrations\n\nTwo workers of the order service start at night.\n")
     query = "migrations of the order service with two workers"
     shown = at_terminal("search", query)
-    assert shown[1].split() == ["SCORE", "TITLE", "ID", "KIND"]
-    named = {json.loads(lessons("show", row[2], "--json").out)["id"] for row in cells_of(shown)}
+    assert shown[1].split() == ["TITLE", "ID", "KIND"]
+    named = {json.loads(lessons("show", row[1], "--json").out)["id"] for row in cells_of(shown)}
     assert named == {hit["id"] for hit in json.loads(lessons("search", query, "--json").out)}
     assert named >= {long, note}
 
@@ -108,8 +109,81 @@ def test_a_terminal_shows_what_is_imported_a_line_each(brain, at_terminal):
 def test_a_wide_terminal_shows_more_of_each_card_and_a_pipe_whole_ids(lessons, brain, at_terminal):
     first, second = lessons("list").out.splitlines()[:2]
     assert first.split()[:2] == ["ID", "STAGE"]
-    assert second.startswith("playbooks/rename-column-without-downtime.md ")
+    assert second.startswith("playbooks/rename-column-without-downtime.md\t")
     lessons("bump", "telegram-allowlist", "--task", "Add a restart command")
     head, first = at_terminal("list", columns=160)[1:4:2]
     assert "LAST TASK" in head
     assert "Add a restart command" in first
+
+
+PROMPT = "Add a Telegram command that runs a shell script"
+TABLES = (
+    ("list",),
+    ("list", "--all", "--status", "all"),
+    ("search", "telegram allowlist"),
+    ("stats",),
+    ("stats", "telegram-allowlist"),
+    ("doctor",),
+    ("review", "--list"),
+    ("config",),
+    ("config", "--all"),
+    ("events",),
+    ("restore",),
+    ("archive", "--stale", "--dry-run"),
+    ("eval", "labelled.jsonl"),
+    ("why",),
+    ("why", PROMPT),
+    ("lint",),
+    ("diet",),
+    ("mine",),
+    ("index",),
+    ("serve", "token", "list"),
+    ("--help",),
+    (),
+)
+
+
+@pytest.fixture
+def used_brain(brain, lessons):
+    """A brain with drafts, deleted cards, events, injections and a rules file."""
+    write(brain, "AGENTS.md", f"# Agents\n\n- When you edit `bot/**/*.py`, {LONG_TITLE.lower()}.\n")
+    write(brain, "labelled.jsonl", json.dumps({"query": PROMPT, "expected": []}) + "\n")
+    write(brain, "lessons/bad.md", "---\ntype: lesson\nseverity: [\n---\n")
+    for number in range(3):
+        lessons("preflight", PROMPT, "--session", f"0b9d7a52-{number}")
+    lessons("run", "--session", "0b9d7a52-1", "--", sys.executable, "-c", "raise SystemExit(1)")
+    lessons("add", f"{LONG_TITLE} in the night", "--draft")
+    lessons("create", LONG_TITLE, "--no-edit")
+    lessons("delete", "never-run", "--yes")
+    return brain
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [60, 80])
+@pytest.mark.parametrize("words", TABLES, ids=" ".join)
+def test_no_line_is_wider_than_the_terminal(used_brain, at_terminal, words, columns):
+    lines = at_terminal(*words, columns=columns)
+    wide = [line for line in lines if cell_len(line) > columns]
+    # What is longer than a line and has no blank stays whole, so that it can be copied.
+    assert [line for line in wide if len(line.split()) > 1] == []
+
+
+@pytest.mark.parametrize("words", [("list",), ("search", "telegram"), ("config",), ("stats",)])
+def test_a_pipe_gets_columns_between_tabs(lessons, brain, words):
+    lines = [line for line in lessons(*words).out.splitlines() if "\t" in line]
+    head, *rows = [line.split("\t") for line in lines]
+    assert all(name.isupper() for name in head)
+    assert rows
+    assert all(len(row) == len(head) for row in rows)
+
+
+def test_where_no_lesson_applies_a_terminal_gets_a_sentence_and_a_pipe_nothing(
+    lessons, brain, at_terminal
+):
+    assert at_terminal("preflight", "Paint the fence") == [
+        "No lesson applies to this. `lessons why 'Paint the fence'` explains."
+    ]
+    assert lessons("preflight", "Paint the fence").out == ""
+    assert lessons("why", "Paint the fence").out
+    assert "SCORE" not in lessons("search", "telegram").out
+    assert "= bm25 " in lessons("search", "telegram", "--explain").out

@@ -38,9 +38,16 @@ def test_a_saved_card_is_in_the_index_before_anyone_asks(brain):
             title = f"Mind the {words}"
             write(brain, "lessons/new.tmp", f"# {title}\n\n## Fix\n\n- Look at the {words}\n")
             os.replace(brain / "lessons/new.tmp", brain / "lessons/animal.md")
-            wait_for(b"changed")
+            wait_for(b"changed lessons/animal.md")
             titles = {card.title for card in layer.read(lambda one: one.catalogue.all_cards())}
             assert title in titles
             assert "lessons/animal.md" in running.preflight(f"Please mind the {words}").text
+        # Another process, such as the daemon, may index a change first.
+        write(brain, "lessons/plant.md", "# Mind the fern\n\n## Fix\n\n- Look at the fern\n")
+        running.refresh()
+        wait_for(b"changed lessons/plant.md")
+        (brain / "lessons/plant.md").unlink()
+        running.refresh()
+        wait_for(b"removed lessons/plant.md")
         process.send_signal(signal.SIGINT)
         assert process.wait(PATIENCE) == 130

@@ -9,6 +9,8 @@ from dataclasses import replace
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.cards.edit_sources import make_commit_source
+from lessons_kb.cards.sources import read_sources_of
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, EditRefused, InputError
 from lessons_kb.model import Event, as_data
@@ -175,6 +177,23 @@ def test_a_mistake_is_counted_in_its_draft_and_drafted_again_once_that_is_a_card
     assert brain.drafts.all() == []
 
 
+def test_a_prompt_that_says_it_broke_again_counts_the_card_of_that_mistake(brain, tell):
+    card = brain.drafts.accept(brain.drafts.propose(TITLE, **GOOD).id)
+    tell("prompt", "Change how the total of the cart is summed up", session="later")
+    tell("prompt", "the total of the cart is wrong, it broke again", session="later")
+    assert brain.drafts.collect("later") == brain.drafts.collect("later") == []
+    assert brain.cards.get(card.id).occurrences == card.occurrences + 1
+    tell("prompt", "Let people log in", session="other")
+    tell("prompt", "it broke again", session="other")
+    (draft,) = brain.drafts.collect("other")
+    assert draft.kind == "feedback"
+    assert brain.cards.get(card.id).occurrences == card.occurrences + 1
+    tell("prompt", "Why is the total of the cart wrong?", session="third")
+    tell("prompt", "still broken, it broke again", session="third")
+    assert brain.drafts.collect("third") == []
+    assert brain.cards.get(card.id).occurrences == card.occurrences + 2
+
+
 def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
     brain.drafts.accept(brain.drafts.propose("Total of a cart was hard-coded", **GOOD).id)
     again = brain.drafts.propose("The total of the cart was hard-coded.", example="Tax", **GOOD)
@@ -188,27 +207,6 @@ def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
     insisted = brain.drafts.propose("Total of a cart was hard-coded", **GOOD)
     brain.drafts.accept(insisted.id, on_duplicate="new")
     assert len(brain.cards.all()) == 2
-
-
-SHELL = "import subprocess\n\n\ndef total(items):\n    return subprocess.run({}, shell=True)\n"
-SAFE = "import subprocess\n\n\ndef total(items):\n    return subprocess.run([{}])\n"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("accepted", [False, True], ids=["of one draft", "with that of its card"])
-def test_two_fixes_of_one_mistake_agree_on_how_it_looks(brain, project, break_and_fix, accepted):
-    path = project / "cart.py"
-    for session, expression in (("s", "items"), ("t", "sorted(items, key=str)")):
-        commit(project, expression, **{path.name: SHELL.format(expression)})
-        os.utime(path, (time.time() - 86_400,) * 2)
-        (draft,) = break_and_fix(SAFE.format(expression), session=session)
-        if session == "s":
-            assert brain.drafts.find_agreed(draft) == ()
-            card = brain.drafts.accept(complete(draft)).id if accepted else ""
-    assert (draft.card, draft.seen) == (card, 1 if accepted else 2)
-    assert [pattern.text for pattern in brain.drafts.find_agreed(draft)] == [
-        "subprocess.run($$$, shell=True, $$$)"
-    ]
 
 
 def test_too_many_cards_from_triggers_make_new_ones_wait(brain, root):
@@ -504,3 +502,45 @@ def test_a_proposal_that_is_too_large_is_refused_before_it_is_written(brain, par
         brain.drafts.propose(**{"title": "Another title", **GOOD, **parts})
     assert sorted(os.listdir(folder)) == before
     assert brain.drafts.all() == [first]
+
+
+def source_of(draft_or_text):
+    return read_sources_of(getattr(draft_or_text, "text", draft_or_text))
+
+
+def test_a_draft_names_its_session_by_a_hash_and_quotes_it(brain, tell):
+    tell("prompt", "it broke again", session="secret-session-id")
+    (draft,) = brain.drafts.collect("secret-session-id")
+    (source,) = source_of(draft)
+    assert source.scheme == "session"
+    assert source.quote == "it broke again"
+    assert "secret-session-id" not in draft.text
+
+
+def accepted_text(brain, card):
+    return (pathlib.Path(brain.members[0].root) / card.id).read_text()
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_quote_of_a_session_reaches_the_card_only_if_it_is_kept(brain, break_and_fix, keep):
+    (draft,) = break_and_fix()
+    assert source_of(draft)[0].quote
+    card = brain.drafts.accept(complete(draft), keep_quotes=keep)
+    (source,) = source_of(accepted_text(brain, card))
+    assert source.resource == source_of(draft)[0].resource
+    assert bool(source.quote) is keep
+
+
+def test_a_proposal_of_an_agent_names_its_session_without_a_quote(brain, monkeypatch):
+    monkeypatch.setenv("LESSONS_SESSION", "abc")
+    (source,) = source_of(brain.drafts.propose(TITLE, **GOOD))
+    assert source.scheme == "session"
+    assert source.last_modified
+    assert not source.quote
+
+
+def test_a_proposal_keeps_the_sources_that_it_is_given(brain):
+    source = make_commit_source("1a2b3c4d5e6f", "fix", "2026-01-01T00:00:00Z", "because")
+    draft = brain.drafts.propose(TITLE, sources=[source], **GOOD)
+    card = brain.drafts.accept(draft.id)
+    assert source_of(accepted_text(brain, card)) == (source,)

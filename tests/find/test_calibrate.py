@@ -7,7 +7,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.find import calibrate
 from lessons_kb.relevance.background_prompts import read_developer_prompts
-from lessons_kb.relevance.thresholds import Thresholds, parse_thresholds
+from lessons_kb.relevance.thresholds import BrainThresholds, Thresholds, parse_thresholds
 from tests.kit import make_brain, write
 
 COMMON = [prompt.splitlines()[0] for prompt in read_developer_prompts() if len(prompt) > 40]
@@ -33,7 +33,7 @@ def fill(tmp_path):
 
 def find_thresholds(brain):
     brain.search("anything")
-    return parse_thresholds(brain.members[0].thresholds)
+    return parse_thresholds(brain.members[0].thresholds).words
 
 
 def test_a_brain_about_everyday_work_takes_more_than_one_about_something_else(fill):
@@ -55,7 +55,9 @@ def test_few_cards_have_the_defaults(fill):
 def test_they_are_kept_and_found_anew_for_another_size_alone(fill, monkeypatch):
     asked = []
     ask = calibrate._ask
-    monkeypatch.setattr(calibrate, "_ask", lambda brain: asked.append(1) or ask(brain))
+    monkeypatch.setattr(
+        calibrate, "_ask", lambda brain, **options: asked.append(1) or ask(brain, **options)
+    )
     with fill(calibrate.FEWEST_CARDS, RARE) as brain:
         first = find_thresholds(brain)
         assert find_thresholds(brain) == first
@@ -73,4 +75,27 @@ def test_the_index_command_finds_them(fill, lessons, monkeypatch):
     with fill(calibrate.FEWEST_CARDS, RARE) as brain:
         monkeypatch.chdir(brain.members[0].root)
         assert lessons("index").code == 0
-        assert parse_thresholds(brain.members[0].thresholds).basis
+        assert parse_thresholds(brain.members[0].thresholds).words.basis
+
+
+@pytest.mark.slow
+@pytest.mark.semantic
+def test_the_index_command_finds_those_by_meaning_and_a_search_does_not(
+    fill, lessons, monkeypatch, minilm
+):
+    monkeypatch.delenv("LESSONS_SEMANTIC")
+    with fill(calibrate.FEWEST_CARDS, COMMON) as brain:
+        (layer,) = brain.members
+        brain.search("anything")
+        found = parse_thresholds(layer.thresholds)
+        assert found.words.basis
+        assert found.meaning == BrainThresholds().meaning
+        monkeypatch.chdir(layer.root)
+        assert lessons("index").code == 0
+    with Brain.open(layer.root) as again:
+        found = parse_thresholds(again.members[0].thresholds)
+        assert found.meaning.basis
+        assert found.meaning.title != found.words.title
+        hits = again.search(COMMON[3])
+        limits = {(hit.lesson_at, hit.title_at) for hit in hits}
+        assert limits == {(found.meaning.lesson, found.meaning.title)}

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.detect.propose import Proposal
 from lessons_kb.mining.candidates import find_candidates, typed_before
 from lessons_kb.mining.draft_text import (
     fence,
@@ -19,7 +18,7 @@ from lessons_kb.mining.draft_text import (
     sketch_trigger,
 )
 from lessons_kb.mining.triggers import SessionReader, find_triggers
-from lessons_kb.model import Event, Pattern
+from lessons_kb.model import Event
 from tests.cards.reading import parse
 
 TEMPLATE = (pathlib.Path(__file__).parents[2] / "templates" / "lesson.md").read_text("utf-8")
@@ -183,26 +182,6 @@ def test_hunks_are_picked_by_file_and_line():
     assert sketch.paths == ("cart.py",)
     assert "line 41 of `cart.py`" in sketch.sections["Situation"]
     assert "<!--" not in sketch.sections["Fix"]
-
-
-def test_a_pattern_derived_from_the_fix_is_proposed_in_a_comment():
-    shell = Pattern(kind="ast", text="subprocess.run($$$, shell=True)", language="python")
-    fix = sketch_diff(
-        "cart.py", DIFF, propose=lambda _diff: Proposal(pattern=shell, said="hits 1 place")
-    ).sections["Fix"]
-    comment = fix[fix.index("<!--") :]
-    assert comment.endswith(
-        "# hits 1 place\ndetect:\n  - ast: 'subprocess.run($$$, shell=True)'\n"
-        "    language: python\n-->"
-    )
-    document = parse(f"---\n{comment[comment.index('detect:') : comment.index('-->')]}---\n")
-    assert (document.card.detect, document.findings) == ((shell,), ())
-
-
-def test_without_a_pattern_a_comment_gives_the_reason():
-    why = "what it changed also stands in 2 places that nobody changed"
-    fix = sketch_diff("cart.py", DIFF, propose=lambda _diff: Proposal(said=why)).sections["Fix"]
-    assert fix.endswith(f"<!-- No pattern: {why}. -->")
 
 
 GOOD = {

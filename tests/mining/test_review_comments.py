@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lessons_kb.errors import InputError
-from lessons_kb.mining.candidates import read_comments
+from lessons_kb.mining.review_comments import read_comments
 
 HUNK = "@@ -1,3 +1,4 @@\n def pay(order):\n+    gateway.charge(order)\n"
 WRONG = "This must not retry without a key, because the customer is billed twice."

@@ -401,16 +401,28 @@ def test_an_offer_is_within_the_budget():
     assert run([held("a", 0.3)], offers=offers, budget=20).text == ""
 
 
-@pytest.mark.parametrize(("parts", "given"), [
-    ((((0,), (0, 1)), ((0,), (0, 1))), ["a"]),
-    ((((0,), (0, 1)), ((1,), (0, 1))), ["a", "b"]),
-    ((((0, 1),), ((1,),)), ["a"]),
-    ((((0,), (0, 1)), ((0, 1),)), ["a"]),
-    (((), ((0,),)), ["a", "b"]),
-    ((((0,),), ()), ["a", "b"]),
+def test_a_lesson_for_another_part_of_the_prompt_is_not_compared_with_the_best():
+    best = replace(lesson("a"), confidence=0.9999, parts=((0,),), leads=((0,),))
+    other = replace(lesson("b"), confidence=0.9, parts=((1,),), leads=((1,),))
+    assert [hit.card.id for hit in run([best, other]).lessons] == ["lessons/a.md", "lessons/b.md"]
+    (withheld,) = run([best, replace(other, leads=())]).withheld
+    assert withheld.reason.startswith("far weaker than the best hit")
+
+
+@pytest.mark.parametrize(("first", "parts", "leads", "given"), [
+    (((0,), (0, 1)), ((0,), (0, 1)), ((0,),), ["a"]),
+    (((0,), (0, 1)), ((1,), (0, 1)), ((1,),), ["a", "b"]),
+    # the first lesson needs only the first part, which it answers by itself as well
+    (((0, 1), (0,)), ((1, 2), (1,)), ((1, 2), (1,)), ["a", "b"]),
+    # the second passes with its own part, but another card does so as surely
+    (((0,), (0, 1)), ((1,), (0, 1)), (), ["a"]),
+    (((0, 1),), ((1,),), ((1,),), ["a"]),
+    (((0,), (0, 1)), ((0, 1),), ((0, 1),), ["a"]),
+    ((), ((0,),), ((0,),), ["a", "b"]),
+    (((0,),), (), (), ["a", "b"]),
 ])  # fmt: skip
-def test_a_second_lesson_answers_another_part_of_the_prompt(parts, given):
-    hits = [replace(lesson(name), parts=own) for name, own in zip("ab", parts, strict=True)]
+def test_a_second_lesson_leads_in_another_part_of_the_prompt(first, parts, leads, given):
+    hits = [replace(lesson("a"), parts=first), replace(lesson("b"), parts=parts, leads=leads)]
     found = run(hits)
     assert [hit.card.id for hit in found.lessons] == [f"lessons/{name}.md" for name in given]
     reasons = [hit.reason for hit in found.withheld]

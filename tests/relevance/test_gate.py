@@ -269,6 +269,30 @@ def test_the_longer_a_prompt_is_the_more_it_takes():
     assert confidence(1) == confidence(2) > confidence(3)
 
 
+def test_a_card_leads_in_a_part_in_which_no_other_card_is_nearly_as_sure():
+    cards = {
+        "a": ({"body": TWO}, 9.0),
+        "b": ({"body": TWO}, 8.9),
+        "c": ({"body": ("coffee", "mug")}, 9.0),
+    }
+    terms = dict.fromkeys((*TWO, "coffee", "mug"), 1.0)
+    evidence = GateEvidence(
+        terms=terms,
+        frequencies=dict.fromkeys(terms, 1),
+        size=40,
+        found={name: fields for name, (fields, _bm25) in cards.items()},
+        parts=[set(TWO), {"coffee", "mug"}],
+    )
+    hits = [
+        Hit(card=Card(id=name, kind="lesson", title=name), score=bm25, bm25=bm25)
+        for name, (_fields, bm25) in cards.items()
+    ]
+    a, b, c = judge(hits, evidence, Gate(min_confidence=0.0))
+    assert {(0,), (1,)} <= {*a.parts, *c.parts}
+    assert (a.leads, b.leads) == ((), ())
+    assert (1,) in c.leads
+
+
 def test_rivals_default_to_the_size():
     assert one(size=40).confidence == one(size=40, rivals=40).confidence
     assert one(rivals=1).confidence == one(rivals=3).confidence > one(rivals=4).confidence

@@ -4,7 +4,14 @@ import pytest
 
 from lessons_kb.config import Gate
 from lessons_kb.relevance.gate_weights import THRESHOLDS
-from lessons_kb.relevance.thresholds import Thresholds, apply_thresholds, find_thresholds
+from lessons_kb.relevance.thresholds import (
+    BrainThresholds,
+    Thresholds,
+    apply_thresholds,
+    find_thresholds,
+    format_thresholds,
+    parse_thresholds,
+)
 
 
 def test_the_shares_of_prompts_above_a_threshold_are_those_of_the_rules():
@@ -31,3 +38,13 @@ def test_what_the_user_set_stays():
     own = Gate(min_confidence=0.9, offer_confidence=0.2)
     assert apply_thresholds(own, found) == own
     assert apply_thresholds(Gate(), Thresholds()) == Gate()
+
+
+def test_both_engines_have_their_own_and_a_text_of_another_build_gives_the_defaults():
+    both = BrainThresholds(
+        words=Thresholds(lesson=0.6, title=0.1, basis="w"),
+        meaning=Thresholds(lesson=0.7, title=0.3, basis="m"),
+    )
+    assert parse_thresholds(format_thresholds(both)) == both
+    for text in ("", "[]", "7", '{"lesson": 0.6, "title": 0.1, "basis": "w"}', '{"words": 1}'):
+        assert parse_thresholds(text) == BrainThresholds()

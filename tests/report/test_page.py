@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lessons_kb.ledger.lesson_effect import Period
 from lessons_kb.ledger.statistics import Pooled
 from lessons_kb.report.page import HEIGHT, describe, draw_amounts, draw_shares, file_link, round_up
 from lessons_kb.text.sanitize import clean_line
@@ -331,3 +332,20 @@ def test_week_labels_are_evenly_spaced_and_an_unknown_week_is_a_gap():
 )
 def test_a_chart_has_a_description_in_words(draw, seen, told):
     assert draw(WEEKS[: len(seen)], seen, name="n", title="t", summary="s").description == told
+
+
+def test_a_single_week_is_a_sentence_and_no_chart(page, overview, effect):
+    week = Period(start="2026-11-23", injections=3, checked=4, addressed=0, recurrences=0)
+    young = effect(injected=3, sessions=1, tokens=80)
+    shown = page(overview(young, periods=(week,)))
+    assert "In the week from 2026-11-23, lessons were injected 3 times." in shown
+    assert "A chart needs two weeks." in shown
+    assert "<figure>" not in shown
+
+
+def test_nothing_is_called_followed_beside_a_checklist_that_was_not(page, overview, effect):
+    counts = {"injected": 1, "sessions": 1, "tokens": 80, "unaddressed": 3}
+    shown = page(overview(effect(**counts)))
+    assert "0\u00a0% were addressed" in shown
+    assert "followed" not in shown
+    assert "no checklist is ignored often enough to tell" in shown

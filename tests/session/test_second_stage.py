@@ -189,10 +189,36 @@ def test_a_link_leads_around_no_gate(real, gated, claude, tmp_path):
     event = claude.event("PreToolUse", tool_name="Edit", tool_use_id="t1", tool_input=arguments)
     event["cwd"] = str(folder)
     assert stage("claude-code", event, {}, folder).refusal
-    assert TITLE in Said(answer("claude-code", event)).refused
+    assert TITLE in answer("claude-code", event).refused
     event |= {"cwd": str(gated), "tool_use_id": "t2"}
     event["tool_input"] = arguments | {"file_path": str(gated / FILE)}
-    assert Said(answer("claude-code", event)).refused == "", "it is the same file"
+    assert answer("claude-code", event).refused == "", "it is the same file"
+
+
+def test_a_gate_holds_while_the_index_is_built_anew_and_after_that_was_killed(
+    gated, claude, monkeypatch
+):
+    monkeypatch.setattr("lessons_kb.brain.search_index.BATCH", 1)
+    monkeypatch.setattr("lessons_kb.brain.search_index._FURTHER", 1)
+    for number in range(3):
+        write(gated, f"lessons/more-{number}.md", card(f"Lesson {number}", "Do it"))
+
+    def stop(done, _all):
+        if done >= len(CARDS):
+            raise KeyboardInterrupt
+
+    with Brain.open(gated) as brain:
+        brain.refresh()
+        with pytest.raises(KeyboardInterrupt):
+            brain.refresh(rebuild=True, progress=stop)
+        assert brain.members[0].state.unread > 0
+    event = edit(claude, FILE, "x")
+    assert TITLE in answer("claude-code", event, os.environ).refused
+    again = event | {"tool_use_id": "t2"}
+    assert answer("claude-code", again, os.environ).refused == ""
+    with Brain.open(gated) as brain:
+        brain.refresh()
+        assert brain.members[0].state.unread == 0
 
 
 def test_the_file_follows_the_cards(gated, claude):

@@ -250,10 +250,11 @@ COMMANDS = (
         "detect --export ast-grep ../../rules; mine; mine --json; lint; lint .; "
         "lint . --format github; doctor; upgrade; config; index; index --rebuild; events; review --list; "
         "archive --stale --dry-run; stats; why; why {prompt}; manage; export json; export jsonl; "
-        "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; "
+        "export markdown; import memory AGENTS.md; import review review.md; import jsonl cards.jsonl; import okf .; escalate; "
         "import galangal mistakes.db; eval eval.jsonl; mcp; lsp; "
         "diet; diet AGENTS.md --json; diet --check 9; "
-        "install git --dry-run; setup; setup --undo --yes "
+        "install git --dry-run; setup; setup --diff; completion show zsh; "
+        "setup --undo --yes; --no-color; --json "
     ),
     *[
         (do, one, "--scope", "project", "--shared")
@@ -267,7 +268,7 @@ WRITING = split(
     "create 'Never trust a clone'; create ../../outside/x --on-duplicate new; "
     "create 'Through a link' --type playbook; create 'From a change' --from-diff a.txt:1; "
     "bump lessons/good.md; bump lessons/outside.md; bump ../outside/secret.md; "
-    "confirm lessons/good.md; ignore lessons/good.md; restore lessons/good.md; "
+    "confirm lessons/good.md; escalate lessons/good.md --yes; ignore lessons/good.md; restore lessons/good.md; "
     "delete lessons/good.md --yes; "
     "delete lessons/outside.md --yes; restore lessons/good.md; mark lessons/good.md helpful; "
     "archive lessons/good.md --yes; import memory AGENTS.md --yes; import review review.md --yes; "

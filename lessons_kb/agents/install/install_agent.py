@@ -41,6 +41,7 @@ from lessons_kb.agents.install.settings_files import (
     expand,
     find_targets,
     has_hooks_of_ours,
+    has_strict_files,
     is_committed,
     is_foreign,
     is_present,
@@ -689,6 +690,10 @@ def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
         return renewal
     if any(_calls_for_unknown_event(request, path) for path in paths):
         return renewal
+    targets = {target.path: target for target in find_targets(renewal)}
+    for path, text in zip(paths, texts, strict=True):
+        if _find_route(text) and not has_strict_files(text, targets[path]):
+            return renewal  # the cards with `gate: strict` protect other files now
     # Files of this version are left alone: they may call another installation on purpose, or lack
     # a part that the user removed.
     outdated = any(map(_find_other_writer, paths)) and all("lessons" in text for text in texts)

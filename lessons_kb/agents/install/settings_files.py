@@ -12,7 +12,7 @@ import re
 import shlex
 import shutil
 import sys
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from typing import Any
 
 from lessons_kb.agents.install.edit_json import (
@@ -29,8 +29,12 @@ from lessons_kb.agents.install.edit_json import (
 )
 from lessons_kb.agents.table import AGENTS, Agent
 from lessons_kb.errors import InputError
+from lessons_kb.hook_client import STRICT
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.files import shown
+from lessons_kb.store.gate_files import read_gate_files
+from lessons_kb.store.repositories import git_top
+from lessons_kb.text.patterns import expand_braces
 from lessons_kb.values import frozen, replace
 
 WRITTEN = "Written by `lessons install"
@@ -108,6 +112,8 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
 """Events that the MCP route serves → the fields of their payload that it passes on. Servers are not
 connected at the start and the end of a session: a command answers these events."""
 _GONE = "Lessons are off: lessons-hook is gone; run `lessons install {}`"
+_LINE_OF = "LINE_OF:"
+"""The start of a placeholder for the command line of another agent."""
 _LINES = ("command", "bash", "powershell", "windows", "linux", "osx")
 _PROGRAM = re.compile(r"(?:^|[\\/])lessons-hook(?:\.exe|\.cmd)?$", re.IGNORECASE)
 _WORD = r"""(?:'[^'\n]*'|"[^"\n]*"|[^\s'"|&;<>])+"""
@@ -121,10 +127,13 @@ _COMMAND_LINES = (
 other line that names our program was written by the user."""
 
 
-def build_hooks(agent: str, program: str, *, via: str) -> dict[str, list[dict[str, Any]]]:
+def build_hooks(
+    agent: str, program: str, *, via: str, strict_files: Sequence[str] = ()
+) -> dict[str, list[dict[str, Any]]]:
     """Return our hooks: the agent's event → a list with our entry.
 
-    ``program`` is the path or name of our hook, ``via`` one of ``ROUTES``.
+    ``program`` is the path or name of our hook, ``via`` one of ``ROUTES``. ``strict_files`` are the
+    patterns of files whose change is refused if our hook fails.
     """
     row = _owner(AGENTS[agent])
     groups = {}
@@ -137,7 +146,10 @@ def build_hooks(agent: str, program: str, *, via: str) -> dict[str, list[dict[st
         else:
             handler = _build_command_handler(row, event, program, seconds)
         matcher = {"matcher": row.matchers[event]} if event in row.matchers else {}
-        groups[event] = [matcher | ({"hooks": [handler]} if row.nested else handler)]
+        handlers = [handler]
+        if kind == "before" and strict_files:
+            handlers += _build_strict_handlers(row, event, program, strict_files)
+        groups[event] = [matcher | ({"hooks": handlers} if row.nested else handler)]
     return groups
 
 
@@ -164,7 +176,6 @@ def _build_command_handler(row: Agent, event: str, program: str, seconds: int) -
     values: dict[str, Any] = {
         "PROGRAM": program,
         "LINE": line,
-        "LINE_OF_VSCODE": _command_line(program, "vscode"),
         "HARMLESS": _harmless_line(row, event, program),
         "POWERSHELL": f"try {{ {called} }} catch {{ }}; exit 0",
         "EVENT_NAME": f"lessons-{event}",
@@ -172,7 +183,22 @@ def _build_command_handler(row: Agent, event: str, program: str, seconds: int) -
         "SECONDS": seconds,
         "MILLISECONDS": seconds * 1_000,
     }
+    for value in row.handler.values():
+        if value.startswith(_LINE_OF):  # it reads the hooks of the other agent's file, too
+            values[value] = _command_line(program, value.removeprefix(_LINE_OF))
     return {key: values.get(value, value) for key, value in row.handler.items()}
+
+
+def _build_strict_handlers(
+    row: Agent, event: str, program: str, files: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return the handlers that refuse a change of these files if our hook fails."""
+    if not row.strict or os.name == "nt":
+        return []
+    handler = _build_command_handler(row, event, program, _SECONDS)
+    handler = {**handler, "args": [*handler["args"], STRICT], **row.strict}
+    limits: list[dict[str, str]] = row.module.limit_to_files(files)
+    return [{**handler, **limit} for limit in limits]
 
 
 def _build_tool_handler(row: Agent, event: str, seconds: int) -> dict[str, Any]:
@@ -232,7 +258,7 @@ def _is_our_line(line: str) -> bool:
 
 def _calls_our_program(program: str, arguments: Any) -> bool:
     """Return whether a program and its arguments are our hook and the name of one agent."""
-    names_agent = any(arguments == [agent] for agent in AGENTS)
+    names_agent = any(arguments in ([agent], [agent, STRICT]) for agent in AGENTS)
     return names_agent and _PROGRAM.search(program) is not None
 
 
@@ -330,7 +356,10 @@ def find_targets(request: Request) -> list[Target]:
         block = build_toml_hooks(owner.name, request.entries.hook)
         targets = [Target(path=path, syntax="toml", pieces=(Piece(form="block", value=block),))]
     elif owner.handler:
-        hooks = build_hooks(owner.name, request.entries.hook, via=request.via)
+        # A committed file is read by colleagues, too, who may not have the program.
+        files = [] if is_committed(request) else find_strict_files(request)
+        program = request.entries.hook
+        hooks = build_hooks(owner.name, program, via=request.via, strict_files=files)
         pieces = [Piece(form="mark", path=(key,), value=mark) for key, mark in owner.marks.items()]
         pieces.append(Piece(form="hooks", path=(owner.hooks_key,), value=hooks))
         targets = [Target(path=path, pieces=tuple(pieces))]
@@ -347,6 +376,39 @@ def find_targets(request: Request) -> list[Target]:
     if for_all and owner.command_file:
         targets += _find_commands(owner, request, folder)
     return targets
+
+
+def find_strict_files(request: Request) -> list[str]:
+    """Return the patterns of the files that cards with ``gate: strict`` protect.
+
+    They come from the gate files, which only brains have that the user trusts.
+    """
+    if not AGENTS[request.agent].strict:
+        return []
+    brains = [gates for gates in read_gate_files() if gates["readable"]]
+    patterns: dict[str, None] = {}
+    for brain in brains:
+        top = "" if brain["own"] else git_top(brain["root"]) or ""
+        if request.scope == "project" and top not in ("", os.path.realpath(request.project)):
+            continue
+        for card in brain["cards"]:
+            for path in card.get("paths", ()):
+                patterns |= dict.fromkeys(_anchor(path, top))
+    return sorted(patterns)
+
+
+def _anchor(path: str, top: str) -> list[str]:
+    """Return the patterns of a card's glob, absolute if the project is known.
+
+    A glob with an exclamation mark only takes files away from others, so it gives no pattern.
+    """
+    if path.startswith("!"):
+        return []
+    plain = path.removeprefix("./")
+    is_anchored = "/" in plain.rstrip("/")
+    folder = re.sub(r"[\[*?]", r"[\g<0>]", top)
+    before = f"{folder}/" if is_anchored and top else f"{folder}/**/" if top else "**/"
+    return [before + glob for glob in expand_braces(plain.lstrip("/"))]
 
 
 def _find_programs(owner: Agent, request: Request, folder: str) -> list[Target]:
@@ -543,6 +605,28 @@ def compare_hooks(data: bytes, target: Target) -> HookState:
         others = [event for event in present if event not in piece.value]
         unknown += [e for e in others if _take_ours(text, (*piece.path, e)) != text]
     return HookState(changed=tuple(changed), unknown=tuple(unknown))
+
+
+def has_strict_files(text: str, target: Target) -> bool:
+    """Return whether the strict hooks in a file are those of a target. Raises InputError."""
+    for piece in target.pieces:
+        if piece.form != "hooks":
+            continue
+        for event, groups in piece.value.items():
+            present = get(read_data(text), (*piece.path, event))
+            if _list_strict(present) != _list_strict(groups):
+                return False
+    return True
+
+
+def _list_strict(groups: Any) -> list[str]:
+    """Return the limits of the strict hooks in the groups of an event."""
+    limits = []
+    for group in groups if isinstance(groups, list) else ():
+        handlers = group.get("hooks") if isinstance(group, dict) else None
+        ours = filter(_is_ours, handlers if isinstance(handlers, list) else ())
+        limits += [str(one.get("if")) for one in ours if STRICT in one.get("args", ())]
+    return sorted(limits)
 
 
 def is_foreign(data: bytes | None, target: Target) -> bool:

@@ -12,19 +12,27 @@ from lessons_kb.cli.output import options, print_json, print_table
 from lessons_kb.config import flat_settings
 from lessons_kb.on_demand import CARD_KEYS, load
 from lessons_kb.store.brain_settings import read_settings
+from lessons_kb.store.card_files import read_template
 
 
 def config(
+    all_: Annotated[
+        bool,
+        Option("--all", help="Print every key of lessons.toml with its default and explanation."),
+    ] = False,
     schema: Annotated[
         bool, Option("--schema", help="Print the JSON Schema of a card's header instead.")
     ] = False,
 ) -> None:
     """Print the settings in effect and the origin of each.
 
-    Example: lessons config --json
+    Example: lessons config --all
     """
     if schema:
         print_json(load(CARD_KEYS).build_schema())
+        return
+    if all_ and not options().json:
+        print(read_template("all-settings.toml").rstrip("\n"))
         return
     settings, origins = read_settings(open_brain().members[0].root)
     rows = [

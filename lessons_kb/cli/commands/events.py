@@ -12,7 +12,14 @@ from typer import Option
 
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import open_brain
-from lessons_kb.cli.output import options, print_json, print_table, say
+from lessons_kb.cli.output import (
+    cut_cells,
+    options,
+    print_json,
+    print_table,
+    say,
+    terminal_width,
+)
 from lessons_kb.errors import InputError
 from lessons_kb.model import EVENTS, Event, as_data
 from lessons_kb.outcome.session_journal import SessionJournal
@@ -60,13 +67,13 @@ def events(
             if options().json:
                 print(visible_json(json.dumps(as_data(event), ensure_ascii=False)), flush=True)
             else:
-                cells = zip(_row(event), _WIDTHS.values(), strict=True)
-                line = "  ".join(clean_line(cell).ljust(width) for cell, width in cells)
-                print(line.rstrip(), flush=True)
+                print(_line(event), flush=True)
     elif options().json:
         print_json([as_data(event) for event in selection])
     else:
         rows = [_row(event) for event in selection]
+        if terminal_width():
+            rows = [tuple(map(shorten, row, _WIDTHS.values())) for row in rows]
         if rows:
             print_table(tuple(_WIDTHS), rows)
         else:
@@ -85,11 +92,22 @@ def _parse_since(text: str, *, now: float) -> float:
         ) from None
 
 
+def _line(event: Event) -> str:
+    """Return an event as one line of a list that goes on: in columns, or with tabs for a pipe."""
+    cells = [clean_line(cell) for cell in _row(event)]
+    columns = terminal_width()
+    if columns is None:
+        return "\t".join(cells)
+    padded = []
+    for cell, width in zip(cells, _WIDTHS.values(), strict=True):
+        padded.append(shorten(cell, width).ljust(width))
+    return cut_cells("  ".join(padded).rstrip(), columns)
+
+
 def _row(event: Event) -> tuple[str, ...]:
     run = event.record.get("run")
     state = run.get("state") if isinstance(run, dict) else None
     summary = event.text or ", ".join(event.targets) or event.output
     when = f"{dt.datetime.fromtimestamp(event.at):%m-%d %H:%M:%S}"
     summary = clean_line(f"[{event.stage}] {summary}" if event.stage else summary)
-    cells = (when, event.kind, event.tool, str(state or event.outcome), summary, event.session)
-    return tuple(map(shorten, cells, _WIDTHS.values()))
+    return (when, event.kind, event.tool, str(state or event.outcome), summary, event.session)

@@ -10,16 +10,20 @@ from lessons_kb.cli.declare import check_choice
 from lessons_kb.cli.output import say
 from lessons_kb.cli.shared_brains import open_shared_brains
 from lessons_kb.collection.cards import Cards
-from lessons_kb.collection.exchange import FORMATS, Exchange
+from lessons_kb.collection.exchange import FORMATS, OKF, Exchange
 from lessons_kb.errors import InputError
-from lessons_kb.on_demand import EXPORT_RULES, load
+from lessons_kb.on_demand import EXPORT_RULES, OKF_BUNDLE, load
 from lessons_kb.store.files import write_export
+from lessons_kb.text.sanitize import counted, visible
 
 RULES = "rules"
 
 
 def export(
-    form: Annotated[str, Argument(metavar="FORMAT", help="json, jsonl, markdown, or rules.")],
+    form: Annotated[str, Argument(metavar="FORMAT", help="json, jsonl, markdown, rules or okf.")],
+    folder: Annotated[
+        str | None, Argument(metavar="[DIR]", help="With okf: a new folder for the bundle.")
+    ] = None,
     output: Annotated[
         str | None, Option("--output", "-o", metavar="FILE", help="File to write; default: stdout.")
     ] = None,
@@ -44,14 +48,22 @@ def export(
 ) -> None:
     """Print every card; `import` reads json and jsonl. With `rules`, write rules for an agent.
 
+    With `okf`, write a bundle of the Open Knowledge Format, notes included; `import okf` reads it.
+
     If there are other brains, your own brain is left out, unless --brain names it. Rules are for
     agents that run no hook; each names the files of its card. Text around our blocks stays.
 
     Example: lessons export jsonl -o lessons.jsonl
     """
-    check_choice("FORMAT", form, (*FORMATS, RULES))
+    check_choice("FORMAT", form, (*FORMATS, RULES, OKF))
+    if (form == OKF) != (folder is not None):
+        raise InputError(f"DIR belongs to {OKF}; run `lessons export {OKF} DIR`")
     if form == RULES:
         load(EXPORT_RULES).export_rules(agent, budget, check=check)
+        return
+    if folder is not None:
+        concepts = load(OKF_BUNDLE).write_bundle(open_shared_brains(), folder)
+        say(f"{counted(len(concepts), 'concept')} written to {visible(folder)}")
         return
     if agent or check:
         raise InputError(f"--for and --check belong to rules; run `lessons export {RULES}`")

@@ -14,7 +14,6 @@ from lessons_kb.find.calibrate import calibrate
 from lessons_kb.model import as_data
 from lessons_kb.on_demand import JUDGE_CARDS, load
 from lessons_kb.text.sanitize import counted
-from lessons_kb.values import replace
 
 
 def index(
@@ -35,16 +34,12 @@ def index(
             patience=600.0,
             waiting=lambda why: say(f"waiting: {why}"),
         )
-        if any(brain.settings.semantic.enabled for brain in brains.members):
-            for brain in brains.members:
-                brain.encode(show)
-            later_runs = brains.refresh()
-            pairs = zip(runs, later_runs, strict=True)
-            runs = tuple(replace(run, stale=later.stale) for run, later in pairs)
+        for brain in brains.members:
+            brain.encode(show)
     for brain in brains.members:
         if brain.has_new_project():
             load(JUDGE_CARDS).refresh_standings(brain)
-    calibrate(brains)
+    calibrate(brains, by_meaning=True)
     data = []
     lines = []
     for brain, run in zip(brains.members, runs, strict=True):

@@ -11,13 +11,15 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.discovery import look
-from lessons_kb.brain.make_brain import count_cards, make_brain
+from lessons_kb.brain.make_brain import count_files, make_brain
 from lessons_kb.cli.commands.mine import run_mine
+from lessons_kb.cli.connected import list_connected
 from lessons_kb.cli.output import is_interactive, options, print_answer, say
 from lessons_kb.cli.path_trust import say_goes_by_path
 from lessons_kb.errors import InputError
 from lessons_kb.mining.mine_project import tell_past
-from lessons_kb.store.locations import user_brain, user_settings_path
+from lessons_kb.store.brain_settings import read_settings
+from lessons_kb.store.locations import CONFIG_NAME, user_brain, user_settings_path
 from lessons_kb.store.trust import is_trusted
 from lessons_kb.text.sanitize import counted, shell_word, visible
 
@@ -32,7 +34,8 @@ def init(
 ) -> None:
     """Create a brain: lessons.toml, a cache and folders for cards.
 
-    A folder that already contains cards gets no folders for cards.
+    A folder that already contains cards gets no folders for cards. In a folder that is not empty,
+    other Markdown files stay out of the brain (`notes = false` in its lessons.toml).
 
     Example: lessons init docs/brain
     """
@@ -45,23 +48,30 @@ def init(
     result = (
         f": created {', '.join(created)}" if created else " is already a brain; nothing changed"
     )
-    print_answer({"brain": root, "made": created, "trusted": trusted}, f"{visible(root)}{result}")
+    existing, others = count_files(root)
+    data = {"brain": root, "made": created, "trusted": trusted}
+    data |= {"cards": existing, "other_files": others}
+    print_answer(data, f"{visible(root)}{result}")
     if not trusted:
-        cards = counted(count_cards(root), "card")
+        cards = counted(existing, "card")
         command = f"lessons trust {shell_word(root)}"
         say(f"{cards} found, not trusted yet; review, then run `{command}`")
     say_goes_by_path(root)
     if not created or not trusted or options().json:
         return
-    existing = count_cards(root)
     if existing:
         say(f"{counted(existing, 'card')} found and in use; `lessons list` shows them")
+    if others and not read_settings(root)[0].notes:
+        files = counted(others, "other Markdown file")
+        say(f"{files} found and left out; `notes = true` in {CONFIG_NAME} makes them searchable")
     if not user and _offer_mining(root):
         return
     nearest = next(iter(look(os.curdir).trusted), "") == root
     option = "" if nearest or user else f" --brain {shell_word(os.path.relpath(root))}"
-    first = "" if existing else f'`lessons{option} add "what went wrong"` writes the first card; '
-    say(f"next: {first}`lessons setup` connects your agents")
+    steps = [] if existing else [f'`lessons{option} add "what went wrong"` writes the first card']
+    if not list_connected():
+        steps.append("`lessons setup` connects your agents")
+    say(f"next: {'; '.join(steps) or '`lessons` shows the state'}")
     say(
         "to measure later what lessons prevent, set `[effect] withhold = 0.1` in "
         f"{visible(user_settings_path())}"

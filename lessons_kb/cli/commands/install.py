@@ -7,11 +7,14 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.agents.install.settings_files import ROUTES, SCOPES
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.cli.connect_agents import change_connections
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.server_settings import set_server
 from lessons_kb.errors import InputError
-from lessons_kb.on_demand import EXPORT_RULES, load
+from lessons_kb.on_demand import EXPORT_RULES, WRITE_CLOUD_SETUP, load
+
+_IN_CLOUDS = [name for name, row in AGENTS.items() if row.cloud_template]
 
 
 def install(
@@ -19,8 +22,7 @@ def install(
         str | None,
         Argument(
             metavar="AGENT",
-            help="claude-code, codex, gemini-cli, qwen-code, opencode, kilo, pi, droid, kimi, "
-            "cline, cursor, copilot-cli, vscode, grok-cli, crush, antigravity; or git.",
+            help=f"{', '.join(AGENTS)}; or git.",
         ),
     ] = None,
     scope: Annotated[
@@ -62,6 +64,14 @@ def install(
             help="For agents without hooks: a skill in .agents/skills that lists the cards.",
         ),
     ] = False,
+    cloud: Annotated[
+        str,
+        Option(
+            "--cloud",
+            metavar="AGENT",
+            help=f"The setup of a cloud environment: {', '.join(_IN_CLOUDS)}.",
+        ),
+    ] = "",
     dry_run: Annotated[bool, Option("--dry-run", help="Show the diff without writing.")] = False,
     all_: Annotated[
         bool, Option("--all", help="Connect every agent that is found on this machine.")
@@ -72,13 +82,17 @@ def install(
     Comments and other entries are preserved. A second run changes nothing. `lessons uninstall`
     restores the former files. With `git`, git merges cards key by key: counts are added, and lists
     are combined. With `--server`, prompts are sent to a server, without secrets: see
-    docs/server.md.
+    docs/server.md. With `--cloud`, the setup script of a cloud environment is printed, or written
+    where its agent reads it: see docs/cloud.md.
 
     Example: lessons install claude-code --dry-run
     """
     if skill:
         rules = load(EXPORT_RULES)
         rules.export_rules("skill", rules.BUDGET, check=dry_run)
+        return
+    if cloud:
+        load(WRITE_CLOUD_SETUP).write_cloud_setup(cloud, dry_run=dry_run)
         return
     if token_file and not server:
         raise InputError("--token-file belongs to a server; add --server URL")

@@ -20,12 +20,13 @@ from lessons_kb.cli.output import (
     say,
     terminal_width,
 )
-from lessons_kb.collection import mined_drafts
+from lessons_kb.collection import mined_drafts, run_drafts
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.mining import mine_project as mining
 from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.mine_project import MiningResult
+from lessons_kb.on_demand import MINE_MEMORIES, load
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import is_brain
 from lessons_kb.text.sanitize import clean_line, counted
@@ -64,6 +65,29 @@ def mine(
             help="Also read review comments: JSON exported from GitHub or GitLab; repeatable.",
         ),
     ] = None,
+    memories: Annotated[
+        bool,
+        Option(
+            "--memories",
+            help="Read what Claude Code and Codex remember of this project instead.",
+        ),
+    ] = False,
+    junit: Annotated[
+        tuple[str, str] | None,
+        Option(
+            "--junit",
+            metavar="FAILED PASSED",
+            help="Draft the change between a failed and a passed run; give JUnit reports.",
+        ),
+    ] = None,
+    commits: Annotated[
+        tuple[str, str],
+        Option(
+            "--commits",
+            metavar="BEFORE AFTER",
+            help="With --junit: the commits of the two runs.",
+        ),
+    ] = ("HEAD^", "HEAD"),
     limit: Annotated[
         int, Option("--limit", metavar="N", min=1, help="Maximum number of candidates to list.")
     ] = SHOWN,
@@ -83,7 +107,8 @@ def mine(
 ) -> None:
     """Find lessons in past agent sessions and commits (read-only).
 
-    Read the list, write drafts of the best candidates, and accept them in `lessons review`.
+    Read the list, write drafts of the best candidates, and accept them in `lessons review`. With
+    --memories, the list says which memory of an agent a card covers already.
 
     Example: lessons mine --draft 10 --with claude
     """
@@ -95,6 +120,16 @@ def mine(
         raise BrainNotFound("no user brain for lessons of all projects; run `lessons init --user`")
     if since is not None and not read_date(since):
         raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}")
+    if memories:
+        if all_projects or since or reviews or junit:
+            raise InputError("--memories reads this project's memories alone; leave the rest out")
+        new_drafts = load(MINE_MEMORIES).mine_memories(brains, draft, limit)
+        if with_ is not None:
+            write_drafts(brains, new_drafts, with_, yes=yes)
+        return
+    if junit is not None:
+        _draft_runs(brains, junit, commits, with_, yes=yes, show_prompt=show_prompt)
+        return
     result = _read_past(brains, all_projects, since, reviews or ())
     if show_prompt:
         drafts = mined_drafts.draft(brains, result.candidates, draft or 1, write=False)
@@ -103,6 +138,31 @@ def mine(
     new_drafts = _report(brains, result, draft, limit, ask_agent=with_ is None)
     if with_ is not None:
         write_drafts(brains, new_drafts, with_, yes=yes)
+
+
+def _draft_runs(
+    brains: Brains,
+    reports: tuple[str, str],
+    commits: tuple[str, str],
+    agent: str | None,
+    *,
+    yes: bool,
+    show_prompt: bool,
+) -> None:
+    """Draft the change between a failed and a passed run, and print the draft."""
+    draft, failures = run_drafts.draft_runs(brains, reports, commits, write=not show_prompt)
+    repaired = f"{counted(len(failures), 'test')} repaired"
+    if options().json:
+        written = [pick(draft, "id", "title", "path")] if draft else []
+        print_json({"repaired": [str(failure.test) for failure in failures], "drafts": written})
+    elif draft is None:
+        say(f"{repaired}; this change has a draft already, or had one")
+    elif show_prompt:
+        print_prompts(build_prompts(brains, [draft]))
+    else:
+        print(f"{repaired}; 1 draft written; next: lessons review")
+        if agent is not None:
+            write_drafts(brains, [draft], agent, yes=yes)
 
 
 def run_mine(
@@ -122,13 +182,15 @@ def _read_past(
     brains: Brains, all_projects: bool, since: str | None, comments: Sequence[str]
 ) -> MiningResult:
     with draw_progress("reading") as show:
-        return mining.mine(
+        result = mining.mine(
             brains,
             everywhere=all_projects,
             since=since,
             comments=comments,
             progress=lambda what, done, total: show(done, total, what),
         )
+    result.candidates = mined_drafts.leave_out_discarded(brains, result.candidates)
+    return result
 
 
 def _report(

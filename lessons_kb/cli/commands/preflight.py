@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.cli.options import Paths, Revision, Session, Stage, open_brain, read_text
-from lessons_kb.cli.output import options, print_json, say, tell
+from lessons_kb.cli.output import options, print_json, print_wrapped, say, tell
 from lessons_kb.errors import Untrusted
 from lessons_kb.find.block import RetrievalOptions
 from lessons_kb.find.block import preflight as make_block
@@ -17,7 +18,11 @@ from lessons_kb.on_demand import READ_DIFF, load
 from lessons_kb.outcome.why import find_least_budget
 from lessons_kb.preflight.block import footer
 from lessons_kb.preflight.offers import shown_name
+from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import replace
+
+_MAX_REPEATED = 60
+"""A longer prompt is not repeated in the advice."""
 
 
 def preflight(
@@ -38,7 +43,8 @@ def preflight(
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
 
-    `lessons why PROMPT` explains the choice.
+    If no lesson applies, a terminal gets a sentence and a pipe gets nothing. `lessons why PROMPT`
+    explains the choice.
 
     Example: lessons preflight "Add a Telegram command that runs a shell script"
     """
@@ -72,3 +78,6 @@ def preflight(
     if (least := find_least_budget(block, retry)) is not None:
         hint = f"use --budget {least} or more" if least else "raise `model_context`"
         say(f"the token budget is too small for any lesson; {hint}")
+    elif not block.text and not options().json and sys.stdout.isatty():
+        words = text if len(text) <= _MAX_REPEATED and "\n" not in text else "…"
+        print_wrapped(f"No lesson applies to this. `lessons why {shell_word(words)}` explains.")

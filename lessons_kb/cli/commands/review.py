@@ -39,6 +39,10 @@ def review(
             help="What to do if the lesson exists: fail or new.",
         ),
     ] = "fail",
+    keep_quotes: Annotated[
+        bool,
+        Option("--keep-quotes", help="With --accept: keep what the draft quotes from a session."),
+    ] = False,
     with_: Annotated[
         str | None,
         Option(
@@ -55,7 +59,8 @@ def review(
 ) -> None:
     """Review drafts on one screen: accept, edit, merge or discard.
 
-    Without a terminal, the command lists them.
+    Without a terminal, the command lists them. A quote from a session does not reach the card,
+    unless you keep it.
 
     Example: lessons review --accept red-green-1a2b3c4d
     """
@@ -71,7 +76,9 @@ def review(
     if show is not None:
         load(REVIEW_DRAFTS).show_draft(brains, show)
     elif accept is not None:
-        load(REVIEW_DRAFTS).accept_draft(brains, accept, on_duplicate=on_duplicate)
+        load(REVIEW_DRAFTS).accept_draft(
+            brains, accept, on_duplicate=on_duplicate, keep_quotes=keep_quotes
+        )
     elif merge is not None:
         load(REVIEW_DRAFTS).merge_draft(brains, *merge)
     elif discard is not None:

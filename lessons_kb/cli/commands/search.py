@@ -54,17 +54,17 @@ def search(
             print(f"{rank}. {hit.card.title} ({hit.card.id})")
             print(render.explain_hit(hit, query))
     elif hits:
-        columns, short_ids = ("score", "kind", "title", "id"), {}
+        columns, short_ids = ("kind", "title", "id"), {}
         if sys.stdout.isatty():  # one line per hit, as `list` prints cards
-            columns = ("score", "title", "id", "kind")
+            columns = ("title", "id", "kind")
             short_ids = CardLookup(brains).shorten_ids([hit.card for hit in hits])
         rows = []
         for hit in hits:
             name = shown_name(hit)
-            cells = {"score": f"{hit.score:.2f}", **pick(hit.card, "kind", "title")}
+            cells = pick(hit.card, "kind", "title")
             cells["id"] = name if hit.brain else short_ids.get(name, name)
             rows.append([cells[column] for column in columns])
-        print_table(columns, rows, right="score")
+        print_table(columns, rows)
     else:
         say("nothing found")
     say_stale(brains)

@@ -12,7 +12,12 @@ from typer import Option
 from lessons_kb.agents.install.install_agent import has_sdk, list_connections
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
-from lessons_kb.brain.make_brain import count_cards, remove_first_lesson, write_first_lesson
+from lessons_kb.brain.make_brain import (
+    count_cards,
+    list_first_files,
+    remove_first_lesson,
+    write_first_lesson,
+)
 from lessons_kb.cli.connect_agents import (
     ACTION_TEXTS,
     BEWARE,
@@ -20,6 +25,7 @@ from lessons_kb.cli.connect_agents import (
     connect_all,
     offer_removal,
 )
+from lessons_kb.cli.install_completion import remove_completion
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
 from lessons_kb.collection.exchange import find_rules_files
@@ -28,9 +34,9 @@ from lessons_kb.model import as_data
 from lessons_kb.process.installation import install_command
 from lessons_kb.service.daemon_client import stop_daemon
 from lessons_kb.store.foreign_settings import FileChange
-from lessons_kb.store.locations import state_home, user_brain
+from lessons_kb.store.locations import CACHE_NAME, state_home, user_brain
 from lessons_kb.store.purge import purge_state
-from lessons_kb.text.sanitize import visible
+from lessons_kb.text.sanitize import counted, visible
 
 EDITORS = {"code": "VS Code", "nvim": "Neovim", "hx": "Helix", "zed": "Zed"}
 """Program → editor that can check cards while a user writes them."""
@@ -48,12 +54,15 @@ NO_AGENT = (
 
 def setup(
     yes: Annotated[bool, Option("--yes", help="Do not ask.")] = False,
+    diff: Annotated[
+        bool, Option("--diff", help="Show what changes in each file before asking.")
+    ] = False,
     undo: Annotated[
         bool,
         Option(
             "--undo",
-            help="Disconnect the agents, restore their former files, remove the first lesson, and "
-            "stop the daemon.",
+            help="Disconnect the agents, restore their former files, remove the first lesson and "
+            "the shell completion, and stop the daemon.",
         ),
     ] = False,
     purge: Annotated[
@@ -67,27 +76,27 @@ def setup(
 ) -> None:
     """Connect the agents on this machine, and try a first lesson.
 
-    The command shows what it would change and asks once. Comments and other entries in the agents'
-    settings are preserved. `lessons install` connects a single agent, or a project.
+    The command lists every file that it would write and asks once. Comments and other entries in
+    the agents' settings are preserved. `lessons install` connects a single agent, or a project.
 
     Example: lessons setup --yes
     """
     if purge and not undo:
         raise InputError("--purge needs --undo; run `lessons setup --undo --purge`")
     if undo:
-        _disconnect_all(yes=yes, purge=purge)
+        _disconnect_all(yes=yes, purge=purge, diff=diff)
     else:
-        _connect_found(yes=yes)
+        _connect_found(yes=yes, diff=diff)
 
 
-def _connect_found(*, yes: bool) -> None:
+def _connect_found(*, yes: bool, diff: bool) -> None:
     request: dict[str, Any] = {"undo": False, "scope": "user", "shared": False}
     present = list(filter(is_present, AGENTS))
     plan, refused = connect_all(present, dry_run=True, **request)
     if not plan:
         raise InputError("; ".join(refused) or NO_AGENT)
     if not options().json:
-        print("\n".join(_describe_plan(plan, refused)))
+        print("\n".join(_describe_plan(plan, refused, diff=diff)))
     if count_cards(user_brain()) and not (_list_changes(plan) or refused):
         print_answer([], "Nothing to change.")
         return
@@ -103,13 +112,13 @@ def _connect_found(*, yes: bool) -> None:
         raise InputError("; ".join(refused))
 
 
-def _disconnect_all(*, yes: bool, purge: bool) -> None:
+def _disconnect_all(*, yes: bool, purge: bool, diff: bool) -> None:
     request: dict[str, Any] = {"undo": True, "scope": "user", "shared": False}
     present = list(filter(is_present, AGENTS))
     plan, refused = connect_all(present, dry_run=True, **request)
     state = state_home() if purge and os.path.isdir(state_home()) else ""
     if not options().json:
-        print("\n".join(_describe_undo(plan, refused, state)))
+        print("\n".join(_describe_undo(plan, refused, state, diff=diff)))
     changes = _list_changes(plan)
     if (changes or refused or state) and not yes:
         question = "Disconnect them, and delete that folder?" if state else "Disconnect them?"
@@ -120,6 +129,8 @@ def _disconnect_all(*, yes: bool, purge: bool) -> None:
     lines = ["Disconnected; a running session gets no more lessons."] if changes else []
     if removed := remove_first_lesson():
         lines.append(f"Removed {_short(removed)}.")
+    completion = [_short(change.path) for change in remove_completion()]
+    lines += [f"Removed the shell completion from {path}." for path in completion]
     if stop_daemon():
         lines.append("The daemon was stopped.")
     lines += _describe_left(results)
@@ -178,34 +189,57 @@ def _print_data(results: Sequence[AgentChanges]) -> None:
 
 
 def _describe_agents(
-    plan: Sequence[AgentChanges], refused: list[str], *, state: str
+    plan: Sequence[AgentChanges], refused: list[str], *, state: str, diff: bool
 ) -> Iterator[str]:
-    """Yield a line for each agent: its files that would change, or ``state`` if there are none."""
+    """Yield a line for each file of each agent that would change, or ``state`` if there are none.
+
+    With ``diff``, the difference follows each line.
+    """
     for result in plan:
-        paths = [_short(file.path) for file in result.files if file.diff]
-        more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
-        yield f"  {result.agent:<12} {paths[0]}{more}" if paths else f"  {result.agent:<12} {state}"
+        changes = [file for file in result.files if file.diff]
+        if not changes:
+            yield f"  {result.agent}: {state}"
+            continue
+        yield f"  {result.agent}:"
+        for file in changes:
+            yield f"    {_VERBS[file.action]} {_short(file.path)}"
+            if diff:
+                yield visible(file.diff).rstrip("\n")
     for line in refused:
         yield f"  {visible(line)}"
 
 
-def _describe_undo(plan: Sequence[AgentChanges], refused: list[str], state: str) -> Iterator[str]:
+_VERBS = {"created": "create", "changed": "change", "removed": "remove"}
+"""Action of a planned change → its verb."""
+
+
+def _describe_undo(
+    plan: Sequence[AgentChanges], refused: list[str], state: str, *, diff: bool
+) -> Iterator[str]:
     """Yield the lines that describe what ``--undo`` would do."""
     if plan or refused:
         yield "Agents to disconnect:"
-        yield from _describe_agents(plan, refused, state="not connected")
+        yield from _describe_agents(plan, refused, state="not connected", diff=diff)
     if state:
         yield f"Folder to delete, with journal, drafts, trash and trust:\n  {_short(state)}"
 
 
-def _describe_plan(plan: Sequence[AgentChanges], refused: list[str]) -> Iterator[str]:
+def _describe_plan(
+    plan: Sequence[AgentChanges], refused: list[str], *, diff: bool
+) -> Iterator[str]:
     """Yield the lines that describe what the command would do."""
-    yield "Agents found here, and the files to change:"
-    yield from _describe_agents(plan, refused, state="connected already")
-    yield "Each former file is kept; `lessons setup --undo` restores it."
+    changes = _list_changes(plan)
+    yield f"Agents found here, and {counted(len(changes), 'file')} to write:"
+    yield from _describe_agents(plan, refused, state="connected already", diff=diff)
+    if changes:
+        yield f"Each former file is kept in {_short(state_home())}."
+        yield "`lessons setup --diff` shows what changes; `lessons setup --undo` restores all."
     root = user_brain()
     if not count_cards(root):
-        yield f"Your own brain to create, with one card to try:\n  {_short(root)}"
+        yield "Your own brain to create, with one card to try:"
+        for name in list_first_files(root):
+            yield f"    create {_short(os.path.join(root, name))}"
+        yield f"    create {_short(os.path.join(root, CACHE_NAME))}, its cache"
     editors = [name for program, name in EDITORS.items() if shutil.which(program)]
     if editors:
         yield f"Not touched: {', '.join(editors)} (`lessons lsp` checks cards there)."

@@ -8,8 +8,9 @@ from typing import Annotated
 
 from typer import Argument
 
+from lessons_kb.cli.connected import advise_agents
 from lessons_kb.cli.marks import format_marks
-from lessons_kb.cli.options import OnlyProject, OnlyStage, open_brain
+from lessons_kb.cli.options import OnlyProject, OnlyStage, complete_ids, open_brain
 from lessons_kb.cli.output import (
     options,
     print_beside,
@@ -51,6 +52,9 @@ ROWS = 10
 _DAYS = 20
 
 
+_WEEKS_OF_A_CHART = 2
+
+
 _SPARKS = "▁▂▃▄▅▆▇█"
 
 
@@ -60,11 +64,25 @@ _URGENT = ("archive", "promote", "edit")
 _NEVER = VERDICTS[-1]
 
 
-_COLUMNS = (
-    "ADDRESSED: checklist items the agent dealt with / items checked. WITHOUT, WITH: sessions in "
-    "which the mistake was left / sessions without and with the lesson. Blank or missing: no such "
-    "session yet (`[effect] withhold` makes sessions without the lesson)."
-)
+_COLUMNS = {
+    "addressed": "ADDRESSED is the number of checklist items that the agent dealt with, of those "
+    "that were checked.",
+    "without": "WITHOUT is the number of sessions in which the mistake was left, of those from "
+    "which the lesson was withheld.",
+    "with": "WITH is the same for the sessions that had the lesson.",
+}
+"""Column of the most injected cards → its meaning. It is printed if the column has a figure."""
+
+
+_VERDICTS = {
+    "harms": ("does harm", "do harm"),
+    "helps": ("helps", "help"),
+    "no effect": ("has no effect", "have no effect"),
+    "too early": ("with too few sessions to tell",) * 2,
+    "no facts yet": ("without facts yet",) * 2,
+    "never used": ("never injected",) * 2,
+}
+"""Verdict → how it follows one card, and several."""
 
 
 _HISTORY = {
@@ -81,7 +99,12 @@ _HISTORY = {
 
 def stats(
     card: Annotated[
-        str | None, Argument(metavar="[ID]", help="One card: path, slug, or prefix.")
+        str | None,
+        Argument(
+            metavar="[ID]",
+            help="One card: path, slug, or prefix.",
+            autocompletion=complete_ids,
+        ),
     ] = None,
     stage: OnlyStage = None,
     project: OnlyProject = None,
@@ -117,7 +140,7 @@ def _print_overview(overview: Overview) -> None:
     kinds = ", ".join(counted(n, kind) for kind, n in overview.by_kind)
     rows = {
         "cards": f"{kinds}; {counted(overview.notes, 'note')}",
-        "mistakes": f"seen {overview.occurrences:,}×",
+        "mistakes": f"{overview.occurrences:,} recorded by the cards",
     }
     if overview.drafts:
         rows["drafts"] = f"{overview.drafts} to review with `lessons review`"
@@ -127,24 +150,30 @@ def _print_overview(overview: Overview) -> None:
         tokens = counted(overview.tokens, "token")
         rows["injected"] = f"{_injected(overview)}, {tokens}{injections}"
         rows["addressed"] = _items(overview)
-        rows["left"] = f"{overview.recurrences:,}×{recurrences}"
+        if overview.sessions:  # mistakes are detected only in sessions
+            times = _times(overview.recurrences)
+            rows["left"] = f"{times}, in sessions that had the lesson{recurrences}"
+    if overview.returned:
+        count = counted(overview.returned, "lesson")
+        rows["came back"] = f"{count} in spite of being given; `lessons escalate` has the next step"
     if overview.late:
         rows["late"] = f"{counted(overview.late, 'event')} in the last {LATE_DAYS} days"
     if difference := tell_pooled(overview.pooled):
         rows["difference"] = difference
     if added := tell_added(overview.effects):
         rows["in git"] = added.replace("the card,", "their cards,")
-    verdicts = [f"{name} {n}" for name, n in count_verdicts(overview.effects).items() if n]
+    counts_by_verdict = count_verdicts(overview.effects).items()
+    verdicts = [f"{n} {_VERDICTS[name][n > 1]}" for name, n in counts_by_verdict if n]
     never = [effect for effect in overview.effects if effect.verdict == _NEVER]
     if ignored := sum(effect.card.status != "active" for effect in never):
         verdicts[-1] += f" ({ignored} of them ignored)"
     archived = overview.cards - len(overview.effects)
-    counts = (", ".join(verdicts), f"archived {archived}" if archived else "")
-    rows["verdicts"] = "; ".join(filter(None, counts))
+    counts = (", ".join(verdicts), f"{archived} archived" if archived else "")
+    rows["effect"] = "; ".join(filter(None, counts))
     _print_facts(rows)
     _print_groups(overview)
     if not overview.injections:
-        say("no injections yet; `lessons setup` connects your agents")
+        say(f"no lesson was given yet; {advise_agents()}")
         return
     if most_injected := top(overview, ROWS):
         _print_title("Most injected")
@@ -158,7 +187,13 @@ def _print_overview(overview: Overview) -> None:
             )
             table.append((effect.name, str(effect.injections), *fractions, effect.verdict))
         print_table(columns, table, right=" ".join(columns[1:5]))
-        print_wrapped(_COLUMNS)
+        shown = {
+            name
+            for place, name in enumerate(columns)
+            if name in _COLUMNS and any(row[place] for row in table)
+        }
+        if shown:
+            print_wrapped(" ".join(text for name, text in _COLUMNS.items() if name in shown))
     if proposed := [effect for effect in overview.effects if effect.proposal]:
         _print_title(f"Proposals ({len(proposed)}); nothing changes until you decide")
         proposed.sort(key=lambda effect: _URGENT.index(effect.proposal))
@@ -243,6 +278,10 @@ def _print_title(text: str) -> None:
     print_bold(text)
 
 
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times" if number else "never"
+
+
 def _fraction(part: int, whole: int) -> str:
     return f"{part}/{whole}" if whole else ""
 
@@ -273,9 +312,9 @@ def _items(effect: Effect | Overview) -> str:
 
 
 def _spark(values: Sequence[int]) -> str:
-    """Return a sparkline after two spaces, or "" if stdout is not a terminal."""
+    """Return a sparkline after two spaces; "" for a single week, and without a terminal."""
     most = max(values, default=0)
-    if not most or not sys.stdout.isatty():
+    if not most or len(values) < _WEEKS_OF_A_CHART or not sys.stdout.isatty():
         return ""
     steps = len(_SPARKS) - 1
     return "  " + "".join(_SPARKS[(value * steps + most - 1) // most] for value in values)

@@ -9,12 +9,22 @@ from typer import Argument, Option
 from lessons_kb.brain.make_brain import trust_brain
 from lessons_kb.cli.output import print_answer
 from lessons_kb.cli.path_trust import say_goes_by_path
+from lessons_kb.errors import InputError
+from lessons_kb.on_demand import PIN_CARDS, load
 from lessons_kb.text.sanitize import visible
 
 
 def trust(
     folder: Annotated[str, Argument(metavar="DIR", help="Folder of the brain.")] = ".",
     revoke: Annotated[bool, Option("--revoke", help="Revoke the trust in the brain.")] = False,
+    from_environment: Annotated[
+        bool,
+        Option(
+            "--from-environment",
+            help="For containers: give the cards that LESSONS_TRUST_COMMIT or LESSONS_TRUST_SIGNER "
+            "vouches for.",
+        ),
+    ] = False,
 ) -> None:
     """Allow the cards of a brain to reach your agents.
 
@@ -23,6 +33,11 @@ def trust(
 
     Example: lessons trust docs/brain
     """
+    if from_environment:
+        if revoke:
+            raise InputError("--revoke and --from-environment exclude each other; choose one")
+        load(PIN_CARDS).pin_and_report(folder)
+        return
     root = trust_brain(folder, revoke=revoke)
     line = f"{visible(root)} is {'no longer' if revoke else 'now'} trusted"
     print_answer({"brain": root, "trusted": not revoke}, line)

@@ -7,6 +7,7 @@ from typing import Annotated
 from typer import Argument, Option
 
 from lessons_kb.agents.install.settings_files import SCOPES
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.cli.connect_agents import change_connections
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.server_settings import forget_server
@@ -17,8 +18,7 @@ def uninstall(
         str | None,
         Argument(
             metavar="AGENT",
-            help="claude-code, codex, gemini-cli, qwen-code, opencode, kilo, pi, droid, kimi, "
-            "cline, cursor, copilot-cli, vscode, grok-cli, crush, antigravity; or git.",
+            help=f"{', '.join(AGENTS)}; or git.",
         ),
     ] = None,
     scope: Annotated[

@@ -27,6 +27,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from lessons_kb import render
+from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.errors import BrainNotFound, CardNotFound, InputError, LessonsError, Untrusted
 from lessons_kb.library import Library
@@ -91,9 +92,6 @@ _CARD_FIELDS = (
     *("id", "kind", "title", "severity", "status", "occurrences", "last_seen"),
     *("topics", "paths", "symptoms", "why", "checklist"),
 )
-_AGENT_NAMES = Literal[
-    "claude-code", "codex", "gemini-cli", "qwen-code", "cursor", "copilot-cli", "vscode", "opencode"
-]
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 _NOTES = ToolAnnotations(read_only_hint=False, destructive_hint=False, open_world_hint=False)
 _REWRITES = ToolAnnotations(
@@ -469,7 +467,11 @@ class Tools:
             ),
         ],
         symptoms: Annotated[
-            list[str], Field(description="Two or three phrases a future task would use.")
+            list[str],
+            Field(
+                description="Two or three phrases in the voice of a future task, such as "
+                '"let the nightly job pay customers back".'
+            ),
         ],
         situation: str = "",
         mistake: str = "",
@@ -544,7 +546,7 @@ class Tools:
 
     async def lessons_hook(
         self,
-        agent: _AGENT_NAMES,
+        agent: Annotated[str, Field(json_schema_extra={"enum": list(AGENTS)})],
         event: Annotated[
             dict[str, Any], Field(description="The hook's JSON, as sent by the agent.")
         ],
@@ -552,6 +554,8 @@ class Tools:
         """Answer an event of an agent's hook; called by the agent's own settings, not by you."""
         if self._answer_hook is None:
             raise ToolError("this server answers no hooks; start it with `lessons mcp`")
+        if agent not in AGENTS:
+            raise ToolError(f"agent must be one of {', '.join(AGENTS)}")
         work = asyncio.to_thread(self._answer_hook, agent, substituted(event))
         task = asyncio.ensure_future(work)
         done, _pending = await asyncio.wait({task}, timeout=HOOK_SECONDS)

@@ -1,0 +1,52 @@
+"""Read the `sources` of a card: where a lesson comes from.
+
+One form is written, which the Open Knowledge Format shares: a list of mappings with ``resource``,
+and, where they are known, ``title``, ``last_modified`` and ``quote``. ``edit_sources`` writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from lessons_kb.cards.keys import HeaderEntry, Value, canonical, split_header
+from lessons_kb.cards.read_header import read_header
+from lessons_kb.model import Source
+from lessons_kb.text.sanitize import clean_line
+
+KEY = "sources"
+MAX_SOURCES = 20
+"""Sources of a card that are read."""
+FIELDS = ("title", "last_modified", "quote")
+"""Keys of a source beside ``resource``, in the order in which they are written."""
+
+
+def read_sources(entries: Iterable[HeaderEntry]) -> tuple[Source, ...]:
+    """Return the sources in the entries of a header. A plain text is a ``resource``."""
+    entry = find_entry(entries)
+    if entry is None:
+        return ()
+    sources = [read_source(value) for value in entry.values[:MAX_SOURCES]]
+    return tuple(source for source in sources if source.resource)
+
+
+def read_sources_of(text: str) -> tuple[Source, ...]:
+    """Return the sources of a card with this text."""
+    return read_sources(read_header(split_header(text)).entries)
+
+
+def find_entry(entries: Iterable[HeaderEntry]) -> HeaderEntry | None:
+    """Return the entry that counts: the last one."""
+    same = [entry for entry in entries if canonical(entry.key) == KEY]
+    return same[-1] if same else None
+
+
+def read_source(value: Value) -> Source:
+    """Return the source in an item of a header."""
+    if value.holds is None:
+        return Source(resource=clean_line(value.text or "").strip())
+    texts: dict[str, str] = {}
+    for name, text in value.holds:
+        if isinstance(text, str):
+            texts[canonical(name).replace("-", "_")] = " ".join(text.split())
+    fields = {name: texts.get(name, "") for name in FIELDS}
+    return Source(resource=texts.get("resource", ""), **fields)

@@ -1,0 +1,60 @@
+"""Complete the ids of cards in a shell, with their titles.
+
+The shell evaluates what a completion prints, and a title is text of other people. So an id or a
+title with a character that has a meaning in a shell is left out or loses that character.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import typer
+
+from lessons_kb.brain.brains import Brains
+from lessons_kb.brain.discovery import look
+from lessons_kb.collection.lookup import CardLookup
+from lessons_kb.errors import LessonsError
+from lessons_kb.model import Card
+from lessons_kb.text.sanitize import clean_line, shorten
+
+_SAFE_ID = re.compile(r"[\w./@+-]+")
+_UNSAFE = re.compile(r"[^\w .,/@+%=-]+")
+_TITLE_CHARS = 70
+
+
+def list_ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the name and title of each card of the brains that apply here.
+
+    What the user has typed with a slash is completed to a path, anything else to the name of the
+    file, unless several cards have that name.
+    """
+    try:
+        with _open_brains(context.find_root().params.get("brain") or ()) as brains:
+            cards = CardLookup(brains).all()
+    except (LessonsError, OSError):
+        return []  # a shell that completes has no place for an error
+    slugs = Counter(_read_slug(card) for card in cards)
+    found: list[tuple[str, str]] = []
+    for card in cards:
+        slug = _read_slug(card)
+        name = slug if slugs[slug] == 1 and "/" not in incomplete else card.id
+        if _SAFE_ID.fullmatch(name):
+            found.append((name, _describe(card)))
+    return found
+
+
+def _open_brains(names: Sequence[str]) -> Brains:
+    if names:
+        return Brains.open(*names)
+    return Brains.discover(found=look("."))
+
+
+def _read_slug(card: Card) -> str:
+    return card.id.rpartition("/")[2].removesuffix(".md")
+
+
+def _describe(card: Card) -> str:
+    words = _UNSAFE.sub(" ", clean_line(card.title)).split()
+    return shorten(" ".join(words), _TITLE_CHARS)

@@ -1,0 +1,287 @@
+"""What `lessons` prints without a command: the state, the next step, and the everyday commands."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.brain.brains import Brains
+from lessons_kb.brain.discovery import Discovery, describe_below, look
+from lessons_kb.cards.standings import list_remarks
+from lessons_kb.cli.command_table import EVERY_DAY, GROUPS
+from lessons_kb.cli.connected import list_connected
+from lessons_kb.cli.options import check_folder
+from lessons_kb.cli.output import (
+    at_end,
+    cut_cells,
+    options,
+    print_beside,
+    print_json,
+    print_wrapped,
+    terminal_width,
+)
+from lessons_kb.errors import LessonsError
+from lessons_kb.model import NOTE, Card
+from lessons_kb.process.clock import today
+from lessons_kb.store.draft_files import DraftFolder
+from lessons_kb.store.error_log import LATE_DAYS, read_troubles
+from lessons_kb.store.locations import user_brain
+from lessons_kb.store.repositories import git_top
+from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word, visible
+
+_MOST = 3
+"""Maximum number of brains, and of problems, on the screen: it has at most 30 lines."""
+
+
+class BrainState(NamedTuple):
+    """A brain that applies here."""
+
+    root: str
+    cards: int
+    notes: int
+
+
+class AgentState(NamedTuple):
+    """An agent that is connected."""
+
+    name: str
+    last_call: float | None
+    """Time of its last call for a brain that applies here, in seconds since the epoch."""
+
+
+class GivenLesson(NamedTuple):
+    """The lesson that an agent was given last."""
+
+    card: str
+    title: str
+    at: int
+    """Seconds since the epoch."""
+
+
+class Problem(NamedTuple):
+    """Something that needs attention."""
+
+    text: str
+    command: str
+
+
+class State(NamedTuple):
+    """Everything that the screen shows above the commands."""
+
+    brains: list[BrainState]
+    drafts: int
+    agents: list[AgentState]
+    last_lesson: GivenLesson | None
+    attention: list[Problem]
+
+
+def show_state() -> None:
+    """Print the state, the next step, and the everyday commands."""
+    here = os.getcwd()
+    discovery = look(here)
+    brains = _open_brains(discovery)
+    state = _read_state(discovery, brains)
+    step = _choose_next_step(state)
+    if options().json:
+        data = {
+            "brains": [brain._asdict() for brain in state.brains],
+            "drafts": state.drafts,
+            "agents": [agent._asdict() for agent in state.agents],
+            "last_lesson": state.last_lesson._asdict() if state.last_lesson else None,
+            "attention": [problem._asdict() for problem in state.attention],
+            "next": step._asdict() if step else None,
+        }
+        print_json(data)
+        return
+    _print_state(state, step)
+    _print_commands()
+
+
+def _open_brains(discovery: Discovery) -> Brains | None:
+    """Open the brains that `--brain` names, else the trusted brains that apply here."""
+    for name in options().brains:
+        check_folder("--brain", name)
+    if options().brains:
+        brains = Brains.open(*options().brains)
+    elif discovery.trusted:
+        brains = Brains.discover(os.getcwd(), found=discovery)
+    else:
+        return None
+    at_end.callback(brains.close)
+    return brains
+
+
+def _read_state(discovery: Discovery, brains: Brains | None) -> State:
+    states: list[BrainState] = []
+    cards_of: list[list[Card]] = []
+    problems = list(_find_unusable(discovery))
+    for brain in brains.members if brains else ():
+        try:
+            brain.refresh()
+            files = brain.read(lambda brain: brain.catalogue.all_cards())
+        except LessonsError as error:
+            problems.append(Problem(visible(str(error)), "lessons doctor"))
+            continue
+        cards = [card for card in files if card.kind != NOTE]
+        states.append(BrainState(brain.root, len(cards), len(files) - len(cards)))
+        cards_of.append(cards)
+        problems += _find_faults(brain, cards)
+    problems += _find_hook_errors()
+    members = brains.members if brains else ()
+    return State(
+        brains=states,
+        drafts=len(DraftFolder(members[0].root).ids()) if members else 0,
+        agents=_list_agents(members),
+        last_lesson=_find_last_lesson(members, cards_of),
+        attention=problems,
+    )
+
+
+def _find_unusable(discovery: Discovery) -> Iterator[Problem]:
+    """Yield the brains that exist here and give agents nothing."""
+    if discovery.missing:
+        yield Problem(visible(discovery.missing), "")
+    for root in discovery.untrusted:
+        yield Problem(f"{_short(root)} is not trusted", f"lessons trust {_shell_path(root)}")
+    is_only_users = list(discovery.trusted) == [os.path.realpath(user_brain())]
+    if is_only_users and not discovery.untrusted and not options().brains:
+        here = os.getcwd()
+        if hint := describe_below(here):
+            yield Problem(visible(hint), "")
+        elif git_top(here):
+            yield Problem("this project has no brain of its own", "lessons init")
+
+
+def _find_faults(brain: Brain, cards: Sequence[Card]) -> Iterator[Problem]:
+    """Yield what needs attention in the cards of a brain."""
+    errors = {found.path for found in brain.catalogue.findings() if found.level == "error"}
+    if errors:
+        yield Problem(f"{counted(len(errors), 'file')} with an error", "lessons lint")
+    day = today()
+    stale = [card for card in cards if list_remarks(card, day)]
+    if stale:
+        yield Problem(f"{counted(len(stale), 'card')} may be out of date", "lessons list --stale")
+
+
+def _find_hook_errors() -> Iterator[Problem]:
+    """Yield the number of errors of hooks in the last days."""
+    seconds = time.time() - LATE_DAYS * 86_400
+    since = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(seconds))
+    recent = [trouble for trouble in read_troubles(1_000) if trouble.at >= since]
+    if recent:
+        errors = counted(len(recent), "error or late answer", "errors or late answers")
+        yield Problem(f"{errors} of hooks in the last {LATE_DAYS} days", "lessons doctor")
+
+
+def _list_agents(members: Sequence[Brain]) -> list[AgentState]:
+    """List the agents that an installation connects, and those that called for a brain."""
+    calls: dict[str, float] = {}
+    for brain in members:
+        with contextlib.suppress(LessonsError):  # `lessons doctor` reports it
+            for agent, at in brain.journal.events.last_calls().items():
+                calls[agent] = max(at, calls.get(agent, 0.0))
+    names = sorted({*calls, *list_connected()})
+    return [AgentState(name, calls.get(name)) for name in names]
+
+
+def _find_last_lesson(
+    members: Sequence[Brain], cards_of: Sequence[Sequence[Card]]
+) -> GivenLesson | None:
+    """Return the lesson that was given last from any of the brains."""
+    latest: GivenLesson | None = None
+    for brain, cards in zip(members, cards_of, strict=False):
+        with contextlib.suppress(LessonsError):
+            newest = brain.journal.injections.newest()
+            names = brain.journal.last_injected(None)
+            if not newest or not names or (latest and latest.at >= newest[1]):
+                continue
+            titles = {card.id: card.title for card in cards}
+            latest = GivenLesson(names[0], titles.get(names[0], names[0]), newest[1])
+    return latest
+
+
+def _choose_next_step(state: State) -> Problem | None:
+    """Return the step that helps most now, or None if nothing waits."""
+    if not state.brains and not state.attention:
+        return Problem("create a brain in this folder", "lessons init")
+    if not state.agents:
+        return Problem("connect the agents on this machine", "lessons setup")
+    untrusted = [found for found in state.attention if found.command.startswith("lessons trust")]
+    if untrusted:
+        return Problem("read its cards, then trust it", untrusted[0].command)
+    if state.drafts:
+        return Problem(f"go through {counted(state.drafts, 'draft')}", "lessons review")
+    if not any(brain.cards for brain in state.brains):
+        return Problem("write the first card", 'lessons add "what went wrong"')
+    return None
+
+
+def _print_state(state: State, step: Problem | None) -> None:
+    rows: list[tuple[str, str]] = []
+    for brain in state.brains[:_MOST]:
+        counts = counted(brain.cards, "card")
+        if brain.notes:
+            counts += f", {counted(brain.notes, 'note')}"
+        rows.append(("Brain" if not rows else "", f"{counts} in {_short(brain.root)}"))
+    if not rows:
+        rows.append(("Brain", "none here"))
+    elif state.brains[_MOST:]:
+        rows.append(("", f"and {len(state.brains) - _MOST} more"))
+    rows.append(("Drafts", f"{state.drafts} to review" if state.drafts else "none to review"))
+    rows.append(("Agents", ", ".join(map(_describe_agent, state.agents)) or "none connected"))
+    lesson = state.last_lesson
+    if lesson:
+        when = ago(max(time.time() - lesson.at, 0))
+        rows.append(("Last lesson", f"{when}: {clean_line(lesson.title)}"))
+    else:
+        rows.append(("Last lesson", "none given yet"))
+    width = max(len(name) for name, _text in rows)
+    for name, text in rows:
+        print_beside(f"{name:<{width}}  ", text)
+    if state.attention:
+        print("\nNeeds attention:")
+    for problem in state.attention[:_MOST]:
+        advice = f": `{problem.command}`" if problem.command else ""
+        print_wrapped(f"  {problem.text}{advice}")
+    if more := state.attention[_MOST:]:
+        print(f"  and {counted(len(more), 'other problem')}: `lessons doctor`")
+    print()
+    if step:
+        print_wrapped(f"Next: `{step.command}`, to {step.text}.")
+    else:
+        print("Nothing waits for you.")
+
+
+def _print_commands() -> None:
+    commands = GROUPS[EVERY_DAY]
+    width = max(map(len, commands))
+    columns = terminal_width() or 100
+    print(f"\n{EVERY_DAY}:")
+    for name, summary in commands.items():
+        print(cut_cells(f"  {name:<{width}}  {summary}", columns))
+    print_wrapped("`lessons --help` lists all commands; `lessons COMMAND --help` explains one.")
+
+
+def _describe_agent(agent: AgentState) -> str:
+    if agent.last_call is None:
+        return f"{agent.name} (no call here yet)"
+    return f"{agent.name} (last call {ago(max(time.time() - agent.last_call, 0))})"
+
+
+def _short(path: str) -> str:
+    """Return a path in printable form, with ``~`` for the home folder."""
+    home = os.path.expanduser("~") + os.sep
+    return visible(f"~/{path[len(home) :]}" if path.startswith(home) else path)
+
+
+def _shell_path(path: str) -> str:
+    """Return a path as a word of a shell, relative to the working directory where it lies below."""
+    here = os.path.realpath(os.getcwd())
+    if path == here:
+        return "."
+    is_below = path.startswith(here + os.sep)
+    return shell_word(os.path.relpath(path, here) if is_below else path)

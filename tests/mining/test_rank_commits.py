@@ -1,0 +1,112 @@
+"""Commits are ranked by what shows that they correct a mistake."""
+
+import pytest
+
+from lessons_kb.mining.candidates import find_candidates
+from lessons_kb.mining.commit_facts import is_written, read_facts, unpack_lines
+from lessons_kb.mining.rank_commits import explain_rank, rank_commits
+
+DAY = 86_400.0
+
+
+def patch(path, removed=(), added=()):
+    lines = [f"diff --git a/{path} b/{path}", f"--- a/{path}", f"+++ b/{path}", "@@ -1 +1 @@"]
+    lines += [f"-{line}" for line in removed]
+    lines += [f"+{line}" for line in added]
+    return "\n".join(lines) + "\n"
+
+
+def make_commit(name, day, message, *patches):
+    return read_facts(name * 40, day * DAY, message, "".join(patches).encode())
+
+
+def rank(*history):
+    ranked = rank_commits(history)
+    ranked.sort(key=lambda commit: -commit.score)
+    return [commit.facts.id[0] for commit in ranked]
+
+
+def test_a_small_fix_with_a_cause_leads_before_a_large_feature_with_more_of_everything():
+    feature = [
+        patch(f"src/page{number}.py", [], [f"# never render page {number} before it is loaded"] * 9)
+        for number in range(60)
+    ]
+    tests = patch("tests/test_pages.py", ["old = 1"], ["def test_page():", "    assert page"] * 40)
+    body = "\n\nThis is because the pages must not fail. " * 5
+    large = make_commit("a", 1, "Add pages with fallbacks for errors" + body, *feature, tests)
+    fix = make_commit(
+        "b",
+        9,
+        "fix: do not charge a card twice\n\nThe key was missing because a retry made a new one.",
+        patch("src/pay.py", ["    return post(card)"], ["    return post(card, key=key)"]),
+    )
+    assert rank(large, fix) == ["b", "a"]
+    assert [one.id[0] for one in find_candidates([], [large, fix], now=9 * DAY)] == ["b"]
+
+
+def test_fixes_of_one_subject_within_days_and_a_revert_rank_higher():
+    lines = ["uses: actions/cache@v2 with a long key", "uses: actions/cache@v3 with a long key"]
+    first = make_commit(
+        "a", 1, "fix: restore the cache of the build", patch("ci.py", [], lines[:1])
+    )
+    again = make_commit(
+        "b", 2, "fix: restore the build cache", patch("ci.py", lines[:1], lines[1:])
+    )
+    alone = make_commit("c", 60, "fix: restore the session", patch("web.py", ["a"], ["b"]))
+    ranked = {commit.facts.id[0]: commit for commit in rank_commits([first, again, alone])}
+    assert ranked["b"].score > ranked["c"].score
+    assert explain_rank(ranked["b"])[0] == f"fixed again after {'a' * 8}"
+    late = make_commit("b", 30, again.subject, patch("ci.py", lines[:1], lines[1:]))
+    assert all(not commit.before for commit in rank_commits([first, late]))
+    revert = make_commit("d", 3, 'Revert "Send events in batches"', patch("web.py", ["b"], ["a"]))
+    plain = make_commit("e", 3, "Send events in batches", patch("web.py", ["a"], ["b"]))
+    assert rank(plain, revert) == ["d", "e"]
+
+
+def test_attempts_in_a_row_on_one_line_of_the_configuration_are_a_candidate():
+    values = [f"args: release --{option} --output notes.md" for option in ("a", "b", "c", "d")]
+    history = [make_commit("0", 1, "Add a release", patch("release.yml", [], values[:1]))]
+    for number in (1, 2, 3):
+        change = patch("release.yml", values[number - 1 : number], values[number : number + 1])
+        message = "Use another option for the notes of an unreleased version"
+        history.append(make_commit(str(number), 1 + number / 9, message, change))
+    scores = {commit.facts.id[0]: commit.score for commit in rank_commits(history)}
+    assert scores["3"] > scores["2"] > scores["1"]
+
+
+@pytest.mark.parametrize(
+    "path", ["deploy.yaml", "App.svelte", "docs/setup.md", "setup.cfg", "main.tf", "Dockerfile"]
+)
+def test_configuration_and_documentation_count(path):
+    fix = make_commit("a", 1, "fix: wait for the database", patch(path, ["old"], ["new value"]))
+    (candidate,) = find_candidates([], [fix], now=DAY)
+    assert candidate.paths == (path,)
+
+
+@pytest.mark.parametrize(
+    "path", ["package-lock.json", "CHANGELOG.md", "docs/solutions/retry.md", "lessons/retry.md"]
+)
+def test_generated_files_and_records_of_changes_do_not_count(path):
+    assert not is_written(path)
+
+
+def test_lines_are_remembered_with_their_file_and_without_their_indentation():
+    one = make_commit("a", 1, "x", patch("a.py", [], ["    total = price * count"]))
+    same = make_commit("b", 1, "x", patch("lib/a.py", ["total = price * count"], []))
+    other = make_commit("c", 1, "x", patch("b.py", ["total = price * count"], []))
+    assert unpack_lines(one.added_lines) == unpack_lines(same.removed_lines)
+    assert unpack_lines(one.added_lines) != unpack_lines(other.removed_lines)
+
+
+def test_upkeep_and_looks_are_no_candidates():
+    subjects = [
+        "fix(deps): update dependency left-pad to v2",
+        "Fix typo in readme",
+        "Add dark mode",
+        "chore: release 1.2.0",
+    ]
+    history = [
+        make_commit(str(n), n, subject, patch(f"f{n}.py", ["a"], ["b"]))
+        for n, subject in enumerate(subjects)
+    ]
+    assert find_candidates([], history, now=9 * DAY) == []
