@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
 from benchmarks import report
+from benchmarks.brains import MODEL
 from benchmarks.data import SETS, DataError, check_names
 
 if TYPE_CHECKING:
@@ -48,6 +50,9 @@ _WORK = {
     "freshness": Work(
         "judgement.freshness", "files of real histories: gone, moved, guards alive, and the cost"
     ),
+    "conflicts": Work(
+        "judgement.conflicts", "contradictions between two cards, beside labelled pairs"
+    ),
     "history": Work("judgement.history", "verdicts on lessons beside what they truly do"),
     "writers": Work("drafting.writers", "cards that language models write of mined drafts"),
     "mine": Work(
@@ -86,6 +91,9 @@ _WORK = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one benchmark; 0, or 2 with one line on stderr if its data or library is absent."""
     options = _parser().parse_args(arguments)
+    if MODEL not in os.environ:
+        # The figures are those of words alone unless LESSONS_SEMANTIC=1 asks for the others.
+        os.environ.setdefault("LESSONS_SEMANTIC", "0")
     try:
         check_names(options.sets)
         figures = import_module(f"benchmarks.{_WORK[options.work].module}").run(options)

@@ -59,7 +59,9 @@ class Standing:
     """
 
     silenced: str = ""
-    """Why the card is not injected, in one line; "" if it may be."""
+    """That all of its code is gone, so that it is not injected, in one line; "" if it is not."""
+    unmet: str = ""
+    """Why its condition (``when``) is false, so that it is not injected, in one line; "" if not."""
     caveat: str = ""
     """What the block adds to the card, at most 12 tokens; "" for nothing."""
     follows: tuple[str, ...] = ()
@@ -70,6 +72,13 @@ class Standing:
     """Pairs of a name that is gone and the commit that removed it ("" if unknown)."""
     changed: tuple[tuple[str, int], ...] = ()
     """Pairs of a file and the number of commits that changed it since ``confirmed``."""
+    yields_to: tuple[str, ...] = ()
+    """The ids of cards of the same brain that contradict it and are given in its place."""
+
+    @property
+    def silence(self) -> str:
+        """Why the card is not injected, in one line; "" if it may be."""
+        return self.silenced or self.unmet
 
 
 CURRENT = Standing()
@@ -133,6 +142,8 @@ class Card:
     """Cards, by path or file name, in whose place this one stands."""
     superseded_by: str | None = None
     """The card that stands in the place of this one."""
+    when: tuple[str, ...] = ()
+    """Conditions about versions of the project's packages, such as ``pandas<2``."""
     enforced_by: str | None = None
     """A rule of the project's linter that finds the mistake, such as ``ruff:S602``."""
     escalated: str | None = None
@@ -155,7 +166,7 @@ class Card:
     def is_injectable(self) -> bool:
         """Whether an agent may see the card at all."""
         is_usable = self.status == "active" and not self.template and self.kind != NOTE
-        return is_usable and not self.standing.silenced
+        return is_usable and not self.standing.silence
 
 
 @frozen

@@ -32,14 +32,62 @@ def read_axe():
     return (pathlib.Path(spec.origin).parent / "axe.min.js").read_text("utf-8")
 
 
+TALLEST_EMPTY = 200
+"""Pixels that may be empty, one below the other, between two parts of a page."""
+FIND_EMPTY = """() => {
+  const find = top => {
+    const boxes = [];
+    const walker = document.createTreeWalker(top, NodeFilter.SHOW_TEXT);
+    while (walker.nextNode()) {
+      if (!walker.currentNode.textContent.trim()) continue;
+      const range = document.createRange();
+      range.selectNodeContents(walker.currentNode);
+      boxes.push(...range.getClientRects());
+    }
+    for (const part of top.querySelectorAll('svg, input, select, textarea, button')) {
+      boxes.push(part.getBoundingClientRect());
+    }
+    return boxes.filter(box => box.width > 1 && box.height > 1);
+  };
+  const spans = find(document.body)
+    .map(box => [box.top, box.bottom]).sort((a, b) => a[0] - b[0]);
+  const gaps = [];
+  let bottom = spans[0][1];
+  for (const span of spans) {
+    gaps.push(span[0] - bottom);
+    bottom = Math.max(bottom, span[1]);
+  }
+  for (const grid of document.querySelectorAll('main *')) {
+    if (getComputedStyle(grid).display !== 'grid') continue;
+    const ends = {};
+    const parts = [...grid.children];
+    const lefts = parts.map(part => part.getBoundingClientRect().left);
+    for (const part of parts) {
+      const place = part.getBoundingClientRect();
+      for (const left of lefts.filter(x => place.left <= x && x < place.right)) {
+        for (const box of find(part)) ends[left] = Math.max(ends[left] || 0, box.bottom);
+      }
+    }
+    gaps.push(Math.max(...Object.values(ends)) - Math.min(...Object.values(ends)));
+  }
+  return Math.max(...gaps.filter(Number.isFinite), 0);
+}"""
+"""The height of the tallest band without text or picture, and of the emptiest column of a grid."""
+
+
 def find_faults(page, width):
-    """Return what axe finds in a page of Playwright's, and whether it scrolls sideways."""
+    """Return what axe finds in a page, whether it scrolls sideways, and a tall empty area."""
     page.evaluate(read_axe())
     told = page.evaluate("tags => axe.run({runOnly: tags, resultTypes: ['violations']})", TAGS)
     assert told["passes"]
     wrong = [f"{one['id']}: {one['nodes'][0]['html']}" for one in told["violations"]]
     needed = page.evaluate("document.documentElement.scrollWidth")
-    return [*wrong, *([f"{needed} px wide"] if needed > width else [])]
+    empty = round(page.evaluate(FIND_EMPTY))
+    if needed > width:
+        wrong.append(f"{needed} px wide")
+    if empty > TALLEST_EMPTY:
+        wrong.append(f"{empty} px empty")
+    return wrong
 
 
 @contextlib.contextmanager

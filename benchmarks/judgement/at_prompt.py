@@ -44,6 +44,9 @@ _STATE = (
     "XDG_CONFIG_HOME",
     "XDG_CACHE_HOME",
 )
+_PAIRS = 14
+"""Prompts with two tasks for each brain."""
+_JOINTS = ("\n\n", "\n\nAlso: ", " ", "\nAnd then: ")
 _QUICK = 10
 """Every so many prompts are asked of a sample."""
 
@@ -74,7 +77,7 @@ class Answer(NamedTuple):
 
 _HEADERS = (
     "brain", "build", "cards", "own", "ranked first four", "given", "given or offered",
-    "first given right", "second given right", "unrelated", "draw a lesson", "draw a title",
+    "first given right", "second given right", "both given", "unrelated", "draw a lesson", "draw a title",
 )  # fmt: skip
 
 
@@ -137,6 +140,8 @@ def format_row(row: dict[str, Any]) -> list[str]:
     cells += [f"{row[name]:.0%}" if own else "" for name in ("ranked", "given", "reached")]
     for share, count in (("first_right", "firsts"), ("second_right", "seconds")):
         cells.append(f"{row[share]:.0%} of {row[count]}" if row[count] else "")
+    two = row["two_meant"]
+    cells.append(f"{row['both_given']:.0%} of {two}" if two else "")
     cells.append(str(unrelated))
     lesson = row["false_lesson"] if row["unrelated"] else row["hard_given"]
     cells.append(f"{lesson:.1%}" if unrelated else "")
@@ -165,6 +170,7 @@ def _read_cases(options: argparse.Namespace, place: Path) -> list[Case]:
         for name in BRAINS:
             source = EXAMPLE if name == "brain-example" else data_folder() / "brains" / name
             cases.append(Case(name, source, own[name], unrelated))
+        cases += [_join_pairs(case, options.seed) for case in cases]
         cases.append(_read_skills(options.seed, step))
         cases.append(_make_six(place, options.seed, unrelated))
     for named in options.folders:
@@ -173,6 +179,18 @@ def _read_cases(options: argparse.Namespace, place: Path) -> list[Case]:
             raise DataError(f"{named}: no such folder; name NAME=FOLDER")
         cases.append(Case(name, Path(folder), own[name], unrelated))
     return cases
+
+
+def _join_pairs(case: Case, seed: int) -> Case:
+    """Return a brain with prompts for which two cards are meant: two own prompts joined."""
+    rng = random.Random(f"{case.name} {seed}")
+    joined = []
+    while len(joined) < _PAIRS:
+        first, second = rng.sample(case.own, 2)
+        if set(first.cards).isdisjoint(second.cards):
+            text = f"{first.text}{rng.choice(_JOINTS)}{second.text}"
+            joined.append(Own(text, (*first.cards, *second.cards)))
+    return Case(f"{case.name}, two tasks", case.source, joined, [])
 
 
 def _read_skills(seed: int, step: int) -> Case:

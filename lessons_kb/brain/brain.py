@@ -251,7 +251,7 @@ class Brain(SearchIndex):
             if self.state is None:
                 return False
             mark = self.catalogue.read_mark(PROJECT_MARK)
-        return mark != sign_project(git_top(self.root))
+        return mark != sign_project(git_top(self.root) or self.root)
 
     def touch(self) -> None:
         """Note that this process has just written a card, which no watcher has seen yet."""

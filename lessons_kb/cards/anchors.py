@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import zlib
 from collections.abc import Iterable, Iterator
 
 from lessons_kb.cards.sections import CAUSE, PREVENTION, Checklist, Sections
@@ -110,20 +111,35 @@ class Claims:
     created: str = ""
     confirmed: str = ""
     anchors: tuple[Anchor, ...] = ()
+    when: tuple[str, ...] = ()
+    """Its conditions, as the card writes them."""
 
 
 def format_claims(document: Document) -> str:
-    """Return the claims of a card as JSON; "" for a note and for a file without a card."""
+    """Return the claims of a card as a line of JSON; "" for a note and for a file without a card.
+
+    The second line is a checksum of what the card demands: another demand may contradict other
+    cards, but the code that the card names is the same.
+    """
     card = document.card
     if card is None or card.kind == NOTE:
         return ""
     anchors = [[anchor.kind, anchor.name, int(anchor.is_core)] for anchor in document.anchors]
-    values = [card.id, card.created or "", card.confirmed or "", anchors]
-    return json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    demands = [card.title, *card.checklist, *(pattern.text for pattern in card.detect)]
+    digest = zlib.crc32("\n".join(demands).encode("utf-8", "replace"))
+    values = [card.id, card.created or "", card.confirmed or "", anchors, card.when]
+    claims = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
+    return f"{claims}\n{digest}"
 
 
 def parse_claims(text: str) -> Claims:
     """Parse claims that ``format_claims`` wrote."""
-    path, created, confirmed, rows = json.loads(text)
+    path, created, confirmed, rows, when = json.loads(text.partition("\n")[0])
     anchors = [Anchor(kind=kind, name=name, is_core=bool(core)) for kind, name, core in rows]
-    return Claims(path=path, created=created, confirmed=confirmed, anchors=tuple(anchors))
+    return Claims(
+        path=path,
+        created=created,
+        confirmed=confirmed,
+        anchors=tuple(anchors),
+        when=tuple(when),
+    )

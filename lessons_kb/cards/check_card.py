@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from difflib import get_close_matches
 from typing import NamedTuple
 
+from lessons_kb.cards.conditions import parse_condition
 from lessons_kb.cards.edit import Splice, format_scalar
 from lessons_kb.cards.edit_sources import check_sources
 from lessons_kb.cards.keys import (
@@ -32,6 +33,7 @@ from lessons_kb.cards.sections import (
     read_sections,
 )
 from lessons_kb.data import read_mapping, read_patterns
+from lessons_kb.errors import InputError
 from lessons_kb.model import NOTE, STRICT_GATE, Card, Document, Finding
 from lessons_kb.text.paths import EXTENSIONS, is_absolute
 from lessons_kb.text.patterns import check_pattern
@@ -132,6 +134,11 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
     if not card.symptoms:
         message = "the card has no symptoms; only its own words find it"
         yield _advise(card, "no-symptoms", message, keys.get("symptoms", 0), "info")
+    for text in card.when:
+        try:
+            parse_condition(text)
+        except InputError as error:
+            yield _advise(card, "bad-condition", f"when: {error}", find_line_of("when", keys))
     if card.gate == STRICT_GATE and not card.paths:
         message = "`gate: strict` needs `paths`; without them it is as `once`"
         yield _advise(card, "strict-gate", message, keys.get("gate", 0))

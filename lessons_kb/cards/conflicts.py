@@ -25,7 +25,7 @@ from lessons_kb.cards.demands import (
 )
 from lessons_kb.model import Card, Pattern
 from lessons_kb.on_demand import MATCH_PATTERNS, load
-from lessons_kb.text.analyzer import get_share
+from lessons_kb.text.analyzer import analyze, get_share
 
 _LEAST_SHARED = 2
 """The minimum number of subject words that two opposed demands share."""
@@ -366,6 +366,29 @@ def find_conflicts(cards: Iterable[Card]) -> Iterator[Conflict]:
         if conflict is not None:
             known.add(pair)
             yield conflict
+    for number, other_number in _pair_by_patterns(members):
+        if (number, other_number) not in known:
+            conflict = _find_opposed_patterns(members[number].card, members[other_number].card)
+            if conflict is not None:
+                yield conflict
+
+
+def _pair_by_patterns(members: Sequence[CardDemands]) -> Iterator[tuple[int, int]]:
+    """Yield pairs of cards with patterns and examples of what is right.
+
+    Only cards whose examples share a word are compared.
+    """
+    places: dict[str, set[int]] = defaultdict(set)
+    for number, member in enumerate(members):
+        for pattern in member.card.detect:
+            for example in pattern.good:
+                for word in analyze(example):
+                    places[word].add(number)
+    pairs: set[tuple[int, int]] = set()
+    for numbers in places.values():
+        if len(numbers) <= _MOST_CARDS:
+            pairs.update(combinations(sorted(numbers), 2))
+    yield from sorted(pairs)
 
 
 class _Place(NamedTuple):

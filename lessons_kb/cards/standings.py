@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from lessons_kb.model import Card, Finding
 from lessons_kb.text.sanitize import counted, shell_word
 
-MOVED_PATH, GONE_CODE, GONE_NAME, STALE_CARD = (
-    *("moved-path", "gone-code", "gone-name", "stale-card"),
+MOVED_PATH, GONE_CODE, GONE_NAME, STALE_CARD, UNMET = (
+    *("moved-path", "gone-code", "gone-name", "stale-card", "unmet-condition"),
 )
 """The ids of the lint rules about freshness."""
 
@@ -32,6 +32,10 @@ def _check(card: Card, today: str, paths_line: int, stale_line: int) -> Iterator
     if card.waits_from and card.waits_from <= today:
         message = f"not injected since {card.waits_from} (`stale-after`)"
         yield _find(card, stale_line, STALE_CARD, message, confirm)
+    if standing.unmet:
+        fix = "nothing, unless `when` is wrong; it is given again once the condition holds"
+        message = f"not injected: {standing.unmet}"
+        yield _find(card, 0, UNMET, message, fix, level="info")
     if standing.silenced:
         fix = f"rewrite it, `lessons archive {name}`, or {confirm}"
         yield _find(card, paths_line, GONE_CODE, f"not injected: {standing.silenced}", fix)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lessons_kb.agents.headless import find_headless, find_installed
+from lessons_kb.agents.headless import HeadlessAgent, find_headless, find_installed
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.output import confirm, draw_progress, say
 from lessons_kb.collection.draft_lookup import Draft
@@ -15,7 +16,7 @@ from lessons_kb.store.user_settings import WriterSettings, read_user_settings
 from lessons_kb.text.sanitize import clean_line, counted, visible
 from lessons_kb.text.token_estimate import estimate_tokens
 from lessons_kb.writers.complete import Ask, Completed, complete, tell
-from lessons_kb.writers.prompt import SCHEMA, SYSTEM, build_prompt
+from lessons_kb.writers.prompt import SCHEMA, SYSTEM, TASK_SCHEMA, build_prompt
 
 
 def print_prompts(prompts: Mapping[str, str]) -> None:
@@ -45,8 +46,7 @@ def open_ask(
     The question names the number of prompts, counted as ``noun``, and their tokens. ``command`` ""
     stands for the command in the user's settings. Raises InputError if the user does not agree.
     """
-    settings = read_user_settings(WriterSettings)
-    agent = find_headless(command or settings.command, seconds=settings.seconds)
+    agent = _find_agent(command)
     tokens = sum(estimate_tokens(f"{SYSTEM}{prompt}") for prompt in prompts.values())
     sent = f"{counted(len(prompts), noun)}, about {tokens:,} tokens to {agent.name}"
     if prompts and not yes and not confirm(f"{sent}: go?"):
@@ -54,16 +54,29 @@ def open_ask(
     return lambda prompt, stop: agent.ask(prompt, system=SYSTEM, schema=schema, stop=stop)
 
 
+def _find_agent(command: str) -> HeadlessAgent:
+    settings = read_user_settings(WriterSettings)
+    return find_headless(command or settings.command, seconds=settings.seconds)
+
+
 def write_drafts(
     brains: Brains, drafts: Sequence[Draft], command: str, *, yes: bool
 ) -> list[Completed]:
-    """Let an agent complete drafts once the user has agreed, and print the result of each."""
+    """Let an agent complete drafts once the user has agreed, and print the result of each.
+
+    A second, short prompt for each draft asks for tasks that have to find the card.
+    """
     ask = open_ask(command, build_prompts(brains, drafts), "draft", schema=SCHEMA, yes=yes)
     if not drafts:
         say("no drafts to complete")
         return []
+    agent = _find_agent(command)
+
+    def ask_for_tasks(prompt: str, stop: threading.Event) -> Mapping[str, Any]:
+        return agent.ask(prompt, system=SYSTEM, schema=TASK_SCHEMA, stop=stop)
+
     with interrupt_by_signals(), draw_progress("writing") as show:
-        results = complete(brains, drafts, ask, progress=show)
+        results = complete(brains, drafts, ask, ask_for_tasks=ask_for_tasks, progress=show)
     for line in tell(results):
         say(clean_line(line))
     return results

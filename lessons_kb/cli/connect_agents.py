@@ -48,6 +48,8 @@ ACTION_TEXTS = {
     "kept": "unchanged, because another agent uses the same entries",
     "foreign": "left as it is, because it is not ours",
     "unread": "left as it is: it cannot be parsed, and lessons never changed it",
+    "edited": "kept, because somebody changed what lessons wrote there; delete it if you do not "
+    "need it",
 }
 
 

@@ -24,6 +24,7 @@ from lessons_kb.collection.origin import describe_sources
 from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, visible
 from lessons_kb.tui.rows import DRAFTS
+from lessons_kb.writers.complete import run_background_test
 
 
 def complete_drafts(brains: Brains, *, command: str, show_prompt: bool, yes: bool) -> None:
@@ -104,6 +105,15 @@ def _print_list(brains: Brains, drafts: Sequence[Draft]) -> None:
             say(suggestion)
 
 
+def _describe_test(brains: Brains, draft: Draft) -> str:
+    """Return how many unrelated prompts find a draft, and which test an agent would add."""
+    test = run_background_test(brains, draft)
+    line = f"{test.found} of {test.prompts} prompts about other things find the card"
+    if test.is_broad:
+        line += "; leave out words that fit any task"
+    return f"{line}; no tasks were written to test it, `--with AGENT` does that"
+
+
 def _print_draft(brains: Brains, draft: Draft) -> None:
     if options().json:
         print_json(_draft_data(brains, draft))
@@ -112,6 +122,8 @@ def _print_draft(brains: Brains, draft: Draft) -> None:
     print(visible(draft.text).rstrip("\n"))
     for line in draft.missing:
         say(f"missing: {line}")
+    if not draft.missing:
+        say(_describe_test(brains, draft))
     for line in describe_sources(draft.text):
         say(line)
     for duplicate in Drafts(brains).find_near_duplicates(draft):

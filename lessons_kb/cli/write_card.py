@@ -127,11 +127,12 @@ class CardOptions:
             "paths": split_list(self.paths),
             "sections": {name: text for name, text in sections.items() if text},
             "symptoms": tuple(symptom for symptom in self.symptoms if symptom.strip()),
-            "detect": tuple(_parse_pattern(pattern) for pattern in self.patterns),
+            "detect": tuple(parse_detect(pattern) for pattern in self.patterns),
         }
 
 
-def _parse_pattern(text: str) -> Pattern:
+def parse_detect(text: str) -> Pattern:
+    """Return the pattern in a value of ``--detect``."""
     kind, colon, rest = text.partition(":")
     if colon and kind.strip() in PATTERNS:
         return Pattern(kind=kind.strip(), text=rest.strip())

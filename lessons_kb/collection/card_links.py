@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from urllib.parse import quote
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.cards.links import Link, find_links, relink
+from lessons_kb.cards.successions import (
+    find_succession_names,
+    name_in_same_style,
+    names_card,
+)
 from lessons_kb.errors import LessonsError, StorageError
 from lessons_kb.store import card_files
 
@@ -25,8 +30,9 @@ def find_relinks(
     by its id, "" if it cannot be read.
     """
     edits_of: dict[str, Edits] = {}
-    for path in _list_files(brain):
-        edits = relink(read(path), _follow_moves(path, moves))
+    files = _list_files(brain)
+    for path in files:
+        edits = _find_edits(read(path), path, moves, files)
         if edits:
             edits_of[path] = edits
     return edits_of
@@ -43,6 +49,7 @@ def rewrite_links(brain: Brain, old: str, new: str) -> tuple[list[str], list[str
     moves = {old: new}
     name = posixpath.splitext(posixpath.basename(old))[0]
     limit = brain.settings.index.max_file_bytes
+    files = _list_files(brain)
 
     def read(path: str) -> str:
         try:
@@ -55,7 +62,7 @@ def rewrite_links(brain: Brain, old: str, new: str) -> tuple[list[str], list[str
 
     def follow(data: bytes, *, path: str) -> bytes:
         text = data.decode("utf-8")
-        for start, end, target in reversed(relink(text, _follow_moves(path, moves))):
+        for start, end, target in reversed(_find_edits(text, path, moves, files)):
             text = text[:start] + target + text[end:]
         return text.encode("utf-8")
 
@@ -67,6 +74,18 @@ def rewrite_links(brain: Brain, old: str, new: str) -> tuple[list[str], list[str
             failed.append(f"{path}: {error}")
     brain.touch()
     return changed, failed
+
+
+def _find_edits(text: str, home: str, moves: Mapping[str, str], files: Collection[str]) -> Edits:
+    """Return the edits of a file's links and of the names of cards in its header."""
+    edits = {edit[:2]: edit for edit in relink(text, _follow_moves(home, moves))}
+    others = {*files, *moves.values()}.difference(moves)
+    for link in find_succession_names(text):
+        for old, new in moves.items():
+            if names_card(link.target, old, others - {new}):
+                name = name_in_same_style(link.target, new, others)
+                edits[link.start, link.end] = (link.start, link.end, name)
+    return sorted(edits.values())
 
 
 def find_links_to(

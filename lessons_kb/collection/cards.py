@@ -10,7 +10,6 @@ from typing import Unpack
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.search_index import read_document
-from lessons_kb.cards.conflicts import find_conflict
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.links import normal_title, slug
@@ -47,6 +46,7 @@ from lessons_kb.mining.draft_text import (
     find_lacks,
 )
 from lessons_kb.model import NOTE, Card, Document, Pattern
+from lessons_kb.on_demand import FIND_CONFLICTS, load
 from lessons_kb.store import card_files, trash
 from lessons_kb.store.locks import hold_new
 from lessons_kb.text.analyzer import analyze
@@ -148,6 +148,7 @@ class Cards(CardEdits):
 
     def check_contradictions(self, card: Card) -> None:
         """Raise Contradiction if an active card demands the opposite of one to be written."""
+        find_conflict = load(FIND_CONFLICTS).find_conflict
         for brain in self._brains.members:
             text = "\n".join(card.checklist)
             for other in _find_candidates(brain, title=card.title, text=text):

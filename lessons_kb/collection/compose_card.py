@@ -16,7 +16,7 @@ from lessons_kb.collection.card_edits import check_choice
 from lessons_kb.errors import EditRefused, InputError
 from lessons_kb.importers.incoming import SECTIONS
 from lessons_kb.mining.draft_text import Sketch, fill, format_patterns, remove_guidance
-from lessons_kb.model import KINDS, SEVERITIES
+from lessons_kb.model import KINDS, SEVERITIES, Pattern
 from lessons_kb.store.card_files import read_template
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line
@@ -78,15 +78,19 @@ def compose(
     if "\0" in text:
         raise InputError("the text contains a NUL character; leave it out")
     text = add_sources(text, sketch.sources)
-    return _add_patterns(text, sketch) if sketch.detect else text
+    return insert_patterns(text, sketch.detect) if sketch.detect else text
 
 
-def _add_patterns(text: str, sketch: Sketch) -> str:
-    """Return a card's text with the patterns of the sketch at the end of its header."""
-    end = text.rindex("---", 0, len(text) - len(split_header(text).body))
-    complete = f"{text[:end]}{format_patterns(sketch.detect)}\n{text[end:]}"
-    card = parse_card(complete, path="lessons/new.md", folders={}).card
-    if card is None or card.detect != tuple(sketch.detect):
+def insert_patterns(text: str, patterns: Sequence[Pattern]) -> str:
+    """Return the text of a card without patterns with some at the end of its header."""
+    header = split_header(text).header
+    if header is None:
+        raise EditRefused("the card has no header; add the pattern by hand")
+    lines = format_patterns(patterns).split("\n")
+    written = "".join(line + header.eol for line in lines)
+    complete = f"{text[: header.end]}{written}{text[header.end :]}"
+    card = parse_card(complete, path="lessons/new.md", folders={"lessons": "lesson"}).card
+    if card is None or card.detect != tuple(patterns):
         raise EditRefused("the pattern cannot be written; add it to the card by hand")
     return complete
 

@@ -16,7 +16,8 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
 from lessons_kb.cards.conflicts import find_conflicts
-from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, check_standing
+from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
+from lessons_kb.collection.due_escalations import count_escalations
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.health import FIX, Health
 from lessons_kb.collection.lint import by_place
@@ -39,6 +40,7 @@ from lessons_kb.store.files import measure_folder
 from lessons_kb.store.gate_seal import read_gate_file
 from lessons_kb.store.journal import JOURNAL_NAME
 from lessons_kb.store.locations import CACHE_NAME, CONFIG_NAME, state_home
+from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import scan_brain
 from lessons_kb.store.server_backoff import forget_failure
 from lessons_kb.store.state_folder import close_folder, find_open_folders, state_dir
@@ -297,6 +299,16 @@ def check_freshness(brain: Brain) -> Iterator[Health]:
             yield Health("warning", "freshness", f"{count} {detail} ({first}{more})", fix)
 
 
+def check_escalation(brain: Brain) -> Iterator[Health]:
+    """Report how many lessons need a next step: their mistake came back, or a linter finds it."""
+    count = count_escalations(brain, git_top(brain.root) or brain.root)
+    if count:
+        need = "lesson needs" if count == 1 else "lessons need"
+        why = "the mistake came back, or a linter took over or gave up"
+        fix = "run `lessons escalate`, which asks before each step"
+        yield Health("warning", "escalation", f"{count:,} {need} a next step: {why}", fix)
+
+
 def check_conflicts(brain: Brain) -> Iterator[Health]:
     """Report how many pairs of cards demand the opposite of each other."""
     cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
@@ -314,6 +326,10 @@ _FRESHNESS = {
     GONE_CODE: (
         "about code that is gone, not injected",
         "run `lessons list --stale`, then `lessons archive --gone` or `lessons confirm`",
+    ),
+    UNMET: (
+        "not injected, because their `when` does not hold",
+        "nothing, unless the project should match: `lessons list --stale` shows the versions",
     ),
     STALE_CARD: ("waiting since their `stale-after`", "read them, then run `lessons confirm`"),
 }
@@ -346,6 +362,7 @@ BRAIN_CHECKS = (
     check_harm,
     check_freshness,
     check_conflicts,
+    check_escalation,
     check_git,
 )
 

@@ -29,12 +29,13 @@ def find_kept_lessons(brains: Brains, *, claude: str, codex: str) -> list[str]:
     already. ``claude`` and ``codex`` are the folders of the two agents.
     """
     root = git_top(brains.directory) or brains.directory
-    paths = [*_find_memories(root, claude, codex), *_find_in_project(root)]
+    paths = [*find_memories(root, claude, codex), *_find_in_project(root)]
     cards = _list_cards(brains)
     return [path for path in dict.fromkeys(paths) if os.path.realpath(path) not in cards]
 
 
-def _find_memories(root: str, claude: str, codex: str) -> list[str]:
+def find_memories(root: str, claude: str, codex: str) -> list[str]:
+    """Return the files of the two agents' memories of a project."""
     project = re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))[:_LONGEST_NAME]
     folder = os.path.join(glob.escape(claude), "projects", glob.escape(project), "memory")
     handbook = os.path.join(codex, "memories", "MEMORY.md")

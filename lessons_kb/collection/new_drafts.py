@@ -8,15 +8,18 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Unpack
 
+from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.current_session import is_posted, session_of
-from lessons_kb.calls.failure_signs import CHANGES
+from lessons_kb.calls.failure_signs import CHANGES, FEEDBACK, find_phrase
 from lessons_kb.cards.edit_sources import make_session_source
 from lessons_kb.cards.file_names import numbered_names
 from lessons_kb.cards.keys import parse_pattern
 from lessons_kb.cards.links import normal_title
+from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.compose_card import NewCard, compose, redact_card
 from lessons_kb.collection.draft_lookup import (
     DISCARDED,
+    MERGED,
     MINED,
     OPEN,
     PROPOSED,
@@ -38,8 +41,9 @@ from lessons_kb.mining.draft_text import (
     sketch_trigger,
     split_files,
 )
-from lessons_kb.mining.triggers import RED_GREEN, Trigger, pick_turns
-from lessons_kb.model import EVENTS, Event, Source
+from lessons_kb.mining.triggers import RED_GREEN, Trigger, names_mistake, pick_turns
+from lessons_kb.model import EVENTS, Card, Event, Hit, Query, Source
+from lessons_kb.on_demand import FIND_LESSONS, load
 from lessons_kb.process.git import read_diff
 from lessons_kb.store.draft_files import MAX_DRAFT_BYTES, DraftFacts
 from lessons_kb.store.files import relative
@@ -158,6 +162,20 @@ class NewDrafts(DraftLookup):
             self._folder.write(name, text, facts)
         return self.get(name)
 
+    def add_memory(self, text: str, *, origin: str, place: int) -> Draft | None:
+        """Write a draft of a lesson that an agent remembers, and return it.
+
+        Returns None if there was ever a draft of it.
+        """
+        name, now = _make_name(MINED, origin), time.time()
+        with self._folder.locked():
+            if self._folder.facts_of(name) is not None:
+                return None
+            facts = _make_facts(MINED, origin, text, now)
+            facts["place"] = place
+            self._folder.write(name, text, facts)
+        return self.get(name)
+
     def sketch_session(self, session: str | None = None, *, title: str = "") -> Sketch:
         """Return a sketch of the mistake in a session, by default the latest one.
 
@@ -208,6 +226,10 @@ class NewDrafts(DraftLookup):
         The ``ids`` of a trigger are its observations, its ``key`` is the mistake, and ``name`` is
         the id of the draft.
         """
+        card = self._find_broken_card(trigger)
+        if card is not None and self._note_counted(trigger, card, now):
+            Cards(self._brains).bump(card.id, task=trigger.request or None, at=now)
+            return None
         with self._folder.locked():
             facts_by_name = self._folder.facts()
             for name, facts in facts_by_name.items():
@@ -237,6 +259,35 @@ class NewDrafts(DraftLookup):
                 new_facts["card"] = str(latest.get("card", ""))
             self._folder.write(name, text, new_facts)
         return self.get(name)
+
+    def _find_broken_card(self, trigger: Trigger) -> Card | None:
+        """Return the card of this brain about the mistake that broke again, as a prompt says.
+
+        A prompt that names nothing, such as "it broke again", is about the prompt before it.
+        """
+        phrase = find_phrase(trigger.cause.text, self._brain.settings.triggers.patterns)
+        if trigger.kind != FEEDBACK or phrase is None or phrase[0] != FEEDBACK:
+            return None
+        text = trigger.cause.text if names_mistake(trigger.cause.text) else trigger.request
+        self._brains.refresh_for_search()
+        query = Query(text=text, limit=1)
+        hits: list[tuple[Brain, Hit]] = load(FIND_LESSONS).find_lessons(self._brains, query)
+        for brain, hit in hits:
+            if brain is self._brain and hit.passed:
+                return hit.card
+        return None
+
+    def _note_counted(self, trigger: Trigger, card: Card, now: float) -> bool:
+        """Note that a mistake is counted on its card. Return False if it has a draft or a note."""
+        name = _make_name(trigger.kind, trigger.key)
+        with self._folder.locked():
+            for facts in self._folder.facts().values():
+                if not {*trigger.ids}.isdisjoint(facts.get("ids", ())):
+                    return False
+            facts = _make_facts(trigger.kind, trigger.key, "", now)
+            facts["ids"] = [*trigger.ids]
+            self._folder.note(name, {**facts, "state": MERGED, "card": card.id})
+        return True
 
     def _count_again(
         self, name: str, facts: DraftFacts, trigger: Trigger, now: float

@@ -307,7 +307,7 @@ def find_silence(card: Card, today: str) -> str:
     """Return why an active card is not injected today; "" if it can be injected."""
     if "" < card.waits_from <= today:
         return f"it waits for `lessons confirm` since {card.waits_from}"
-    return card.standing.silenced
+    return card.standing.silence
 
 
 def find_usable(brain: Brain, numbers: Iterable[int], project: str | None) -> dict[int, Card]:

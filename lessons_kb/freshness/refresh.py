@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import tempfile
+import zlib
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
@@ -18,6 +19,7 @@ from lessons_kb.errors import GitError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
 from lessons_kb.freshness.judge import describe_gone, judge
 from lessons_kb.model import CURRENT, FILE, GLOB, SYMBOL, Anchor, Document, Standing
+from lessons_kb.on_demand import DECIDE_CONDITIONS, FIND_CONFLICTS, load
 from lessons_kb.process.git import Repository
 from lessons_kb.process.git_history import (
     find_copies,
@@ -30,9 +32,12 @@ from lessons_kb.process.git_history import (
 )
 from lessons_kb.store.file_history import HISTORY_NAME, FileHistory
 from lessons_kb.store.locks import hold_writer
-from lessons_kb.store.repositories import find_below, git_top, sign_project
+from lessons_kb.store.repositories import find_below, git_top, read_manifest, sign_project
 from lessons_kb.values import replace
 
+_RIVALS_MARK = "rivals"
+_PAIR = 2
+"""The number of cards from which there is something to compare."""
 _PATIENCE = 120.0
 """Seconds to wait for another process that reads the history."""
 _MOST_SEARCHES = 20
@@ -58,7 +63,7 @@ def refresh_standings(brain: Brain) -> None:
     if not brain.has_new_project():
         return
     top = git_top(brain.root)
-    signature = sign_project(top)
+    signature = sign_project(top or brain.root)
     rows = brain.read(lambda one: one.catalogue.claims())
     claims = {number: parse_claims(text) for number, (text, _standing) in rows.items()}
     known = {number: standing for number, (_text, standing) in rows.items()}
@@ -66,6 +71,8 @@ def refresh_standings(brain: Brain) -> None:
     if top is not None:
         with contextlib.suppress(GitError):
             standings = _judge_all(brain, top, claims, known)
+    standings = add_conditions(standings, claims, top or brain.root)
+    standings = _add_rivals(brain, standings, rows)
     judged = {
         number: (text, standings.get(number, CURRENT)) for number, (text, _old) in rows.items()
     }
@@ -81,20 +88,69 @@ def _store(brain: Brain, judged: Mapping[int, tuple[str, Standing]], mark: str) 
         update_gate_file(brain.root, brain.catalogue, state)
 
 
+def add_conditions(
+    standings: Mapping[K, Standing], claims: Mapping[K, Claims], top: str
+) -> dict[K, Standing]:
+    """Return standings with the truth of the conditions of the cards, in a project at ``top``."""
+    judged = {key: standings.get(key, CURRENT) for key in claims}
+    conditional = {key: claim for key, claim in claims.items() if claim.when}
+    if conditional:
+        conditions = load(DECIDE_CONDITIONS)
+        uses = conditions.read_uses(lambda name: read_manifest(top, name))
+        for key, claim in conditional.items():
+            judged[key] = conditions.judge_condition(judged[key], claim.when, uses)
+    return judged
+
+
+def _add_rivals(
+    brain: Brain, standings: Mapping[int, Standing], rows: Mapping[int, tuple[str, Standing]]
+) -> dict[int, Standing]:
+    """Return standings with the cards that contradict each card and are given in its place.
+
+    The cards are compared again only if what they demand, or which of them are given, changed.
+    """
+    silences = {number: standing.silence for number, standing in standings.items()}
+    signature = sorted((text, silences[number]) for number, (text, _standing) in rows.items())
+    mark = str(zlib.crc32(repr(signature).encode("utf-8", "replace")))
+    if mark == brain.read(lambda one: one.catalogue.read_mark(_RIVALS_MARK)):
+        rivals = {number: standing.yields_to for number, (_text, standing) in rows.items()}
+    else:
+        rivals = _find_rivals(brain, standings)
+        brain.read(lambda one: one.catalogue.write_mark(_RIVALS_MARK, mark))
+    return {
+        number: replace(standing, yields_to=rivals.get(number, ()))
+        for number, standing in standings.items()
+    }
+
+
+def _find_rivals(brain: Brain, standings: Mapping[int, Standing]) -> dict[int, tuple[str, ...]]:
+    """Return the number of a card → the ids of the cards to which it yields."""
+    if len(standings) < _PAIR:
+        return {}
+    cards = brain.read(lambda one: one.catalogue.cards(standings))
+    numbers = {card.id: number for number, card in cards.items()}
+    judged = [replace(card, standing=standings[number]) for number, card in cards.items()]
+    rivals: dict[int, list[str]] = {}
+    comparison = load(FIND_CONFLICTS)
+    for conflict in comparison.find_conflicts(judged):
+        stronger, weaker = comparison.choose(conflict.first, conflict.second)
+        rivals.setdefault(numbers[weaker.id], []).append(stronger.id)
+    return {number: tuple(ids) for number, ids in rivals.items()}
+
+
 def judge_documents(brain: Brain, documents: Iterable[Document]) -> dict[str, Standing]:
     """Return id → standing for each card in ``documents``.
 
-    Nothing is returned if the history is unknown.
+    If the history is unknown, only the conditions of a card count.
     """
     top = git_top(brain.root)
     texts = map(format_claims, documents)
     claims = {claim.path: claim for claim in map(parse_claims, filter(None, texts))}
-    if top is None or not claims:
-        return {}
-    try:
-        return _judge_all(brain, top, claims, {})
-    except (GitError, StorageError):
-        return {}
+    standings: Mapping[str, Standing] = {}
+    if top is not None and claims:
+        with contextlib.suppress(GitError, StorageError):
+            standings = _judge_all(brain, top, claims, {})
+    return add_conditions(standings, claims, top or brain.root)
 
 
 def _judge_all(

@@ -21,7 +21,7 @@ from lessons_kb.model import (
     Card,
     Occasion,
 )
-from lessons_kb.text.sanitize import counted
+from lessons_kb.text.sanitize import counted, shell_word
 from lessons_kb.values import field, frozen, replace
 
 VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never used")
@@ -164,6 +164,8 @@ class Overview:
     """The effects of all cards that are not archived, the most injected card first."""
     pooled: Pooled = field(default_factory=Pooled)
     """What its cards prevent together."""
+    returned: int = 0
+    """Active cards whose mistake came back since the last step of `lessons escalate`."""
     late: int = 0
     """Events of the last seven days, on this machine, whose lessons came late."""
 
@@ -310,12 +312,14 @@ def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
     if is_ignored(effect):
         share = f"{effect.addressed} of {effect.checked} items were addressed"
         return "edit", f"{share}; reword the checklist"
+    escalate = f"`lessons escalate {shell_word(effect.name)}`"
     if verdict != "helps" and effect.told.times >= MIN_RETURNS:
         if card.severity != "high":
-            return "promote", "it keeps coming back; raise its severity"
+            return "promote", f"it keeps coming back; raise its severity, or {escalate}"
         if card.gate == NO_GATE and card.paths:
-            return "promote", "it keeps coming back; require permission for its files (gate: ask)"
-        return "edit", "it keeps coming back; improve its checklist"
+            gate = "require permission for its files (gate: ask)"
+            return "promote", f"it keeps coming back; {gate}, or {escalate}"
+        return "edit", f"it keeps coming back; improve its checklist, or {escalate}"
     if idle and verdict == "never used":
         return "archive", "no prompt has matched it for a long time"
     return "", ""

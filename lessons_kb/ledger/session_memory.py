@@ -344,11 +344,14 @@ class SessionMemory:
         """Return the text for the model now, with waiting texts last. Texts that do not fit wait.
 
         ``texts`` are pairs (kind, text), the most important first. A text that exceeds the limit
-        alone is dropped.
+        alone is dropped, and so is a text that another one contains: titles that were too late, in
+        a session that gets them anew.
         """
         delivered: list[str] = []
         waiting, self.waiting = self.waiting, []
         for about, text in (*texts, *waiting):
+            if any(text in other for other in delivered):
+                continue
             joined = "\n\n".join([*delivered, text])
             if text and can.inject and can.count_tokens(joined) <= can.tokens:
                 delivered.append(text)

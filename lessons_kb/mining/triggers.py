@@ -15,7 +15,6 @@ import posixpath
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import pairwise
 from math import log
 
 from lessons_kb.calls.failure_signs import (
@@ -104,6 +103,13 @@ TRIGGERS = (RED_GREEN, REQUEST, FEEDBACK, STAGE, ROLLBACK, MISTAKES, INTERRUPT, 
 
 _PAUSE_SECONDS = 3_600
 """Events without prompts, such as captured runs, form one turn until a pause of this length."""
+_COMPLAINING = frozenset(
+    analyze(
+        "it broke again and is still broken: the same error, failure, crash, bug, problem, issue or"
+        " mistake came back; this test fails, it does not work, we fixed that wrong thing before"
+    )
+)
+"""Terms of a complaint that do not say what broke."""
 _OWN_TOOL = r"(?:\A|[^a-z])lessons_[a-z]+\Z"
 """Matches our tools. Each agent adds the server's name before it in its own way."""
 _OWN_COMMAND = r"(?:\A|[;&|(\n]\s*)(?:[^\s;&|]*/)?lessons(?:\s|\Z)"
@@ -148,15 +154,51 @@ def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> li
     triggers = []
     for session in sessions.values():
         turns = [_fold(turn) if turn else [] for turn in session.turns]
-        for earlier, turn in pairwise(turns):
-            # "It broke again" after a fix is about that fix: both are one incident.
-            was_fixed = bool(earlier) and earlier[-1].kind == RED_GREEN
-            if len(turn) == 1 and turn[0].kind == FEEDBACK and was_fixed:
-                fix, feedback = earlier[-1], turn.pop()
+        for number, turn in enumerate(turns):
+            if len(turn) != 1 or turn[0].kind != FEEDBACK:
+                continue
+            # "It broke again" is about an earlier fix: both are one incident.
+            place = _find_broken_fix(turn[0], turns[:number])
+            if place is not None:
+                feedback, (fix_turn, fix_number) = turn.pop(), place
+                fix = turns[fix_turn][fix_number]
                 quote = fix.quote or feedback.quote
-                earlier[-1] = replace(fix, ids=(*fix.ids, *feedback.ids), quote=quote)
+                merged = replace(fix, ids=(*fix.ids, *feedback.ids), quote=quote)
+                turns[fix_turn][fix_number] = merged
         triggers += [trigger for turn in turns for trigger in turn]
     return sorted(triggers, key=lambda trigger: trigger.cause.at)
+
+
+def names_mistake(text: str) -> frozenset[str]:
+    """Return the terms of a complaint that name what broke; empty for "it broke again"."""
+    return frozenset(analyze(text)).difference(_COMPLAINING)
+
+
+def _find_broken_fix(
+    feedback: Trigger, turns: Sequence[Sequence[Trigger]]
+) -> tuple[int, int] | None:
+    """Return the turn, and the place in it, of the fix that a complaint speaks of; None if none.
+
+    A complaint that names nothing is about the last fix of the turn before it.
+    """
+    named = names_mistake(feedback.cause.text)
+    best, most_shared = None, 0
+    for turn_number, turn in enumerate(turns):
+        for place, fix in enumerate(turn):
+            if fix.kind != RED_GREEN:
+                continue
+            output = fix.failure.output[:_MAX_CHARS] if fix.failure else ""
+            words = analyze(" ".join((fix.request, fix.key, output, *fix.files)))
+            shared = len(named.intersection(words))
+            if shared and shared >= most_shared:  # the latest of equal ones
+                best, most_shared = (turn_number, place), shared
+    is_named = any(term.isascii() for term in named)
+    if best is not None or is_named or not turns:
+        return best
+    before = turns[-1]
+    if before and before[-1].kind == RED_GREEN:
+        return len(turns) - 1, len(before) - 1
+    return None
 
 
 class _Watched:

@@ -19,6 +19,7 @@ from lessons_kb.collection.drafts import Drafts
 from lessons_kb.collection.lookup import names
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.find.project_detection import glance
+from lessons_kb.ledger.escalation import find_returns
 from lessons_kb.ledger.lesson_effect import (
     ADDRESSED,
     INJECTED,
@@ -115,6 +116,7 @@ class Stats:
             periods=_group_by_week([*days, *failed]),
             effects=tuple(effects),
             pooled=pooled,
+            returned=sum(counts.count_returned() for counts in counts_by_brain),
             late=len(find_late()),
         )
 
@@ -235,6 +237,11 @@ class _BrainCounts:
         if not (own_days and dates and now):
             return False
         return (now - max(dates)).days >= self.brain.settings.learn.stale_days
+
+    def count_returned(self) -> int:
+        """Return how many active cards had their mistake come back since their last step."""
+        active = [card for card in self.cards if card.status == "active"]
+        return sum(bool(find_returns(card, self.occasions.get(card.id, ()))) for card in active)
 
     def failed(self) -> list[tuple[str, str, int]]:
         """Return (ISO day, "failed", 1) for each time that a lesson was given in vain."""

@@ -14,7 +14,6 @@ from itertools import combinations
 from lessons_kb.config import PreflightSettings
 from lessons_kb.data import read_mapping
 from lessons_kb.model import Hit, Preflight
-from lessons_kb.on_demand import FIND_CONFLICTS, load
 from lessons_kb.preflight.note_excerpts import build_excerpt, overlap, weigh_paragraphs, weigh_terms
 from lessons_kb.preflight.offers import (
     IN_CONTEXT,
@@ -169,12 +168,14 @@ class _Block:
                 self.withhold(hit, f"{CONTRADICTS}{safe_line(stronger.card.title)}")
                 continue
             best = max(best, hit.confidence)
+            # A card for another part of the prompt is not compared with the best hit.
+            is_for_another_part = any(self._is_free(part) for part in hit.leads)
             far = _odds(hit.confidence) < self.settings.weakest * _odds(best)
-            if far and not protects_file(hit):
+            if far and not (protects_file(hit) or is_for_another_part):
                 self.withhold(
                     hit, f"far weaker than the best hit: {hit.confidence:.2f} against {best:.2f}"
                 )
-            elif self._is_second_best(hit):
+            elif not is_for_another_part and self._is_second_best(hit):
                 self.withhold(hit, SAME_PART)
             elif places <= 0:
                 self.withhold(hit, f"beyond max_lessons = {self.settings.max_lessons}")
@@ -192,14 +193,13 @@ class _Block:
     def _is_second_best(self, hit: Hit) -> bool:
         """Return whether a lesson in the block already answers the same part of the prompt.
 
-        A further card must lead in a part of the prompt that no lesson in the block needs. Without
-        the lead, one further card in four is right; with it, three in four are.
+        ``hit`` does not lead in a part of the prompt that no lesson in the block needs. One such
+        card in four is right; of those that do lead, three in four are.
         """
         if not self.lessons or protects_file(hit):
             return False
-        if not hit.parts:  # it passed as an example of the card, or by its meaning
-            return hit.meaning > 0
-        return not any(self._is_free(leading) for leading in hit.leads)
+        # Without parts it passed as an example of the card, or by its meaning.
+        return bool(hit.parts) or hit.meaning > 0
 
     def _is_free(self, part: Sequence[int]) -> bool:
         """Return whether each lesson in the block answers something beside a part of the prompt."""
@@ -376,17 +376,24 @@ def _settle_conflicts(
     for first, second in combinations(passed, 2):
         if shown_name(first) in rivals or shown_name(second) in rivals:
             continue
-        conflicts = load(FIND_CONFLICTS)
-        if conflicts.find_conflict(first.card, second.card) is None:
+        if _yields(first, second):
+            stronger, beaten = second, first
+        elif _yields(second, first):
+            stronger, beaten = first, second
+        else:
             continue
-        card, _other = conflicts.choose(first.card, second.card)
-        stronger, beaten = (first, second) if card is first.card else (second, first)
         rivals[shown_name(beaten)] = stronger
         weaker.setdefault(shown_name(stronger), []).append(beaten)
         if stronger is second:
             ordered.remove(second)
             ordered.insert(ordered.index(first), second)
     return ordered, rivals, weaker
+
+
+def _yields(hit: Hit, other: Hit) -> bool:
+    """Return whether the index says that a card yields to another, which contradicts it."""
+    is_other_brain = bool(hit.brain and other.brain and hit.brain != other.brain)
+    return not is_other_brain and other.card.id in hit.card.standing.yields_to
 
 
 def _widest(most: int, attempt: Callable[[int], bool]) -> bool:

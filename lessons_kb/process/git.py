@@ -623,6 +623,25 @@ def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit
     return read_patches(cwd, commits[::-1], context=3)
 
 
+def _read_ahead(
+    read: Callable[[Sequence[str]], Done], batches: Sequence[Sequence[str]]
+) -> Iterator[tuple[Sequence[str], Done]]:
+    """Yield each batch with its answer. git answers the next one while the caller works."""
+    if len(batches) <= 1:
+        for batch in batches:
+            yield batch, read(batch)
+        return
+
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1, thread_name_prefix="git") as pool:
+        following = [pool.submit(read, batch) for batch in batches[:1]]
+        for number, batch in enumerate(batches):
+            answer = following.pop().result()
+            following = [pool.submit(read, later) for later in batches[number + 1 : number + 2]]
+            yield batch, answer
+
+
 def read_patches(cwd: str, commits: Sequence[str], *, context: int = 0) -> Iterator[Commit]:
     """Yield commits with their patches, in the order of ``commits``.
 
@@ -632,11 +651,13 @@ def read_patches(cwd: str, commits: Sequence[str], *, context: int = 0) -> Itera
     """
     repository, gaps, is_read = Repository(cwd), 0, False
     form = (*_PATCHES, f"--unified={context}")
-    for begin in range(0, len(commits), _BATCH):
-        batch = commits[begin : begin + _BATCH]
-        whole = run_git(
-            repository.top, *form, stdin="\n".join(batch).encode(), limit=_MAX_BATCH_BYTES
-        )
+
+    def read_batch(batch: Sequence[str]) -> Done:
+        stdin = "\n".join(batch).encode()
+        return run_git(repository.top, *form, stdin=stdin, limit=_MAX_BATCH_BYTES)
+
+    batches = [commits[begin : begin + _BATCH] for begin in range(0, len(commits), _BATCH)]
+    for batch, whole in _read_ahead(read_batch, batches):
         if not (whole.code or whole.truncated):
             yield from map(_parse_commit, whole.output.split(_MARK)[1:])
             gaps, is_read = 0, True

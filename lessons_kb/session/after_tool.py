@@ -19,7 +19,6 @@ from lessons_kb.session.turn_lessons import (
     find_opened,
     give,
     is_kept_back,
-    prepare_packing,
     read_limits,
     tell_after,
 )
@@ -51,7 +50,6 @@ def answer(hook: Hook) -> Answer:
     opened = find_opened(hook, [*missed_calls, *calls])
     limits = read_limits(brains) if late else None  # invalid settings must not lose the event
     block = None
-    prepare_packing(len(late))
     with hook.transaction() as state:
         missed.note(state)
         signals = journal_events(hook, state, events)

@@ -88,7 +88,6 @@ from lessons_kb.session.turn_lessons import (
     is_kept_back,
     name_card,
     name_place,
-    prepare_packing,
     read_limits,
     remind,
     tell_after,
@@ -198,7 +197,6 @@ def answer(hook: Hook) -> Answer:
     done = _find_done(hook, known, [*cards, *late])
     # A claim is a file, so it is written before the journal is locked.
     claimed = _claim_refusals(hook, can, gates)
-    prepare_packing(len(cards) + len(late))
     with hook.transaction() as state:
         if state.is_refused(event.id) and not event.again:
             return NOTHING  # another process has refused this very call

@@ -18,7 +18,6 @@ from lessons_kb.session.turn_lessons import (
     LessonLimits,
     find_titles,
     give,
-    prepare_packing,
     read_limits,
 )
 from lessons_kb.store.files import read_tail
@@ -42,7 +41,6 @@ def answer(hook: Hook) -> Answer:
     active = _find_active(hook, limits)
     # An agent that builds its context for each prompt gets the titles each time anyway.
     titles = find_titles(hook) if can.lasting else ""
-    prepare_packing(len(active))
     with hook.transaction() as state:
         before = hook.journal.events.last_number()
         signals = journal_events(hook, state, events)

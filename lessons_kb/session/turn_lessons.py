@@ -26,7 +26,6 @@ from lessons_kb.ledger.given import (
 from lessons_kb.ledger.session_memory import GivenCard, SessionMemory
 from lessons_kb.ledger.withheld import is_withheld, read_withholding
 from lessons_kb.model import DONE, RULE, SERVED, Card, Event, Hit, Preflight, Query
-from lessons_kb.on_demand import FIND_CONFLICTS, load
 from lessons_kb.preflight.offers import shown_name
 from lessons_kb.relevance.gate import NEAR, is_due, is_named, is_sure
 from lessons_kb.session.state import Hook
@@ -191,12 +190,6 @@ def give(
     block = hook.can.pack_known([*rules, *others], packing)
     given = note_given(homes, block, session, at=hook.now, occasion=hook.occasion, counted=counted)
     return block, given
-
-
-def prepare_packing(count: int) -> None:
-    """Import what packing ``count`` lessons needs, before the journal is locked."""
-    if count > 1:
-        load(FIND_CONFLICTS)
 
 
 _MAX_LINES = 5

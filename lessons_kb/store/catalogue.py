@@ -24,7 +24,7 @@ from lessons_kb.store.files import sqlite_error, storage_errors
 from lessons_kb.text.patterns import Globs, compile_globs, get_hints, match_globs
 from lessons_kb.values import field, frozen, list_fields, replace
 
-FORMAT = 21
+FORMAT = 22
 """Version of the tables below and of the JSON in them; a file of another version is rebuilt."""
 PROJECT_MARK = "project"
 """Names the mark that holds the signature of the project at the last look at it."""
@@ -107,7 +107,8 @@ class CatalogueEntry:
     does not store them."""
     findings: tuple[Finding, ...] = ()
     claims: str = ""
-    """What the card claims about its project, as JSON: a `Standing` holds while it is the same."""
+    """What the card claims about its project: a `Standing` holds while the first line is the same,
+    and is judged again if another line differs."""
     background: float | None = None
     """The card's base rate: how often unrelated prompts match it. None for a file without a
     card."""
@@ -266,13 +267,17 @@ class Catalogue:
             " WHERE number IN (SELECT value FROM json_each(?))"
         )
         rows = self._db.execute(sql, (numbers,))
-        known = {(number, claims): standing for number, claims, standing in rows}
-        claiming = [(number, entry) for number, entry in entries if entry.claims]
-        if any((number, entry.claims) not in known for number, entry in claiming):
+        judged: set[tuple[int, str]] = set()
+        known: dict[tuple[int, str], str] = {}
+        for number, claims, standing in rows:
+            judged.add((number, claims))
+            known[number, _first_line(claims)] = standing
+        claiming = {(number, entry.claims) for number, entry in entries if entry.claims}
+        if not claiming <= judged:
             self.write_mark(PROJECT_MARK, "")
         kept = []
         for number, entry in entries:
-            standing = known.get((number, entry.claims), "")
+            standing = known.get((number, _first_line(entry.claims)), "")
             if entry.card is not None and standing:
                 card = replace(entry.card, standing=_standing_from(json.loads(standing)))
                 kept.append((number, replace(entry, card=card)))
@@ -567,13 +572,18 @@ def card_from_json(path: str, text: str) -> Card:
     return Card(id=path, **fields)
 
 
+def _first_line(claims: str) -> str:
+    return claims.partition("\n")[0]
+
+
 def _standing_to_json(standing: Standing) -> str:
     return "" if standing == CURRENT else json.dumps(as_data(standing), ensure_ascii=False)
 
 
 def _standing_from(data: dict[str, Any]) -> Standing:
     pairs = {name: tuple(map(tuple, data[name])) for name in ("moved", "gone", "changed")}
-    return Standing(**{**data, **pairs, "follows": tuple(data["follows"])})
+    lists = {name: tuple(data[name]) for name in ("follows", "yields_to")}
+    return Standing(**{**data, **pairs, **lists})
 
 
 def _pattern_from(data: dict[str, Any]) -> Pattern:

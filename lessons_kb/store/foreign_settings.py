@@ -114,8 +114,8 @@ class FileChange:
     path: str
     action: str
     """``created``, ``changed``, ``unchanged``, ``removed`` (the file), ``kept`` (another agent
-    uses the same entries), ``foreign`` (another program's file has this name) or ``unread``
-    (another program's file, which cannot be parsed)."""
+    uses the same entries), ``foreign`` (another program's file has this name), ``unread``
+    (another program's file, which cannot be parsed) or ``edited`` (somebody changed our file)."""
     diff: str = ""
     """Unified diff, without secrets."""
     backup: str = ""

@@ -161,16 +161,26 @@ MANIFESTS = (
 )
 """The files at a project's top that say which versions it uses."""
 _MAX_REF_BYTES = 4_096
+_MAX_MANIFEST_BYTES = 30_000_000
+_NO_COMMIT = "no commit"
 
 
-def sign_project(top: str | None) -> str:
-    """Return what changes when HEAD or a manifest of a work tree does; "" without a commit."""
-    head = _sign_head(top) if top is not None else ""
-    if top is None or not head:
-        return ""
+def sign_project(top: str) -> str:
+    """Return what changes when HEAD or a manifest of a project does."""
+    head = _sign_head(top) or _NO_COMMIT
     signatures = {name: _sign(os.path.join(top, name)) for name in MANIFESTS}
     lines = [f"{name} {signature}" for name, signature in signatures.items() if signature]
     return "\n".join([head, *lines])
+
+
+def read_manifest(top: str, name: str) -> str | None:
+    """Return the text of a manifest of a project; None if it has none, or none that is usable."""
+    try:
+        with open_regular(os.path.join(top, name)) as file:
+            data = file.read(_MAX_MANIFEST_BYTES + 1)
+    except (OSError, ValueError, StorageError):
+        return None
+    return None if len(data) > _MAX_MANIFEST_BYTES else data.decode("utf-8", "replace")
 
 
 def _sign_head(top: str) -> str:

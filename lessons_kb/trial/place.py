@@ -13,11 +13,14 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import cycle
 
+from lessons_kb.cards.parse import parse_card
+from lessons_kb.config import KNOWN_FOLDERS, parse_settings
 from lessons_kb.data import read_lines
-from lessons_kb.errors import InputError
+from lessons_kb.errors import InputError, LessonsError, StorageError
+from lessons_kb.model import NOTE
 from lessons_kb.process.git import Repository, ask_git
 from lessons_kb.process.marks import end_marked, new_mark
 from lessons_kb.process.run import run_bounded
@@ -63,23 +66,50 @@ def open_place(kept: str) -> Place:
     return Place(mark=mark, work=work, state=state)
 
 
-def close_place(kept: str, place: Place) -> None:
-    """End the processes of a run and remove its folders."""
+def close_place(kept: str, place: Place) -> list[str]:
+    """End the processes of a run and remove its folders. Return the folders that cannot be removed.
+
+    If a folder stays, so does the record in ``kept``: the next trial in this folder tries again.
+    """
     end_marked(place.mark)
-    for folder in (place.work, place.state):
-        shutil.rmtree(folder, ignore_errors=True)
+    remaining = [folder for folder in (place.work, place.state) if not _remove_folder(folder)]
+    if not remaining:
+        with contextlib.suppress(OSError):
+            os.remove(os.path.join(kept, _RECORD))
+    return remaining
+
+
+def _remove_folder(folder: str) -> bool:
+    """Remove a folder, also if it has read-only folders, and return whether it is gone.
+
+    The caches of some build tools, such as Go's modules, are read-only.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    if not os.path.lexists(folder):
+        return True
     with contextlib.suppress(OSError):
-        os.remove(os.path.join(kept, _RECORD))
+        os.chmod(folder, 0o700)
+    for parent, names, _files in os.walk(folder):  # it enters a folder after its turn here
+        for name in names:
+            full = os.path.join(parent, name)
+            if not os.path.islink(full):
+                with contextlib.suppress(OSError):
+                    os.chmod(full, 0o700)
+    shutil.rmtree(folder, ignore_errors=True)
+    return not os.path.lexists(folder)
 
 
-def close_dead_place(kept: str) -> None:
-    """Close the place of a run whose trial was killed. Do nothing if it was closed already."""
+def close_dead_place(kept: str) -> list[str]:
+    """Close the place of a run whose trial was killed. Do nothing if it was closed already.
+
+    Returns the folders that cannot be removed.
+    """
     record = read_json(os.path.join(kept, _RECORD), limit=_MAX_RECORD)
     mark, temporary = record.get("mark"), record.get("temporary")
     if not isinstance(mark, str) or not isinstance(temporary, str) or not _MARK.fullmatch(mark):
-        return
+        return []
     work, state = (os.path.join(temporary, f"{kind}{mark}") for kind in (_WORK, _STATE))
-    close_place(kept, Place(mark=mark, work=work, state=state))
+    return close_place(kept, Place(mark=mark, work=work, state=state))
 
 
 def check_out(repository: str, commit: str, work: str) -> None:
@@ -106,6 +136,8 @@ def bring_cards(
     ``root`` is the folder of the brain in the run, at or below ``top``. ``brain`` is the root of
     today's brain. Raises InputError if the cards cannot be read there afterwards.
     """
+    for full in _find_earlier_cards(top, root, brain):
+        _remove_card(top, full)
     for path in (*cards, CONFIG_NAME, IGNORE_NAME, CACHE_NAME):
         _remove_card(top, os.path.join(root, path))
     placed = place_cards(cards, arm)
@@ -128,6 +160,70 @@ def bring_cards(
     if missing:
         what = counted(len(missing), "card")
         raise InputError(f"the cards did not arrive: {what} of {len(placed)}, such as {missing[0]}")
+
+
+def _find_earlier_cards(top: str, root: str, brain: str) -> list[str]:
+    """List the cards of the commit's brain, wherever it had them, also those it ignored.
+
+    A card that was renamed, moved or deleted since then would otherwise stay in each arm. A link is
+    listed if it leads to a card, or if it is a card folder outside of ``top``.
+    """
+    listed = []
+    real_top = os.path.realpath(top)
+    for earlier_root in _find_earlier_roots(top, root):
+        folders = {**_read_folders(brain), **_read_folders(earlier_root)}
+        for folder in folders:
+            full = os.path.join(earlier_root, folder)
+            if os.path.islink(full) and not is_inside(full, real_top):
+                listed.append(full)
+        for full in _list_markdown(earlier_root):
+            path = os.path.relpath(full, earlier_root).replace(os.sep, "/")
+            if _is_card(full, path, folders):
+                listed.append(full)
+    return listed
+
+
+def _is_card(full: str, path: str, folders: Mapping[str, str]) -> bool:
+    """Return whether a file is a card, or would be one if its header could be read."""
+    try:
+        text = read_output(full).replace("\0", "")
+    except StorageError:
+        return False
+    card = parse_card(text, path=path, folders=folders).card
+    return card is None or card.kind != NOTE
+
+
+def _find_earlier_roots(top: str, root: str) -> list[str]:
+    """List the folders of the commit's brain: ``root``, or those with settings if it has none."""
+    if os.path.exists(os.path.join(root, CONFIG_NAME)):
+        return [root]
+    with_settings = [folder for folder, names in _walk(top) if CONFIG_NAME in names]
+    return [root, *with_settings]
+
+
+def _read_folders(root: str) -> dict[str, str]:
+    """Return the card folders of a brain: those of its settings if they can be read."""
+    try:
+        settings, _origins = parse_settings(read_output(os.path.join(root, CONFIG_NAME)))
+    except LessonsError:
+        return dict(KNOWN_FOLDERS)
+    return settings.folders
+
+
+def _list_markdown(root: str) -> list[str]:
+    """List the Markdown files below a folder, and the links that are named like one."""
+    files = []
+    for folder, names in _walk(root):
+        files += [os.path.join(folder, name) for name in names if name.endswith(SUFFIXES)]
+    return files
+
+
+def _walk(root: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield each folder below ``root`` with the names of its files; no link is followed."""
+    for folder, folders, names in os.walk(root):
+        if ".git" in folders:
+            folders.remove(".git")
+        yield folder, names
 
 
 def _remove_card(top: str, full: str) -> None:

@@ -27,7 +27,7 @@ from lessons_kb.model import as_data
 from lessons_kb.process.git import ask_git, read_diff, run_git
 from lessons_kb.process.marks import can_find_marked
 from lessons_kb.process.run import run_bounded
-from lessons_kb.store.files import write_unsynced
+from lessons_kb.store.files import shown, write_unsynced
 from lessons_kb.store.journal import (
     ARMS,
     TRIAL_VARIABLE,
@@ -222,7 +222,7 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     """
     make_private(plan.folder)
     for name in _list_runs(plan.folder):
-        close_dead_place(os.path.join(plan.folder, _RUNS, name))
+        _report_remaining(close_dead_place(os.path.join(plan.folder, _RUNS, name)), say)
     if not can_find_marked():
         say(
             "this system does not show which processes belong to a run: end by hand those that "
@@ -247,7 +247,7 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
             return
         result = Result(task=task.name, arm=arm, run=number, outcome=FAULT)
         try:
-            result = run_once(plan, task, result, stop=stop)
+            result = run_once(plan, task, result, stop=stop, say=say)
         except (LessonsError, OSError, ValueError) as error:  # only this run has failed
             result = replace(result, note=clean_line(str(error)))
         if stop.is_set() and result.outcome == FAULT:
@@ -322,12 +322,19 @@ def _name(task: str, arm: str, run: int) -> str:
     return f"{task}.{arm}.{run}"
 
 
-def run_once(plan: TrialPlan, task: Task, result: Result, *, stop: threading.Event) -> Result:
+def run_once(
+    plan: TrialPlan,
+    task: Task,
+    result: Result,
+    *,
+    stop: threading.Event,
+    say: Callable[[str], None],
+) -> Result:
     """Run a task in the arm of ``result`` and check it. Store the output and the diff."""
     kept = os.path.join(plan.folder, _RUNS, _name(*result.key))
     make_private(kept)
     check_texts(task)
-    with _make_place(plan, task, result.arm, kept) as place:
+    with _make_place(plan, task, result.arm, kept, say) as place:
         work = place.work
 
         def run(
@@ -402,7 +409,9 @@ _AS = ("-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commi
 
 
 @contextlib.contextmanager
-def _make_place(plan: TrialPlan, task: Task, arm: str, kept: str) -> Iterator[_Run]:
+def _make_place(
+    plan: TrialPlan, task: Task, arm: str, kept: str, say: Callable[[str], None]
+) -> Iterator[_Run]:
     """Prepare the folder and the environment of a run, and remove them afterwards."""
     place = open_place(kept)
     try:
@@ -436,7 +445,13 @@ def _make_place(plan: TrialPlan, task: Task, arm: str, kept: str) -> Iterator[_R
         )
         yield _Run(work=work, state=place.state, environment=environment, mark=place.mark)
     finally:
-        close_place(kept, place)
+        _report_remaining(close_place(kept, place), say)
+
+
+def _report_remaining(folders: Sequence[str], say: Callable[[str], None]) -> None:
+    """Report each folder of a run that cannot be removed."""
+    for folder in folders:
+        say(f"{shown(folder)}: the folder of a run cannot be removed; delete it yourself")
 
 
 def shell(command: str) -> list[str]:

@@ -52,6 +52,7 @@ from lessons_kb.tui.rows import (
     help_text,
     list_hints,
 )
+from lessons_kb.tui.titles import fit_titles, strip_shared_prefix
 
 T = TypeVar("T")
 Act = Callable[[], Outcome]
@@ -81,6 +82,8 @@ class RowList(ScrollView, can_focus=True):
         self.today = today
         self.rows: Sequence[Row] = ()
         self.cursor: int = 0
+        self._titles: dict[str, str] = {}
+        """Name of a draft → its title as it is shown."""
 
     @property
     def current(self) -> Row | None:
@@ -100,6 +103,7 @@ class RowList(ScrollView, can_focus=True):
         self.rows = rows
         names = [row.name for row in rows]
         place = names.index(keep) if keep in names else self.cursor
+        self._fit_titles()
         self.virtual_size = Size(self.room, len(rows))
         self._put_cursor(0 if top else place)
 
@@ -132,9 +136,18 @@ class RowList(ScrollView, can_focus=True):
         if is_chosen or row.status not in ("active", BROKEN):
             name = "list--cursor" if is_chosen else "list--dim"
             style += self.get_component_rich_style(name, partial=True)
-        line = self._draw(cells(row, self.today), plain=is_chosen)
+        *texts, title = cells(row, self.today)
+        line = self._draw((*texts, self._titles.get(row.name, title)), plain=is_chosen)
         strip = Strip(line.render(self.app.console)).apply_style(style)
         return strip.adjust_cell_length(self.room, style).apply_offsets(0, number)
+
+    def _fit_titles(self) -> None:
+        """Fit the titles of drafts to the width of the list."""
+        drafts = [row for row in self.rows if row.draft is not None]
+        taken = sum(column.width + 1 for column in self.columns if column.width)
+        shared = strip_shared_prefix([row.title for row in drafts])
+        titles = fit_titles(shared, max(self.room - taken, 1))
+        self._titles = dict(zip([row.name for row in drafts], titles, strict=True))
 
     def _draw(self, texts: Sequence[str], *, plain: bool) -> Text:
         """Return a line of cells, coloured unless ``plain``."""
@@ -155,6 +168,7 @@ class RowList(ScrollView, can_focus=True):
         )
 
     def _on_resize(self, _event: events.Resize) -> None:
+        self._fit_titles()
         self.virtual_size = Size(self.room, len(self.rows))
         self.call_after_refresh(self._scroll)
 

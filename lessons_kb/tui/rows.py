@@ -120,6 +120,8 @@ def _name_state(card: Card, today: dt.date) -> str:
         return "template"
     if card.standing.silenced:
         return "gone"
+    if card.standing.unmet:
+        return "unmet"
     return "stale" if "" < card.waits_from <= today.isoformat() else "active"
 
 

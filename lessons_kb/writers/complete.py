@@ -12,6 +12,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from types import MappingProxyType
 from typing import Any
 
 from lessons_kb.brain.brains import Brains
@@ -25,6 +26,7 @@ from lessons_kb.data import read_lines
 from lessons_kb.detect.matcher import Matcher, Rule, check_pattern, parse_diff
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.block import RetrievalOptions, preflight
+from lessons_kb.find.calibrate import calibrate
 from lessons_kb.find.project_detection import find_in_tree, list_tree
 from lessons_kb.mining.draft_text import (
     EVIDENCE,
@@ -41,13 +43,17 @@ from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, shorten
 from lessons_kb.values import frozen, replace
-from lessons_kb.writers.prompt import build_prompt, build_second_prompt
+from lessons_kb.writers.prompt import build_prompt, build_second_prompt, build_task_prompt
 
 Ask = Callable[[str, threading.Event], Mapping[str, Any]]
 """Returns the answer to a prompt. Raises InputError without an answer."""
 Answers = Mapping[str, Mapping[str, Any]]
 NOT_SHOWN = "NOT IN THE EVIDENCE"
 _AT_ONCE = 3
+_MOST_COPIED = 500
+"""Cards of the brain that are searched beside new ones: more of them change no verdict."""
+_TASKS = 2
+"""How many tasks have to find a card."""
 _MAX_ITEMS, _MAX_TEXT, _MAX_FIX, _MAX_SHOWN = 4, 300, 800, 80
 _SHORT_QUOTE = 3
 """Words. A shorter quote could occur in any text."""
@@ -61,6 +67,16 @@ _LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
 
 
 @frozen
+class TaskTrial:
+    """How many of the tasks that were written without sight of the symptoms find a card."""
+
+    tasks: int
+    found: int
+    found_without_symptoms: int
+    """How many of them find the card if it has no symptoms."""
+
+
+@frozen
 class Completed:
     """The result for one draft."""
 
@@ -69,10 +85,17 @@ class Completed:
     """The new title; "" if the draft did not change."""
     problems: tuple[str, ...] = ()
     """Why the draft did not change; else which parts of the answer were left out or marked."""
+    trial: TaskTrial | None = None
+    """How the tasks that another call wrote found the card; None if there were none."""
 
 
-_Card = tuple[Sketch, tuple[str, ...]]
-"""The valid parts of an answer as a sketch of a card, and the problems of the answer."""
+@frozen
+class _Card:
+    """The valid parts of an answer as a sketch of a card, and the problems of the answer."""
+
+    sketch: Sketch
+    problems: tuple[str, ...] = ()
+    trial: TaskTrial | None = None
 
 
 def complete(
@@ -80,21 +103,27 @@ def complete(
     drafts: Sequence[Draft],
     ask: Ask,
     *,
+    ask_for_tasks: Ask | None = None,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> list[Completed]:
     """Complete drafts, each with a prompt of its own, so that one cannot influence another.
 
     An answer that fails a check is sent back once with the reasons. A draft does not change if its
-    second answer is not a complete card either. Raises InputError if the first prompt has no
-    answer.
+    second answer is not a complete card either. ``ask_for_tasks`` answers with `TASK_SCHEMA`: two
+    tasks for each card, written without sight of its symptoms, which have to find it. Raises
+    InputError if the first prompt has no answer.
     """
     cards: dict[str, _Card] = {}
+    tasks: dict[str, tuple[str, ...]] = {}
 
     def check(answers: Answers) -> dict[str, Sequence[str]]:
         answered = [one for one in drafts if one.id in answers]
-        checked = _check(brains, answered, answers)
+        if ask_for_tasks is not None:
+            new = {one.id: answers[one.id] for one in answered if one.id not in tasks}
+            tasks.update(_write_tasks(brains, answered, new, ask_for_tasks))
+        checked = _check(brains, answered, answers, tasks)
         cards.update(checked)
-        return {name: problems for name, (_sketch, problems) in checked.items()}
+        return {name: card.problems for name, card in checked.items()}
 
     prompts = {one.id: build_prompt(brains, one) for one in drafts}
     answers, failed = put_all(prompts, ask, check, progress=progress)
@@ -154,7 +183,7 @@ def put_all(
 
 def _write(brains: Brains, draft: Draft, answer: Mapping[str, Any], card: _Card) -> Completed:
     """Write a completed draft, followed by its evidence, if the card is complete."""
-    sketch, problems = card
+    sketch, problems = card.sketch, card.problems
     text = _compose(draft, sketch)
     reason = _line(answer.get("no_lesson"))
     lacks = (f"no lesson in it: {reason}",) if reason else find_lacks(_parse(text))
@@ -164,23 +193,76 @@ def _write(brains: Brains, draft: Draft, answer: Mapping[str, Any], card: _Card)
         Drafts(brains).rewrite(draft.id, text, digest=draft.digest)
     except LessonsError as error:
         return Completed(id=draft.id, problems=(str(error),))
-    return Completed(id=draft.id, title=sketch.title, problems=problems)
+    return Completed(id=draft.id, title=sketch.title, problems=problems, trial=card.trial)
 
 
-def _check(brains: Brains, drafts: Sequence[Draft], answers: Answers) -> dict[str, _Card]:
-    """Return the answers as cards. An answer that there is no lesson has no problems."""
+def _write_tasks(
+    brains: Brains, drafts: Sequence[Draft], answers: Answers, ask: Ask
+) -> dict[str, tuple[str, ...]]:
+    """Return draft → two tasks in which its mistake could be made again, if a call wrote them."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    stop = threading.Event()
+    tasks: dict[str, tuple[str, ...]] = {}
+
+    def put(draft: Draft) -> None:
+        sketch = _read(brains, draft, answers[draft.id], ())[0]
+        with contextlib.suppress(InputError):  # without tasks, only the symptoms are tested
+            answer = ask(build_task_prompt(sketch), stop)
+            tasks[draft.id] = _read_lines(answer.get("prompts"))[:_TASKS]
+
+    asked = [one for one in drafts if one.id in answers]
+    asked = [one for one in asked if not _line(answers[one.id].get("no_lesson"))]
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        try:
+            list(pool.map(put, asked))
+        except BaseException:
+            stop.set()
+            raise
+    return tasks
+
+
+def _check(
+    brains: Brains,
+    drafts: Sequence[Draft],
+    answers: Answers,
+    tasks: Mapping[str, tuple[str, ...]],
+) -> dict[str, _Card]:
+    """Return the answers as cards. An answer that there is no lesson has no problems.
+
+    ``tasks`` maps a draft to the tasks that have to find its card.
+    """
     files = list_tree(brains.directory)
     read = {one.id: _read(brains, one, answers[one.id], files) for one in drafts}
     texts = {one.id: finish(_compose(one, read[one.id][0]), "") for one in drafts}
-    reached = _find_reached(brains, texts)
+    reached = _find_reached(brains, texts, tasks)
+    bare: dict[str, set[str]] = {}
+    if tasks:
+        without = {name: edit_header(text, {"symptoms": ()}) for name, text in texts.items()}
+        bare = _find_reached(brains, without, tasks, foreign=False)
     cards: dict[str, _Card] = {}
     for name, (sketch, problems) in read.items():
         if _line(answers[name].get("no_lesson")):
-            cards[name] = (sketch, ())
+            cards[name] = _Card(sketch=sketch)
             continue
         lacks = [f"missing: {lack}" for lack in find_lacks(_parse(texts[name]))]
         fitting, more, _is_broad = _check_symptoms(sketch.symptoms, reached[name])
-        cards[name] = (replace(sketch, symptoms=fitting), (*problems, *lacks, *more))
+        own_tasks = tasks.get(name, ())
+        lost = [task for task in own_tasks if task not in reached[name]]
+        for task in lost:
+            more.append(f"the task {task!r} does not find the card; a symptom should name its work")
+        trial = None
+        if own_tasks:
+            trial = TaskTrial(
+                tasks=len(own_tasks),
+                found=len(own_tasks) - len(lost),
+                found_without_symptoms=len(bare[name].intersection(own_tasks)),
+            )
+        cards[name] = _Card(
+            sketch=replace(sketch, symptoms=fitting),
+            problems=(*problems, *lacks, *more),
+            trial=trial,
+        )
     return cards
 
 
@@ -368,16 +450,44 @@ def _check_pattern(brains: Brains, pattern: Pattern, evidence: str) -> str:
     return "" if len(places) <= _MOST_PLACES else "it matches too much of the code as it is"
 
 
-def _find_reached(brains: Brains, texts: Mapping[str, str]) -> dict[str, set[str]]:
-    """Return, for each card, which of its symptoms and of the unrelated prompts find it.
+@frozen
+class BackgroundTest:
+    """How many prompts about other things find a card."""
 
-    The search runs in a temporary copy of the brain that contains all of the cards.
+    found: int
+    prompts: int
+
+    @property
+    def is_broad(self) -> bool:
+        """Whether the card would come with too many prompts about other things."""
+        return self.found > _MOST_FOREIGN
+
+
+def run_background_test(brains: Brains, draft: Draft) -> BackgroundTest:
+    """Search for a draft, as a card of its brain, with prompts about other things."""
+    text = finish(split_evidence(draft.text)[0], "")
+    reached = _find_reached(brains, {draft.id: text})[draft.id]
+    unrelated = _foreign()
+    return BackgroundTest(found=len(reached.intersection(unrelated)), prompts=len(unrelated))
+
+
+def _find_reached(
+    brains: Brains,
+    texts: Mapping[str, str],
+    tasks: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+    *,
+    foreign: bool = True,
+) -> dict[str, set[str]]:
+    """Return, for each card, which of its symptoms, tasks and of the unrelated prompts find it.
+
+    A symptom finds a card of which it brings the title; the others must bring the lesson. The
+    search runs in a temporary copy of the brain that contains all of the cards.
     """
     brain, reached = brains.members[0], {}
     with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
         root, limit = os.path.realpath(folder), brain.settings.index.max_file_bytes
         known = brain.read(lambda one: one.catalogue.all_cards())
-        paths = [card.id for card in known if card.kind != NOTE]
+        paths = [card.id for card in known if card.kind != NOTE][:_MOST_COPIED]
         cards = {path: read_bytes(brain.root, path, limit=limit) for path in paths}
         cards |= {f"lessons/{name}.md": text.encode() for name, text in texts.items()}
         for path, data in cards.items():
@@ -386,10 +496,14 @@ def _find_reached(brains: Brains, texts: Mapping[str, str]) -> dict[str, set[str
             write_unsynced(full, data)
         with Brains.open(root, directory=root) as copy:
             copy.refresh()
-            given = {prompt: _find_given(copy, prompt, sure=True) for prompt in _foreign()}
+            calibrate(copy)
+            unrelated = _foreign() if foreign else []
+            given = {prompt: _find_given(copy, prompt, sure=True) for prompt in unrelated}
             for name, text in texts.items():
                 card, own = _parse(text).card, f"lessons/{name}.md"
                 given |= {one: _find_given(copy, one) for one in (card.symptoms if card else ())}
+                own_tasks = tasks.get(name, ())
+                given |= {task: _find_given(copy, task, sure=True) for task in own_tasks}
                 reached[name] = {prompt for prompt, found in given.items() if own in found}
     return reached
 
@@ -423,6 +537,11 @@ def _line(value: object, limit: int = _MAX_TEXT) -> str:
     return shorten(re.sub(r"<!--|-->", "", text).lstrip("#>-* ").strip(), limit)
 
 
+def _describe_trial(trial: TaskTrial) -> str:
+    tasks = f"{trial.found} of {trial.tasks} tasks that another call wrote find it"
+    return f"{tasks}, {trial.found_without_symptoms} without its symptoms"
+
+
 def tell(done: Sequence[Completed]) -> Iterator[str]:
     """Yield one redacted line for each draft: titles and remarks quote an agent's answer."""
     for completed in done:
@@ -430,6 +549,7 @@ def tell(done: Sequence[Completed]) -> Iterator[str]:
         if completed.title:
             count = counted(len(completed.problems), "remark")
             marked = f" ({count}: {remarks})" if remarks else ""
-            yield redact(f"{completed.id}: {completed.title}{marked}")
+            tested = f"; {_describe_trial(completed.trial)}" if completed.trial else ""
+            yield redact(f"{completed.id}: {completed.title}{marked}{tested}")
         else:
             yield redact(f"{completed.id} stays as it was: {remarks}")

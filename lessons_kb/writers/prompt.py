@@ -13,7 +13,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import Draft
 from lessons_kb.find.search import search
-from lessons_kb.mining.draft_text import UNTITLED, split_evidence
+from lessons_kb.mining.draft_text import UNTITLED, Sketch, split_evidence
 from lessons_kb.model import KINDS, SEVERITIES, Card
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.locations import FIRST_LESSON
@@ -56,6 +56,7 @@ SCHEMA = _object(
 )
 
 CONDITION_SCHEMA = _object(condition=_TEXT, paths=_TEXTS, commands=_TEXTS)
+TASK_SCHEMA = _object(prompts=_TEXTS)
 DIET_SCHEMA = _object(symptoms=_TEXTS, paths=_TEXTS, tags=_TEXTS)
 
 _EXAMPLE = """\
@@ -99,6 +100,18 @@ def build_condition_prompt(rule: str, files: Sequence[str]) -> str:
     ``files`` are those of the project. The prompt lists the folders with the most files.
     """
     return _fill("condition.md", _describe_project(rule, files))
+
+
+def build_task_prompt(sketch: Sketch) -> str:
+    """Return the redacted prompt that asks for two tasks in which a mistake could be made again.
+
+    It has the cause and the fix. It has neither the title nor the symptoms, by which the tasks are
+    to find the card.
+    """
+    cause = re.sub(r"<!--.*?-->", "", sketch.sections.get("Root Cause", ""), flags=re.DOTALL)
+    parts = [cause, sketch.sections.get("Fix", ""), "\n".join(sketch.paths)]
+    evidence = "\n\n".join(part.strip() for part in parts if part.strip())
+    return _fill("task.md", {"evidence": clean(evidence).replace(_MARK, "= = =")})
 
 
 def _describe_project(evidence: str, files: Sequence[str]) -> dict[str, str]:

@@ -67,7 +67,10 @@ export default function (pi: any) {
     const texts = []
     if (begun !== session) {
       begun = session
-      texts.push((await ask("start", ctx, { source })).context)
+      // `pi --continue` calls itself a startup; its chat has our messages of the first process.
+      const entries = ctx.sessionManager?.getEntries?.() ?? []
+      const isContinued = entries.some((entry: any) => entry.customType === "lessons")
+      texts.push((await ask("start", ctx, { source: isContinued ? "resume" : source })).context)
     }
     texts.push((await ask("prompt", ctx, { text: event.prompt })).context, take())
     const content = texts.filter(Boolean).join("\n\n")

@@ -7,7 +7,9 @@ const { default: load } = await import(extension)
 const handlers = new Map()
 let sent = []
 load({ on: (name, handler) => handlers.set(name, handler), sendMessage: (message) => sent.push(message) })
-const ctx = { cwd: process.cwd(), hasUI: false, sessionManager: { getSessionId: () => "01a2-pi" } }
+const entries = JSON.parse(process.env.PI_ENTRIES ?? "[]") // what the session had before
+const sessionManager = { getSessionId: () => "01a2-pi", getEntries: () => entries }
+const ctx = { cwd: process.cwd(), hasUI: false, sessionManager }
 const done = []
 for (const event of JSON.parse(readFileSync(events, "utf8"))) {
   sent = []

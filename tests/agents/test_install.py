@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from lessons_kb import __version__
-from lessons_kb.agents.install import Entries, Request, install, uninstall
+from lessons_kb.agents.install import Entries, Request, install, settings_files, uninstall
 from lessons_kb.agents.install.edit_json import read_data
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.errors import InputError, StorageError
@@ -556,6 +556,83 @@ def test_a_command_of_the_user_s_own_stays_and_is_not_missed(setup, home, health
     assert not is_named(), "running it again is the cure"
     setup.off()
     assert (own.read_text(), review.exists()) == (OWN, False)
+
+
+OURS_AS_A_WHOLE = [
+    agent
+    for agent, row in AGENTS.items()
+    if (row.command_file or row.plugin_template or row.hooks_form == "files") and not row.shares
+]
+
+
+@pytest.mark.parametrize("agent", OURS_AS_A_WHOLE)
+@pytest.mark.parametrize("has_record", [True, False])
+def test_a_file_of_ours_that_somebody_changed_stays(
+    agent, has_record, setup, home, monkeypatch, tmp_path
+):
+    files = [pathlib.Path(change.path) for change in setup.on(agent)]
+    ours = [path for path in files if path.suffix not in (".json", ".jsonc", ".yaml")]
+    ours = [path for path in ours if path.name != "config.toml"]
+    for path in ours:
+        path.write_text(path.read_text() + "\nMY OWN TEXT\n")
+    if not has_record:
+        monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "elsewhere"))
+    actions = {change.path: change.action for change in setup.off(agent)}
+    assert {actions[str(path)] for path in ours} == {"edited"}
+    assert all(path.read_text().endswith("MY OWN TEXT\n") for path in ours)
+    left = [path for path in files if path.exists() and path not in ours]
+    assert {path.name for path in left} <= {"openai.yaml"}
+
+
+@pytest.mark.parametrize("agent", OURS_AS_A_WHOLE)
+@pytest.mark.parametrize("line", ["\n", "\r\n"])
+def test_a_file_of_ours_needs_no_record_to_be_removed(
+    agent, line, setup, home, monkeypatch, tmp_path
+):
+    """A colleague's clone has the files of the project, and no record of them."""
+    files = [pathlib.Path(change.path) for change in setup.on(agent)]
+    for path in files:
+        path.write_bytes(path.read_bytes().replace(b"\n", line.encode()))
+    monkeypatch.setenv("LESSONS_STATE_HOME", str(tmp_path / "elsewhere"))
+    setup.off(agent)
+    assert [path for path in files if path.exists()] == []
+
+
+def test_a_file_of_an_earlier_release_is_removed_if_its_record_names_its_bytes(
+    setup, home, monkeypatch
+):
+    texts = {"lesson": "An earlier text", "lessons-review": "Another"}
+    earlier = lambda folder: texts[pathlib.Path(folder).stem]  # noqa: E731
+    with monkeypatch.context() as patch:
+        patch.setattr(settings_files, "read_template", earlier)
+        files = [pathlib.Path(change.path) for change in setup.on()]
+    assert "An earlier text" in "".join(path.read_text() for path in files)
+    setup.off()
+    assert [path for path in files if path.exists()] == []
+
+
+def test_installing_again_keeps_a_command_that_somebody_changed(setup, home):
+    setup.on()
+    path = home / FILES["claude-code"].format("lesson")
+    path.write_text(path.read_text() + "\nMY OWN TEXT\n")
+    edited = path.read_text()
+    for _time in range(2):
+        actions = {change.path: change.action for change in setup.on()}
+        assert (actions[str(path)], path.read_text()) == ("edited", edited)
+    path.unlink()
+    setup.on()
+    assert "MY OWN TEXT" not in path.read_text()
+
+
+def test_a_skill_that_somebody_changed_keeps_its_policy(setup, home):
+    setup.on("codex")
+    skill = home / FILES["codex"].format("lesson")
+    policy = skill.parent / "agents" / "openai.yaml"
+    skill.write_text(skill.read_text() + "\nMY OWN TEXT\n")
+    setup.off("codex")
+    assert skill.read_text().endswith("MY OWN TEXT\n")
+    assert yaml.safe_load(policy.read_text("utf-8")) == POLICY
+    assert not (home / FILES["codex"].format("lessons-review")).exists()
 
 
 def test_nothing_is_put_beside_a_skill_of_the_user_s_own(setup, home):

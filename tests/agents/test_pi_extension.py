@@ -68,6 +68,15 @@ def test_a_resumed_session_has_the_titles_already(run):
     assert TITLES not in first["returned"]["message"]["content"]
 
 
+def test_a_session_that_goes_on_in_a_new_process_has_the_titles_already(run, monkeypatch):
+    entries = [{"type": "custom_message", "customType": "lessons", "content": TITLES}]
+    monkeypatch.setenv("PI_ENTRIES", json.dumps(entries))
+    _start, first = run(*START)
+    assert START[0]["reason"] == "startup", "`pi --continue` sends the same"
+    assert TITLES not in first["returned"]["message"]["content"]
+    assert ITEM in first["returned"]["message"]["content"]
+
+
 def test_an_edit_is_reminded_of_beside_its_result_and_a_gate_refuses(run, project):
     card = project / "lessons" / "drop-column.md"
     text = card.read_text().replace("gate: ask", "gate: once")

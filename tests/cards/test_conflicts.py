@@ -184,6 +184,9 @@ def test_patterns_that_find_each_others_good_example_are_opposed():
     second = Pattern(kind="regex", text="import requests", good=("import httpx",))
     assert find_conflict(card("A", detect=(first,)), card("B", "b", detect=(second,)))
     assert not find_conflict(card("A", detect=(first,)), card("B", "b", detect=(first,)))
+    cards = [card("A", detect=(first,)), card("C", "c"), card("B", "b", detect=(second,))]
+    (conflict,) = find_conflicts(cards)
+    assert (conflict.first.title, conflict.second.title) == ("A", "B")
 
 
 def test_cards_of_two_projects_never_meet():

@@ -190,7 +190,7 @@ def test_a_history_is_read_once_unless_it_was_rewritten(shop, lessons):
     assert "2026-05" in read()[0]
     card = shop / "lessons" / "shell.md"
     card.write_text(card.read_text().replace("created: 2026-02-10", "created: 2027-01-01"))
-    assert "2027-01-01  2026-05       1      0" in read()[0]
+    assert "2027-01-01\t2026-05\t1\t0" in read()[0]
     (shop / "src" / "new.py").write_text("pass\n")
     git(shop, "add", ".")
     git(shop, "commit", "-q", "--amend", "-m", "as if it had never been")

@@ -39,6 +39,7 @@ COMMANDS = {
     "diet": ("--help",),
     "doctor": (),
     "edit": (CARD,),
+    "escalate": (),
     "eval": ("labelled.jsonl",),
     "events": (),
     "export": ("json",),

@@ -187,7 +187,7 @@ def test_from_the_best_commit_to_a_draft_and_out_of_sight(
     assert "silently books a retried charge twice" in text
     assert "Root Cause" in str(drafts_of(lessons)[0]["missing"])
     listed = lessons("review", "--list").out.splitlines()[1]
-    assert listed.endswith("  Send the idempotency key on a retry")
+    assert listed.endswith("\tSend the idempotency key on a retry")
     lessons("review", "--discard", made["id"])
     assert made["id"] not in [one["id"] for one in find(lessons, "--draft", "1")["drafts"]]
 

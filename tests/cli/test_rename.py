@@ -71,3 +71,45 @@ def test_a_comment_in_code_is_no_heading(lessons, brain):
     path.write_text(f"---\ntitle: The rota\n---\n\n{body}")
     assert lessons("rename", "rota", "The rota names nobody").code == 0
     assert (brain / "lessons/the-rota-names-nobody.md").read_text().endswith(body)
+
+
+NAMES = [  # how another card names this one → how it does so afterwards
+    ("supersedes: [telegram-allowlist]", "supersedes: [{stem}]"),
+    ("supersedes: [telegram-allowlist.md, kst-day-boundary]", "supersedes: [{stem}.md, kst-day-"),
+    ("supersedes:\n  - 'telegram-allowlist' # mine", "supersedes:\n  - '{stem}' # mine"),
+    ("supersedes: lessons/telegram-allowlist", "supersedes: lessons/{stem}"),
+    ("supersedes: [lessons/telegram-allowlist.md]", "supersedes: [lessons/{stem}.md]"),
+    ("superseded-by: telegram-allowlist", "superseded-by: {stem}"),
+    ('Superseded_By: "telegram-allowlist.md"', 'Superseded_By: "{stem}.md"'),
+    ("supersedes: [my-telegram-allowlist]", "supersedes: [my-telegram-allowlist]"),
+    ("tags: [telegram-allowlist]", "tags: [telegram-allowlist]"),
+]
+
+
+@pytest.mark.parametrize(("before", "after"), NAMES)
+def test_the_name_of_the_card_in_another_header_follows(lessons, brain, before, after):
+    other = brain / "lessons" / "other.md"
+    other.write_text(f"---\ntype: lesson\ntitle: Bots obey anybody\n{before}\n---\n\nBecause.\n")
+    done = lessons("rename", "telegram-allowlist", TITLE)
+    assert done.code == 0, done.err
+    stem = NEW.removeprefix("lessons/").removesuffix(".md")
+    assert f"\n{after.format(stem=stem)}" in other.read_text()
+
+
+def test_a_name_that_fits_two_cards_stays_and_a_new_one_fits_one(lessons, brain):
+    stem = NEW.removeprefix("lessons/").removesuffix(".md")
+    card = "---\ntype: lesson\ntitle: {}\n{}---\n\nBecause.\n"
+    (brain / "learnings").mkdir()
+    other = brain / "lessons" / "other.md"
+    other.write_text(card.format("Bots obey anybody", "supersedes: [telegram-allowlist]\n"))
+    namesake = brain / "learnings" / "telegram-allowlist.md"
+    namesake.write_text(card.format("A namesake was forgotten", ""))
+    lessons("rename", OLD, "Bots obeyed a stranger")
+    assert "supersedes: [telegram-allowlist]\n" in other.read_text()
+    (brain / "learnings" / f"{stem}.md").write_text(card.format("Another was forgotten", ""))
+    lessons("rename", "learnings/telegram-allowlist.md", TITLE)
+    assert (brain / "learnings" / f"{stem}-2.md").exists()
+    assert f"supersedes: [{stem}-2]\n" in other.read_text()
+    (brain / "lessons" / "x-was-forgotten.md").write_text(card.format("One was forgotten", ""))
+    lessons("rename", f"learnings/{stem}-2.md", "X was forgotten")
+    assert "supersedes: [learnings/x-was-forgotten]\n" in other.read_text()

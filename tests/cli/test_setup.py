@@ -154,6 +154,19 @@ def test_purge_removes_the_state_folder_and_nothing_else(lessons, machine, daemo
     assert (again.code, again.out.splitlines()[-1]) == (0, "Nothing to change.")
 
 
+def test_purge_keeps_the_text_that_the_user_wrote_into_a_command_and_names_the_file(lessons, home):
+    (home / ".claude").mkdir()
+    lessons("setup", "--yes")
+    path = home / ".claude" / "commands" / "lesson.md"
+    path.write_text(path.read_text() + "\nMY OWN TEXT\n")
+    done = lessons("setup", "--undo", "--purge", "--yes")
+    assert done.code == 0, done.err
+    assert path.read_text().endswith("MY OWN TEXT\n")
+    (line,) = [line for line in done.out.splitlines() if "lesson.md" in line and "kept" in line]
+    assert line.startswith("~/.claude/commands/lesson.md: kept, because somebody changed")
+    assert list(path.parent.iterdir()) == [path]
+
+
 def test_purge_waits_until_every_project_is_disconnected(lessons, machine, brain):
     lessons("install", "gemini-cli", "--scope", "project")
     settings = brain / ".gemini" / "settings.json"

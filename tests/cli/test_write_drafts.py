@@ -49,8 +49,19 @@ def project(tmp_path, monkeypatch):
     return root
 
 
-def says(answer):
-    return f"print('Sure:', json.dumps({answer!r}), 'Done.')"
+TASKS = {
+    "prompts": [
+        "let the worker retry card payments that failed at the bank",
+        "add a page with the newest invoices of a company",
+    ]
+}
+
+
+def says(answer, tasks=None):
+    """Return a writer's program: it answers with a card, or with tasks where it is asked for."""
+    tasks = {"prompts": []} if tasks is None else tasks
+    chosen = f"({tasks!r} if 'Write two prompts' in prompt else {answer!r})"
+    return f"print('Sure:', json.dumps({chosen}), 'Done.')"
 
 
 @pytest.fixture
@@ -73,14 +84,33 @@ def test_a_draft_is_completed_with_quotes_that_are_checked(lessons, draft, write
     assert "- [ ] Test that a retry charges once\n  <!-- NOT IN THE EVIDENCE -->" in text
     assert "regex: 'post\\(card\\)'" in text
     assert "## Evidence" in text
-    first, second = writer.asked()
+    first, tasks, second = writer.asked()
     assert (first["files"], first["hooks"]) == ([], "0")
+    assert "Write two prompts" in tasks["prompt"]
     assert "the quote 'nobody ever wrote this' is not in the evidence" in second["prompt"]
     made = lessons("review", "--accept", draft["id"]).out.strip()
     card = pathlib.Path(made).read_text(encoding="utf-8")
     assert "<!--" not in card
     assert "Evidence" not in card
     assert "Test that a retry charges once" in card
+
+
+def test_tasks_that_another_call_wrote_have_to_find_the_card(lessons, draft, writer):
+    done = lessons("review", "--yes", "--with", writer(says(GOOD, TASKS)))
+    assert "1 of 2 tasks that another call wrote find it, 1 without its symptoms" in done.err
+    assert "the task 'add a page with the newest invoices" in done.err
+    _card, tasks, second = [call["prompt"] for call in writer.asked()]
+    assert "The bank books each request without a key." in tasks
+    for hidden in (GOOD["title"], *GOOD["symptoms"]):
+        assert hidden not in tasks
+    assert "the task 'add a page with the newest invoices" in second
+
+
+def test_the_review_says_that_only_the_background_was_tested(lessons, draft, writer):
+    assert "prompts about other things" not in lessons("review", "--show", draft["id"]).err
+    lessons("review", "--yes", "--with", writer(says(GOOD)))
+    shown = lessons("review", "--show", draft["id"]).err
+    assert "0 of 300 prompts about other things find the card; no tasks were written" in shown
 
 
 @pytest.mark.slow

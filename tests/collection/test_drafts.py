@@ -176,6 +176,23 @@ def test_a_mistake_is_counted_in_its_draft_and_drafted_again_once_that_is_a_card
     assert brain.drafts.all() == []
 
 
+def test_a_prompt_that_says_it_broke_again_counts_the_card_of_that_mistake(brain, tell):
+    card = brain.drafts.accept(brain.drafts.propose(TITLE, **GOOD).id)
+    tell("prompt", "Change how the total of the cart is summed up", session="later")
+    tell("prompt", "the total of the cart is wrong, it broke again", session="later")
+    assert brain.drafts.collect("later") == brain.drafts.collect("later") == []
+    assert brain.cards.get(card.id).occurrences == card.occurrences + 1
+    tell("prompt", "Let people log in", session="other")
+    tell("prompt", "it broke again", session="other")
+    (draft,) = brain.drafts.collect("other")
+    assert draft.kind == "feedback"
+    assert brain.cards.get(card.id).occurrences == card.occurrences + 1
+    tell("prompt", "Why is the total of the cart wrong?", session="third")
+    tell("prompt", "still broken, it broke again", session="third")
+    assert brain.drafts.collect("third") == []
+    assert brain.cards.get(card.id).occurrences == card.occurrences + 2
+
+
 def test_the_same_lesson_again_bumps_instead_of_doubling(brain):
     brain.drafts.accept(brain.drafts.propose("Total of a cart was hard-coded", **GOOD).id)
     again = brain.drafts.propose("The total of the cart was hard-coded.", example="Tax", **GOOD)

@@ -14,13 +14,14 @@ BODY = "## Root Cause\n\nNobody looked.\n\n## Prevention Checklist\n\n- {}\n"
 
 
 @pytest.fixture
-def opposed(shop):
+def opposed(at, shop):
     for name, text, day in (("old", ASK, "2026-01-02"), ("new", FORBID, "2026-02-02")):
         header = f"type: lesson\ntitle: Payments are {name}\ncreated: {day}\n"
         symptoms = "symptoms: [Retry the failed payments of customers]\n"
         kit.write(shop, f"lessons/{name}.md", f"---\n{header}{symptoms}---\n{BODY.format(text)}")
     for number in range(4):
         kit.write(shop, f"lessons/{number}.md", f"# Other matter {number}\n\n{BODY.format('Look')}")
+    at(shop, "index")
     return shop
 
 
@@ -37,9 +38,20 @@ def test_only_the_newer_one_is_given_and_names_the_other(opposed):
 
 def test_the_older_one_is_given_once_it_is_confirmed(at, opposed):
     at(opposed, "confirm", "old")
+    at(opposed, "index")
     with Brain.open(opposed, project="shop") as brain:
         block = brain.preflight("Retry the failed payments of customers")
     assert [hit.card.id for hit in block.lessons] == ["lessons/old.md"]
+
+
+def test_an_edit_that_ends_the_contradiction_gives_both(at, opposed):
+    old = opposed / "lessons/old.md"
+    kit.write(opposed, "lessons/old.md", old.read_text("utf-8").replace(ASK, "Ask a person first"))
+    at(opposed, "index")
+    with Brain.open(opposed, project="shop") as brain:
+        (member,) = brain.members
+        cards = member.read(lambda one: one.catalogue.all_cards())
+    assert not any(card.standing.yields_to for card in cards)
 
 
 def test_lint_and_doctor_report_them(at, health, opposed):

@@ -190,3 +190,16 @@ git revert; git checkout; '"""
 def test_taking_changes_back_is_a_rollback(command, counts):
     assert kinds(see(edit("src/cart.py"), run(command))) == (["rollback"] if counts else [])
     assert rolls_back(command, ["src/cart.py"]) is counts
+
+
+def test_a_complaint_belongs_to_the_fix_that_it_speaks_of():
+    cart = [say("Add a discount to the cart"), RED_RUN, edit("cart.py"), run("pytest")]
+    red = "FAILED tests/test_login.py::test_login_page - AssertionError: 1 == 2"
+    tests = "pytest tests/test_login.py"
+    login = [say("Let people log in"), run(tests, "exec_error", red), edit("login.py"), run(tests)]
+    first, second = see(*cart, *login, say("the cart is broken again"))
+    assert [trigger.quote for trigger in (first, second)] == ["the cart is broken again", ""]
+    first, second = see(*cart, *login, say("it broke again"))
+    assert [trigger.quote for trigger in (first, second)] == ["", "it broke again"]
+    kinds = [one.kind for one in see(*cart, *login, say("the newsletter is broken again"))]
+    assert kinds == ["red-green", "red-green", "feedback"]

@@ -401,6 +401,14 @@ def test_an_offer_is_within_the_budget():
     assert run([held("a", 0.3)], offers=offers, budget=20).text == ""
 
 
+def test_a_lesson_for_another_part_of_the_prompt_is_not_compared_with_the_best():
+    best = replace(lesson("a"), confidence=0.9999, parts=((0,),), leads=((0,),))
+    other = replace(lesson("b"), confidence=0.9, parts=((1,),), leads=((1,),))
+    assert [hit.card.id for hit in run([best, other]).lessons] == ["lessons/a.md", "lessons/b.md"]
+    (withheld,) = run([best, replace(other, leads=())]).withheld
+    assert withheld.reason.startswith("far weaker than the best hit")
+
+
 @pytest.mark.parametrize(("first", "parts", "leads", "given"), [
     (((0,), (0, 1)), ((0,), (0, 1)), ((0,),), ["a"]),
     (((0,), (0, 1)), ((1,), (0, 1)), ((1,),), ["a", "b"]),

@@ -14,11 +14,13 @@ def chromium():
         yield browser
 
 
-@pytest.mark.parametrize("what", ["used", "unused", "empty"])
+@pytest.mark.parametrize("what", ["used", "unused", "empty", "many projects"])
 def test_the_page_is_silent_accessible_and_fits(
     chromium, page, small, overview, effect, tmp_path, what
 ):
     overviews = {"used": small, "unused": overview(effect(1), effect(2)), "empty": overview()}
+    projects = tuple((f"project-{number}", 20 - number) for number in range(20))
+    overviews["many projects"] = overview(effect(1), by_project=projects, by_stage=(("DEV", 1),))
     file = tmp_path / "page.html"
     file.write_text(page(overviews[what]), "utf-8")
     for scheme in ("light", "dark"):

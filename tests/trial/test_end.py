@@ -169,6 +169,76 @@ def test_a_place_that_was_left_behind_is_closed_once(tmp_path):
     close_dead_place(str(tmp_path))
 
 
+def as_user():
+    """Return the words that make permissions count, also for root."""
+    if os.getuid():
+        return []
+    capabilities = "-dac_override,-dac_read_search"
+    return ["setpriv", f"--bounding-set={capabilities}", f"--inh-caps={capabilities}"]
+
+
+CLOSE = """
+import sys
+from lessons_kb.trial.place import close_dead_place
+print(close_dead_place(sys.argv[1]))
+"""
+
+
+def close_as_user(kept):
+    """Return the folders that a process without special rights could not remove."""
+    command = [*as_user(), sys.executable, "-c", CLOSE, str(kept)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="setpriv is a program of Linux")
+@pytest.mark.parametrize("mode", [0o555, 0o000])
+def test_a_read_only_folder_of_a_run_is_removed(tmp_path, mode):
+    place = open_place(str(tmp_path))
+    module = pathlib.Path(place.work, "module")
+    (module / "cache").mkdir(parents=True)
+    (module / "cache" / "file").touch()
+    outside = tmp_path / "outside"
+    outside.mkdir(mode=0o500)
+    (module / "link").symlink_to(outside)
+    for folder in (module / "cache", module, pathlib.Path(place.work)):
+        folder.chmod(mode)
+    assert close_as_user(tmp_path) == "[]"
+    assert not os.path.lexists(place.work)
+    assert outside.stat().st_mode & 0o777 == 0o500
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="setpriv is a program of Linux")
+def test_a_folder_that_cannot_be_removed_is_named_and_tried_again(tmp_path, monkeypatch):
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    place = open_place(str(tmp_path))
+    temporary.chmod(0o500)
+    assert close_as_user(tmp_path) == str([place.work, place.state])
+    temporary.chmod(0o700)
+    assert close_as_user(tmp_path) == "[]"
+    assert list(temporary.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="setpriv is a program of Linux")
+def test_a_trial_names_the_folder_that_it_cannot_remove(shop, tmp_path):  # noqa: F811
+    """The agent takes the right to write from the folder in which the folders of runs are."""
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    (tmp_path / "tasks.toml").write_text(TASKS.partition('[[task]]\nname = "easy"')[0])
+    agent = f"chmod 500 {temporary}"
+    command = [*as_user(), sys.executable, "-m", "lessons_kb.cli.main", "trial"]
+    command += [str(tmp_path / "tasks.toml"), "--agent", agent, "--out", str(tmp_path / "out")]
+    environment = {**os.environ, "TMPDIR": str(temporary)}
+    done = subprocess.run(command, env=environment, cwd=shop, capture_output=True, text=True)
+    temporary.chmod(0o700)
+    remaining = sorted(map(str, temporary.glob("*-*")))
+    lines = [line for line in done.stderr.splitlines() if "cannot be removed" in line]
+    assert remaining
+    assert {line.removeprefix("lessons: ").partition(":")[0] for line in lines} == set(remaining)
+
+
 def test_processes_are_found_by_the_mark_of_their_run(tmp_path):
     mark = new_mark()
     environment = {**os.environ, name_variable(mark): "1"}

@@ -106,6 +106,85 @@ def test_cards_that_are_not_listed_did_not_arrive(tmp_path, monkeypatch):
         )
 
 
+@pytest.fixture
+def bring(tmp_path):
+    """Bring the cards of today's brain into a checkout: ``bring(arm, earlier, today)``.
+
+    Both are path → text. Returns the Markdown files of the run.
+    """
+
+    def run(arm, earlier, today, *, root=".", links=None):
+        top, brain = tmp_path / "work", tmp_path / "brain"
+        top.mkdir()
+        for path, text in earlier.items():
+            write(top, path, text)
+        for path, target in (links or {}).items():
+            (top / path).parent.mkdir(exist_ok=True)
+            (top / path).symlink_to(target)
+        write(brain, "lessons.toml", "")
+        for path, text in today.items():
+            write(brain, path, text)
+        git(top, "init", "-q")
+        (top / root).mkdir(exist_ok=True)
+        place.bring_cards(
+            top=str(top),
+            root=os.path.normpath(top / root),
+            brain=str(brain),
+            cards=["lessons.toml", *today],
+            arm=arm,
+            environment={**os.environ, "LESSONS_STATE_HOME": str(tmp_path / "state")},
+        )
+        return sorted(str(path.relative_to(top)) for path in top.rglob("*.md"))
+
+    return run
+
+
+OTHER = CARD.replace("Retried payments", "Refunds").replace("retry a failed", "refund a")
+UNTYPED = CARD.replace("type: lesson\n", "")
+EARLIER_PLACES = {
+    "renamed": ({"lessons/old.md": CARD}, "."),
+    "moved": ({"learnings/today.md": CARD}, "."),
+    "moved out of a folder that has no name for cards": ({"notes/deep/today.md": CARD}, "."),
+    "deleted": ({"lessons/other.md": OTHER}, "."),
+    "in a folder of the settings": (
+        {"lessons.toml": '[folders]\nadvice = "lesson"\n', "advice/a.md": UNTYPED},
+        ".",
+    ),
+    "ignored": ({".lessonsignore": "old/**\n", "old/a.md": CARD}, "."),
+    "in settings that cannot be read": ({"lessons.toml": "[", "lessons/a.md": CARD}, "."),
+    "with a broken header": ({"a.md": CARD.replace("symptoms: [", "symptoms: [[")}, "."),
+    "in another root": ({"kb/lessons.toml": "", "kb/lessons/a.md": UNTYPED}, "docs"),
+    "in the root of today": ({"docs/lessons.toml": "", "docs/lessons/a.md": UNTYPED}, "docs"),
+}
+
+
+@pytest.mark.parametrize("earlier", EARLIER_PLACES)
+@pytest.mark.parametrize("arm", ["without", pytest.param("with", marks=pytest.mark.slow)])
+def test_an_arm_has_no_card_of_the_commit(bring, arm, earlier):
+    files, root = EARLIER_PLACES[earlier]
+    own = {"readme.md": "# Ours\n", "lessons/README.md": "About this folder\n"}
+    left = bring(arm, {**files, **own}, {"lessons/today.md": CARD}, root=root)
+    today = [os.path.normpath(os.path.join(root, "lessons/today.md"))] if arm == "with" else []
+    assert left == sorted([*own, *today])
+
+
+@pytest.mark.parametrize(("arm", "cards"), [("without", []), ("with", ["lessons/today.md"])])
+def test_a_folder_of_cards_that_is_a_link_inside_shows_no_card(bring, arm, cards):
+    earlier = {"docs/today.md": CARD, "docs/guide.md": "# Guide\n"}
+    left = bring(arm, earlier, {"lessons/today.md": CARD}, links={"lessons": "docs"})
+    assert left == ["docs/guide.md", *cards]
+
+
+@pytest.mark.parametrize("name", ["lessons", "lessons/old.md"])
+def test_no_link_of_the_commit_leads_to_a_card_outside(bring, tmp_path, name):
+    outside = write(tmp_path / "outside", "old.md", CARD)
+    target = outside.parent if name == "lessons" else outside
+    left = bring("without", {}, {"lessons/today.md": CARD}, links={name: target})
+    assert left == []
+    assert not os.path.lexists(tmp_path / "work" / name)
+    assert outside.read_text() == CARD
+
+
 def make_task(**fields):
     return Task(**{"name": "one", "prompt": "p", "commit": "c", "check": "true", **fields})
 

@@ -181,3 +181,21 @@ def test_each_tab_keeps_its_filter_and_its_place(drive, ripe, raw):
         assert hand.row == raw
 
     drive(play)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+def test_many_drafts_take_a_third_of_the_screen_with_titles_that_differ(
+    drive, golden, brain, ripe, size
+):
+    brain.drafts.discard(ripe)
+    end = "when the customer comes back from the page of the bank"
+    for number, name in enumerate(("the total", "the tax", "a coupon", "the address", "a refund")):
+        title = f"fix(cart): keep what was written in the form of the cart {end} with {name}"
+        brain.drafts.propose(title, sections=SECTIONS, now=AT - number * 86_400)
+    brain.drafts.propose("fix: charge a retried order once", sections=SECTIONS, now=AT - 9 * 86_400)
+
+    async def play(hand):
+        await hand.press("tab", "enter")
+        golden(f"many-drafts-{size[0]}x{size[1]}", hand.screen)
+
+    drive(play, size=size)

@@ -105,12 +105,16 @@ class _Step:
     """Whether a part of ours stays because another installation needs it."""
     unread: bool = False
     """Whether the file cannot be parsed, and was never ours."""
+    edited: bool = False
+    """Whether somebody changed a file that we had written as a whole, so that it stays."""
 
     @property
     def action(self) -> str:
         """The value of ``FileChange.action``."""
         if self.unread:
             return "unread"
+        if self.edited:
+            return "edited"
         if self.before == self.after:
             if self.kept:
                 return "kept"
@@ -126,14 +130,13 @@ def install(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     A second call changes nothing. All files are read and edited before the first is written. If a
     file cannot be edited, InputError, EditRefused or StorageError is raised and no file changes.
     """
-    holder = _holder(request)
     steps = []
     for target in check_targets(request):
         if target.part_of and _is_foreign_file(target.part_of, target):
             # A file beside somebody else's skill would configure that skill.
-            steps.append(_plan_removal(target, holder))
+            steps.append(_plan_removal(target, request))
         else:
-            steps.append(_plan_install(target, holder))
+            steps.append(_plan_install(target, request))
     if not dry_run and request.entries.hook == launcher_path():
         write_launcher()
     changes = _carry_out(steps, dry_run=dry_run)
@@ -154,7 +157,8 @@ def uninstall(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     If nobody else has changed a file since the installation, its original bytes are restored.
     Sessions that still run with the removed hooks get no answer any more. Raises as ``install``.
     """
-    steps = [_plan_removal(target, _holder(request)) for target in check_targets(request)]
+    steps = [_plan_removal(target, request) for target in check_targets(request)]
+    steps = _keep_parts(steps)
     changes = _carry_out(steps, dry_run=dry_run)
     if not dry_run and any(step.before != step.after for step in steps):
         silence_sessions(request.agent, "" if request.scope == "user" else request.project)
@@ -168,9 +172,47 @@ def _holder(request: Request) -> str:
     return json.dumps([request.agent, request.scope, where])
 
 
-def _plan_install(target: Target, holder: str) -> _Step:
+def _keep_parts(steps: Sequence[_Step]) -> list[_Step]:
+    """Return the steps, in which the parts of a file that stays because it was edited stay too."""
+    edited = {step.target.path for step in steps if step.edited}
+    kept = []
+    for step in steps:
+        target, before = step.target, step.before
+        if target.part_of in edited and before is not None:
+            kept.append(_Step(target=target, before=before, after=before, edited=True))
+        else:
+            kept.append(step)
+    return kept
+
+
+def _is_edited(data: bytes | None, target: Target, request: Request) -> bool:
+    """Return whether somebody changed a file that we had written as a whole.
+
+    It has our bytes if they are those of the last change in its record, or those that this release
+    writes for any path of our programs.
+    """
+    if data is None or target.syntax != "text" or is_foreign(data, target):
+        return False
+    record, _original = agent_settings.read_change(target.path)
+    if record.get("after") == _hash(data):
+        return False
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n")  # git may change line ends
+    paths = {match[0].replace("\\\\", "\\") for match in _OWN_PATH.finditer(text)}
+    for program in (launcher_path(), *NAMES.values(), *paths):
+        entries = Entries(hook=program, server=program)
+        for written in find_targets(replace(request, entries=entries)):
+            if written.path == target.path and written.pieces[0].value == text:
+                return False
+    return True
+
+
+def _plan_install(target: Target, request: Request) -> _Step:
+    holder = _holder(request)
     before = agent_settings.read_settings_file(target.path)
     record, original = agent_settings.read_change(target.path)
+    is_offer = target.pieces[0].form == "offer"
+    if is_offer and _is_edited(before, target, request):
+        return _Step(target=target, before=before, after=before, edited=True)
     with _naming(target.path):
         after = add_pieces(before, target)
     if is_foreign(before, target):  # it contains nothing of ours, so that no record is needed
@@ -183,7 +225,8 @@ def _plan_install(target: Target, holder: str) -> _Step:
     return _Step(target=target, before=before, after=after, record=record, original=original)
 
 
-def _plan_removal(target: Target, holder: str) -> _Step:
+def _plan_removal(target: Target, request: Request) -> _Step:
+    holder = _holder(request)
     before = agent_settings.read_settings_file(target.path)
     record, original = agent_settings.read_change(target.path)
     holders = dict(record.get("holders", {}))
@@ -191,6 +234,8 @@ def _plan_removal(target: Target, holder: str) -> _Step:
     untouched = record.get("after") == _hash(before)
     if before is None:
         return _Step(target=target, before=None, after=None)
+    if _is_edited(before, target, request):
+        return _Step(target=target, before=before, after=before, edited=True)
     if not record and _is_unreadable(before, target):
         return _Step(target=target, before=before, after=before, unread=True)
     if mine is not None and not holders and untouched:
@@ -355,6 +400,10 @@ def find_remaining(agent: str, changes: Sequence[FileChange]) -> Iterator[str]:
             yield f"Still connected: {shown(connection.path)}; run `{connection.command}`{where}."
 
 
+_OWN_PATH = re.compile(
+    r"(?:/|[A-Za-z]:\\)[^\"'`\r\n]*?[\\/]lessons(?:-hook)?(?:\.exe|\.cmd)?(?=[\"'`\s])"
+)
+"""An absolute path of one of our programs, in any file that we write as a whole."""
 _PROGRAM = re.compile(r"[\"'](?P<path>[^\"'\r\n]*[\\/]lessons(?:-hook)?(?:\.exe)?)[\"' ]")
 
 

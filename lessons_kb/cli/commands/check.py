@@ -29,10 +29,12 @@ from lessons_kb.errors import InputError
 from lessons_kb.find.block import RetrievalOptions, preflight
 from lessons_kb.find.detection import make_detected_line
 from lessons_kb.find.project_detection import detect_diff
+from lessons_kb.freshness.change_effects import TURNED, Effect, find_effects
 from lessons_kb.ledger.given import find_given
-from lessons_kb.model import CONTRADICTED, DENIED, OPEN, Check, CheckedItem, Finding
+from lessons_kb.model import CONTRADICTED, DENIED, OPEN, Check, CheckedItem, Finding, as_data
 from lessons_kb.outcome.post_check import check_last, judge, read_change, read_diff_evidence
 from lessons_kb.postcheck.item_states import check_items, read_texts
+from lessons_kb.process.git import Diff
 from lessons_kb.text.sanitize import counted
 from lessons_kb.values import replace
 
@@ -79,7 +81,8 @@ def check(
     done) or open.
 
     Without --card, the command checks the lessons injected for the last prompt or, with --diff,
-    the lessons that match the change.
+    the lessons that match the change. With --diff it also names the lessons whose last file the
+    change removes, and those whose condition (`when`) it makes true or false.
 
     Example: lessons check --diff origin/main...HEAD --format github
     """
@@ -89,10 +92,17 @@ def check(
     if last and (answer or card or evidence or diff is not None):
         raise InputError("--last takes no answer, --card, --evidence or --diff; leave them out")
     brains = open_brain()
+    effects: list[Effect] = []
     if last:
         result = check_last(brains, session)
     elif diff is not None:
-        result = _check_diff(brains, diff, answer or (), evidence or (), card)
+        change = read_change(brains, diff)
+        result = _check_diff(brains, change, answer or (), evidence or (), card)
+        effects = [
+            effect
+            for brain in brains.members
+            for effect in find_effects(brain, brains.directory, change)
+        ]
     else:
         result = _check_answer(brains, answer or (), evidence or (), card, session)
     if diff is not None and OPEN not in failing:  # a diff is no evidence about an open item
@@ -101,22 +111,25 @@ def check(
         if undecided:
             items = counted(undecided, "item")
             say(f"the diff has no evidence about {items}; --fail-on open lists them")
-            if not decided and form == "text" and not options().json:
+            if not (decided or effects) and form == "text" and not options().json:
                 return
         result = replace(result, items=decided)
-    print_findings(
-        "json" if options().json else form,
-        render.check_data(result),
-        render.check_text(result, brains.members[0].settings.language).splitlines(),
-        (_annotate_item(brains, item) for item in result.unaddressed),
-    )
+    data = render.check_data(result)
+    lines = render.check_text(result, brains.members[0].settings.language).splitlines()
+    if diff is not None:
+        data["effects"] = as_data(effects)
+        lines = lines if result.items or not effects else []
+        lines += [f"{effect.rule}: {effect.message}; {effect.fix}" for effect in effects]
+    annotations = [_annotate_item(brains, item) for item in result.unaddressed]
+    annotations += [_annotate_effect(brains, effect) for effect in effects]
+    print_findings("json" if options().json else form, data, lines, annotations)
     if any(item.state in failing for item in result.items):
         raise typer.Exit(1)
 
 
 def _check_diff(
     brains: Brains,
-    revision: str,
+    change: Diff,
     answer: Sequence[str],
     evidence: Sequence[str],
     names: Sequence[str] | None,
@@ -124,7 +137,6 @@ def _check_diff(
     """Check a diff against the named cards, else against those that match it or detect a line."""
     text = " ".join(answer)
     facts = read_texts([read_file(name) for name in evidence])
-    change = read_change(brains, revision)
     facts = replace(facts, edits=(*facts.edits, *read_diff_evidence(change).edits))
     detected = [make_detected_line(card, match) for card, match in detect_diff(brains, change.text)]
     if names is None:
@@ -156,6 +168,20 @@ def _check_answer(
     if not result.checked:
         say("no lesson to check: none was injected for the last prompt; use --card ID")
     return result
+
+
+def _annotate_effect(brains: Brains, effect: Effect) -> Finding:
+    """Return the finding that points to the key of a card on which a change has an effect."""
+    path, document = Cards(brains).read(effect.card)
+    key = "when" if effect.rule == TURNED else "paths"
+    return Finding(
+        path=relative_path(path),
+        line=document.key_lines.get(key, 0),
+        rule=effect.rule,
+        message=effect.message,
+        fix=effect.fix,
+        level=effect.level,
+    )
 
 
 def _annotate_item(brains: Brains, item: CheckedItem) -> Finding:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 
-from lessons_kb.cli.options import CardId, open_brain
+from lessons_kb.cli.options import OptionalId, open_brain
 from lessons_kb.cli.output import is_interactive
 from lessons_kb.cli.write_card import edit_file, say_unfinished
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.errors import InputError
+from lessons_kb.on_demand import PICK_CARD, load
 
 
-def edit(card: CardId) -> None:
+def edit(card: OptionalId = None) -> None:
     """Open a card in your editor, and list what it still needs.
+
+    Without an ID, a terminal opens a list to choose from.
 
     Example: lessons edit telegram-allowlist
     """
     brains = open_brain()
+    card = card or load(PICK_CARD).pick_card(brains, "edit")
     brain, match = CardLookup(brains).find(card, notes=False)
     name = f"{brain.alias}:{match.id}"
     path = os.path.join(brain.root, *match.id.split("/"))

@@ -11,6 +11,7 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.declare import choose
+from lessons_kb.cli.memory_folders import find_memory_folders
 from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
 from lessons_kb.cli.output import confirm, options, print_json, print_table, say
 from lessons_kb.collection.exchange import (
@@ -123,8 +124,7 @@ def _count(steps: Sequence[ImportStep], action: str) -> int:
 
 def _find_kept(brains: Brains) -> list[tuple[str, str]]:
     """Return and report (source, path) of the lessons that this project already has elsewhere."""
-    claude = os.environ.get("CLAUDE_CONFIG_DIR") or os.path.expanduser("~/.claude")
-    codex = os.environ.get("CODEX_HOME") or os.path.expanduser("~/.codex")
+    claude, codex = find_memory_folders()
     paths = find_kept_lessons(brains, claude=claude, codex=codex)
     found = [(guess_source(path), path) for path in paths]
     found = [(source, path) for source, path in found if source != PROSE]

@@ -147,6 +147,7 @@ def _describe(card: Card) -> dict[str, str]:
     states += ["template"] if card.template else []
     today = read_today()
     states += ["gone"] if card.standing.silenced and card.status == "active" else []
+    states += ["unmet"] if card.standing.unmet and card.status == "active" else []
     states += ["stale"] if "" < card.waits_from <= today.isoformat() else []
     return {
         "id": card.id,

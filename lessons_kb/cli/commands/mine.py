@@ -26,6 +26,7 @@ from lessons_kb.errors import BrainNotFound, InputError
 from lessons_kb.mining import mine_project as mining
 from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.mine_project import MiningResult
+from lessons_kb.on_demand import MINE_MEMORIES, load
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import is_brain
 from lessons_kb.text.sanitize import clean_line, counted
@@ -64,6 +65,13 @@ def mine(
             help="Also read review comments: JSON exported from GitHub or GitLab; repeatable.",
         ),
     ] = None,
+    memories: Annotated[
+        bool,
+        Option(
+            "--memories",
+            help="Read what Claude Code and Codex remember of this project instead.",
+        ),
+    ] = False,
     junit: Annotated[
         tuple[str, str] | None,
         Option(
@@ -99,7 +107,8 @@ def mine(
 ) -> None:
     """Find lessons in past agent sessions and commits (read-only).
 
-    Read the list, write drafts of the best candidates, and accept them in `lessons review`.
+    Read the list, write drafts of the best candidates, and accept them in `lessons review`. With
+    --memories, the list says which memory of an agent a card covers already.
 
     Example: lessons mine --draft 10 --with claude
     """
@@ -111,6 +120,13 @@ def mine(
         raise BrainNotFound("no user brain for lessons of all projects; run `lessons init --user`")
     if since is not None and not read_date(since):
         raise InputError(f"--since must be a date such as 2026-01-31, not {since!r}")
+    if memories:
+        if all_projects or since or reviews or junit:
+            raise InputError("--memories reads this project's memories alone; leave the rest out")
+        new_drafts = load(MINE_MEMORIES).mine_memories(brains, draft, limit)
+        if with_ is not None:
+            write_drafts(brains, new_drafts, with_, yes=yes)
+        return
     if junit is not None:
         _draft_runs(brains, junit, commits, with_, yes=yes, show_prompt=show_prompt)
         return

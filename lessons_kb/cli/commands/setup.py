@@ -18,7 +18,13 @@ from lessons_kb.brain.make_brain import (
     remove_first_lesson,
     write_first_lesson,
 )
-from lessons_kb.cli.connect_agents import BEWARE, AgentChanges, connect_all, offer_removal
+from lessons_kb.cli.connect_agents import (
+    ACTION_TEXTS,
+    BEWARE,
+    AgentChanges,
+    connect_all,
+    offer_removal,
+)
 from lessons_kb.cli.install_completion import remove_completion
 from lessons_kb.cli.options import find_project
 from lessons_kb.cli.output import confirm, options, print_answer, print_json, print_wrapped
@@ -127,7 +133,7 @@ def _disconnect_all(*, yes: bool, purge: bool, diff: bool) -> None:
     lines += [f"Removed the shell completion from {path}." for path in completion]
     if stop_daemon():
         lines.append("The daemon was stopped.")
-    lines += _describe_unread(results)
+    lines += _describe_left(results)
     if (state or refused) and lines:
         if not options().json:  # an error below must not hide what was done
             print("\n".join(lines))
@@ -149,13 +155,15 @@ def _disconnect_all(*, yes: bool, purge: bool, diff: bool) -> None:
         print("\n".join(lines) or "Nothing to change.")
 
 
-def _describe_unread(results: Sequence[AgentChanges]) -> Iterator[str]:
-    """Yield a line for each file that cannot be parsed and that lessons never changed."""
+def _describe_left(results: Sequence[AgentChanges]) -> Iterator[str]:
+    """Yield a line for each file that stays: it cannot be parsed, or somebody changed it."""
     for result in results:
         for file in result.files:
             if file.action == "unread":
                 reason = "it cannot be parsed, and lessons never changed it"
                 yield f"Left {_short(file.path)} as it is: {reason}."
+            if file.action == "edited":
+                yield f"{_short(file.path)}: {ACTION_TEXTS[file.action]}."
 
 
 def _purge(state: str) -> None:
@@ -253,6 +261,8 @@ def _print_next_steps(results: Sequence[AgentChanges], first: str) -> None:
             print_wrapped(f"  {agent}: {AGENTS[agent].notes.splitlines()[0]}")
         for warning in warnings:
             print_wrapped(f"  {agent}: {warning}")
+    for line in _describe_left(results):
+        print_wrapped(line)
     offer_removal(names)
     if not has_sdk():
         needed = f"`{install_command('mcp')}`, then `lessons setup` again"

@@ -6,25 +6,28 @@ import os
 
 from lessons_kb.brain.current_session import session_of
 from lessons_kb.cards.standings import list_remarks
-from lessons_kb.cli.options import CardId, open_brain
+from lessons_kb.cli.options import OptionalId, open_brain
 from lessons_kb.cli.output import options, print_json, say
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.model import as_data
-from lessons_kb.on_demand import ORIGIN, load
+from lessons_kb.on_demand import ORIGIN, PICK_CARD, load
 from lessons_kb.process.clock import today
 from lessons_kb.session.opened_cards import open_for
 from lessons_kb.store.files import open_regular
 from lessons_kb.text.sanitize import clean, clean_line
 
 
-def show(card_id: CardId) -> None:
+def show(card_id: OptionalId = None) -> None:
     """Print a card or a note; on standard error, where its lesson comes from.
+
+    Without an ID, a terminal opens a list to choose from.
 
     In a session of an agent, the card then counts as given to that session.
 
     Example: lessons show telegram-allowlist
     """
     brains = open_brain()
+    card_id = card_id or load(PICK_CARD).pick_card(brains, "show")
     brain, card = CardLookup(brains).find(card_id)
     path = os.path.join(brain.root, *card.id.split("/"))
     session = session_of()[0]

@@ -153,6 +153,9 @@ def _print_overview(overview: Overview) -> None:
         if overview.sessions:  # mistakes are detected only in sessions
             times = _times(overview.recurrences)
             rows["left"] = f"{times}, in sessions that had the lesson{recurrences}"
+    if overview.returned:
+        count = counted(overview.returned, "lesson")
+        rows["came back"] = f"{count} in spite of being given; `lessons escalate` has the next step"
     if overview.late:
         rows["late"] = f"{counted(overview.late, 'event')} in the last {LATE_DAYS} days"
     if difference := tell_pooled(overview.pooled):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import sys
 import time
@@ -12,16 +13,19 @@ from typer import Argument, Option
 
 from lessons_kb import render
 from lessons_kb.brain.brains import Brains
+from lessons_kb.cards.standings import list_remarks
 from lessons_kb.cli.options import complete_ids, open_brain
 from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
+from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.collection.prompt_text import shorten_prompt
-from lessons_kb.errors import InputError
+from lessons_kb.errors import AmbiguousCard, CardNotFound, InputError
 from lessons_kb.model import SERVED, as_data
 from lessons_kb.on_demand import CARD_ORIGIN, EDIT_CARDS, load
 from lessons_kb.outcome.near_miss import find_near_miss
 from lessons_kb.outcome.why import GATE, UNNOTED, Verdict, Why, explain_prompt, find_why
 from lessons_kb.preflight.block import footer
 from lessons_kb.preflight.offers import OFFERED
+from lessons_kb.process.clock import today
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word, shorten
 
 _MAX_OFFERED, _MAX_PROMPT = 200, 300
@@ -103,7 +107,8 @@ def why(
         where = f"for session {session!r}" if session else "yet"
         print_wrapped(f"no prompts recorded {where}; `lessons why PROMPT` explains a prompt")
         return
-    for line in _explain(reasons, brains.members[0].settings.language):
+    language = brains.members[0].settings.language
+    for line in _explain(reasons, language, _list_remarks(brains, reasons)):
         print_wrapped(line)
     if reasons.source == UNNOTED:
         say("this session recorded no reasons")
@@ -116,7 +121,20 @@ def _ago(at: float) -> str:
     return f"{dt.datetime.fromtimestamp(at):%Y-%m-%d %H:%M}, {ago(time.time() - at)}"
 
 
-def _explain(why: Why, language: str) -> Iterator[str]:
+def _list_remarks(brains: Brains, why: Why) -> dict[str, Sequence[str]]:
+    """Return the id of each given card → the remarks on how it stands to its project."""
+    lookup = CardLookup(brains)
+    remarks: dict[str, Sequence[str]] = {}
+    for verdict in (*why.verdicts, *why.later, *why.earlier):
+        if verdict.given:
+            with contextlib.suppress(
+                CardNotFound, AmbiguousCard
+            ):  # a card of a server, or one that was deleted
+                remarks[verdict.id] = list_remarks(lookup.find(verdict.id)[1], today())
+    return remarks
+
+
+def _explain(why: Why, language: str, remarks: Mapping[str, Sequence[str]]) -> Iterator[str]:
     """Yield the lines of the explanation: the injected and suppressed cards, with the reasons."""
     words = render.words_by_term(why.prompt)
     injected = [verdict for verdict in why.verdicts if verdict.given]
@@ -136,23 +154,23 @@ def _explain(why: Why, language: str) -> Iterator[str]:
         offers = ", offers included" if offered else ""
         cost = f" ({counted(why.tokens, 'token')}{offers})"
     yield f"Injected{cost}:"
-    yield from _list_verdicts(injected, "✓", words)
+    yield from _list_verdicts(injected, "✓", words, remarks)
     if offered:
         yield "Offered by title:"
-        yield from _list_verdicts(offered, "?", words)
+        yield from _list_verdicts(offered, "?", words, remarks)
     yield "Suppressed:"
     suppressed = [verdict for verdict in why.verdicts if not (verdict.given or verdict.offered)]
-    yield from _list_verdicts(suppressed, "✗", words)
+    yield from _list_verdicts(suppressed, "✗", words, remarks)
     for title, verdicts in (
         ("Injected later:", why.later),
         ("Already in the context:", why.earlier),
     ):
         if verdicts:
             yield title
-            yield from _list_verdicts(verdicts, "✓", words)
+            yield from _list_verdicts(verdicts, "✓", words, remarks)
     if why.named:
         yield "Named by title before a change:"
-        yield from _list_verdicts(why.named, "?", words)
+        yield from _list_verdicts(why.named, "?", words, remarks)
     if why.words_only:
         yield (
             "Only words were searched: a hook without a daemon does not load the model of"
@@ -182,7 +200,10 @@ def _tell_difference(one: Verdict) -> str:
 
 
 def _list_verdicts(
-    verdicts: Sequence[Verdict], mark: str, words: Mapping[str, str]
+    verdicts: Sequence[Verdict],
+    mark: str,
+    words: Mapping[str, str],
+    remarks: Mapping[str, Sequence[str]],
 ) -> Iterator[str]:
     for verdict in verdicts:
         facts = [clean_line(verdict.id)]
@@ -195,6 +216,7 @@ def _list_verdicts(
             missing = "a server's card" if SERVED in verdict.id else "a card that no longer exists"
             yield f"  {mark} {clean_line(verdict.title) or missing}"
             yield f"    {', '.join(facts)}"
+            yield from (f"    {clean_line(remark)}" for remark in remarks.get(verdict.id, ()))
         else:
             yield f"  {mark} {', '.join(facts)}"
         reason = render.in_words(clean_line(verdict.reason), words)

@@ -467,7 +467,11 @@ class Tools:
             ),
         ],
         symptoms: Annotated[
-            list[str], Field(description="Two or three phrases a future task would use.")
+            list[str],
+            Field(
+                description="Two or three phrases in the voice of a future task, such as "
+                '"let the nightly job pay customers back".'
+            ),
         ],
         situation: str = "",
         mistake: str = "",

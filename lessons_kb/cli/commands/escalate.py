@@ -1,0 +1,146 @@
+"""`lessons escalate`: strengthen a lesson whose mistake came back, one step at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+from typer import Argument, Option
+
+from lessons_kb.brain.brains import Brains
+from lessons_kb.cli.options import open_brain, split_list
+from lessons_kb.cli.output import confirm, options, print_json, print_table, print_wrapped, say
+from lessons_kb.cli.write_card import parse_detect
+from lessons_kb.collection.due_escalations import STOP, TAKE_BACK
+from lessons_kb.collection.escalation import (
+    Escalation,
+    describe,
+    find_escalation,
+    find_escalations,
+    take_step,
+)
+from lessons_kb.errors import InputError
+from lessons_kb.ledger.escalation import CALL, DETECT, GATE, LINTER
+from lessons_kb.mining.draft_text import format_patterns
+from lessons_kb.text.sanitize import clean_line
+
+_STEPS = {
+    CALL: "give it before a change of these files",
+    GATE: "refuse the first matching call of a session (`gate: once`)",
+    DETECT: "find the mistake itself by a pattern",
+    LINTER: "have the project's linter find it",
+    STOP: "stop injecting the card (`status: ignored`)",
+    TAKE_BACK: "inject the card again (`status: active`)",
+}
+
+
+def escalate(
+    card: Annotated[
+        str | None, Argument(metavar="[ID]", help="The card; without one, list what is proposed.")
+    ] = None,
+    paths: Annotated[
+        str, Option("--paths", metavar="PATHS", help="Globs of the files it guards, for that step.")
+    ] = "",
+    detect: Annotated[
+        str | None,
+        Option(
+            "--detect", metavar="PATTERN", help="The pattern, for that step; see docs/detect.md."
+        ),
+    ] = None,
+    dry_run: Annotated[
+        bool, Option("--dry-run", help="Show the step, but do not take it.")
+    ] = False,
+    yes: Annotated[bool, Option("--yes", "-y", help="Take the step without a question.")] = False,
+) -> None:
+    """Make a lesson whose mistake came back one step stronger.
+
+    Title, then before the tool call, then `gate: once`, then a pattern that the history supports,
+    then a rule of the project's linter. Where an enabled rule covers a card, the card may rest.
+
+    Example: lessons escalate telegram-allowlist
+    """
+    brains = open_brain()
+    if card is None:
+        if paths or detect or yes:
+            raise InputError("name the card; `lessons escalate` lists what is proposed")
+        _list(find_escalations(brains))
+        return
+    pattern = parse_detect(detect) if detect is not None else None
+    found = find_escalation(brains, card, paths=split_list(paths), pattern=pattern)
+    if found is None:
+        _answer({"card": card, "step": None}, f"{clean_line(card)}: nothing calls for a next step")
+        return
+    if not options().json:
+        for line in _show(found):
+            print_wrapped(line)
+    if found.missing:
+        raise InputError(f"{found.card.id}: {found.missing}")
+    if not dry_run and (yes or confirm("Take this step?")):
+        _take(brains, found)
+    elif options().json:
+        print_json({**_as_json(found), "done": False})
+    elif not dry_run:
+        say("nothing was changed; --yes takes the step")
+
+
+def _take(brains: Brains, found: Escalation) -> None:
+    changed = take_step(brains, found)
+    keys = [name for name, _value in found.changes if name != "escalated"]
+    keys += ["detect"] if found.pattern else []
+    written = [path for path, _text in found.rule.files] if found.rule else []
+    done = f"{clean_line(changed.id)}: {', '.join(keys)} changed"
+    if written:
+        done += f"; written: {', '.join(written)}"
+    _answer({**_as_json(found), "done": True}, done)
+
+
+def _answer(data: dict[str, Any], line: str) -> None:
+    if options().json:
+        print_json(data)
+    else:
+        print(line)
+
+
+def _as_json(found: Escalation) -> dict[str, Any]:
+    return {
+        "card": found.card.id,
+        "step": found.step,
+        "reason": found.reason,
+        "changes": dict(found.changes),
+        "rule": found.rule.name if found.rule else None,
+        "missing": found.missing,
+    }
+
+
+def _list(found: Sequence[Escalation]) -> None:
+    if options().json:
+        print_json([_as_json(escalation) for escalation in found])
+    elif not found:
+        say("no lesson needs a next step")
+    else:
+        rows = [(one.card.id, one.step, one.reason) for one in found]
+        print_table(("id", "next", "why"), rows)
+        say("`lessons escalate ID` shows a step, and takes it after a yes")
+
+
+def _show(found: Escalation) -> list[str]:
+    """Return the lines that describe a step."""
+    lines = [f"{clean_line(found.card.id)}: {clean_line(found.reason)}"]
+    lines.append(f"  next: {_STEPS[found.step]}")
+    for name, value in found.changes:
+        if name != "escalated":
+            text = ", ".join(value) if isinstance(value, tuple) else str(value)
+            lines.append(f"    {name}: {clean_line(text)}")
+    if found.pattern:
+        lines += [
+            f"    {clean_line(line)}" for line in format_patterns([found.pattern]).split("\n")
+        ]
+    if found.replay:
+        lines.append(f"  {describe(found.replay)}")
+    rule = found.rule
+    if rule and rule.lines and not rule.enabled:
+        lines.append(f"  add to {rule.config}, by hand:")
+        lines += [f"    {line}" for line in rule.lines]
+    if rule:
+        lines += [f"  new file: {path}" for path, _text in rule.files]
+    return lines

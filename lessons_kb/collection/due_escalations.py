@@ -1,0 +1,67 @@
+"""Which cards need a next step: their mistake came back, or a linter took over or gave up.
+
+No history is read, so that `lessons doctor` can ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from lessons_kb.brain.brain import Brain
+from lessons_kb.cards.edit import Change
+from lessons_kb.collection.linter_rules import Linters, find_enabled_rule
+from lessons_kb.ledger.escalation import find_returns
+from lessons_kb.model import NOTE, Card
+
+STOP, TAKE_BACK = "stop", "take back"
+"""Steps beside those of the ledger: a linter does the work of the card, or no longer does."""
+
+
+def count_escalations(brain: Brain, directory: str) -> int:
+    """Return how many cards of a brain have a next step. No history is read."""
+    count = 0
+    linters = Linters(directory)
+    for card, returns in find_candidates(brain):
+        is_due = returns > 0 and card.status == "active"
+        count += is_due or judge_linter(card, linters) is not None
+    return count
+
+
+def find_candidates(brain: Brain) -> Iterator[tuple[Card, int]]:
+    """Yield the cards that may need a step, each with the number of returns of its mistake."""
+    brain.ensure_indexed()
+    cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else []
+    cards = [card for card in cards if card.kind != NOTE]
+    occasions = brain.journal.ledger.find()
+    for card in cards:
+        returns = len(find_returns(card, occasions))
+        is_active = card.status == "active"
+        if card.enforced_by or (is_active and (returns or card.detect)):
+            yield card, returns
+
+
+class LinterStep(NamedTuple):
+    """A step that follows from the linter."""
+
+    step: str
+    reason: str
+    changes: tuple[tuple[str, Change], ...]
+
+
+def judge_linter(card: Card, linters: Linters) -> LinterStep | None:
+    """Return the step that follows from what the project's linter does; None if none does."""
+    if card.enforced_by:
+        enabled = linters.is_enabled(card.enforced_by)
+        if enabled and card.status == "active":
+            reason = f"{card.enforced_by} is enabled and finds it"
+            return LinterStep(STOP, reason, (("status", "ignored"),))
+        if not enabled and card.status == "ignored":
+            reason = f"{card.enforced_by} is not enabled any more"
+            return LinterStep(TAKE_BACK, reason, (("status", "active"),))
+        return None
+    rule = find_enabled_rule(card, linters) if card.status == "active" else ""
+    if not rule:
+        return None
+    reason = f"{rule} is enabled and finds it"
+    return LinterStep(STOP, reason, (("enforced-by", rule), ("status", "ignored")))

@@ -1,0 +1,176 @@
+"""Decide the conditions of a card (``when``) by the versions that a project uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import Enum
+
+import nodesemver
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+
+from lessons_kb.cards.conditions import (
+    CARGO,
+    ECOSYSTEMS,
+    GO,
+    NPM,
+    PYTHON,
+    Condition,
+    list_conditions,
+)
+from lessons_kb.freshness.locked_versions import FILES, Use, normal_name, read_versions
+from lessons_kb.model import Standing
+from lessons_kb.values import frozen, replace
+
+_PARTS = 3
+"""The numbers of a semantic version."""
+_RUNTIMES = frozenset({"python", "node", "go"})
+_HIGHEST = 999_999
+Uses = Mapping[tuple[str, str], Use]
+
+
+class Truth(Enum):
+    """Whether a condition holds in a project."""
+
+    TRUE = "true"
+    FALSE = "false"
+    UNKNOWN = "unknown"
+    """The project does not name the package, or has versions of both kinds."""
+
+
+@frozen
+class Decision:
+    """Whether a condition holds, and the versions that decide it."""
+
+    condition: Condition
+    truth: Truth
+    versions: tuple[str, ...] = ()
+    source: str = ""
+    """The file that names the versions."""
+
+    def __str__(self) -> str:
+        if not self.versions:
+            return f"{self.condition.text}: the project names no version of it"
+        has = " and ".join(self.versions)
+        return f"{self.condition.text}: {self.source} has {self.condition.name} {has}"
+
+
+def read_uses(read: Callable[[str], str | None]) -> Uses:
+    """Return the versions that a project uses; ``read`` returns the text of a file at its top."""
+    return read_versions(FILES, read)
+
+
+def judge_condition(standing: Standing, when: Sequence[str], uses: Uses) -> Standing:
+    """Return the standing of a card with the truth of its conditions."""
+    decisions = [decide(condition, uses) for condition in list_conditions(when)]
+    if not decisions:
+        return standing
+    truth = join(decisions)
+    reasons = "; ".join(str(decision) for decision in decisions if decision.truth == truth)
+    if truth == Truth.FALSE:
+        return replace(standing, unmet=reasons)
+    if truth == Truth.TRUE:
+        return standing
+    unknown = [decision for decision in decisions if decision.truth == Truth.UNKNOWN]
+    names = " and ".join(decision.condition.text for decision in unknown)
+    return replace(standing, caveat=f"Only for {names}. {standing.caveat}".rstrip())
+
+
+def decide(condition: Condition, uses: Uses) -> Decision:
+    """Return whether a condition holds in a project that uses these versions.
+
+    A name without an ecosystem is looked up in all; two that know it leave it undecided.
+    """
+    ecosystems = [condition.ecosystem] if condition.ecosystem else ECOSYSTEMS
+    found = []
+    for ecosystem in ecosystems:
+        use = uses.get((ecosystem, normal_name(ecosystem, condition.name)))
+        if use is not None:
+            found.append((ecosystem, use))
+    if len(found) != 1:
+        return Decision(condition=condition, truth=Truth.UNKNOWN)
+    ecosystem, use = found[0]
+    answers = {
+        _HOLDS[ecosystem](condition, version)
+        for written in use.versions
+        for version in _list_versions(condition.name, written)
+    }
+    truth = Truth.UNKNOWN
+    if answers == {True}:
+        truth = Truth.TRUE
+    elif answers == {False}:
+        truth = Truth.FALSE
+    versions = tuple(sorted(use.versions))
+    return Decision(condition=condition, truth=truth, versions=versions, source=use.source)
+
+
+def _list_versions(name: str, written: str) -> tuple[str, ...]:
+    """Return the versions that a text stands for: the lowest and the highest.
+
+    `.nvmrc` and `.python-version` may name the first numbers only.
+    """
+    missing = _PARTS - written.count(".") - 1
+    if name not in _RUNTIMES or missing <= 0:
+        return (written,)
+    return written + ".0" * missing, written + f".{_HIGHEST}" * missing
+
+
+def join(decisions: Iterable[Decision]) -> Truth:
+    """Return whether all conditions of a card hold."""
+    truths = [decision.truth for decision in decisions]
+    if Truth.FALSE in truths:
+        return Truth.FALSE
+    return Truth.UNKNOWN if Truth.UNKNOWN in truths else Truth.TRUE
+
+
+def _holds_in_python(condition: Condition, version: str) -> bool | None:
+    clauses = [_write_for_python(operator, number) for operator, number in condition.clauses]
+    try:
+        return SpecifierSet(",".join(clauses)).contains(Version(version), prereleases=True)
+    except (InvalidSpecifier, InvalidVersion):
+        return None
+
+
+def _write_for_python(operator: str, number: str) -> str:
+    if operator in {"^", "~"}:
+        return f"~={number}" if "." in number else f"=={number}.*"
+    return f"{'==' if operator == '=' else operator}{number}"
+
+
+def _holds_in_npm(condition: Condition, version: str) -> bool | None:
+    try:
+        return all(
+            _satisfies(_fill_up(version), operator, number)
+            for operator, number in condition.clauses
+        )
+    except ValueError:
+        return None
+
+
+def _satisfies(version: str, operator: str, number: str) -> bool:
+    if operator == "!=":
+        return not nodesemver.satisfies(version, number, loose=True, include_prerelease=True)
+    if operator in {"==", "==="}:
+        operator = "="
+    if operator == "~=":  # of Python: any later version with the same first numbers
+        operator = "^" if number.count(".") == 1 else "~"
+    # A project that uses 5.0.0-rc.1 uses a version above 4: npm alone would not install it.
+    return bool(
+        nodesemver.satisfies(version, f"{operator}{number}", loose=True, include_prerelease=True)
+    )
+
+
+def _fill_up(version: str) -> str:
+    """Return a version with three numbers: `.nvmrc` and `go.mod` name one or two."""
+    numbers = version.split(".")
+    if len(numbers) < _PARTS and all(number.isdigit() for number in numbers):
+        numbers += ["0"] * (_PARTS - len(numbers))
+    return ".".join(numbers)
+
+
+_HOLDS: Mapping[str, Callable[[Condition, str], bool | None]] = {
+    PYTHON: _holds_in_python,
+    NPM: _holds_in_npm,
+    CARGO: _holds_in_npm,
+    GO: _holds_in_npm,
+}
