@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from typing import Any
 
@@ -12,7 +13,7 @@ from lessons_kb.collection.compose_card import redact_card
 from lessons_kb.collection.draft_lookup import ACCEPTED, DISCARDED, MERGED, MINED, OPEN, Draft
 from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
 from lessons_kb.collection.new_drafts import NewDrafts
-from lessons_kb.errors import DuplicateCard, EditRefused, InputError
+from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError
 from lessons_kb.mining.draft_text import finish
 from lessons_kb.model import Card
 from lessons_kb.store.card_files import read_template
@@ -153,6 +154,8 @@ class Drafts(NewDrafts):
     def _settle(self, draft: Draft, state: str, card: str, *, over: str | None = None) -> None:
         """Note the state of a reviewed draft. ``over`` is its text if that is kept elsewhere."""
         with self._folder.locked():
+            if state == DISCARDED and not os.path.lexists(self._folder.path(draft.id)):
+                raise CardNotFound(f"{draft.id}: the draft is gone; it was reviewed meanwhile")
             facts = self._folder.facts_of(draft.id) or {}
             if over is None and draft.digest == facts.get("digest"):
                 over = draft.text

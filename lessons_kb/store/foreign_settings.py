@@ -81,8 +81,10 @@ def check_writable(path: str) -> None:
 def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | None) -> list[str]:
     """Replace the content ``expected`` by ``data``, atomically; None stands for "no file".
 
-    Mode and owner are preserved, and a link is followed to its target. Returns the folders that
-    were created, outermost first. Raises StorageError, also if the content is not as expected.
+    Mode and owner are preserved, and a link is followed to its target. A file with a second name
+    (a hard link) is written in place, which is not atomic, because a replacement would separate the
+    names. Returns the folders that were created, outermost first. Raises StorageError, also if the
+    content is not as expected.
     """
     full = os.path.realpath(path)
     folder = os.path.dirname(full)
@@ -94,7 +96,9 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
         os.makedirs(os.path.dirname(full), exist_ok=True)
         if read_settings_file(full) != expected:
             raise StorageError(f"{shown(path)}: changed by another program; run this again")
-        if data is not None:
+        if data is not None and expected is not None and os.stat(full).st_nlink > 1:
+            overwrite(full, data)
+        elif data is not None:
             replace_whole(full, data, fresh=expected is None)
         elif expected is not None:
             os.unlink(full)

@@ -283,6 +283,23 @@ def place_cards(cards: Iterable[str], arm: str) -> dict[str, str]:
     return placed
 
 
+def require_check_files(repository: str, task: Task) -> None:
+    """Raise InputError for a check file that neither of a task's commits has: its name is wrong."""
+    for path in task.check_files:
+        name = os.path.normpath(path).replace(os.sep, "/")
+        if name.startswith(("/", "../")):
+            raise InputError(
+                f"task {task.name}: check_files: {path!r} leads out of the repository; name a file"
+            )
+        commits = (task.check_from, task.commit)
+        literal = f":(literal){name}"
+        if not any(ask_git(repository, "ls-tree", commit, "--", literal) for commit in commits):
+            raise InputError(
+                f"task {task.name}: check_files: there is no {path!r} at {task.check_from[:12]}; "
+                "correct the name"
+            )
+
+
 def bring_check(repository: str, task: Task, work: str) -> None:
     """Copy the files of a task's check into the work. Files not in their commit are removed.
 

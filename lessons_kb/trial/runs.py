@@ -51,6 +51,7 @@ from lessons_kb.trial.place import (
     close_place,
     open_place,
     place_cards,
+    require_check_files,
 )
 from lessons_kb.trial.tasks import Task, check_texts, is_sendable
 from lessons_kb.trial.usage import is_amount, read_usage
@@ -282,7 +283,9 @@ def _pin_commits(task: Task, repository: str) -> Task:
                 f"task {task.name}: {commit!r} is not a commit of {repository}; name one"
             )
         hashes.append(pinned)
-    return replace(task, commit=hashes[0], check_from=hashes[1])
+    pinned_task = replace(task, commit=hashes[0], check_from=hashes[1])
+    require_check_files(repository, pinned_task)
+    return pinned_task
 
 
 def find_end(budget: tuple[str, float], done: Sequence[Result]) -> str:

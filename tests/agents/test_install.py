@@ -417,6 +417,18 @@ def test_a_link_is_followed_and_modes_stay(setup, home):
     assert (link.is_symlink(), real.read_text()) == (True, CLAUDE)
 
 
+def test_a_file_with_a_second_name_keeps_it(setup, claude, tmp_path):
+    path = claude()
+    second = tmp_path / "dotfiles.json"
+    second.hardlink_to(path)
+    setup.on()
+    assert path.samefile(second)
+    assert "lessons-hook" in second.read_text()
+    setup.off()
+    assert path.samefile(second)
+    assert second.read_text() == CLAUDE
+
+
 @pytest.mark.parametrize("link", [".claude", ".claude/settings.local.json"])
 def test_a_projects_links_lead_no_installation_out_of_it(setup, project, tmp_path, link):
     """A clone chose where they point."""

@@ -1,6 +1,39 @@
 """`lessons serve`: what it refuses to start, and tokens on the command line."""
 
 import json
+import socket
+import subprocess
+import sys
+
+import pytest
+
+from tests.kit import free_port, wait_until
+
+
+def is_open(port):
+    """Return whether a server accepts connections."""
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.slow
+def test_a_client_that_sends_too_much_at_once_reads_the_answer(lessons, brain):
+    """Five megabytes fill the buffers of a connection, so that the client still sends."""
+    secret = lessons("serve", "token", "add", "ci", "--brain", "shop").out.strip()
+    port = free_port()
+    command = [sys.executable, "-m", "lessons_kb.cli.main", "serve", f"shop={brain}"]
+    with subprocess.Popen([*command, "--port", str(port)]) as server:
+        try:
+            wait_until(lambda: is_open(port))
+            size = 5_000_000
+            head = f"POST /v1/brains/shop/search HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n"
+            head += f"Authorization: Bearer {secret}\r\nContent-Length: {size}\r\n\r\n"
+            with socket.create_connection(("127.0.0.1", port), timeout=30) as client:
+                client.sendall(head.encode() + b"x" * size)
+                assert client.recv(100).startswith(b"HTTP/1.1 413 ")
+        finally:
+            server.terminate()
+            server.wait(timeout=30)
 
 
 def test_a_token_is_made_listed_and_removed(lessons):

@@ -11,6 +11,7 @@ import pytest
 from lessons_kb import Brain
 from lessons_kb.cards.edit_sources import make_commit_source
 from lessons_kb.cards.sources import read_sources_of
+from lessons_kb.collection.drafts import Drafts
 from lessons_kb.errors import AmbiguousCard, CardNotFound, DuplicateCard, EditRefused, InputError
 from lessons_kb.model import Event, as_data
 from lessons_kb.store import trash
@@ -334,6 +335,14 @@ def test_a_proposal_made_again_leaves_what_a_human_wrote_into_the_first(brain):
     theirs = brain.drafts.propose("A refund was late", by="rita", **GOOD)
     mine = brain.drafts.propose("A refund was late", example="Pay back", **GOOD)
     assert brain.drafts.get(theirs.id).text == theirs.text != mine.text
+
+
+def test_a_draft_that_another_process_discarded_meanwhile_is_gone(brain, monkeypatch):
+    draft = brain.drafts.propose(TITLE, **GOOD)
+    brain.drafts.discard(draft.id)
+    monkeypatch.setattr(Drafts, "_get_unchanged", lambda *_how: draft)  # it had read it before
+    with pytest.raises(CardNotFound, match="the draft is gone"):
+        brain.drafts.discard(draft.id)
 
 
 @pytest.mark.parametrize("way", ["merge", "discard"])

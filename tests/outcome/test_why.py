@@ -94,6 +94,23 @@ def test_each_prompt_is_told_with_what_was_held_back(brain, telegram, told):
     assert [(one.id, one.title) for one in told(brain).earlier] == [(TELEGRAM, "")]
 
 
+@pytest.mark.semantic
+def test_a_prompt_that_was_answered_without_the_model_says_so(
+    brain, told, lessons, minilm, monkeypatch
+):
+    monkeypatch.delenv("LESSONS_SEMANTIC")
+    claude = session(brain)
+    claude.prompt(PROMPT)
+    assert not told(brain).words_only
+    brain.members[0].words_only = True
+    claude.prompt("What is for lunch?", 2)
+    assert told(brain).words_only
+    shown = " ".join(lessons("--brain", brain.members[0].root, "why").out.split())
+    assert "Only words were searched" in shown
+    monkeypatch.setenv("LESSONS_SEMANTIC", "0")
+    assert not told(brain).words_only
+
+
 def test_cards_before_a_call_and_after_a_compaction_are_told(brain, monkeypatch, told):
     claude = session(brain)
     claude.prompt(PROMPT)

@@ -185,6 +185,19 @@ def test_no_link_of_the_commit_leads_to_a_card_outside(bring, tmp_path, name):
     assert outside.read_text() == CARD
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("checks/tset_a.sh", "correct the name"), ("../outside", "leads out of the repository")],
+)
+def test_a_misspelt_check_file_is_reported_before_the_first_run(trial, shop, name, reason):  # noqa: F811
+    fix = commit(shop, **{"checks/test_a.sh": "true\n"})
+    more = f'check_from = "{fix}"\ncheck_files = ["{name}"]\n'
+    done = trial(RETRY + more)
+    assert done.code == 2
+    assert (name in done.err, reason in done.err) == (True, True)
+    assert "[1/" not in done.err
+
+
 def make_task(**fields):
     return Task(**{"name": "one", "prompt": "p", "commit": "c", "check": "true", **fields})
 

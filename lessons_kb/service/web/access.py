@@ -6,6 +6,7 @@ that does not exist.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import hmac
 import math
@@ -235,15 +236,35 @@ async def show_error(request: Request, error: HTTPException) -> Response:
     return show("message.html", status=status, headers=error.headers, login=login, **values)
 
 
+_DISCARDED_BYTES, _DISCARD_SECONDS = 16_000_000, 5.0
+"""How much of a body that is too large is read before the answer, and for how long."""
+
+
 async def _read_body(request: Request, limit: int, message: str | None = None) -> bytes:
-    """Return the whole body. Raises HTTPException if it has more than ``limit`` bytes."""
+    """Return the whole body. Raises HTTPException if it has more than ``limit`` bytes.
+
+    A part of the rest is read and discarded first: a client that still sends when the connection
+    is closed often sees a reset connection instead of the answer.
+    """
     length, body = request.headers.get("content-length", "0"), bytearray()
     too_large = HTTPException(413, message, CLOSE)
-    if not re.fullmatch("[0-9]{1,20}", length) or int(length) > limit:
+    if not re.fullmatch("[0-9]{1,20}", length) or int(length) > limit + _DISCARDED_BYTES:
         raise too_large
-    with contextlib.suppress(ClientDisconnect):
-        async for part in request.stream():
-            body += part
-            if len(body) > limit:
-                raise too_large
+    is_too_large = int(length) > limit
+    if is_too_large and "expect" in request.headers:  # the client waits for our answer
+        raise too_large
+    size = 0
+    with contextlib.suppress(ClientDisconnect, TimeoutError):
+        async with asyncio.timeout(_DISCARD_SECONDS if is_too_large else None) as deadline:
+            async for part in request.stream():
+                size += len(part)
+                if size > limit and not is_too_large:
+                    is_too_large = True
+                    deadline.reschedule(asyncio.get_running_loop().time() + _DISCARD_SECONDS)
+                if size > limit + _DISCARDED_BYTES:
+                    break
+                if not is_too_large:
+                    body += part
+    if is_too_large:
+        raise too_large
     return bytes(body)
