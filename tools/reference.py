@@ -89,7 +89,7 @@ GUIDES = {
     "daemon": "daemon.md",
     "detect": "detect.md",
     "diet": "diet.md",
-    "escalate": "effect.md",
+    "escalate": "escalate.md",
     "eval": "evaluation.md",
     "install": "agents.md",
     "lsp": "editors.md",
