@@ -89,21 +89,25 @@ GUIDES = {
     "daemon": "daemon.md",
     "detect": "detect.md",
     "diet": "diet.md",
+    "doctor": "nothing-arrives.md",
     "escalate": "escalate.md",
     "eval": "evaluation.md",
     "install": "agents.md",
     "lsp": "editors.md",
+    "mark": "cards.md",
     "mcp": "agents.md",
     "mine": "mine.md",
     "report": "effect.md",
     "review": "learning.md",
     "serve": "server.md",
+    "setup": "agents.md",
     "stats": "effect.md",
     "sync": "cluster.md",
     "trial": "trial.md",
     "trust": "trust.md",
     "uninstall": "remove.md",
     "upgrade": "agents.md",
+    "why": "nothing-arrives.md",
 }
 """Command → the page that explains it."""
 MORE = {"detect": " See [detection](detect.md)."}
@@ -337,7 +341,7 @@ def _agents() -> list[str]:
     lines += _table(head, rows)
     lines += [_limits(), f"`--via mcp` works in {', '.join(f'`{name}`' for name in MCP_HOOKS)}.\n"]
     lines.append("Files that are written (on Linux): hooks first, then the MCP server.\n")
-    return [*lines, *_table(("agent", "user", "project", "project `--shared`"), _files())]
+    return [*lines, *_table(("agent", "user", "project"), _files())]
 
 
 def _limits() -> str:
@@ -363,24 +367,23 @@ def _tell_moment(agent: Agent, moment: str, carries: set[str]) -> str:
 def _files() -> list[tuple[str, ...]]:
     rows = []
     with mock.patch.dict(os.environ, {"HOME": "/~"}, clear=True):
-        for name in AGENTS:
-            cells = []
-            for scope, shared in (("user", False), ("project", False), ("project", True)):
-                entries = Entries(hook="lessons-hook", server="lessons")
-                request = Request(
-                    agent=name, project="/.", scope=scope, shared=shared, entries=entries
-                )
-                paths = dict.fromkeys(target.path for target in find_targets(request))
-                same = shared and is_committed(replace(request, shared=False))
-                shown = "<br>".join(
-                    f"`{path.removeprefix('/./').removeprefix('/')}`" for path in paths
-                )
-                if scope == "project" and not AGENTS[name].has_project:
-                    cells.append("–")
-                else:
-                    cells.append("the same" if same else shown)
-            rows.append((f"`{name}`", *cells))
+        for name, agent in AGENTS.items():
+            entries = Entries(hook="lessons-hook", server="lessons")
+            request = Request(agent=name, project="/.", scope="user", entries=entries)
+            project = replace(request, scope="project")
+            shared = replace(project, shared=True)
+            cell = "–"
+            if agent.has_project:
+                cell = _paths(project)
+                if not is_committed(project):
+                    cell += f"<br>with `--shared`: {_paths(shared)}"
+            rows.append((f"`{name}`", _paths(request), cell))
     return rows
+
+
+def _paths(request: Request) -> str:
+    paths = dict.fromkeys(target.path for target in find_targets(request))
+    return "<br>".join(f"`{path.removeprefix('/./').removeprefix('/')}`" for path in paths)
 
 
 BAR = r"\|"
