@@ -8,6 +8,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -76,6 +77,15 @@ def test_each_page_that_moved_redirects_to_the_section_that_has_its_content():
         text = (DOCS / f"{page}.md").read_text("utf-8")
         headings = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
         assert section in [heading.lower().replace(" ", "-") for heading in headings]
+
+
+def test_the_site_wraps_commands_and_keeps_the_columns_of_outputs():
+    page = SimpleNamespace(file=SimpleNamespace(src_uri="trial.md"))
+    text = "```text\nlessons trial tasks.toml\n```\n\n```text\nlessons: 2 of 3 right\n```\n"
+    shown = load_script("docs_site").on_page_markdown(text, page, {"repo_url": ""}, None)
+    assert shown == text.replace("text", "sh", 1)
+    styles = (DOCS / "stylesheets" / "site.css").read_text("utf-8")
+    assert re.search(r"\.language-sh pre > code \{\s*white-space: pre-wrap;", styles)
 
 
 def test_the_navigation_has_every_page_once():

@@ -16,6 +16,9 @@ PAGES = {"README.md": "index.md", "SECURITY.md": "security.md", "CHANGELOG.md": 
 MOVED = {"capacity": "figures/#large-brains", "testing": "contributing/#test-the-tests"}
 """Former page → the page and section that have its content now, as addresses of the site."""
 
+_NOT_RUN = re.compile(r"^```text\n(?=(?:\$ )?(?:lessons|pip|mkdocs|code|chmod) )", re.MULTILINE)
+"""The start of a block with commands that the tests of the pages do not run."""
+
 
 def on_files(files: Any, config: Any) -> Any:
     """Add the pages outside of ``docs/``, and a redirect for each page that moved."""
@@ -51,7 +54,8 @@ _REDIRECT = """\
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:  # noqa: ARG001
-    """Change the links of a page so that they lead to the site or to the repository."""
+    """Adapt the links of a page, and show each block of commands as one."""
+    markdown = _NOT_RUN.sub("```sh\n", markdown)
     if page.file.src_uri in PAGES.values():
         return markdown
     return _follow(markdown, "docs", config["repo_url"])

@@ -256,7 +256,7 @@ def _print_state(state: State, step: Problem | None) -> None:
     if step:
         print_wrapped(f"Next: `{step.command}`, to {step.text}.")
     else:
-        print("Nothing waits for you.")
+        print("There is nothing to do.")
 
 
 def _print_commands() -> None:

@@ -160,8 +160,9 @@ class Drafts(NewDrafts):
         active = sum(card.source == "auto" and card.status == "active" for card in cards)
         if active >= limit:
             raise InputError(
-                f"{counted(active, 'active card')} from triggers, of {limit} allowed; put some "
-                "away with `lessons archive --stale` or `lessons archive ID`, then accept this one"
+                f"{counted(active, 'active card')} came from triggers, and {limit} are allowed; "
+                "archive some with `lessons archive --stale` or `lessons archive ID`, then accept "
+                "this draft"
             )
 
     def _check_duplicates(self, draft: Draft) -> None:

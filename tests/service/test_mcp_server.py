@@ -629,3 +629,43 @@ def test_half_a_surrogate_pair_is_answered_with_a_tool_error(brain, name):
     result = answers[2]["result"]
     assert result["isError"]
     assert "half a surrogate pair" in result["content"][0]["text"]
+
+
+@pytest.mark.parametrize("depth", [160, 300, 5_000])
+@pytest.mark.parametrize("name", ["lessons_search", "lessons_hook"])
+def test_arguments_that_are_nested_too_deeply_are_answered(brain, depth, name):
+    """The SDK does not answer a line that is nested too deeply."""
+    nested = "[" * depth + "]" * depth
+    event = f'{{"agent": "claude-code", "event": {{"hook_event_name": "Stop", "x": {nested}}}}}'
+    arguments = event if name == "lessons_hook" else f'{{"query": {nested}}}'
+    call = f'{{"name": "{name}", "arguments": {arguments}}}'
+    start = {"protocolVersion": "2025-06-18", "capabilities": {}}
+    start["clientInfo"] = {"name": "t", "version": "1"}
+    lines = [
+        json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": start}),
+        '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        f'{{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {call}}}',
+        f'{{"jsonrpc": "2.0", "id": 3, "method": "tools/none", "params": {{"x": {nested}}}}}',
+    ]
+    command = [sys.executable, "-m", "lessons_kb.cli.main", "--brain", str(brain), "mcp"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as server:
+        server.stdin.write("\n".join(lines) + "\n")
+        server.stdin.flush()
+        answers = {one["id"]: one for one in (json.loads(server.stdout.readline()) for _ in "123")}
+        server.stdin.close()
+        assert server.wait(timeout=30) == 0
+    assert answers[2]["result"]["isError"]
+    assert "nested too deeply" in answers[2]["result"]["content"][0]["text"]
+    assert "error" in answers[3]
+
+
+def test_a_directory_with_nul_is_answered_with_a_tool_error(workspace):
+    async def work(client):
+        arguments = {"query": "telegram", "directory": "a\0b"}
+        return await client.call_tool("lessons_search", arguments)
+
+    result = ask(build_server(workspace), work)
+    assert result.is_error
+    assert "directory contains NUL" in result.content[0].text

@@ -1,6 +1,7 @@
-"""Half a surrogate pair in a request over stdio: the SDK passes such a line over in silence.
+"""Requests over stdio that the SDK ignores silently: half a surrogate pair, and deep nesting.
 
-Each half is replaced before the SDK reads the line, so that a tool can answer with an error.
+Each half is replaced before the SDK reads the line, so that a tool can answer with an error. So are
+the parameters of a request that is nested too deeply.
 """
 
 from __future__ import annotations
@@ -14,6 +15,59 @@ MARK = "\ufdd0"
 """Stands for half a surrogate pair. Unicode reserves this code point for such internal use."""
 _ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+DEEP = "\ufdd1"
+"""Stands for the arguments of a request that are nested too deeply; reserved as MARK is."""
+_MAX_DEPTH = 150
+"""The SDK reads about 200 levels."""
+_TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
+_ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]{1,20})')
+_NAME = re.compile(rb'"name"\s*:\s*("[\w-]{1,100}")')
+_METHOD = re.compile(rb'"method"\s*:\s*"([\w/]{1,100})"')
+
+
+def flatten_deep_request(line: bytes) -> bytes:
+    """Return a line of JSON, or a flat request in its place if it is nested too deeply.
+
+    The flat request has the same id. For a call of a tool its only argument is DEEP.
+    """
+    if line.count(b"[") + line.count(b"{") <= _MAX_DEPTH or _depth(line) <= _MAX_DEPTH:
+        return line
+    # The id is at the top level: outside of the brackets that are nested.
+    found = _ID.search(_remove_nested(line))
+    method, name = _METHOD.search(line), _NAME.search(line)
+    if found is None or method is None:
+        return line
+    request = {"jsonrpc": "2.0", "id": json.loads(found[1]), "method": method[1].decode()}
+    if name is not None:
+        request["params"] = {"name": json.loads(name[1]), "arguments": {DEEP: DEEP}}
+    return json.dumps(request).encode() + b"\n"
+
+
+def _remove_nested(line: bytes) -> bytes:
+    """Return a line without the value of ``params``, if that is an object that ends."""
+    begin = re.search(rb'"params"\s*:\s*\{', line)
+    if begin is None:
+        return line
+    depth = 1
+    for match in re.finditer(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', line[begin.end() :]):
+        depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(match[0], 0)
+        if depth == 0:
+            return line[: begin.start()] + line[begin.end() + match.end() :]
+    return line
+
+
+def _depth(line: bytes) -> int:
+    """Return how deep the lists and objects of a line are nested."""
+    depth = deepest = 0
+    for byte in _TEXT.sub(b"", line):
+        if byte in b"[{":
+            depth += 1
+            deepest = max(deepest, depth)
+        elif byte in b"]}":
+            depth -= 1
+    return deepest
 
 
 def mark_lone_surrogates(line: bytes) -> bytes:
@@ -46,7 +100,7 @@ def _copy_lines(source: int, sink: int) -> None:
     try:
         with os.fdopen(source, "rb") as lines, os.fdopen(sink, "wb", buffering=0) as marked:
             for line in lines:
-                data = memoryview(mark_lone_surrogates(line))
+                data = memoryview(mark_lone_surrogates(flatten_deep_request(line)))
                 while data:
                     data = data[marked.write(data) :]
     except OSError:  # the server has ended
