@@ -150,7 +150,7 @@ def _commands() -> list[str]:
     shared = _find_shared(parameters)
     lines = ["## Commands\n", "Options of every command, before or after its name:\n"]
     lines += _list(_options(group.params))
-    lines.append("What means the same in several commands, unless a command says otherwise:\n")
+    lines.append("Arguments and options of several commands; a command may define its own:\n")
     lines += _list(sorted(shared))
     for name, command in commands.items():
         lines += _command(name, command, parameters[name], shared)
@@ -345,7 +345,7 @@ def _agents() -> list[str]:
 
 
 def _limits() -> str:
-    """Return the sentence about the longest text that each agent is given."""
+    """Return the sentence about the longest answer that each agent gets."""
     (tokens, _), *others = Counter(agent.tokens for agent in AGENTS.values()).most_common()
     (longest,) = {agent.max_bytes for agent in AGENTS.values()}
     less = [
@@ -353,7 +353,7 @@ def _limits() -> str:
         for name, agent in AGENTS.items()
         if agent.tokens in dict(others)
     ]
-    return f"A text has at most {tokens:,} tokens ({', '.join(less)}) and {longest:,} bytes.\n"
+    return f"An answer of a hook has at most {tokens:,} tokens ({', '.join(less)}) and {longest:,} bytes.\n"
 
 
 def _tell_moment(agent: Agent, moment: str, carries: set[str]) -> str:
