@@ -462,7 +462,8 @@ EVENTS = (
 
 FAILURES = ("invalid_arguments", "tool_not_found", "exec_error", "api_error", "permission_denied")
 DONE = ("ok", "unknown")
-"""``unknown``: the call ended with an unknown result. Guards treat it as a success."""
+"""Outcomes of calls that ended and are not known to have failed. ``unknown``: the call ended with
+an unknown result. Guards treat it as a success."""
 
 OUTCOMES = (*DONE, "cancelled", *FAILURES)
 

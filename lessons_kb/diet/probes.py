@@ -135,13 +135,21 @@ class Proof:
 def open_proof(
     cards: Mapping[str, str], project: str, brain: Brain | None = None
 ) -> Iterator[Proof]:
-    """Open a temporary copy of a brain to which ``cards`` (path → text) are added."""
+    """Open a temporary copy of a brain to which ``cards`` (path → text) are added.
+
+    The copy has the settings and the cards of ``brain`` but not its notes; without ``brain`` it
+    starts empty. A card of the brain with the path of one of ``cards`` is replaced. The index of
+    ``brain`` is refreshed first, which writes its index; its cards are not changed. Inside the
+    block, environment variables of the whole process point to temporary folders. The copy is
+    removed at the end.
+    """
     with tempfile.TemporaryDirectory(prefix="lessons-diet-") as folder:
         root = os.path.realpath(os.path.join(folder, "brain"))
         os.mkdir(root)
         texts = {path: text.encode() for path, text in cards.items()}
         if brain is not None:
-            texts = {**_read_cards(brain), **texts}
+            brain.refresh()
+            texts = {**_read_cards(brain), **texts}  # the added cards replace the brain's
             settings = os.path.join(brain.root, "lessons.toml")
             if os.path.isfile(settings):
                 shutil.copyfile(settings, os.path.join(root, "lessons.toml"))
@@ -158,12 +166,14 @@ def open_proof(
 
 
 def _read_cards(brain: Brain) -> dict[str, bytes]:
-    brain.refresh()
+    """Return path → bytes of the cards in a brain's index, without its notes."""
     limit = brain.settings.index.max_file_bytes
-    known = brain.read(lambda one: one.catalogue.all_cards())
-    return {
-        card.id: read_bytes(brain.root, card.id, limit=limit) for card in known if card.kind != NOTE
-    }
+    cards = brain.read(lambda reader: reader.catalogue.all_cards())
+    texts: dict[str, bytes] = {}
+    for card in cards:
+        if card.kind != NOTE:
+            texts[card.id] = read_bytes(brain.root, card.id, limit=limit)
+    return texts
 
 
 def contains_rule(context: str, rule: str) -> bool:

@@ -398,7 +398,7 @@ class _Mistake(NamedTuple):
 
 
 class _Mistakes:
-    """The occurrences of a card's mistake in a session, and whether they were corrected."""
+    """The occurrences of one card's mistake in a session, and whether they were corrected."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -407,8 +407,9 @@ class _Mistakes:
         )
         self._corrected: dict[_Mistake, bool] = {}
         """Occurrence → whether it was corrected since."""
-        self._chance = ""
-        """The kind of the first fact that would have shown the mistake, had it been made."""
+        self._fact_that_would_show = ""
+        """The kind of the first fact that would have shown the mistake, had it been made; "" if the
+        session did nothing that could have shown it."""
 
     def see_edit(self, event: Event, edit: Edit) -> None:
         """Note the matches that an edit removes, and then those that it adds."""
@@ -423,34 +424,46 @@ class _Mistakes:
         for match in self._facts.matcher.find_added(change):
             self._corrected[_Mistake(PATTERN_FACT, edit.path, match.text.rstrip("…"))] = False
         if any(_applies_to(rule, edit.path) for rule in self._facts.matcher.rules):
-            self._chance = self._chance or PATTERN_FACT
+            self._fact_that_would_show = self._fact_that_would_show or PATTERN_FACT
 
     def see_command(self, command: Command) -> None:
         """Note the matches in a command."""
         if not self._has_command_patterns:
             return
-        self._chance = self._chance or PATTERN_FACT
+        self._fact_that_would_show = self._fact_that_would_show or PATTERN_FACT
         for match in self._facts.matcher.find_in_commands(find_run(command.line)):
             self._corrected[_Mistake(PATTERN_FACT, "", match.text)] = False
 
     def see_run(self, event: Event) -> None:
-        """Note the errors and the failing tests in a command's output, or that it succeeded."""
+        """Note what a run of a command shows about the errors and tests of the card.
+
+        A run that is done, or whose tests ran, first corrects all earlier mistakes of the same
+        command. Then each failing test of the card in its output, and each error of the card in the
+        output of a run that is not ``ok``, is a mistake that is not corrected. A card without
+        errors and tests is not changed.
+        """
         errors, tests = self._facts.errors, self._facts.tests
-        if not (errors or tests):
+        if not errors and not tests:
             return
-        test_command, failing = find_test_command(event.text), find_failing(event.output)
-        if test_command and (failing or event.outcome in DONE):
-            self._chance = self._chance or (TEST_FACT if tests else ERROR_FACT)
-            self._correct_all(test_command)
+        test_command = find_test_command(event.text)
+        where = test_command or event.text
+        failing = find_failing(event.output)
+        is_done = event.outcome in DONE
+        if test_command and (failing or is_done):
+            fact = TEST_FACT if tests else ERROR_FACT
+            self._fact_that_would_show = self._fact_that_would_show or fact
+        if is_done or (test_command and failing):
+            self._correct_all(where)
         for name in tests.intersection(failing):
-            self._corrected[_Mistake(TEST_FACT, test_command or event.text, name)] = False
+            self._corrected[_Mistake(TEST_FACT, where, name)] = False
+        if event.outcome == "ok":
+            return
         for error in errors:
-            if event.outcome != "ok" and is_same_error(error, event.output):
-                self._corrected[_Mistake(ERROR_FACT, test_command or event.text, error)] = False
-            elif event.outcome in DONE:
-                self._correct_all(event.text)
+            if is_same_error(error, event.output):
+                self._corrected[_Mistake(ERROR_FACT, where, error)] = False
 
     def _correct_all(self, where: str) -> None:
+        """Mark the mistakes of a file or command as corrected."""
         for mistake in self._corrected:
             if mistake.where == where:
                 self._corrected[mistake] = True
@@ -470,7 +483,8 @@ class _Mistakes:
     def judge(self) -> tuple[str, str]:
         """Return the outcome of the card and the kind of fact that shows it."""
         if not self._corrected:
-            return (AVOIDED if self._chance else UNKNOWN_OUTCOME), self._chance
+            outcome = AVOIDED if self._fact_that_would_show else UNKNOWN_OUTCOME
+            return outcome, self._fact_that_would_show
         for mistake, is_corrected in self._corrected.items():
             if not is_corrected:
                 return LEFT, mistake.fact

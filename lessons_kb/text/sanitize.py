@@ -43,15 +43,17 @@ _VISIBLE_FORMAT = frozenset(
 _LONGEST_MARKER = 200
 _GAP = r"(?:[^\w\[\]<>]|_)*+"
 _BRACKET = (
-    rf"\[(?={_GAP}(active{_GAP}lessons)|[\s/]*+([a-z_]++\s*+\]))"
-    r"|<\s*+(?:/\s*+)?+(\|[\w\s:-]{1,40}+\||[a-z][\w:-]*+)"
+    rf"\[(?={_GAP}(?P<block>active{_GAP}lessons)|[\s/]*+(?P<bracketed>[a-z_]++)\s*+\])"
+    r"|<\s*+(?:/\s*+)?+(?P<tag>\|[\w\s:-]{1,40}+\||[a-z][\w:-]*+)"
 )
+"""An opening bracket, with the text after it: the title of our block, a name in square brackets, or
+a tag. Exactly one of the groups takes part in a match."""
 _SPEAKER = (
     r"^(?:[^\w\n]|_)*+(?:[0-9]{1,9}+[.)](?:[^\w\n]|_)*+)?+"
     r"([^\W\d_]++(?:[^\S\n]{1,9}+[^\W\d_]++)?+)(?:[^\w\s:]|_)*+[^\S\n]*+:"
 )
 
-_WRITTEN = re.compile(
+_CODED_OR_MARK = re.compile(
     r"&(?:amp;)*+(?:\#x[0-9a-f]{1,8}|\#[0-9]{1,9}|[a-z][a-z0-9]{1,31});?+"
     r"|(?:%[0-9a-f]{2})++|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|U[0-9a-f]{8}|x[0-9a-f]{2})|[\\*`~]",
     re.IGNORECASE,
@@ -100,7 +102,7 @@ def defang(text: str) -> str:
     found even with look-alike letters and brackets, other spacing or case, entities, escapes and
     marks of Markdown. The text must have passed through ``clean``.
     """
-    folded, origin = _read(text)
+    folded, origin = _fold_as_read(text)
     edits: dict[int, str] = {}
     if "[" in folded or "<" in folded:
         for bracket in re.finditer(_BRACKET, folded):
@@ -135,20 +137,33 @@ def find_hidden(text: str) -> str:
 
 
 def _is_frame(bracket: re.Match[str]) -> bool:
-    """Return whether a bracket opens our own block, or a tag that an agent would obey."""
-    block, bracketed, tag = bracket.groups()
-    if bracketed:
-        name = bracketed.rstrip("] \t\n")
-        before = bracket.string[max(bracket.start() - 1, 0) : bracket.start()]
-        is_role = name in _AGENTS["roles"] and not before.isalnum()  # rows[user] is code
-        return is_role or name in _AGENTS["bracketed"]
-    words = re.split(r"[\W_]+", tag or "")
-    return block is not None or (
-        tag.startswith("|")
-        or words[0] in _AGENTS["roles"]
-        or "-".join(words) in _AGENTS["tags"]
-        or (len(words) > 1 and not _AGENTS["tag words"].isdisjoint(words))
-    )
+    """Return whether a match of _BRACKET opens our own block, or a tag that an agent would obey.
+
+    Such a tag is ``<|any text|>``, a chat role, a name in the table, or a tag of several words that
+    include one of the "tag words". A name in square brackets must be in the table or a chat role;
+    the role does not count directly after a letter or digit, since ``rows[user]`` is code.
+    """
+    if bracket["block"] is not None:
+        return True
+    if bracket["bracketed"] is not None:
+        return _is_bracketed_frame(bracket["bracketed"], bracket)
+    tag = bracket["tag"]
+    if tag.startswith("|"):
+        return True
+    words = re.split(r"[\W_]+", tag)  # digits belong to words
+    if words[0] in _AGENTS["roles"] or "-".join(words) in _AGENTS["tags"]:
+        return True
+    has_tag_word = any(word in _AGENTS["tag words"] for word in words)
+    return len(words) > 1 and has_tag_word
+
+
+def _is_bracketed_frame(name: str, bracket: re.Match[str]) -> bool:
+    """Return whether a name in square brackets is a chat role or known; see `_is_frame`."""
+    if name in _AGENTS["bracketed"]:
+        return True
+    start = bracket.start()
+    is_in_code = start > 0 and bracket.string[start - 1].isalnum()
+    return name in _AGENTS["roles"] and not is_in_code
 
 
 def _round_brackets(folded: str, start: int) -> dict[int, str]:
@@ -161,32 +176,38 @@ def _round_brackets(folded: str, start: int) -> dict[int, str]:
     return {start: "("}
 
 
-def _read(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """Return a text as its reader sees it, folded, and the (start, end) of each character in it.
+def _fold_as_read(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """Return a text as its reader sees it, folded, and where its characters come from.
 
-    The list of positions is empty if every character keeps its position.
+    Entities and escapes are decoded. Marks of Markdown and invisible characters are left out. Each
+    remaining character is folded to the lower-case ASCII that it looks like, if there is such.
+
+    The list has the (start, end) in ``text`` of each character of the result. It is empty if
+    ``text`` is ASCII without entities, escapes and marks: then all positions are the same.
     """
-    written = [match.span() for match in _WRITTEN.finditer(text)]
-    if text.isascii() and not written:
+    spans = [match.span() for match in _CODED_OR_MARK.finditer(text)]
+    if text.isascii() and not spans:
         return text.lower(), []
-    read: list[str] = []
+    parts: list[str] = []
     origin: list[tuple[int, int]] = []
 
     def add(characters: str, start: int, end: int) -> None:
-        read.append("".join(map(_fold_char, characters)))
-        origin.extend([(start, end)] * len(read[-1]))
+        folded = "".join(map(_fold_char, characters))
+        parts.append(folded)
+        origin.extend([(start, end)] * len(folded))
 
+    end_of_text = (len(text), len(text))
     done = 0
-    for start, end in (*written, (len(text), len(text))):
+    for start, end in (*spans, end_of_text):
         for position in range(done, start):
             add(text[position], position, position + 1)
         add(_decode(text[start:end]), start, end)
         done = end
-    return "".join(read), origin
+    return "".join(parts), origin
 
 
 def _decode(written: str) -> str:
-    """Return what a reader sees for an entity, an escape or a mark of Markdown."""
+    """Return what a reader sees for an entity or an escape; "" for a mark of Markdown or ""."""
     if written[:1] == "&":
         name = re.sub("^(?:amp;)+(?=.)", "", written[1:], flags=re.IGNORECASE)
         plain: str = load(ENTITIES).unescape(f"&{name}")
