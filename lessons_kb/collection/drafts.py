@@ -79,16 +79,19 @@ class Drafts(NewDrafts):
     def merge(
         self, name: str, card: str, *, at: float | None = None, digest: str | None = None
     ) -> Card:
-        """Count a draft as another occurrence of a card, with its task; see ``Cards.bump``.
+        """Count a draft as another occurrence of a card, remove the draft, and return the card.
 
-        ``digest`` is as in ``accept``.
+        The last example of the draft is the task that is noted on the card; see ``Cards.bump``.
+        ``digest`` is as in ``accept``. Raises EditRefused if the draft has changed since, or if it
+        has ``trouble``.
         """
         with hold_new(self._brain.root):
             draft = self._get_unchanged(name, digest)
             if draft.trouble:
                 raise EditRefused(f"{draft.id} cannot be merged: {draft.trouble}")
             drafted = self._parse(draft.id, draft.text).card
-            task = drafted.examples[-1] if drafted and drafted.examples else None
+            examples = drafted.examples if drafted else ()
+            task = examples[-1] if examples else None
             merged = self._count(draft, card, task=task, at=at)
             self._settle(draft, MERGED, merged.id)
         return merged
