@@ -19,7 +19,7 @@ from lessons_kb.model import Card
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import check_draft_size
 from lessons_kb.store.journal import day_of
-from lessons_kb.store.locks import hold_new
+from lessons_kb.store.locks import hold_for_new_card
 from lessons_kb.text.sanitize import counted
 
 
@@ -57,7 +57,7 @@ class Drafts(NewDrafts):
         triggers are active, and DuplicateCard if the lesson exists, unless ``on_duplicate`` is
         ``new``.
         """
-        with hold_new(self._brain.root):
+        with hold_for_new_card(self._brain.root):
             draft = self._get_unchanged(name, digest)
             card = self._require_acceptable(draft)
             if card.source == "auto":
@@ -85,7 +85,7 @@ class Drafts(NewDrafts):
         ``digest`` is as in ``accept``. Raises EditRefused if the draft has changed since, or if it
         has ``trouble``.
         """
-        with hold_new(self._brain.root):
+        with hold_for_new_card(self._brain.root):
             draft = self._get_unchanged(name, digest)
             if draft.trouble:
                 raise EditRefused(f"{draft.id} cannot be merged: {draft.trouble}")
