@@ -14,7 +14,9 @@ SEVERITIES = ("low", "medium", "high")
 RULE = "rule"
 """Source of a card from a rules file: only its paths and commands inject it."""
 SOURCES = ("curated", "auto", RULE)
-STATUSES = ("active", "ignored", "archived", "draft")
+DRAFT = "draft"
+"""The status of a card that waits for review; it is never injected."""
+STATUSES = ("active", "ignored", "archived", DRAFT)
 NO_GATE, ASK_GATE, ONCE_GATE, STRICT_GATE = GATES = ("none", "ask", "once", "strict")
 EVIDENCE = ("evidenced", "anecdotal", "disputed")
 

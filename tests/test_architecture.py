@@ -292,6 +292,7 @@ SURROUNDINGS = {
     "service/web/application.py": "the library that keeps the figures is told by a variable alone",
     "store/locations.py": "where the user keeps state: the only place that says so",
     "tui/app.py": "a terminal's colours",
+    "tui/pick_card.py": "a terminal's colours",
 }
 """File → why it reads the environment or the working directory; everything else is told them."""
 

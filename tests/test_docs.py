@@ -11,11 +11,13 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import typer
 import yaml
 from markdown_it import MarkdownIt
 
 import lessons_kb
 from lessons_kb.cli.command_table import SUMMARIES
+from lessons_kb.cli.main import app
 from lessons_kb.config import DEFAULTS
 from lessons_kb.store.user_settings import JudgeSettings
 from tests.kit import ROOT, load_script
@@ -33,11 +35,15 @@ def test_the_reference_is_fresh_and_explains_every_command_and_every_option(requ
     fresh = reference.PAGE.read_text(encoding="utf-8") == page
     assert fresh, "docs/reference.md is stale: python tools/reference.py writes it anew"
     commands = page.partition("## Settings")[0]
-    assert re.findall(r"^\| .* \|  \|$", page, re.MULTILINE) == []
+    group = typer.main.get_command(app)
+    assert re.findall(r"^\| .* \|  \|$|^- .*: *$", page, re.MULTILINE) == []
     for name in re.findall(r"^### (\S+)$", commands, re.MULTILINE):
         section = commands.partition(f"### {name}\n")[2].partition("\n### ")[0]
         assert len(section.strip().splitlines()) > 1, f"{name} says nothing"
         assert "\n```sh\nlessons " in section, f"{name} has no example"
+        for option in group.get_command(None, name).params:
+            shown = option.param_type_name != "option" or f"`{option.opts[0]}" in section
+            assert shown or option.name == "help", f"{name} does not name {option.opts[0]}"
 
 
 def blocks(page, language):

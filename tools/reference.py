@@ -8,13 +8,17 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 from unittest import mock
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT)]
 
+import click  # noqa: E402
 import typer  # noqa: E402
 
 from lessons_kb import model  # noqa: E402
@@ -79,6 +83,33 @@ LEVELS = {
     "nudge": "Guidance for the model.",
     "escalate": "The turn is stopped and can be resumed.",
 }
+GUIDES = {
+    "check": "check.md",
+    "confirm": "freshness.md",
+    "daemon": "daemon.md",
+    "detect": "detect.md",
+    "diet": "diet.md",
+    "doctor": "nothing-arrives.md",
+    "escalate": "escalate.md",
+    "eval": "evaluation.md",
+    "install": "agents.md",
+    "lsp": "editors.md",
+    "mark": "cards.md",
+    "mcp": "agents.md",
+    "mine": "mine.md",
+    "report": "effect.md",
+    "review": "learning.md",
+    "serve": "server.md",
+    "setup": "agents.md",
+    "stats": "effect.md",
+    "sync": "cluster.md",
+    "trial": "trial.md",
+    "trust": "trust.md",
+    "uninstall": "remove.md",
+    "upgrade": "agents.md",
+    "why": "nothing-arrives.md",
+}
+"""Command → the page that explains it."""
 MORE = {"detect": " See [detection](detect.md)."}
 """What the page adds to the meaning of a key."""
 FORMS = {
@@ -101,25 +132,69 @@ def build_reference() -> str:
     return "\n".join(parts).rstrip() + "\n"
 
 
+class Parameter(NamedTuple):
+    """An argument or an option of a command, as the page shows it."""
+
+    name: str
+    meaning: str
+
+
 def _commands() -> list[str]:
     group = typer.main.get_command(app)
-    lines = ["## Commands\n", "Options that can stand before or after the name of any command:\n"]
-    lines += [*_table(("option", "meaning"), _options(group.params))]
-    for name in sorted(group.commands):
-        command = group.get_command(None, name)
-        if command.hidden:
-            continue
-        arguments = [p for p in command.params if p.param_type_name == "argument"]
-        words = " ".join(("lessons", name, "[OPTIONS]", *map(_argument, arguments)))
-        lines += [f"### {name}\n", f"`{words}`\n", _prose(command.help or "")]
-        rows = [(f"`{_metavar(p)}`", _cell(p.help or "")) for p in arguments if p.help]
-        rows += _options(command.params)
-        if rows:
-            lines += _table(("argument or option", "meaning"), rows)
+    commands = {
+        name: group.get_command(None, name)
+        for name in sorted(group.commands)
+        if not group.get_command(None, name).hidden
+    }
+    parameters = {name: _parameters(command) for name, command in commands.items()}
+    shared = _find_shared(parameters)
+    lines = ["## Commands\n", "Options of every command, before or after its name:\n"]
+    lines += _list(_options(group.params))
+    lines.append("What means the same in several commands, unless a command says otherwise:\n")
+    lines += _list(sorted(shared))
+    for name, command in commands.items():
+        lines += _command(name, command, parameters[name], shared)
     return lines
 
 
-def _options(params: list) -> list[tuple[str, str]]:
+def _find_shared(parameters: dict[str, list[Parameter]]) -> set[Parameter]:
+    """Return the parameters of several commands, each name with one meaning."""
+    uses = Counter(parameter for listed in parameters.values() for parameter in listed)
+    repeated = [parameter for parameter, count in uses.items() if count > 1]
+    meanings = Counter(parameter.name for parameter in repeated)
+    return {parameter for parameter in repeated if meanings[parameter.name] == 1}
+
+
+def _command(
+    name: str, command: click.Command, parameters: list[Parameter], shared: set[Parameter]
+) -> list[str]:
+    """Return the section of one command: its form, its help and the options of its own."""
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    words = " ".join(("lessons", name, *map(_argument, arguments)))
+    lines = [f"### {name}\n"]
+    if arguments:
+        lines.append(f"`{words}`\n")
+    lines.append(_prose(command.help or "", GUIDES.get(name, "")))
+    own = [parameter for parameter in parameters if parameter not in shared]
+    lines += _list(own)[:-1]
+    options = [
+        re.match(r"`--[\w-]+", parameter.name) for parameter in parameters if parameter in shared
+    ]
+    names = [f"{match[0]}`" for match in options if match]
+    if names:
+        lines.append(f"- As above: {', '.join(names)}")
+    return [*lines, ""] if own or names else lines
+
+
+def _parameters(command: click.Command) -> list[Parameter]:
+    arguments = [p for p in command.params if p.param_type_name == "argument" and p.help]
+    return [
+        *(Parameter(f"`{_metavar(p)}`", _cell(p.help)) for p in arguments),
+        *_options(command.params),
+    ]
+
+
+def _options(params: list) -> list[Parameter]:
     rows = []
     for option in params:
         if option.param_type_name != "option" or option.name == "help":
@@ -129,9 +204,9 @@ def _options(params: list) -> list[tuple[str, str]]:
         first, *others = (*option.opts, *option.secondary_opts)
         names = ", ".join(f"`{name}`" for name in (f"{first}{value}", *others))
         default = option.default
-        told = default in (None, "", ()) or isinstance(default, bool)
-        shown = "" if told else f" Default: `{default}`."
-        rows.append((names, _cell((option.help or "") + shown)))
+        is_clear = default in (None, "", (), 0) or isinstance(default, bool)
+        shown = "" if is_clear else f" Default: `{default}`."
+        rows.append(Parameter(names, _cell((option.help or "") + shown)))
     return rows
 
 
@@ -145,16 +220,24 @@ def _metavar(argument: object) -> str:
     return (argument.metavar or argument.name.upper()).removesuffix("...").strip("[]")
 
 
-def _prose(text: str) -> str:
-    """Return a docstring as Markdown, with its example as a code block."""
-    text = re.sub(r"\n[ \t]+", "\n", text).strip()
-    return (
-        re.sub(r"(?:\n+|[ \n])Example: (.+)\Z", r"\n\n```sh\n\1\n```", text, flags=re.DOTALL) + "\n"
-    )
+def _prose(text: str, guide: str) -> str:
+    """Return a docstring as Markdown, with its example as a code block.
+
+    Of a command that has a guide, the page shows the first paragraph and a link.
+    """
+    text, example = re.fullmatch(r"(.*?)Example: (.+)", text.strip(), re.DOTALL).groups()
+    text, example = (re.sub(r"\n[ \t]+", "\n", part).strip() for part in (text, example))
+    if guide:
+        text = f"{text.partition(chr(10) * 2)[0]} See [{guide.removesuffix('.md')}]({guide})."
+    example = example.replace("\n", " \\\n  ")
+    return f"{text}\n\n```sh\n{example}\n```\n"
 
 
 def _settings() -> list[str]:
-    lines = ["## Settings\n", "Keys of `lessons.toml`, each with its default.\n"]
+    lines = [
+        "## Settings\n",
+        "Keys of `lessons.toml`: `preflight.budget` is `budget` below `[preflight]`.\n",
+    ]
     section, said, rows = "", "", []
     tables: dict[str, tuple[str, list[tuple[str, str, str]]]] = {}
     known = flat_settings(DEFAULTS)
@@ -168,16 +251,14 @@ def _settings() -> list[str]:
             name = key[1].strip('"')
             full = f"{section}.{name}" if section else name
             assert section == "folders" or full in known, full
-            rows.append((f"`{name}`", f"`{key[2]}`", _cell(key[3])))
+            rows.append((f"`{full}`", f"`{key[2]}`", _cell(key[3])))
         elif section and line.startswith("# ") and not rows:
             said = f"{said} {line[2:]}".strip()
             tables[section] = (said, rows)
-    for name, (about, found) in tables.items():
-        lines.append(f"### [{name}]\n" if name else "### Top level\n")
-        if about:
-            lines.append(f"{about}\n")
-        lines += _table(("key", "default", "meaning"), found)
-    return lines
+    rows = [row for _about, found in tables.values() for row in found]
+    lines += _table(("key", "default", "meaning"), rows)
+    lines += [f"- `[{name}]`: {about}" for name, (about, _rows) in tables.items() if about]
+    return [*lines, ""]
 
 
 def _card_keys() -> list[str]:
@@ -189,13 +270,11 @@ def _card_keys() -> list[str]:
     lines += _table(("key", "value", "meaning"), rows)
     lines.append("Keys of other systems are read as follows:\n")
     names = {k.field: n for n, k in reversed(own)}
-    lines += _table(
-        ("key", "read as"),
-        [
-            (f"`{n}`", f"`{names[k.field]}`" if k.field in names else "text to search")
-            for n, k in foreign
-        ],
-    )
+    others: dict[str, list[str]] = {}
+    for name, key in foreign:
+        meaning = f"`{names[key.field]}`" if key.field in names else "text to search"
+        others.setdefault(meaning, []).append(f"`{name}`")
+    lines += _table(("read as", "keys"), [(m, ", ".join(found)) for m, found in others.items()])
     lines.append(_SECTIONS)
     rows = []
     for role, tiers in HEADINGS.items():
@@ -223,11 +302,11 @@ def _events() -> list[str]:
     return [
         "## Events\n",
         "What the journal records of a session (`lessons events`).\n",
-        *_table(("event", "what happened"), [(f"`{n}`", t) for n, t in EVENTS.items()]),
+        *_list([(f"`{n}`", t) for n, t in EVENTS.items()]),
         "Outcomes of a call:\n",
-        *_table(("outcome", "meaning"), [(f"`{n}`", t) for n, t in OUTCOMES.items()]),
+        *_list([(f"`{n}`", t) for n, t in OUTCOMES.items()]),
         "Levels of a guard's signals:\n",
-        *_table(("level", "meaning"), [(f"`{n}`", t) for n, t in LEVELS.items()]),
+        *_list([(f"`{n}`", t) for n, t in LEVELS.items()]),
     ]
 
 
@@ -248,8 +327,6 @@ def _agents() -> list[str]:
                 "yes" if agent.asks_at else "–",
                 "yes" if agent.refuses_at else "–",
                 "yes" if agent.stops_at else "–",
-                "yes" if name in MCP_HOOKS else "–",
-                f"{agent.tokens:,} / {agent.max_bytes:,}",
             )
         )
     head = (
@@ -259,13 +336,24 @@ def _agents() -> list[str]:
             "gate asks",
             "gate refuses",
             "stops a turn",
-            "`--via mcp`",
-            "tokens / bytes",
         ),
     )
     lines += _table(head, rows)
+    lines += [_limits(), f"`--via mcp` works in {', '.join(f'`{name}`' for name in MCP_HOOKS)}.\n"]
     lines.append("Files that are written (on Linux): hooks first, then the MCP server.\n")
-    return [*lines, *_table(("agent", "user", "project", "project `--shared`"), _files())]
+    return [*lines, *_table(("agent", "user", "project"), _files())]
+
+
+def _limits() -> str:
+    """Return the sentence about the longest text that each agent is given."""
+    (tokens, _), *others = Counter(agent.tokens for agent in AGENTS.values()).most_common()
+    (longest,) = {agent.max_bytes for agent in AGENTS.values()}
+    less = [
+        f"`{name}`: {agent.tokens:,}"
+        for name, agent in AGENTS.items()
+        if agent.tokens in dict(others)
+    ]
+    return f"A text has at most {tokens:,} tokens ({', '.join(less)}) and {longest:,} bytes.\n"
 
 
 def _tell_moment(agent: Agent, moment: str, carries: set[str]) -> str:
@@ -279,24 +367,23 @@ def _tell_moment(agent: Agent, moment: str, carries: set[str]) -> str:
 def _files() -> list[tuple[str, ...]]:
     rows = []
     with mock.patch.dict(os.environ, {"HOME": "/~"}, clear=True):
-        for name in AGENTS:
-            cells = []
-            for scope, shared in (("user", False), ("project", False), ("project", True)):
-                entries = Entries(hook="lessons-hook", server="lessons")
-                request = Request(
-                    agent=name, project="/.", scope=scope, shared=shared, entries=entries
-                )
-                paths = dict.fromkeys(target.path for target in find_targets(request))
-                same = shared and is_committed(replace(request, shared=False))
-                shown = "<br>".join(
-                    f"`{path.removeprefix('/./').removeprefix('/')}`" for path in paths
-                )
-                if scope == "project" and not AGENTS[name].has_project:
-                    cells.append("–")
-                else:
-                    cells.append("the same" if same else shown)
-            rows.append((f"`{name}`", *cells))
+        for name, agent in AGENTS.items():
+            entries = Entries(hook="lessons-hook", server="lessons")
+            request = Request(agent=name, project="/.", scope="user", entries=entries)
+            project = replace(request, scope="project")
+            shared = replace(project, shared=True)
+            cell = "–"
+            if agent.has_project:
+                cell = _paths(project)
+                if not is_committed(project):
+                    cell += f"<br>with `--shared`: {_paths(shared)}"
+            rows.append((f"`{name}`", _paths(request), cell))
     return rows
+
+
+def _paths(request: Request) -> str:
+    paths = dict.fromkeys(target.path for target in find_targets(request))
+    return "<br>".join(f"`{path.removeprefix('/./').removeprefix('/')}`" for path in paths)
 
 
 BAR = r"\|"
@@ -307,6 +394,10 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:
     lines = [f"| {' | '.join(head)} |", f"|{'---|' * len(head)}"]
     lines += [f"| {' | '.join(cell.replace('|', BAR) for cell in row)} |" for row in rows]
     return [*lines, ""]
+
+
+def _list(rows: Iterable[tuple[str, str]]) -> list[str]:
+    return [*(f"- {name}: {meaning}" for name, meaning in rows), ""]
 
 
 def _cell(text: str) -> str:

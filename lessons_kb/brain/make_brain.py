@@ -21,6 +21,7 @@ from lessons_kb.brain.search_index import read_document
 from lessons_kb.config import DEFAULTS
 from lessons_kb.errors import BrainNotFound, LessonsError, StorageError, Untrusted
 from lessons_kb.model import NOTE
+from lessons_kb.on_demand import GATE_FILE, load
 from lessons_kb.store import trust
 from lessons_kb.store.brain_settings import read_ignored, read_settings
 from lessons_kb.store.card_files import read_template
@@ -202,14 +203,15 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     for outer in around:
         # The cards that it takes from this brain change now, and no watcher can see that.
         if trust.is_trusted(outer):
-            _refresh(outer)
+            with contextlib.suppress(LessonsError), contextlib.closing(Brain(outer)) as brain:
+                brain.refresh(leased=False)
     if not revoke:
-        _refresh(root)  # writes the file of its gates again
+        _write_gates(root)
     return root
 
 
-def _refresh(root: str) -> None:
-    """Bring the index of a brain up to date, if it has one and nothing prevents it."""
+def _write_gates(root: str) -> None:
+    """Write the gate file of a brain that has an index; revoking the trust removed the file."""
     with contextlib.suppress(LessonsError), contextlib.closing(Brain(root)) as brain:
-        if brain.state is not None:
-            brain.refresh(leased=False)
+        if brain.state is not None and brain.current:
+            load(GATE_FILE).update_gate_file(brain.root, brain.catalogue, brain.state)

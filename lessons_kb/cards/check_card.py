@@ -34,7 +34,7 @@ from lessons_kb.cards.sections import (
 )
 from lessons_kb.data import read_mapping, read_patterns
 from lessons_kb.errors import InputError
-from lessons_kb.model import NOTE, STRICT_GATE, Card, Document, Finding
+from lessons_kb.model import DRAFT, NOTE, STRICT_GATE, Card, Document, Finding
 from lessons_kb.text.paths import EXTENSIONS, is_absolute
 from lessons_kb.text.patterns import check_pattern
 from lessons_kb.text.sanitize import shorten
@@ -66,6 +66,12 @@ def check_card(document: Document) -> tuple[Finding, ...]:
     advice = [*_check_parts(card, document), *_check_items(card, document)]
     advice += check_examples(card, document)
     advice += check_sources(document)
+    if card.status == DRAFT:
+        # Whoever reviews the draft is told what it lacks; until then nobody is given the card.
+        advice = [finding for finding in advice if finding.rule not in _LACKS]
+        message = "the card is a draft; it is given to nobody until it is accepted"
+        line = document.key_lines.get("status", 0)
+        advice.append(_advise(card, "draft", message, line, "info"))
     advice.sort(key=lambda finding: finding.line)
     return (*document.findings, *advice)
 
@@ -91,6 +97,8 @@ class Summary(NamedTuple):
     """After "7 cards"."""
 
 
+_LACKS = frozenset(("no-title", "no-checklist", "no-cause", "no-symptoms"))
+"""Rules about parts that a draft may still lack."""
 SUMMARIES = {rule: Summary(*text.split(" | ")) for rule, text in _ADVICE["summaries"].items()}
 ADVICE = frozenset((*SUMMARIES, *EXAMPLE_RULES))
 """Rules about how to improve a card that is read as its author meant it."""

@@ -235,13 +235,13 @@ def _read_relation(name: str, rule: Mapping[str, Data]) -> str:
     if rule.get("kind") == "decorated_definition":
         inner = rule.get("has")
     if not isinstance(inner, dict):
-        raise InputError(f"{name} is more than a pattern or a word")
+        raise InputError(f"{name} is not a single pattern or word")
     exact = re.fullmatch(r"\^(.*)(?:\$|\\b)", _read_text(inner.get("regex")))
     word = re.sub(r"\\(\W)", r"\1", exact[1] if exact else "")
     words = [word] if re.fullmatch(r"@[\w.]+|[\w-]+(?:=\w+)?", word) else []
     texts = [*_patterns([inner]), *words, *_patterns(inner.get("any"))]
     if not texts:
-        raise InputError(f"{name} is more than a pattern or a word")
+        raise InputError(f"{name} is not a single pattern or word")
     return texts[0]
 
 

@@ -47,6 +47,8 @@ def write_cloud_setup(agent: str, *, dry_run: bool) -> None:
     before = read_settings_file(path)
     if before is not None and _MARK.encode() not in before:
         print(text, end="")
-        raise InputError(f"{shown(path)} is not ours; add the steps above to it by hand")
+        raise InputError(
+            f"{shown(path)} was not written by lessons; add the steps above to it yourself"
+        )
     replace_settings_file(path, text.encode(), expected=before)
     print_answer({"path": path}, f"{shown(path)}: written; commit it to the default branch")

@@ -56,7 +56,7 @@ GROUPS = {
         "check": "Check an answer or a diff against the lessons' checklists.",
         "detect": "Find the mistakes that cards describe by patterns (`detect`).",
         "mark": "Record that a lesson helped, misled or was not relevant.",
-        "escalate": "Make a lesson whose mistake came back one step stronger.",
+        "escalate": "Propose a stronger step for a lesson whose mistake came back.",
         "stats": "Show what was injected, which mistakes recurred, what helps.",
         "report": "Write an HTML report on which lessons are used and help.",
         "trial": "Let an agent do the same tasks with and without lessons.",

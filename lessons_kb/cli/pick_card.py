@@ -9,6 +9,7 @@ import typer
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.output import is_interactive, options
 from lessons_kb.errors import InputError
+from lessons_kb.on_demand import ROWS, load
 
 
 def pick_card(brains: Brains, verb: str) -> str:
@@ -19,9 +20,8 @@ def pick_card(brains: Brains, verb: str) -> str:
     if options().json or not is_interactive() or os.environ.get("TERM") == "dumb":
         raise InputError(f"name a card, as in `lessons {verb} ID`; `lessons list` shows the ids")
     from lessons_kb.tui.pick_card import PickApp
-    from lessons_kb.tui.rows import RowSource
 
-    source = RowSource(brains)
+    source = load(ROWS).RowSource(brains)
     rows = [row for row in source.load() if row.card is not None]
     if not rows:
         raise InputError('no cards yet; `lessons add "what went wrong"` writes the first')

@@ -25,7 +25,7 @@ from lessons_kb.cli.output import (
     terminal_width,
 )
 from lessons_kb.errors import LessonsError
-from lessons_kb.model import NOTE, Card
+from lessons_kb.model import DRAFT, NOTE, Card
 from lessons_kb.process.clock import today
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.store.error_log import LATE_DAYS, read_troubles
@@ -132,9 +132,12 @@ def _read_state(discovery: Discovery, brains: Brains | None) -> State:
         problems += _find_faults(brain, cards)
     problems += _find_hook_errors()
     members = brains.members if brains else ()
+    drafts = len(DraftFolder(members[0].root).ids()) if members else 0
+    if members and cards_of:
+        drafts += sum(card.status == DRAFT for card in cards_of[0])
     return State(
         brains=states,
-        drafts=len(DraftFolder(members[0].root).ids()) if members else 0,
+        drafts=drafts,
         agents=_list_agents(members),
         last_lesson=_find_last_lesson(members, cards_of),
         attention=problems,
@@ -253,7 +256,7 @@ def _print_state(state: State, step: Problem | None) -> None:
     if step:
         print_wrapped(f"Next: `{step.command}`, to {step.text}.")
     else:
-        print("Nothing waits for you.")
+        print("There is nothing to do.")
 
 
 def _print_commands() -> None:

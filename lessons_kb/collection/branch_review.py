@@ -74,6 +74,10 @@ class BranchReview(Drafts):
                 waiting.append(card)
         return waiting
 
+    def _find_cards(self) -> dict[str, Card]:
+        """Return no cards: a card with ``status: draft`` is reviewed in its own repository."""
+        return {}
+
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
         """Return the cards that may be the same lesson, those waiting on the branch first."""
         card = self._parse(draft.id, draft.text).card

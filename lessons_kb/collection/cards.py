@@ -45,7 +45,7 @@ from lessons_kb.mining.draft_text import (
     Sketch,
     find_lacks,
 )
-from lessons_kb.model import NOTE, Card, Document, Pattern
+from lessons_kb.model import NOTE, Card, Document, Pattern, Source
 from lessons_kb.on_demand import FIND_CONFLICTS, load
 from lessons_kb.store import card_files, trash
 from lessons_kb.store.locks import hold_for_new_card
@@ -80,6 +80,7 @@ class Cards(CardEdits):
         title: str,
         *,
         detect: Sequence[Pattern] = (),
+        sources: Sequence[Source] = (),
         whole: bool = False,
         on_duplicate: str = "fail",
         **parts: Unpack[NewCard],
@@ -89,7 +90,7 @@ class Cards(CardEdits):
         A ``whole`` card is written without the template's guidance and has to pass the quality
         bar. Otherwise Incomplete is raised with what is missing.
         """
-        sketch = Sketch(title=" ".join(title.split()), detect=detect, **parts)
+        sketch = Sketch(title=" ".join(title.split()), detect=detect, sources=sources, **parts)
         for problem in filter(None, map(check_pattern, detect)):
             raise InputError(problem)
         text = compose(sketch, created=today(), whole=whole)

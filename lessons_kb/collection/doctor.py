@@ -17,6 +17,7 @@ from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
 from lessons_kb.cards.conflicts import find_conflicts
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
+from lessons_kb.collection.draft_cards import find_draft_cards
 from lessons_kb.collection.due_escalations import count_escalations
 from lessons_kb.collection.git_merge import find_sharing
 from lessons_kb.collection.health import FIX, Health
@@ -262,7 +263,8 @@ def check_journal(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
 
 def check_drafts(brain: Brain) -> Iterator[Health]:
     """Report the number of drafts that wait for review."""
-    count = len(DraftFolder(brain.root).ids())
+    brain.refresh()
+    count = len(DraftFolder(brain.root).ids()) + len(find_draft_cards(brain))
     if count:
         yield Health("ok", "drafts", counted(count, "draft"), "run `lessons review`")
     else:

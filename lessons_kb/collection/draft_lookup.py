@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Collection
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.collection.draft_cards import find_draft_cards
 from lessons_kb.errors import AmbiguousCard, CardNotFound, StorageError
 from lessons_kb.mining.draft_text import find_lacks
-from lessons_kb.model import Document
+from lessons_kb.model import Card, Document
+from lessons_kb.store import card_files
 from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.values import frozen
 
@@ -20,6 +23,10 @@ PROPOSED = "proposed"
 
 MINED = "mined"
 """The kind of a draft from past sessions and commits."""
+
+
+CARD = "card"
+"""The kind of a draft that is a card with ``status: draft`` in the brain's folder."""
 
 
 OPEN, ACCEPTED, MERGED, DISCARDED = "open", "accepted", "merged", "discarded"
@@ -38,7 +45,7 @@ class Draft:
     """Its Markdown file, which a person may edit."""
     title: str
     kind: str = PROPOSED
-    """The trigger (``red-green``, ``feedback`` …), ``proposed`` or ``mined``."""
+    """The trigger (``red-green``, ``feedback`` …), ``proposed``, ``mined`` or ``card``."""
     at: float = 0.0
     """When it was last drafted or counted, in seconds since the epoch; for a mined draft, when the
     mistake was last seen."""
@@ -57,6 +64,11 @@ class Draft:
     """Why it can only be discarded; "" if it can be accepted or merged once it is complete."""
 
     @property
+    def is_card(self) -> bool:
+        """Whether it is a card with ``status: draft``; its id is then the id of the card."""
+        return self.kind == CARD
+
+    @property
     def digest(self) -> str:
         """A digest of the text, which changes with the text."""
         return digest_text(self.text)
@@ -73,11 +85,12 @@ class DraftLookup:
     def all(self) -> list[Draft]:
         """Return the open drafts: first the others, newest first, then the mined, likeliest first.
 
-        The list has every file in the folder of drafts, even if the file cannot be read.
+        The list has every file in the folder of drafts, even if the file cannot be read, and every
+        card with ``status: draft``.
         """
-        drafts: list[Draft] = []
-        for name in self.ids():
-            draft = self._read(name)
+        drafts = list(map(self._read_card, self._find_cards().values()))
+        for name in self._folder.ids():
+            draft = self._read_local(name)
             if draft is not None:
                 drafts.append(draft)
         return sorted(
@@ -86,7 +99,7 @@ class DraftLookup:
 
     def ids(self) -> list[str]:
         """Return the ids of the open drafts, in order, without reading the drafts."""
-        return self._folder.ids()
+        return sorted([*self._folder.ids(), *self._find_cards()])
 
     def count(self) -> int:
         """Return the number of open drafts, without reading them."""
@@ -98,7 +111,9 @@ class DraftLookup:
         In the name, a question mark may stand for bytes that are not UTF-8, as on a page. Raises
         CardNotFound and AmbiguousCard.
         """
-        ids = self.ids()
+        local_ids = self._folder.ids()
+        # In the usual case no card is read.
+        ids = local_ids if name in local_ids else self.ids()
         fitting = [draft_id for draft_id in ids if name and draft_id.startswith(name)]
         if name in ids:
             fitting = [name]
@@ -106,7 +121,7 @@ class DraftLookup:
             fitting = [
                 draft_id for draft_id in ids if draft_id.encode(errors="replace").decode() == name
             ]
-        draft = self._read(fitting[0]) if len(fitting) == 1 else None
+        draft = self._read(fitting[0], local_ids) if len(fitting) == 1 else None
         if draft is not None:
             return draft
         if len(fitting) > 1:
@@ -143,8 +158,42 @@ class DraftLookup:
                 keys.update(facts["ids"])
         return keys
 
-    def _read(self, name: str) -> Draft | None:
-        """Return a draft with its facts; None if its file no longer exists."""
+    def _find_cards(self) -> dict[str, Card]:
+        """Return id → card, for each card of the brain that is a draft."""
+        self._brain.refresh()
+        return find_draft_cards(self._brain)
+
+    def _read_card(self, card: Card) -> Draft:
+        """Return the draft that a card with ``status: draft`` is."""
+        root = self._brain.root
+        text, trouble = "", ""
+        try:
+            data = card_files.read_bytes(root, card.id, limit=card_files.MAX_BYTES)
+            text = data.decode("utf-8", "replace")
+        except StorageError as error:
+            trouble = str(error)
+        path = os.path.join(root, *card.id.split("/"))
+        return Draft(
+            id=card.id,
+            path=path,
+            title=card.title,
+            kind=CARD,
+            at=os.lstat(path).st_mtime if os.path.lexists(path) else 0.0,
+            seen=max(card.occurrences, 1),
+            missing=(trouble,) if trouble else find_lacks(self._parse(card.id, text)),
+            text=text,
+            trouble=trouble,
+        )
+
+    def _read(self, name: str, local_ids: Collection[str]) -> Draft | None:
+        """Return a local draft or a card that is a draft; None if it no longer exists."""
+        if name in local_ids:
+            return self._read_local(name)
+        card = self._find_cards().get(name)
+        return None if card is None else self._read_card(card)
+
+    def _read_local(self, name: str) -> Draft | None:
+        """Return a local draft with its facts; None if its file no longer exists."""
         facts = self._folder.facts_of(name) or {}
         text, trouble = "", ""
         try:
@@ -177,7 +226,8 @@ class DraftLookup:
 
     def _parse(self, name: str, text: str) -> Document:
         folders = self._brain.settings.folders
-        return parse_card(text, path=f"lessons/{name}.md", folders=folders)
+        path = name if "/" in name else f"lessons/{name}.md"  # a card's id is its path
+        return parse_card(text, path=path, folders=folders)
 
 
 def digest_text(text: str) -> str:
@@ -189,4 +239,6 @@ def describe_source(draft: Draft) -> str:
     """Return, in words, who or what a draft comes from."""
     if draft.by:
         return f"proposed by {draft.by}"
+    if draft.is_card:
+        return "a card with status: draft"
     return "proposed" if draft.kind == PROPOSED else f"drafted ({draft.kind})"

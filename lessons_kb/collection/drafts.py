@@ -15,7 +15,8 @@ from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
 from lessons_kb.collection.new_drafts import NewDrafts
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError
 from lessons_kb.mining.draft_text import finish
-from lessons_kb.model import Card
+from lessons_kb.model import DRAFT, Card
+from lessons_kb.store import trash
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import check_draft_size
 from lessons_kb.store.journal import day_of
@@ -29,11 +30,18 @@ class Drafts(NewDrafts):
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
         """Return the cards that may be the same lesson, best first."""
         card = self._parse(draft.id, draft.text).card
-        return Cards(self._brains).find_near_duplicates(card) if card else []
+        if card is None:
+            return []
+        duplicates = Cards(self._brains).find_near_duplicates(card)
+        return [duplicate for duplicate in duplicates if duplicate.card.id != draft.id]
 
     def rewrite(self, name: str, text: str, *, digest: str) -> Draft:
         """Replace the text of a draft. ``digest`` is as in ``accept``."""
         check_draft_size(text)
+        draft = self._get_unchanged(name, digest)
+        if draft.is_card:
+            self._rewrite_card(draft, edit_header(text, {"status": DRAFT}))
+            return self.get(draft.id)
         with self._folder.locked():
             draft = self._get_unchanged(name, digest)
             facts = self._folder.facts_of(draft.id) or {}
@@ -48,7 +56,8 @@ class Drafts(NewDrafts):
         digest: str | None = None,
         keep_quotes: bool = False,
     ) -> Card:
-        """Turn a draft into a card of the nearest brain.
+        """Turn a draft into a card of the nearest brain; a card with ``status: draft`` stays where
+        it is and becomes active.
 
         The quotes of sessions in its ``sources`` are dropped, unless ``keep_quotes``.
 
@@ -72,6 +81,9 @@ class Drafts(NewDrafts):
                 changes["occurrences"] = draft.seen
             text = finish(draft.text, read_template(f"{card.kind}.md"))
             text = text if keep_quotes else drop_session_quotes(text)
+            if draft.is_card:
+                active = edit_header(text, {**changes, "status": "active"})
+                return self._rewrite_card(draft, redact_card(active))
             new_card = self._write(draft, card, redact_card(edit_header(text, changes)))
             self._settle(draft, ACCEPTED, new_card.id, over=draft.text)
         return new_card
@@ -82,14 +94,16 @@ class Drafts(NewDrafts):
         """Count a draft as another occurrence of a card, remove the draft, and return the card.
 
         The last example of the draft is the task that is noted on the card; see ``Cards.bump``.
-        ``digest`` is as in ``accept``. Raises EditRefused if the draft has changed since, or if it
-        has ``trouble``.
+        ``digest`` is as in ``accept``. Raises EditRefused if the draft has changed since, if it has
+        ``trouble``, or if it is that card itself.
         """
         with hold_for_new_card(self._brain.root):
             draft = self._get_unchanged(name, digest)
             if draft.trouble:
                 raise EditRefused(f"{draft.id} cannot be merged: {draft.trouble}")
             drafted = self._parse(draft.id, draft.text).card
+            if draft.is_card and Cards(self._brains).find(card)[1].id == draft.id:
+                raise EditRefused(f"{draft.id} cannot be merged into itself")
             examples = drafted.examples if drafted else ()
             task = examples[-1] if examples else None
             merged = self._count(draft, card, task=task, at=at)
@@ -99,8 +113,8 @@ class Drafts(NewDrafts):
     def discard(self, name: str, *, digest: str | None = None) -> Draft:
         """Remove a draft. The same observations never cause another draft.
 
-        An edited draft goes to the trash, as it does when it is merged. ``digest`` is as in
-        ``accept``.
+        An edited draft goes to the trash, as it does when it is merged. So does a card with
+        ``status: draft``. ``digest`` is as in ``accept``.
         """
         draft = self._get_unchanged(name, digest)
         self._settle(draft, DISCARDED, "")
@@ -109,6 +123,16 @@ class Drafts(NewDrafts):
     def _write(self, _draft: Draft, card: Card, text: str) -> Card:
         """Write the card that a draft becomes; `BranchReview` writes it to a branch."""
         return Cards(self._brains).add(text, kind=card.kind, title=card.title)
+
+    def _rewrite_card(self, draft: Draft, text: str) -> Card:
+        """Replace the text of a card that is a draft, unless its file has changed meanwhile."""
+
+        def replace_text(_card: Card, current: str) -> str:
+            if current != draft.text:
+                raise EditRefused("the draft was changed after you opened it; read it again")
+            return text
+
+        return Cards(self._brains).rewrite(self._brain, draft.id, replace_text)
 
     def _count(self, _draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
         """Count a draft on a card; `BranchReview` does so on a branch."""
@@ -139,8 +163,9 @@ class Drafts(NewDrafts):
         active = sum(card.source == "auto" and card.status == "active" for card in cards)
         if active >= limit:
             raise InputError(
-                f"{counted(active, 'active card')} from triggers, of {limit} allowed; put some "
-                "away with `lessons archive --stale` or `lessons archive ID`, then accept this one"
+                f"{counted(active, 'active card')} came from triggers, and {limit} are allowed; "
+                "archive some with `lessons archive --stale` or `lessons archive ID`, then accept "
+                "this draft"
             )
 
     def _check_duplicates(self, draft: Draft) -> None:
@@ -156,6 +181,10 @@ class Drafts(NewDrafts):
 
     def _settle(self, draft: Draft, state: str, card: str, *, over: str | None = None) -> None:
         """Note the state of a reviewed draft. ``over`` is its text if that is kept elsewhere."""
+        if draft.is_card:
+            trash.put(self._brain.root, draft.id, why=f"its draft was {state}")
+            self._brain.touch()
+            return
         with self._folder.locked():
             if state == DISCARDED and not os.path.lexists(self._folder.path(draft.id)):
                 raise CardNotFound(f"{draft.id}: the draft is gone; it was reviewed meanwhile")

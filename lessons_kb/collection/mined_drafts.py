@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.calls.failure_signs import is_test
+from lessons_kb.cards.edit import edit_header
+from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.draft_lookup import DISCARDED, Draft, DraftLookup
 from lessons_kb.collection.drafts import Drafts
 from lessons_kb.errors import GitError
@@ -16,12 +18,14 @@ from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.commit_facts import is_code
 from lessons_kb.mining.draft_text import (
     MAX_DIFF,
+    Sketch,
     names_of,
     pick_hunks_with,
     sketch_candidate,
     split_files,
 )
 from lessons_kb.mining.triggers import REVIEW, Sighting
+from lessons_kb.model import DRAFT, Card
 from lessons_kb.process.git import find_change, read_commit
 from lessons_kb.store.repositories import git_top
 from lessons_kb.text.redact import redact
@@ -42,17 +46,40 @@ def draft(
     for place, candidate in enumerate(candidates):
         if len(drafts) >= count:
             break
-        diff, tests = _read_fix(brains.directory, candidate)
-        sketch = sketch_candidate(
-            replace(candidate, paths=find_existing(brains.directory, candidate.paths)),
-            prompts=typed_before(candidate),
-            diff=redact(diff),
-            tests=redact(tests) if tests not in diff else "",
-        )
+        sketch = _sketch(brains.directory, candidate)
         draft = Drafts(brains).add_mined(candidate, sketch, place=place, write=write)
         if draft is not None:
             drafts.append(draft)
     return drafts
+
+
+def write_card(brains: Brains, draft: Draft) -> Card:
+    """Write a draft as a card of the nearest brain that waits for review.
+
+    Raises DuplicateCard if a card, perhaps another draft, is the same lesson, and Contradiction if
+    an active card demands the opposite.
+    """
+    return Cards(brains).add_text(edit_header(draft.text, {"status": DRAFT}))
+
+
+def pick_answered(brains: Brains, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return the candidates with a review comment that a later change of its line answered."""
+
+    def is_answered(candidate: Candidate) -> bool:
+        return any(_find_answer(brains.directory, sighting) for sighting in candidate.sightings)
+
+    return [candidate for candidate in candidates if is_answered(candidate)]
+
+
+def _sketch(directory: str, candidate: Candidate) -> Sketch:
+    """Return the sketch of a candidate, with the change that fixed the mistake."""
+    diff, tests = _read_fix(directory, candidate)
+    return sketch_candidate(
+        replace(candidate, paths=find_existing(directory, candidate.paths)),
+        prompts=typed_before(candidate),
+        diff=redact(diff),
+        tests=redact(tests) if tests not in diff else "",
+    )
 
 
 def leave_out_discarded(brains: Brains, candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -141,7 +141,7 @@ def _build_indexes(concepts: tuple[Concept, ...]) -> dict[str, str]:
 def read_bundle(folder: str) -> Imported:
     """Return the concepts of a bundle. Raises InputError if the folder has none."""
     if not os.path.isdir(folder):
-        raise InputError(f"{folder} is no folder; give the root of a bundle")
+        raise InputError(f"{folder} is not a folder; name the root folder of a bundle")
     lessons: list[Incoming] = []
     passed: list[PassedOver] = []
     for path in _list_files(folder):
@@ -173,7 +173,7 @@ def _read_concept(text: str, path: str) -> Incoming:
     """Return a concept as a card or a note. Raises LessonsError if it is none."""
     text = from_okf(text)
     if not read_texts(split_header(text)).get("type"):
-        raise InputError("it has no `type`, so it is no concept")
+        raise InputError("it has no `type`, so it is not a concept")
     card = parse_card(text, path=path, folders=KNOWN_FOLDERS).card
     if card is None:
         raise InputError("its header cannot be read")

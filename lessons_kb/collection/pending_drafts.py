@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.collection.draft_cards import find_draft_cards
 from lessons_kb.mining.triggers import Trigger, find_triggers
 from lessons_kb.store.draft_files import DraftFolder
 
@@ -23,4 +24,7 @@ def find_new_triggers(brain: Brain, session: str | None, *, now: float) -> list[
 
 def has_drafts(brain: Brain) -> bool:
     """Return whether there are drafts or triggers that will become drafts."""
-    return bool(DraftFolder(brain.root).ids() or find_new_triggers(brain, None, now=time.time()))
+    if DraftFolder(brain.root).ids() or find_new_triggers(brain, None, now=time.time()):
+        return True
+    brain.refresh()
+    return bool(find_draft_cards(brain))

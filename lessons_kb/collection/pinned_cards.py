@@ -79,8 +79,8 @@ def _find_brain(folder: str) -> tuple[str, Repository]:
     for variable in (COMMIT_VARIABLE, SIGNER_VARIABLE):
         if is_set_in_project(repository.top, variable):
             raise Untrusted(
-                f"files of the project name {variable}; a clone must not decide whom to trust: "
-                "remove it there"
+                f"files of the project contain {variable}; remove it there, because a clone must "
+                "not decide whom to trust"
             )
     if is_inside(own, repository.top):
         raise Untrusted(f"{own} is in the clone; set HOME and XDG_DATA_HOME outside of it")
@@ -98,7 +98,7 @@ def _find_commit(repository: Repository, inside: str, environment: Mapping[str, 
     if not commit:
         raise InputError(f"nothing vouches for the cards; {_ADVICE}")
     if not _HASH.fullmatch(commit):
-        raise InputError(f"{COMMIT_VARIABLE} is no full hash of a commit; copy all of its digits")
+        raise InputError(f"{COMMIT_VARIABLE} is not the full hash of a commit; copy all digits")
     kind = repository.run("cat-file", "-t", commit, **_NO_REPLACEMENT)
     if decode(kind.output).strip() != "commit":
         fix = f"run `git fetch --depth=1 origin {commit}`"

@@ -76,7 +76,7 @@ def _resolve(repository: Repository, name: str) -> str:
     arguments = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
     done = repository.run(*arguments)
     if done.code or not name.strip():
-        raise InputError(f"{name!r} is no commit of this clone; fetch it, or give --commits")
+        raise InputError(f"{name!r} is not a commit of this clone; fetch it, or use --commits")
     return decode(done.output).strip()
 
 

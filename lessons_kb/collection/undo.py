@@ -99,6 +99,8 @@ class Undoing:
     def edit_draft(self, name: str, editor: Callable[[str], object]) -> bool:
         """Call ``editor`` with the path of a draft; return whether the draft changed."""
         _drafts, draft, reopen = self._open_draft(name)
+        if draft.is_card:
+            return self.edit(self._brains.members[0], draft.id, editor)
         editor(draft.path)
         after = self._folder.read(draft.id)
         if after is None or after == draft.text:
@@ -109,8 +111,14 @@ class Undoing:
     def accept(self, name: str, *, on_duplicate: str = "fail", keep_quotes: bool = False) -> Card:
         """Turn a draft into a card; see ``Drafts.accept``."""
         drafts, draft, reopen = self._open_draft(name)
-        card = drafts.accept(draft.id, on_duplicate=on_duplicate, keep_quotes=keep_quotes)
         brain = self._brains.members[0]
+        accept = partial(
+            drafts.accept, draft.id, on_duplicate=on_duplicate, keep_quotes=keep_quotes
+        )
+        if draft.is_card:
+            with self._changing(f"acceptance of {draft.id}", brain, draft.id):
+                return accept()
+        card = accept()
         accepted = _read(brain, card.id)
 
         def remove_card() -> None:
@@ -216,6 +224,14 @@ class Undoing:
         """
         drafts = Drafts(self._brains)
         draft = drafts.get(name)
+        brain = self._brains.members[0]
+        if draft.is_card:
+
+            def put_back() -> None:
+                trash.restore(brain.root, draft.id)
+                brain.touch()
+
+            return drafts, draft, put_back
         facts = self._folder.facts_of(draft.id)
         if facts is None:
             raise CardNotFound(f"draft {draft.id!r} no longer exists; it was reviewed elsewhere")

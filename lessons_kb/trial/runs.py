@@ -226,8 +226,8 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
         _report_remaining(close_dead_place(os.path.join(plan.folder, _RUNS, name)), say)
     if not can_find_marked():
         say(
-            "this system does not show which processes belong to a run: end by hand those that "
-            "leave its session or outlive a killed trial"
+            "this system does not show which processes belong to a run; end those that leave its "
+            "session, or outlive a killed trial, yourself"
         )
     if not find_no_network():
         say("this system cannot block network access: checks run with it")

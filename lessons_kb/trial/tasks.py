@@ -103,7 +103,7 @@ def check_texts(task: Task) -> None:
         texts[f"check_files {name!r}"] = name
     for name, text in texts.items():
         if not is_sendable(text):
-            raise InputError(f"{name} holds a NUL or half a character; remove it")
+            raise InputError(f"{name} contains a NUL or half a surrogate pair; remove it")
 
 
 def is_sendable(text: str) -> bool:

@@ -65,7 +65,7 @@ IMPOSSIBLE = {
     ),
     "a decorator of nothing": (
         {**AST_GREP, "rule": {"inside": {"kind": "decorated_definition", "has": 3}}},
-        "inside is more than a pattern or a word",
+        "inside is not a single pattern or word",
     ),
     "files of a mapping": (
         {**AST_GREP, "rule": {"pattern": "a()"}, "files": [{"glob": "x"}]},

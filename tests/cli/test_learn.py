@@ -7,6 +7,7 @@ import time
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.cards.sources import read_sources_of
 from lessons_kb.model import Event
 from tests.kit import commit, write
 
@@ -153,6 +154,7 @@ def test_a_card_is_created_from_a_change_or_the_last_session(lessons, brain):
     text = (brain / made.out.strip()).read_text()
     assert "+    return sum(items)" in text
     assert "paths: [new.py]" in text
+    assert [source.resource for source in read_sources_of(text)] == ["file:new.py#L2"]
     for place in ("absent.py", "new.py:40"):
         refused = lessons("create", "Another lesson about it", "--from-diff", place)
         assert (refused.code, refused.err.count("\n")) == (2, 1)
@@ -165,7 +167,11 @@ def test_a_card_is_created_from_a_change_or_the_last_session(lessons, brain):
             Event(kind="prompt", text="Sum up the cart", session="s", at=time.time())
         )
     made = lessons("create", other, "--from-session")
-    assert "Sum up the cart" in (brain / made.out.strip()).read_text()
+    text = (brain / made.out.strip()).read_text()
+    assert "Sum up the cart" in text
+    (source,) = read_sources_of(text)
+    assert source.resource.startswith("session:")
+    assert source.quote == ""
     both = lessons("create", other, "--from-session", "s", "--from-diff", "x")
     assert "cannot be combined" in both.err
 

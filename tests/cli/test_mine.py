@@ -629,7 +629,7 @@ def test_runs_without_a_repaired_test_or_a_changed_file_are_refused(lessons, pro
         assert said in refused.err
         assert refused.err.count("\n") == 1
     refused = lessons("mine", "--junit", "red.xml", "green.xml", "--commits", "nowhere", "HEAD")
-    assert "'nowhere' is no commit of this clone" in refused.err
+    assert "'nowhere' is not a commit of this clone" in refused.err
     assert drafts_of(lessons) == []
 
 

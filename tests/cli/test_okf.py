@@ -95,7 +95,7 @@ def test_a_foreign_bundle_is_read(lessons, brain, tmp_path):
     write(bundle, "plain.md", "# No header\n")
     out = lessons("import", "okf", bundle, "--yes")
     assert "2 created, 0 bumped, 1 skipped" in out.err
-    assert "it has no `type`, so it is no concept" in out.out
+    assert "it has no `type`, so it is not a concept" in out.out
     card = json.loads(lessons("show", "guides/retry.md", "--json").out)
     assert (card["status"], card["confirmed"]) == ("archived", "2026-01-02")
     assert (brain / "guides/retry.md").read_text() == (bundle / "guides/retry.md").read_text()

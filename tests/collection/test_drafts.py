@@ -220,7 +220,7 @@ def test_too_many_cards_from_triggers_make_new_ones_wait(brain, root):
         symptoms=["pay out refunds in batches", "a refund in yen is far too large"],
     )
     card = brain.drafts.accept(first.id)
-    with pytest.raises(InputError, match="1 active card from triggers"):
+    with pytest.raises(InputError, match="1 active card came from triggers"):
         brain.drafts.accept(second.id)
     brain.cards.set_status("archived", card.id)
     assert brain.drafts.accept(second.id).source == "auto"

@@ -235,7 +235,6 @@ def ranked(brain):
 
 
 def test_a_number_means_the_lesson_of_the_latest_block_whatever_brain_it_is_of(brain, root, own):
-    write(root, "lessons/price.md", CACHE.replace("Cache key", "A cache key"))
     other = own("lessons/own.md", "The cache key")
     settings = "[preflight]\nmax_lessons = 3\nweakest = 0.0\n[hooks]\nclose = true\n"
     (root / "lessons.toml").write_text(settings)
@@ -244,18 +243,15 @@ def test_a_number_means_the_lesson_of_the_latest_block_whatever_brain_it_is_of(b
 
         def close(prompt, number, line):
             text = claude.prompt(prompt, number).context
-            known = [card for card in (*three, telegram) if card in text]
+            known = [card for card in (*two, telegram) if card in text]
             claude.edit("a.py", number, when="Post", tool_response={"success": True})
             claude.stop(f"Done.\n\nLessons: {line} left: no time")
             denied = [one.card.id for one in both.check_last().items if one.denied]
             return sorted(known, key=text.index), denied
 
-        three, telegram = (
-            (NAME, "lessons/price.md", "lessons/own.md"),
-            "lessons/telegram-allowlist.md",
-        )
+        two, telegram = (NAME, "lessons/own.md"), "lessons/telegram-allowlist.md"
         cards, denied = close(TASKS, 1, "L2.1")
-        assert sorted(cards) == sorted(three)
+        assert sorted(cards) == sorted(two)
         assert (ranked(both), denied) == (cards, [cards[1]])
         shell = "Let the Telegram bot run a shell command of a group member"
         assert close(shell, 2, "L1.1") == ([telegram], [telegram])

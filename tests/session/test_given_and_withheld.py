@@ -348,6 +348,7 @@ def test_a_broad_glob_that_tells_nothing_is_no_occasion_of_a_withheld_lesson(cla
 def test_a_note_that_a_withheld_lesson_was_imported_from_does_not_tell_it(card):
     note = f"# Reports\n\nA stranger ran programs on our server. {TASK}.\n"
     (card / "reports.md").write_text(note)
+    (card / "lessons.toml").write_text("notes = true\n")
 
     def find_notes(session):
         with Brain.open(card, directory=card) as brain:

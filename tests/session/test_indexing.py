@@ -84,7 +84,7 @@ def test_the_first_prompt_of_a_small_brain_reads_all_of_it(project, ask, starts,
     (project / "lessons" / "telegram-allowlist.md").rename(project / "lessons" / "zz.md")
     trust_brain(str(project), revoke=not trusted)
     assert (ADVICE in ask("s1")) == trusted
-    assert starts == []
+    assert len(starts) == trusted, "one run compares the cards with each other, for contradictions"
 
 
 @pytest.mark.slow

@@ -264,7 +264,7 @@ def test_a_file_in_the_place_of_a_folder_is_replaced(tmp_path):
     ("bad", "said"),
     [
         ('check_from = "HEAD"\ncheck_files = ["lessons"]\n', "'lessons' is no file of"),
-        ('setup = "true\\u0000"\n', "setup holds a NUL or half a character; remove it"),
+        ('setup = "true\\u0000"\n', "setup contains a NUL or half a surrogate pair; remove it"),
     ],
 )
 def test_a_task_that_cannot_run_is_a_fault_and_the_others_go_on(trial, bad, said):  # noqa: F811

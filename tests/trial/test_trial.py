@@ -244,7 +244,7 @@ def test_a_trial_goes_on_where_it_was_killed(shop, agent, tmp_path):
     again = subprocess.run(
         [*command, "--resume", "--seconds", "8"], cwd=shop, capture_output=True, text=True
     )
-    assert re.search(r"retry\.\w+\.1 died; it runs again", again.stderr)
+    assert re.search(r"retry\.\w+\.1 was ended early; it runs again", again.stderr)
     data = json.loads(again.stdout)
     assert {one["run"][0] for one in data["faults"]} == {"retry"}
     assert "ended after 8 seconds" in data["faults"][0]["why"]

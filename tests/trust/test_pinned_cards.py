@@ -126,7 +126,7 @@ def test_a_fork_without_the_commit_gives_nothing(origin, container, tmp_path):
 @pytest.mark.parametrize("value", ["main", "HEAD", "abc", "--help"])
 def test_only_a_full_hash_names_a_commit(value, origin, container):
     clone, said = container(origin, **{COMMIT: value})
-    assert "no full hash" in said.err
+    assert "is not the full hash" in said.err
     assert TITLE not in given_in(clone)
 
 

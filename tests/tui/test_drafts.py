@@ -52,6 +52,26 @@ def test_the_list_of_drafts_shows_the_missing_parts(drive, golden, ripe, raw):
     drive(play)
 
 
+def test_a_card_with_the_status_draft_is_accepted_in_place(drive, root, brain, ripe):
+    path = root / "lessons" / "mailed-twice.md"
+    text = brain.drafts.get(ripe).text.replace("status: active", "status: draft")
+    path.write_text(text, encoding="utf-8")
+    brain.drafts.discard(ripe)
+
+    async def play(hand):
+        await hand.press("tab", "enter")
+        assert hand.row == "lessons/mailed-twice.md"
+        for key in ("a", "d"):
+            await hand.press(key)
+            assert "[Drafts 0]" in hand.screen
+            assert not path.exists() or "status: active" in path.read_text()
+            await hand.press("u")
+            assert "[Drafts 1]" in hand.screen
+            assert path.read_text() == text
+
+    drive(play)
+
+
 def test_accept_makes_a_card_and_undo_a_draft_again(drive, root, brain, ripe):
     before = files(root)
     text = brain.drafts.get(ripe).text

@@ -106,7 +106,7 @@ def _archive_gone(*, dry_run: bool, yes: bool) -> None:
         facts = [{"id": card.id, "why": card.standing.silenced} for card in found]
         print_json([{**fact, "done": state} for fact, state in zip(facts, states, strict=True)])
     elif not found:
-        say("no card names only code that is gone")
+        say("there is no card whose code is all gone")
     else:
         rows = [
             (card.id, state if state == "archived" else "", card.standing.silenced)

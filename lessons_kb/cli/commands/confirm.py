@@ -22,6 +22,6 @@ def confirm(ids: Ids) -> None:
         name = clean_line(card.id)
         if card.status != "active":
             back = f"`lessons restore {shell_word(card.id)}` makes it active"
-            say(f"{name} is {card.status}: no agent is given it; {back}")
+            say(f"{name} is {card.status}, so agents do not get it; {back}")
         elif card.waits_from:
             say(f"{name}: confirm it again by {card.waits_from}, or agents no longer get it")

@@ -92,6 +92,7 @@ def create(
         sketch = Drafts(brains).sketch_session(from_session or None, title=title)
     if sketch is not None:
         details["paths"] = details["paths"] or sketch.paths
+        details["sources"] = sketch.sources
         details["sections"] = {**sketch.sections, **details["sections"]}
     try:
         card = write_card(brains, title, on_duplicate, details, whole=False)

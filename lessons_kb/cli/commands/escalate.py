@@ -52,10 +52,11 @@ def escalate(
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Take the step without a question.")] = False,
 ) -> None:
-    """Make a lesson whose mistake came back one step stronger.
+    """Propose a stronger step for a lesson whose mistake came back.
 
-    Title, then before the tool call, then `gate: once`, then a pattern that the history supports,
-    then a rule of the project's linter. Where an enabled rule covers a card, the card may rest.
+    The steps are: give the card before the tool call, refuse the first call (`gate: once`), find
+    the mistake by a pattern that the history supports, enable a rule of the project's linter. A
+    card that an enabled rule covers need not be given any more.
 
     Example: lessons escalate telegram-allowlist
     """
@@ -120,7 +121,7 @@ def _list(found: Sequence[Escalation]) -> None:
     else:
         rows = [(one.card.id, one.step, one.reason) for one in found]
         print_table(("id", "next", "why"), rows)
-        say("`lessons escalate ID` shows a step, and takes it after a yes")
+        say("`lessons escalate ID` shows the next step, and asks before it takes it")
 
 
 def _show(found: Escalation) -> list[str]:

@@ -52,7 +52,7 @@ def list_cards(
             "--status",
             (*STATUSES, "all"),
             metavar="STATUS",
-            help="active, ignored, archived or all.",
+            help="active, ignored, archived, draft or all.",
         ),
     ] = None,
     project: Annotated[

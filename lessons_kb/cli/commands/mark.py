@@ -65,6 +65,6 @@ def mark(
     shown = f"\u201c{clean_line(text)}\u201d"
     if yes or confirm(f"Write not-for: {shown} into {name}?"):
         CardEdits(brains).teach(effect.name, "not-for", text)
-        say(f"{name}: added not-for: {shown}; it stays silent for this and similar prompts")
+        say(f"{name}: added not-for: {shown}; it is not given for this and similar prompts")
     elif not (sys.stdin.isatty() and sys.stderr.isatty()):
         say(f"add --yes to write {shown} into the card\u2019s not-for")

@@ -16,16 +16,18 @@ from lessons_kb.cli.output import (
     draw_progress,
     options,
     pick,
+    print_cards,
     print_json,
     say,
     terminal_width,
 )
 from lessons_kb.collection import mined_drafts, run_drafts
 from lessons_kb.collection.draft_lookup import Draft
-from lessons_kb.errors import BrainNotFound, InputError
+from lessons_kb.errors import BrainNotFound, Contradiction, DuplicateCard, InputError
 from lessons_kb.mining import mine_project as mining
 from lessons_kb.mining.candidates import Candidate, typed_before
 from lessons_kb.mining.mine_project import MiningResult
+from lessons_kb.model import Card
 from lessons_kb.on_demand import MINE_MEMORIES, load
 from lessons_kb.store.locations import user_brain
 from lessons_kb.store.repositories import is_brain
@@ -33,6 +35,8 @@ from lessons_kb.text.sanitize import clean_line, counted
 from lessons_kb.text.times import read_date
 
 SHOWN = 20
+MOST_CARDS = 5
+"""How many cards `--as-cards` writes of review comments, unless `--draft` says so."""
 
 
 def mine(
@@ -88,6 +92,14 @@ def mine(
             help="With --junit: the commits of the two runs.",
         ),
     ] = ("HEAD^", "HEAD"),
+    as_cards: Annotated[
+        bool,
+        Option(
+            "--as-cards",
+            help="With --junit or --reviews: write the drafts as cards with `status: draft`, to be "
+            "committed; of the comments, those that led to a change.",
+        ),
+    ] = False,
     limit: Annotated[
         int, Option("--limit", metavar="N", min=1, help="Maximum number of candidates to list.")
     ] = SHOWN,
@@ -127,6 +139,11 @@ def mine(
         if with_ is not None:
             write_drafts(brains, new_drafts, with_, yes=yes)
         return
+    if as_cards:
+        if with_ is not None or show_prompt or all_projects:
+            raise InputError("--as-cards needs no agent; complete the cards in `lessons review`")
+        _write_cards(brains, junit, commits, reviews or (), draft or MOST_CARDS)
+        return
     if junit is not None:
         _draft_runs(brains, junit, commits, with_, yes=yes, show_prompt=show_prompt)
         return
@@ -163,6 +180,37 @@ def _draft_runs(
         print(f"{repaired}; 1 draft written; next: lessons review")
         if agent is not None:
             write_drafts(brains, [draft], agent, yes=yes)
+
+
+def _write_cards(
+    brains: Brains,
+    reports: tuple[str, str] | None,
+    commits: tuple[str, str],
+    comments: Sequence[str],
+    most: int,
+) -> None:
+    """Write drafts of repaired tests and of review comments as cards, and print their ids."""
+    if not (reports or comments):
+        raise InputError("--as-cards writes what --junit or --reviews finds; add one of them")
+    drafts: list[Draft] = []
+    if reports:
+        draft, _failures = run_drafts.draft_runs(brains, reports, commits, write=False)
+        drafts += [draft] if draft else []
+    if comments:
+        result = _read_past(brains, False, None, comments)
+        answered = mined_drafts.pick_answered(brains, result.candidates)
+        drafts += mined_drafts.draft(brains, answered, most, write=False)
+    cards: list[Card] = []
+    for draft in drafts:
+        try:
+            cards.append(mined_drafts.write_card(brains, draft))
+        except (DuplicateCard, Contradiction) as error:
+            say(f"no card was written: {str(error).partition(';')[0]}")
+    print_cards(cards, lambda card: clean_line(card.id))
+    if not drafts:
+        say("nothing new to draft")
+    elif cards:
+        say(f"{counted(len(cards), 'card')} with `status: draft`; next: commit, `lessons review`")
 
 
 def run_mine(

@@ -62,7 +62,7 @@ def trial(
         float, Option("--seconds", metavar="N", min=1, help="Deadline of the agent, for each run.")
     ] = 900.0,
     out: Annotated[
-        str, Option("--out", metavar="DIR", help="Folder for the results; default: our state.")
+        str, Option("--out", metavar="DIR", help="Folder for results; default: state folder.")
     ] = "",
     resume: Annotated[
         bool, Option("--resume", help="Continue with the runs that have no result yet.")
@@ -142,7 +142,7 @@ def trial(
     )
     with take_lock(os.path.join(folder, "lock"), folder, seconds=0), interrupt_by_signals():
         for run in find_dead(folder, read_results(folder)):
-            say(f"{run} died; it runs again")
+            say(f"{run} was ended early; it runs again")
         try:
             end = run_trial(plan, say=say)
         except KeyboardInterrupt:
@@ -182,8 +182,8 @@ def _write_tasks(file: str, repository: str, count: int, check: str, setup: str)
     tasks, dropped = find_tasks(repository, count, check=check, setup=setup, learnt=learnt, say=say)
     if not tasks:
         raise InputError(
-            f"no task: of {counted(len(dropped), 'fix', 'fixes')} tried, there is none whose tests "
-            "fail before and pass after it; see the reasons above, and --setup and --check"
+            f"no task: of {counted(len(dropped), 'fix', 'fixes')} tried, none has tests that fail "
+            "before it and pass after it; read the reasons above, and try --setup and --check"
         )
     write_export(file, write_tasks(tasks, heading=_HEADING).splitlines())
     tried = counted(len(tasks) + len(dropped), "fix", "fixes")

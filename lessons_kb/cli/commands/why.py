@@ -78,7 +78,7 @@ def why(
 ) -> None:
     """Explain what was injected last, and why the rest was not.
 
-    With the name of a card instead of a prompt: where its lesson comes from, and how it stands.
+    With the name of a card instead of a prompt, print the card's sources and its standing.
     If a card was nearly injected, the command offers to add the prompt to its symptoms.
 
     Example: lessons why "Add a Telegram command that runs a shell script"
