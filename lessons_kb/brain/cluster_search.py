@@ -136,14 +136,14 @@ class ClusterSearch:
         """Let the searches of this brain use the cluster from now on."""
 
         def choose_reader(local: Engine) -> Reader:
-            return _ClusterReader(local, self) if self._find_settings() else local
+            return _ClusterReader(local, self) if self._settings_if_searched() else local
 
         self._index.search_elsewhere = choose_reader
         self._index.elsewhere_trouble = lambda: self.trouble
 
     def find_trouble(self) -> str:
         """Open the cluster, without a deadline, and return why it cannot answer; "" if it can."""
-        settings = self._find_settings()
+        settings = self._settings_if_searched()
         if settings is None:
             return self.trouble or "your settings name no cluster"
         try:
@@ -156,17 +156,23 @@ class ClusterSearch:
                 self._engine = None
         return ""
 
-    def _find_settings(self) -> ClusterSettings | None:
-        """Return the user's settings; None if no cluster should be searched now."""
+    def _settings_if_searched(self) -> ClusterSettings | None:
+        """Return the user's settings; None if no cluster should be searched now.
+
+        It should not if the brain has another engine, if the settings name no cluster, or shortly
+        after a failure. The settings are read once. Unreadable settings count as settings without a
+        cluster; ``trouble`` then has the reason.
+        """
         if self._index.settings.index.engine != CLUSTER_ENGINE:
             return None
         if self._settings is None:
             try:
                 self._settings = read_user_settings(ClusterSettings)
             except LessonsError as error:
-                self._settings, self.trouble = ClusterSettings(), str(error)
-        is_open = self._settings.url and time.monotonic() >= self._retry_at
-        return self._settings if is_open else None
+                self._settings = ClusterSettings()
+                self.trouble = str(error)
+        may_ask = bool(self._settings.url) and time.monotonic() >= self._retry_at
+        return self._settings if may_ask else None
 
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int

@@ -198,12 +198,15 @@ _TOO_DEEP = "it is nested too deeply"
 # Line breaks in YAML 1.1 that do not end a line here.
 _ODD_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
 _FLOW_BEGINS = re.compile(r"(?:^|[:?-][ \t])[ \t]*(?:[&!]\S*[ \t]+)*(?=[\[{])", re.MULTILINE)
+"""Matches up to an opening bracket where a value begins, and ends before the bracket."""
 _FLOW_TOKEN = re.compile(
     r"""[\[\]{}] | "(?:[^"\\]|\\.)*" | '(?:[^']|'')*' | \#.* |
     [^\s,\[\]{}"'#](?:(?!:[\s,\[\]{}]|\s\#)[^,\[\]{}])*""",
     re.VERBOSE,
 )
+"""A bracket, a quoted text, a comment or a plain text within brackets."""
 _DASHES = re.compile(rf"^ *(?:- +){{{MAX_DEPTH + 1}}}", re.MULTILINE)
+"""A line that opens more than MAX_DEPTH nested lists."""
 
 
 class NotYamlError(Exception):
@@ -242,23 +245,28 @@ def read_yaml(lines: tuple[str, ...]) -> tuple[HeaderEntry, ...]:
 
 
 def _find_too_deep(text: str) -> int | None:
-    """Return the line in which brackets or dashes exceed MAX_DEPTH, None if none do.
+    """Return the number, from 0, of the first line that is nested deeper than MAX_DEPTH.
 
-    A parser may refuse a line of brackets before it returns an event of it: its own limit differs
-    between versions.
+    Lines with too many dashes are searched first, then those in which the depth of open brackets
+    exceeds the limit. The result is None if there is neither. A parser may refuse a line of
+    brackets before it returns an event of it: its own limit differs between versions.
     """
-    if dashes := _DASHES.search(text):
+    dashes = _DASHES.search(text)
+    if dashes:
         return text.count("\n", 0, dashes.start())
     depth = place = 0
     while begin := _FLOW_BEGINS.search(text, place):
         for token in _FLOW_TOKEN.finditer(text, begin.end()):
             place = token.end()
-            depth += (token[0] in "[{") - (token[0] in "]}")
+            if token[0] in ("[", "{"):
+                depth += 1
+            elif token[0] in ("]", "}"):
+                depth -= 1
             if depth > MAX_DEPTH:
                 return text.count("\n", 0, place)
             if not depth:
                 break
-        else:
+        else:  # a bracket stays open; the parser reports it
             break
     return None
 

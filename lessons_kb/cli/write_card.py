@@ -205,17 +205,24 @@ def edit_file(path: str) -> None:
 
 
 def say_unfinished(brains: Brains, name: str, *, heading: str = "") -> None:
-    """Print the problems of a card and what it still needs; print nothing if it is complete."""
-    document = Cards(brains).read(name)[1]
-    for finding in document.findings if document.card else ():
-        if finding.level != "info":
-            say(finding_line(finding))
-    if missing := Cards(brains).find_lacks(name):
-        card = Cards(brains).get(name)
-        state = "still the template, so it is not injected" if card.template else "not complete"
-        say(heading or f"{clean_line(card.id)} is {state}; it needs:")
-        for line in missing:
-            say(f"  {line}")
+    """Print the problems of a card, and below a heading what it still needs.
+
+    Nothing is printed for a complete card without problems. The default heading names the card and
+    says whether it is still the template.
+    """
+    _path, document = Cards(brains).read(name)
+    if document.card:  # of an unreadable card, the first finding is printed below
+        for finding in document.findings:
+            if finding.level != "info":
+                say(finding_line(finding))
+    missing = Cards(brains).find_lacks(name)
+    if not missing:
+        return
+    card = Cards(brains).get(name)
+    state = "still the template, so it is not injected" if card.template else "not complete"
+    say(heading or f"{clean_line(card.id)} is {state}; it needs:")
+    for line in missing:
+        say(f"  {line}")
 
 
 def name_card(card: Card) -> str:

@@ -48,7 +48,7 @@ from lessons_kb.mining.draft_text import (
 from lessons_kb.model import NOTE, Card, Document, Pattern, Source
 from lessons_kb.on_demand import FIND_CONFLICTS, load
 from lessons_kb.store import card_files, trash
-from lessons_kb.store.locks import hold_new
+from lessons_kb.store.locks import hold_for_new_card
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import shorten
@@ -110,7 +110,7 @@ class Cards(CardEdits):
             raise InputError(f"not a card: {document.findings[0].message}")
         if "title" not in document.key_lines and card.title == "new":
             raise InputError("the card has no title; add `title: …`, naming the mistake")
-        with hold_new(self._brains.members[0].root):
+        with hold_for_new_card(self._brains.members[0].root):
             self._brains.refresh()
             if on_duplicate == "fail":  # opposed demands are alike, too, and are no duplicates
                 self.check_contradictions(card)

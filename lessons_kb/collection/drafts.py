@@ -20,7 +20,7 @@ from lessons_kb.store import trash
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import check_draft_size
 from lessons_kb.store.journal import day_of
-from lessons_kb.store.locks import hold_new
+from lessons_kb.store.locks import hold_for_new_card
 from lessons_kb.text.sanitize import counted
 
 
@@ -66,7 +66,7 @@ class Drafts(NewDrafts):
         triggers are active, and DuplicateCard if the lesson exists, unless ``on_duplicate`` is
         ``new``.
         """
-        with hold_new(self._brain.root):
+        with hold_for_new_card(self._brain.root):
             draft = self._get_unchanged(name, digest)
             card = self._require_acceptable(draft)
             if card.source == "auto":
@@ -91,18 +91,21 @@ class Drafts(NewDrafts):
     def merge(
         self, name: str, card: str, *, at: float | None = None, digest: str | None = None
     ) -> Card:
-        """Count a draft as another occurrence of a card, with its task; see ``Cards.bump``.
+        """Count a draft as another occurrence of a card, remove the draft, and return the card.
 
-        ``digest`` is as in ``accept``.
+        The last example of the draft is the task that is noted on the card; see ``Cards.bump``.
+        ``digest`` is as in ``accept``. Raises EditRefused if the draft has changed since, if it has
+        ``trouble``, or if it is that card itself.
         """
-        with hold_new(self._brain.root):
+        with hold_for_new_card(self._brain.root):
             draft = self._get_unchanged(name, digest)
             if draft.trouble:
                 raise EditRefused(f"{draft.id} cannot be merged: {draft.trouble}")
             drafted = self._parse(draft.id, draft.text).card
             if draft.is_card and Cards(self._brains).find(card)[1].id == draft.id:
                 raise EditRefused(f"{draft.id} cannot be merged into itself")
-            task = drafted.examples[-1] if drafted and drafted.examples else None
+            examples = drafted.examples if drafted else ()
+            task = examples[-1] if examples else None
             merged = self._count(draft, card, task=task, at=at)
             self._settle(draft, MERGED, merged.id)
         return merged

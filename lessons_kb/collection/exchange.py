@@ -49,7 +49,7 @@ from lessons_kb.on_demand import OKF_BUNDLE, load
 from lessons_kb.store import card_files
 from lessons_kb.store import files as import_files
 from lessons_kb.store.files import list_folder, relative
-from lessons_kb.store.locks import hold_new
+from lessons_kb.store.locks import hold_for_new_card
 from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.redact import redact
 from lessons_kb.text.sanitize import clean_line, counted, visible_json
@@ -309,7 +309,7 @@ class Exchange:
         """
         date = today()
         nearest = self._brains.members[0]
-        with hold_new(nearest.root):
+        with hold_for_new_card(nearest.root):
             shelf = _Shelf(self._brains, plan.near, plan.lessons)
             written: dict[str, str] = {}
             """Planned id of a new card → its id."""

@@ -21,7 +21,7 @@ from lessons_kb.mining.draft_text import MISSING, names_mistake
 from lessons_kb.model import Card
 from lessons_kb.store import card_files
 from lessons_kb.store.draft_files import DraftFolder
-from lessons_kb.store.locks import hold_new
+from lessons_kb.store.locks import hold_for_new_card
 from lessons_kb.text.redact import redact
 from lessons_kb.values import frozen
 
@@ -53,7 +53,7 @@ def rename_card(brains: Brains, name: str, title: str) -> Renamed:
     if not names_mistake(new_title):
         raise InputError(f"{new_title!r} names no mistake; give {MISSING['title']}")
     folder, suffix = posixpath.dirname(card.id), posixpath.splitext(card.id)[1]
-    with hold_new(brain.root):
+    with hold_for_new_card(brain.root):
         same_title = brain.read(lambda brain: brain.catalogue.paths_titled(normal_title(new_title)))
         for other in same_title:
             if other != card.id:

@@ -422,7 +422,8 @@ class Matcher:
         return _set_of(self._code)
 
     @cached_property
-    def _in_command(self) -> FindPatterns:
+    def _find_command_rules(self) -> FindPatterns:
+        """Finds the indexes in ``_commands`` of the rules that match a command."""
         return _set_of(self._commands)
 
     @cached_property
@@ -483,13 +484,19 @@ class Matcher:
         return self.find_added(Change(path=path, after=text))
 
     def find_in_commands(self, commands: Sequence[str]) -> list[Match]:
-        """Return the matches in simple commands, at most one for each rule and command."""
+        """Return the matches in simple commands, at most one for each rule and command.
+
+        A rule matches a command if at least one of its hits is not excused. The matches of a
+        command are in the order of the rules. Their text is the command, shortened.
+        """
         matches = []
         for command in commands:
             data = _encode(command)
-            for index in sorted(self._in_command(data) or ()):
+            indexes = self._find_command_rules(data) or ()
+            for index in sorted(indexes):
                 rule = self._commands[index]
-                if not all(_is_excused(hit, data) for hit in _find_regex(rule, data)):
+                hits = _find_regex(rule, data)
+                if any(not _is_excused(hit, data) for hit in hits):
                     shown = " ".join(command.split())[:_MAX_SHOWN]
                     matches.append(Match(rule=rule, path="", line=1, column=1, text=shown))
         return matches

@@ -8,6 +8,7 @@ import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from lessons_kb.calls.failure_signs import CHANGES
@@ -78,17 +79,21 @@ def find_pairs(diet: Diet) -> Iterator[tuple[str, Place, Place]]:
 
 
 def _find_overlapping(terms: list[frozenset[str]]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of sets that share at least half of all their terms, and a few terms.
+    """Yield (earlier, later) indexes of sets that share at least half of their union.
 
-    Such a pair shares a term from the rarer half of each set, so only these terms are looked up.
+    They must also share at least _FEWEST_SHARED terms. Such a pair shares a term from the rarer
+    half of each set, so only these terms are looked up.
     """
-    frequency = Counter(term for some in terms for term in some)
+    frequency = Counter(chain.from_iterable(terms))
     homes: dict[str, list[int]] = defaultdict(list)
+    """Term → indexes of the earlier sets that have it in their rarer half."""
     for number, some in enumerate(terms):
         if len(some) < _FEWEST_SHARED:
             continue
         ordered = sorted(some, key=lambda term: (frequency[term], term))
-        prefix = ordered[: len(ordered) - -(-len(ordered) // 2) + 1]
+        # At least `needed` terms are shared, so at least one of them is in the prefix.
+        needed = (len(ordered) + 1) // 2
+        prefix = ordered[: len(ordered) - needed + 1]
         others = {other for term in prefix for other in homes[term]}
         for other in sorted(others):
             shared = len(some & terms[other])

@@ -31,7 +31,7 @@ from lessons_kb.store.diet_records import (
     write_record,
 )
 from lessons_kb.store.files import TEMP_PREFIX, on_failure, shown, storage_errors
-from lessons_kb.store.locks import hold_diet, hold_new
+from lessons_kb.store.locks import hold_diet, hold_for_new_card
 from lessons_kb.store.repositories import find_below, is_brain
 from lessons_kb.store.scan import SUFFIXES
 from lessons_kb.store.swap_files import (
@@ -88,7 +88,7 @@ def apply_diet(
     Raises InputError if a file has changed since it was read, and StorageError. Every change is
     then undone.
     """
-    with hold_diet(root), hold_new(brain.root):
+    with hold_diet(root), hold_for_new_card(brain.root):
         recover(root)
         for edit in edits:
             if _read(root, edit.name) != edit.before:

@@ -7,8 +7,9 @@ import hashlib
 import json
 import os
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from lessons_kb.brain.brains import Brains
 from lessons_kb.detect.change import Change
@@ -154,8 +155,20 @@ _MAX_COMMITS = 20_000
 _MAX_CACHE_BYTES = 4_000_000
 _CACHE_NAME = "detected-history.json"
 
-_Added = tuple[str, str, str, bool]
-"""(alias of the brain, id of the card, ``2026-01``, whether after the card was created)"""
+
+class _Added(NamedTuple):
+    """The key under which mistakes that commits added are counted."""
+
+    alias: str
+    """The alias of the brain."""
+    card: str
+    """The id of the card."""
+    month: str
+    """The month of the commit, such as ``2026-01``."""
+    is_since: bool
+    """Whether the commit was made after the card was created."""
+
+
 Months = tuple[tuple[str, int, int], ...]
 """(``2026-01``, mistakes before the card was created, mistakes since), oldest first.
 
@@ -166,17 +179,21 @@ For a card without a date, all of them count as before.
 def detect_history(
     brains: Brains, *, seconds: float | None = None
 ) -> dict[tuple[str, str], Months]:
-    """Return (alias, card id) → number of times its mistake was added in the commits up to HEAD.
+    """Return (alias, card id) → how often its mistake was added in each month, up to HEAD.
 
-    Cards whose mistake was never added are left out; the others are sorted by id. With
+    Cards whose mistake was never added are left out; the others are sorted by alias and id. With
     ``seconds``, counting stops after that time, and the next call continues there. Raises GitError.
     """
-    months: dict[tuple[str, str], Months] = {}
-    counts = _count_history(brains, seconds) if has_detectors(brains) else Counter[_Added]()
-    for alias, card, month in sorted({key[:3] for key in counts}):
-        before, since = counts[alias, card, month, False], counts[alias, card, month, True]
-        months[alias, card] = (*months.get((alias, card), ()), (month, before, since))
-    return months
+    if not has_detectors(brains):
+        return {}
+    counts = _count_history(brains, seconds)
+    added_months = {(added.alias, added.card, added.month) for added in counts}
+    months: dict[tuple[str, str], list[tuple[str, int, int]]] = defaultdict(list)
+    for alias, card, month in sorted(added_months):
+        before = counts[_Added(alias, card, month, is_since=False)]
+        since = counts[_Added(alias, card, month, is_since=True)]
+        months[alias, card].append((month, before, since))
+    return {key: tuple(values) for key, values in months.items()}
 
 
 def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
@@ -190,7 +207,7 @@ def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
         cached = json.loads(read_regular(path, limit=_MAX_CACHE_BYTES, name=path))
         rows: dict[_Added, int] = {}
         for alias, card, month, is_since, count in cached["counts"]:
-            rows[str(alias), str(card), str(month), bool(is_since)] = int(count)
+            rows[_Added(str(alias), str(card), str(month), bool(is_since))] = int(count)
         if cached["digest"] == digest and repository.leads(cached["commit"]):
             reached, counts = str(cached["commit"]), Counter(rows)
     if reached == head:
@@ -231,7 +248,8 @@ def _count_commit(brains: Brains, commit: Commit) -> Counter[_Added]:
     for detection in find_detected(brains, parse_diff(decode(commit.patch))):
         card = detection.card
         is_since = card.created is not None and commit.date >= card.created
-        added[detection.brain.alias, card.id, commit.date[:7], is_since] += len(detection.matches)
+        key = _Added(detection.brain.alias, card.id, commit.date[:7], is_since)
+        added[key] += len(detection.matches)
     return added
 
 

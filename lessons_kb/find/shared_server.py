@@ -245,7 +245,11 @@ class ServerQuery:
                 self.trouble = f"cannot be asked ({error})"
 
     def collect(self) -> tuple[Hit, ...]:
-        """Wait until the deadline; return the server's lessons, best first."""
+        """Wait for the answer until the deadline; return the server's lessons, best first.
+
+        The lessons are also stored in ``lessons``. On a failure the result is (), and ``trouble``
+        says what failed.
+        """
         if self.trouble:
             return ()
         try:
@@ -254,9 +258,11 @@ class ServerQuery:
             answer = Unanswered("does not answer in time")
             # Close the connection: a server that sends byte by byte would occupy the thread.
             for connection in self._open:
-                with suppress(OSError, AttributeError):  # connecting has a timeout of its own
+                # AttributeError: a connection that is being made has no socket yet. Connecting has
+                # a time limit of its own.
+                with suppress(OSError, AttributeError):
                     connection.sock.shutdown(socket.SHUT_RDWR)
-        if isinstance(answer, Unanswered):
+        if isinstance(answer, Unanswered):  # from the thread, or from above
             self.trouble = str(answer)
             note_failure(self._settings.url, self.trouble)
             return ()

@@ -484,7 +484,7 @@ def _read_titles(
     today = time.strftime("%Y-%m-%d")
 
     def search(one: Brain) -> tuple[list[Title], int]:
-        titles = one.catalogue.titles(project, most=most, today=today, paths=injected)
+        titles = one.catalogue.titles(project, limit=most, today=today, paths=injected)
         count = one.catalogue.count_titles(project, today=today)
         superseded = one.cards(n for n in one.successors() if one.find_successor(n))
         hidden = {card.id for card in superseded.values() if card.is_injectable}

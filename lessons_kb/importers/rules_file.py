@@ -513,11 +513,11 @@ def build_cards(
     Below a heading such as Lessons or Gotchas each rule gets its own card, and so does an entry
     with a date, and in a file of lessons each rule below a mere topic. Cards contain the rules word
     for word, without the dates that lead them. Rules in ``seen``, by their words, are left out; the
-    others are added to it.
+    others are added to it. A section without other rules gets no card.
     """
     chosen = [rule for rule in file.rules if rule.line in lines]
-    for _key, group in groupby(chosen, _card_key):
-        rules = []
+    for _key, group in groupby(chosen, _card_key):  # neighbours with the same key
+        rules: list[AgentRule] = []
         for rule in group:
             if rule.words not in seen:
                 rules.append(rule)
@@ -596,7 +596,11 @@ def _sort_into_sections(rules: Sequence[AgentRule]) -> dict[str, list[str]]:
 
 
 def _card_key(rule: AgentRule) -> tuple[object, ...]:
-    """Return the key that the rules of one card share."""
+    """Return the key that the rules of one card share.
+
+    Rules below the same headings share a card. An entry of a list of lessons has a card of its own,
+    so its line is in the key.
+    """
     return (rule.headings, rule.line if _is_own_card(rule) else 0)
 
 

@@ -346,7 +346,11 @@ def tell_outcomes(effect: Effect) -> str:
 
 
 def tell_pooled(pooled: Pooled) -> str:
-    """Describe the common effect of the cards; "" without a comparison."""
+    """Describe by how much the cards together prevent their mistakes; "" without a comparison.
+
+    An example is ``+12 points over 3 cards (95 % interval 4 to 20)``. The number is negative if
+    sessions with the lessons make the mistakes more often.
+    """
     if not pooled.lessons:
         return ""
     value, low, high = (f"{100 * part:+.0f}" for part in (pooled.value, pooled.low, pooled.high))

@@ -108,12 +108,15 @@ class _Run:
         self._brains = brains
         self._names: dict[Card, str] = {}
         self._by_id: dict[str, Card] = {}
+        """Id → card; of cards with the same id, that of the first brain."""
         for brain in brains.members:
-            for card in brain.read(lambda brain: brain.catalogue.all_cards()):
+            for card in brain.read(lambda reader: reader.catalogue.all_cards()):
                 self._names.setdefault(card, f"{brain.alias}:{card.id}")
                 self._by_id.setdefault(card.id, card)
-        self._count = Counter(card.id for card in self._names)
+        self._cards_with_id = Counter(card.id for card in self._names)
+        """Id → number of cards that have it. A card needs its alias if there are several."""
         self.inactive: set[str] = set()
+        """Ids of expected cards that are not active; filled by `resolve`."""
         self.listed = frozenset(_find_titled(brains))
         """Names of the cards whose titles a session gets when it starts."""
 
@@ -167,7 +170,7 @@ class _Run:
     def id_of(self, name: str) -> str:
         """Return the id of a named card, with its alias if two brains have the id."""
         card_id = name.partition(":")[2]
-        return name if self._count[card_id] > 1 else card_id
+        return name if self._cards_with_id[card_id] > 1 else card_id
 
     def resolve(self, prompt: Labelled) -> tuple[str, ...]:
         """Return the names of the expected cards. Raises InputError if one is not a card."""

@@ -176,44 +176,85 @@ def check_items(
     evidence refutes. It is *denied* by a sentence of the answer. It is *shown* by a match of its
     ``shown-by`` pattern, or by an edit, a command or a sentence that contains enough of its words,
     those for the action among them. If the evidence is complete, a sentence also needs support by
-    an edit or a command. Conditions, statements and items without a searchable word are left out.
+    an edit or a command. Conditions, statements and items without a searchable word are left out,
+    and so are the items of conditional cards. The title stands for a card with a match in
+    ``detected`` if no item of the card can be contradicted by a line of source. ``terms`` of an
+    item that is not shown are its words that occur nowhere in the answer and the evidence.
     ``closings`` maps (card id, item) to a statement; the cited file must have been changed, or the
     cited command run.
     """
+    closings = closings or {}
+    detected_cards = {line.card for line in detected}
     sought: list[_Item] = []
     for card in cards:
-        patterns = card.shown_by or ("",) * len(card.checklist)
-        pairs = [] if card.conditional else zip(card.checklist, patterns, strict=False)
-        own = [(item, pattern) for item, pattern in pairs if pattern or is_check(item)]
-        if any(line.card == card.id for line in detected) and all(
-            is_about_tests(i) for i, _ in own
-        ):
-            own = [*own, (card.title, "")]  # the mistake then contradicts the card
-        sought += (item for pair in own if (item := _Item(card, *pair)).order)
+        sought += _collect_items(card, is_detected=card.id in detected_cards)
     # Closing statements are compared with the evidence, and are no evidence themselves.
     scene = _Scene(remove_closing_lines(answer) if closings else answer, evidence, sought)
-    verdicts: dict[int, _Verdict] = {}
-    for line in detected:  # of a card's items, the nearest in words
-        terms = frozenset(analyze(line.quote))
-        shares = {
-            number: share(item.terms, terms)
-            for number, item in enumerate(sought)
-            if item.card.id == line.card and not is_about_tests(item.text)
-        }
-        nearest = max(shares, key=shares.__getitem__, default=-1)
-        verdict = _Verdict(CONTRADICTED, line.quote.strip(), line.where, DETECTED)
-        verdicts.setdefault(nearest, verdict)
-    items = []
-    for number, one in enumerate(sought):
-        closing = (closings or {}).get((one.card.id, one.text))
-        verdict = verdicts.get(number) or scene.judge(one, closing)
-        missing = one.terms - scene.terms if verdict.state != SHOWN else frozenset()
-        words = re.findall(r"[^\W_](?:[\w'./-]*\w)?", one.text) if missing else ()
-        open_words = tuple(dict.fromkeys(w for w in words if not missing.isdisjoint(analyze(w))))
+    verdicts = _match_detected_lines(detected, sought)
+    items: list[CheckedItem] = []
+    for number, item in enumerate(sought):
+        verdict = verdicts.get(number)
+        if verdict is None:
+            verdict = scene.judge(item, closings.get((item.card.id, item.text)))
+        open_words: tuple[str, ...] = ()
+        if verdict.state != SHOWN:
+            open_words = _find_open_words(item, scene.terms)
         items.append(
-            CheckedItem(card=one.card, item=one.text, terms=open_words, **verdict._asdict())
+            CheckedItem(card=item.card, item=item.text, terms=open_words, **verdict._asdict())
         )
     return Check(items=tuple(items))
+
+
+def _collect_items(card: Card, *, is_detected: bool) -> list[_Item]:
+    """Return the items of a card that can be checked; none of a conditional card.
+
+    If the card's mistake ``is_detected`` but no item can be contradicted by a line of source, the
+    title is added as an item, so that the mistake contradicts the card.
+    """
+    texts: list[tuple[str, str]] = []
+    if not card.conditional:
+        patterns = card.shown_by or ("",) * len(card.checklist)
+        for text, pattern in zip(card.checklist, patterns, strict=False):
+            if pattern or is_check(text):
+                texts.append((text, pattern))
+    if is_detected and all(is_about_tests(text) for text, _pattern in texts):
+        texts.append((card.title, ""))
+    items = [_Item(card, text, pattern) for text, pattern in texts]
+    return [item for item in items if item.order]
+
+
+def _match_detected_lines(
+    detected: Sequence[DetectedLine], items: Sequence[_Item]
+) -> dict[int, _Verdict]:
+    """Return number of each contradicted item → verdict with the first line that contradicts it.
+
+    A line contradicts the item of its card that is nearest in words. Items about tests are not
+    contradicted by a line of source.
+    """
+    verdicts: dict[int, _Verdict] = {}
+    for line in detected:
+        terms = frozenset(analyze(line.quote))
+        shares: dict[int, float] = {}
+        for number, item in enumerate(items):
+            if item.card.id == line.card and not is_about_tests(item.text):
+                shares[number] = share(item.terms, terms)
+        if shares:
+            nearest = max(shares, key=shares.__getitem__)
+            verdict = _Verdict(CONTRADICTED, line.quote.strip(), line.where, DETECTED)
+            verdicts.setdefault(nearest, verdict)
+    return verdicts
+
+
+def _find_open_words(item: _Item, terms: frozenset[str]) -> tuple[str, ...]:
+    """Return the words of an item with a term that is not among ``terms``, each once, in order."""
+    missing = item.terms - terms
+    if not missing:
+        return ()
+    open_words: dict[str, None] = {}
+    for word in re.findall(r"[^\W_](?:[\w'./-]*\w)?", item.text):
+        if not missing.isdisjoint(analyze(word)):
+            open_words[word] = None
+    return tuple(open_words)
 
 
 def find_unaddressed_items(
@@ -261,16 +302,17 @@ class _Item:
         self.forbids = phrase("forbids").search(text) is not None
         """Whether it forbids something, so that nothing has to be done for it."""
 
-    def is_told_in(self, terms: frozenset[str], *, asked: int = 2) -> bool:
-        """Return whether a text contains enough of the item's words.
+    def is_told_in(self, terms: frozenset[str], *, action_words: int = 2) -> bool:
+        """Return whether the terms of a text contain enough of the item's words.
 
-        The words for the action must be among them: the first ``asked`` words, usually the verb and
-        its object.
+        The words for the action must be among them: the first ``action_words`` words, usually the
+        verb and its object. Words that any item may have are not counted among these.
         """
         if len(self.order) < _LEAST_TERMS or share(self.terms, terms) < SHOWN_FROM:
             return False
         light = terms_of_phrases("words of any item")
-        return terms.issuperset([term for term in self.order if term not in light][:asked])
+        own = [term for term in self.order if term not in light]
+        return terms.issuperset(own[:action_words])
 
     def is_unsure_in(self, sentence: str) -> bool:
         """Return whether a sentence may say that something was not done.
@@ -483,16 +525,22 @@ class _Scene:
         return max(near, key=lambda entry: entry[0], default=(0.0, None))
 
     def _find_contradiction(self, item: _Item) -> _Verdict | None:
-        """Return the sentence about an item whose claim the evidence refutes."""
+        """Return a verdict with the first sentence about an item whose claim is refuted.
+
+        The evidence refutes the claim. A sentence that may say that the item was not done does not
+        count. The result is None without such a sentence, or if the evidence is incomplete.
+        """
         if not self._evidence.complete:
             return None
         for sentence, terms in self._told:
-            reason = "" if item.is_unsure_in(sentence) else self._claims.refute(sentence)
+            if item.is_unsure_in(sentence):
+                continue
+            reason = self._claims.refute(sentence)
             if not reason:
                 continue
-            asks = _REFUTED_FOR.get(reason)
-            is_asked = asks is not None and phrase(asks).search(item.text)
-            if is_asked or item.is_told_in(terms, asked=1):
+            phrases = _REFUTED_FOR.get(reason)
+            is_asked_for = phrases is not None and phrase(phrases).search(item.text)
+            if is_asked_for or item.is_told_in(terms, action_words=1):
                 return _Verdict(CONTRADICTED, sentence, ANSWER, reason)
         return None
 

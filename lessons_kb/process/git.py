@@ -54,6 +54,7 @@ FORM = [option.replace("NULL", os.devnull) for option in sorted(_OPTIONS["diff"]
 _GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
+"""The key of a setting of a filter; group 1 is the name of the filter."""
 
 
 @frozen
@@ -233,16 +234,19 @@ class Repository:
         return is_hash and not self.run("merge-base", "--is-ancestor", commit, "HEAD").code
 
     def filters_off(self) -> list[str]:
-        """Return options that disable the clean filters in the repository's own configuration.
+        """Return options of git that disable the filters in the repository's own configuration.
 
-        git would run them to compare files with the working tree. Filters of the user's
-        configuration are not disabled.
+        git would run their programs to compare files with the working tree. Filters in the
+        configuration of the system, of the user and of the command line are not disabled. Raises
+        GitError if git fails, or if a filter has ``=`` in its name: git would split the option
+        there.
         """
         done = self.run("config", "--show-scope", "--name-only", "-z", "--get-regexp", r"^filter\.")
         if done.code not in (0, 1):  # 1: none
             raise GitError(explain(done.error, "config"))
+        # The output is: scope NUL key NUL, for each setting.
         fields = done.output.decode("utf-8", "surrogateescape").split("\0")
-        drivers = set()
+        drivers: set[str] = set()
         for scope, key in zip(fields[::2], fields[1::2], strict=False):
             match = _FILTER_KEY.match(key)
             if match and scope not in ("system", "global", "command"):

@@ -82,9 +82,12 @@ def _write(descriptor: int, data: bytes) -> None:
 def open_terminal() -> tuple[int, int] | None:
     """Return the master and slave of a new terminal with our settings and size.
 
-    The result is None if neither stdout nor stderr is a terminal, or if none can be opened.
+    The caller closes both descriptors. The result is None on Windows, if neither stdout nor stderr
+    is a terminal, or if no terminal can be opened.
     """
-    ours = next((fd for fd in (STDOUT, STDERR) if os.name != "nt" and os.isatty(fd)), None)
+    if os.name == "nt":
+        return None
+    ours = next((fd for fd in (STDOUT, STDERR) if os.isatty(fd)), None)
     if ours is None:
         return None
     try:
@@ -93,7 +96,7 @@ def open_terminal() -> tuple[int, int] | None:
         return None
     with contextlib.suppress(OSError, termios.error):
         modes = termios.tcgetattr(ours)
-        modes[1] &= ~termios.OPOST  # our own terminal converts the line ends
+        modes[1] &= ~termios.OPOST  # the output flags; our own terminal converts the line ends
         termios.tcsetattr(slave, termios.TCSANOW, modes)
         size = fcntl.ioctl(ours, termios.TIOCGWINSZ, b"\0" * 8)
         fcntl.ioctl(slave, termios.TIOCSWINSZ, size)

@@ -260,7 +260,7 @@ def describe(overview: Overview, *, scope: str = "") -> str:
         )
     if overview.recurrences:
         summary += f" A mistake was left in spite of its lesson {_times(overview.recurrences)}."
-    elif overview.sessions:  # mistakes are detected only in sessions
+    elif overview.sessions:  # outside of sessions lessons are injected, but no mistake is seen
         summary += " No mistake was seen left in spite of its lesson."
     pooled = tell_pooled(overview.pooled)
     return f"{summary} Lessons prevent their mistakes by {pooled}." if pooled else summary

@@ -191,12 +191,13 @@ def count_phrases(card: CardTerms, pairs: Iterable[tuple[str, str]]) -> int:
     return sum([f" {first} {second} " in text for first, second in pairs])
 
 
-def find_best(
+def fetch_with_ties(
     fetch: Callable[[int], list[tuple[Any, float]]], limit: int
 ) -> list[tuple[Any, float]]:
-    """Return the best ``limit`` hits, and all further hits that tie with the last of them.
+    """Return at least the best ``limit`` hits and all hits that tie with the last of them.
 
-    ``fetch(n)`` returns the best n hits, best first. Hits that tie with its last one may be
+    Worse hits may follow, so the caller cuts the result (see `order_hits`). ``limit`` is at least
+    1. ``fetch(n)`` returns the best n hits, best first. Hits that tie with its last one may be
     missing.
     """
     most = limit + 8
@@ -210,7 +211,10 @@ def find_best(
 
 
 def is_clearly_less(score: float, other: float) -> bool:
-    """Return whether the next hits after one with this score cannot reach the score ``other``."""
+    """Return whether a score is less than ``other`` by more than the share _SLACK.
+
+    If so, the hits after one with this score cannot reach ``other``.
+    """
     return score < other * (1 - _SLACK)
 
 

@@ -32,7 +32,7 @@ from lessons_kb.search.engine_protocol import (
     Reader,
     Terms,
     check_stamp,
-    find_best,
+    fetch_with_ties,
     join_terms,
     make_folder,
     order_hits,
@@ -248,7 +248,7 @@ class QdrantEngine(Engine):
             return [(point.id, float(point.score)) for point in answer.points]
 
         with translating(self.location):
-            hits = [(_number_of(point), score) for point, score in find_best(fetch, limit)]
+            hits = [(_number_of(point), score) for point, score in fetch_with_ties(fetch, limit)]
         return order_hits((hit for hit in hits if hit[1] > 0), limit)
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:

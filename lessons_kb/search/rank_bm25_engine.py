@@ -175,10 +175,15 @@ class RankBM25Engine(RankBM25Reader, Engine):
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
-        """Raise errors of SQLite, and errors from the rows of a damaged file, as our errors."""
+        """Raise errors of SQLite, and errors from the rows of a damaged file, as our errors.
+
+        A busy or locked file is a `busy_error`. A full disk, a file that is read-only and one that
+        cannot be opened are a `refused_error`. All other errors are a `broken_error`.
+        """
         try:
             yield
         except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+            # The low byte of an extended code is its primary code.
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
             if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise busy_error(self._directory) from None

@@ -27,7 +27,7 @@ from lessons_kb.search.engine_protocol import (
     broken_error,
     busy_error,
     check_stamp,
-    find_best,
+    fetch_with_ties,
     idf,
     is_clearly_less,
     join_terms,
@@ -81,6 +81,17 @@ class _Address(NamedTuple):
     segment: str
     number: int
     """Number within the segment."""
+
+
+class _SearchPlan(NamedTuple):
+    """What a search with the statistics of the live cards needs."""
+
+    gains: dict[str, dict[str, float]]
+    """Field → term → factor of its score: weight, count and idf."""
+    union: list[tuple[tantivy.Occur, Query]]
+    """The clauses of the query for tantivy, which choose the candidates."""
+    largest_underrating: float
+    """No live card scores more than its score by tantivy multiplied by this factor; at least 1."""
 
 
 class TantivyEngine(Engine):
@@ -194,7 +205,7 @@ class TantivyEngine(Engine):
             hits = searcher.search(query, most, count=False).hits
             return [(address, score) for score, address in hits]
 
-        best = find_best(fetch, limit)
+        best = fetch_with_ties(fetch, limit)
         keys = searcher.fast_field_values(_KEY, [address for address, _ in best])
         scored = zip(keys, best, strict=True)
         return order_hits([(int(key or 0), score) for key, (_, score) in scored], limit)
@@ -209,28 +220,15 @@ class TantivyEngine(Engine):
     ) -> list[tuple[int, float]]:
         """Let tantivy choose candidates with the correct idf; score them with the correct lengths.
 
+        Returns the best ``limit`` numbers with scores above 0. The ``edited`` cards are scored
+        directly. More and more candidates are fetched until no further one can be among the best.
+
         A mean length that is wrong by a factor changes a score by at most that factor. So no card
         is missed once the score of the last candidate, multiplied by the factor, is below the score
         of the last card that is returned.
         """
         searcher = self._index.searcher()
-        gains: dict[str, dict[str, float]] = {}
-        union = []
-        highest = 1.0
-        for field, weight in weights.items():
-            by_term = gains.setdefault(field, {})
-            for term, count in wanted if weight > 0 else ():
-                indexed = self._indexed_frequency(field, term)
-                cards = statistics.count_cards(field, term, indexed)
-                if cards == 0:
-                    continue
-                gain = weight * count * idf(cards, statistics.size)
-                by_term[term] = gain
-                clause = self._clause(field, term, gain / idf(indexed, self._indexed))
-                if clause:
-                    union.append(clause)
-                    drift = statistics.mean_length(field) / self._measure_mean(field, term)
-                    highest = max(highest, drift)
+        gains, union, largest_underrating = self._plan_search(statistics, wanted, weights)
         if not union and not edited:
             return []
         query = Query.boolean_query(union)
@@ -241,12 +239,45 @@ class TantivyEngine(Engine):
             hits = searcher.search(query, most, count=False).hits if union else []
             self._add_scores(hits[:first], gains, statistics, scores)
             least = _find_least(scores, limit)
-            further = [hit for hit in hits[first:] if not is_clearly_less(hit[0] * highest, least)]
+            further = []
+            for hit in hits[first:]:
+                highest_score = hit[0] * largest_underrating
+                if not is_clearly_less(highest_score, least):
+                    further.append(hit)
             self._add_scores(further, gains, statistics, scores)
             least = _find_least(scores, limit)
-            if len(hits) < most or is_clearly_less(hits[-1][0] * highest, least):
+            if len(hits) < most or is_clearly_less(hits[-1][0] * largest_underrating, least):
                 return order_hits([hit for hit in scores.items() if hit[1] > 0], limit)
             most *= 4
+
+    def _plan_search(
+        self,
+        statistics: LiveStatistics,
+        wanted: list[tuple[str, float]],
+        weights: Mapping[str, float],
+    ) -> _SearchPlan:
+        """Return what a search for terms needs. Terms that no live card has are left out."""
+        gains: dict[str, dict[str, float]] = {field: {} for field in weights}
+        union: list[tuple[tantivy.Occur, Query]] = []
+        largest_underrating = 1.0
+        for field, weight in weights.items():
+            if weight <= 0:
+                continue
+            for term, count in wanted:
+                indexed = self._indexed_frequency(field, term)
+                cards = statistics.count_cards(field, term, indexed)
+                if cards == 0:
+                    continue
+                gain = weight * count * idf(cards, statistics.size)
+                gains[field][term] = gain
+                # tantivy multiplies the boost by its own idf, that of the indexed cards.
+                boost = gain / idf(indexed, self._indexed)
+                clause = self._clause(field, term, boost)
+                if clause:
+                    union.append(clause)
+                    underrating = statistics.mean_length(field) / self._measure_mean(field, term)
+                    largest_underrating = max(largest_underrating, underrating)
+        return _SearchPlan(gains, union, largest_underrating)
 
     def _add_scores(
         self,
@@ -255,7 +286,7 @@ class TantivyEngine(Engine):
         statistics: LiveStatistics,
         scores: dict[int, float],
     ) -> None:
-        """Add the scores of the hits that have none yet."""
+        """Add the scores of the hits that have none yet to ``scores``."""
         candidates = self._read_documents([address for _score, address in hits])
         for number, card in candidates.items():
             if number not in scores:
@@ -277,9 +308,10 @@ class TantivyEngine(Engine):
         return True
 
     def _measure_mean(self, field: str, term: str) -> float:
-        """Return the mean length of a field as tantivy uses it; a live card's field has the term.
+        """Return the mean length of a field as tantivy uses it.
 
-        tantivy gives this figure only in the explanation of a score.
+        tantivy gives this figure only in the explanation of a score. Any ``term`` will do that an
+        indexed card has in the field.
         """
         if field not in self._means:
             searcher = self._index.searcher()

@@ -129,15 +129,22 @@ def find_answer(hook: Hook) -> str:
 
 
 def _read_results(event: HookEvent, offset: int) -> tuple[list[Entry], int, dict[str, str]]:
-    """Return the results after an offset, the offset of the next read, and the steps of calls."""
+    """Return the ended calls and interrupts after an offset, where to read next, and the steps.
+
+    Of more than MAX_TAIL_BYTES after the offset only the last are read; the bytes before them are
+    skipped for good. The steps map each call id to its step: calls of one message share one.
+    """
     data, start = read_tail(event.transcript, offset, limit=MAX_TAIL_BYTES)
     results, used, steps = _find_ended(event, data)
+    # A call without a tool began before these bytes, so its record is read from further back.
     if any(result.kind == CALL and not result.tool for result in results):
-        before = max(start - LOOK_BACK_BYTES, 0)
-        more, first = read_tail(event.transcript, before, limit=start - before + len(data))
-        wanted = {result.id for result in results}
-        if more and first == before:
-            results = [result for result in _find_ended(event, more)[0] if result.id in wanted]
+        earlier = max(start - LOOK_BACK_BYTES, 0)
+        limit = start - earlier + len(data)
+        longer, longer_start = read_tail(event.transcript, earlier, limit=limit)
+        if longer and longer_start == earlier:  # else the file has changed meanwhile
+            wanted = {result.id for result in results}
+            all_results, _used, _steps = _find_ended(event, longer)
+            results = [result for result in all_results if result.id in wanted]
     # A line that is longer than one read would never be complete, so it is skipped.
     if not used and len(data) >= MAX_TAIL_BYTES:
         used = len(data)
@@ -145,7 +152,10 @@ def _read_results(event: HookEvent, offset: int) -> tuple[list[Entry], int, dict
 
 
 def _find_ended(event: HookEvent, data: bytes) -> tuple[list[Entry], int, dict[str, str]]:
-    """Return the ended calls and interrupts, the bytes of complete lines, and the steps."""
+    """Return the ended calls and interrupts, the number of bytes in complete lines, and the steps.
+
+    The steps map each call id to its step.
+    """
     if not data:
         return [], 0, {}
     entries, used, steps = read_entries(event.agent, data)

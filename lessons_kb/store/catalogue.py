@@ -494,18 +494,20 @@ class Catalogue:
         return int(row[0])
 
     def titles(
-        self, project: str | None, *, most: int, today: str, paths: Collection[str] = ()
+        self, project: str | None, *, limit: int, today: str, paths: Collection[str] = ()
     ) -> list[Title]:
-        """Return the ``most`` recurrent cards of a project on a day, the latest of those first.
+        """Return at most ``limit`` cards of a project or of no project that are not stale on a day.
 
-        The cards at ``paths`` follow, unless they are among the others.
+        The most frequent cards come first; of equally frequent ones, the last seen. The cards at
+        ``paths`` follow in addition to the limit, unless they are among the others; they too must
+        be of the project or of none, and not stale.
         """
         # The plus sign keeps SQLite from using the index by project, so that it reads the index by
         # use in its order and need not sort all rows.
-        values = {"project": project or "", "most": most, "paths": json.dumps([*paths])}
+        values = {"project": project or "", "limit": limit, "paths": json.dumps([*paths])}
         values["today"] = today
         where = f"SELECT * FROM titles WHERE +project IN ('', :project) AND {_NOT_STALE}"  # noqa: S608
-        order = " ORDER BY occurrences DESC, seen DESC, path LIMIT :most"
+        order = " ORDER BY occurrences DESC, seen DESC, path LIMIT :limit"
         rows = self._db.execute(where + order, values).fetchall()
         if paths:
             named = "SELECT number FROM docs WHERE path IN (SELECT value FROM json_each(:paths))"
@@ -540,6 +542,7 @@ class Catalogue:
 
 
 _NOT_STALE = "(stale_after = '' OR stale_after > :today)"
+"""Condition on a row of ``titles``: the card never becomes stale, or only after today."""
 _WAYS = ("titles", "card_globs", "gates")
 """The tables that depend on the standing of a card."""
 _TABLES_OF_FILES = ("docs", "copies", *_WAYS, "detectors", "claims", "successions")

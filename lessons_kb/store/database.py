@@ -325,8 +325,8 @@ def _read_version(db: sqlite3.Connection) -> int:
 def move_aside(path: str) -> str:
     """Move a damaged file, and SQLite's files beside it, away; return the new path.
 
-    Returns "" if another process has moved it meanwhile. Raises StorageError if the file cannot be
-    moved.
+    Returns "" if the file is no longer there or no longer damaged, since another process may have
+    moved or replaced it. Raises StorageError if the file cannot be moved.
     """
     with locked(os.path.realpath(path)):
         if not _is_damaged(path):
@@ -350,6 +350,7 @@ def find_set_aside(path: str) -> list[str]:
 
 
 def _is_damaged(path: str) -> bool:
+    """Return whether SQLite finds damage in a database; False for a missing or busy file."""
     if not os.path.isfile(path):
         return False
     db = sqlite3.connect(path, timeout=1.0)

@@ -31,7 +31,7 @@ def locked(full: str) -> AbstractContextManager[object]:
     return _hold(full, "")
 
 
-def hold_new(root: str) -> AbstractContextManager[object]:
+def hold_for_new_card(root: str) -> AbstractContextManager[object]:
     """Lock a brain for a search for near-duplicates, followed by the write of a new card.
 
     Take this lock before ``locked``, never within it. Raises StorageError after 30 seconds.
@@ -42,7 +42,7 @@ def hold_new(root: str) -> AbstractContextManager[object]:
 def hold_diet(top: str) -> AbstractContextManager[object]:
     """Lock a project for a change of its rules files.
 
-    Take this lock before ``hold_new``. Raises StorageError after 30 seconds.
+    Take this lock before ``hold_for_new_card``. Raises StorageError after 30 seconds.
     """
     return _hold(top, "diet-")
 

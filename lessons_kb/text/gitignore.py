@@ -146,12 +146,16 @@ def _read_member(pattern: str, place: int) -> tuple[str, int]:
 
 
 def _write_class(ranges: list[Range], *, is_negated: bool) -> str:
-    """Return a class that does not match the slash."""
+    """Return a class of some ranges, or of all other characters, that does not match the slash.
+
+    Raises InputError if the ranges contain nothing but a slash; a negated class may be empty.
+    """
     parts: list[str] = []
     for first, last in ranges:
-        if is_negated or not first <= "/" <= last:
+        contains_slash = first <= "/" <= last
+        if is_negated or not contains_slash:
             parts += _write_range(first, last)
-        else:
+        else:  # "." and "0" are the neighbours of the slash
             parts += _write_range(first, ".")
             parts += _write_range("0", last)
     inside = "".join(parts)
@@ -163,7 +167,7 @@ def _write_class(ranges: list[Range], *, is_negated: bool) -> str:
 
 
 def _write_range(first: str, last: str) -> list[str]:
-    """Return a range in the syntax of RE2 and Python, or [] if it is empty."""
+    """Return a range in the syntax of RE2 and Python; [] if it ends before it begins."""
     if first > last:
         return []
     ends = [rf"\x{ord(end):02x}" if end.isascii() else end for end in (first, last)]

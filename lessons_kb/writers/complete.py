@@ -292,7 +292,8 @@ def _read(
         "Fix": _line(answer.get("fix"), _MAX_FIX),
         "Prevention Checklist": checklist,
     }
-    paths = _read_paths(answer, files, problems)
+    paths, path_problems = _read_paths(answer, files)
+    problems += path_problems
     patterns = []
     for one in _list(answer.get("detect")):
         if isinstance(one, Mapping) and one.get("kind") in PATTERNS:
@@ -317,20 +318,21 @@ def _read(
 
 
 def _read_paths(
-    answer: Mapping[str, Any], files: Sequence[str], problems: list[str]
-) -> tuple[str, ...]:
+    answer: Mapping[str, Any], files: Sequence[str]
+) -> tuple[tuple[str, ...], list[str]]:
     """Return the globs of an answer that match a file of the project.
 
-    The others are added to ``problems``.
+    The second value has a problem for each of the other globs.
     """
-    fitting = list[str]()
+    fitting: list[str] = []
+    problems: list[str] = []
     for glob in _read_lines(answer.get("paths")):
         with contextlib.suppress(InputError):
             if any(match_globs(compile_globs([glob]), path) for path in files):
                 fitting.append(glob)
                 continue
         problems.append(f"paths: no file of the project fits {glob!r}")
-    return tuple(fitting)
+    return tuple(fitting), problems
 
 
 def improve(
@@ -346,29 +348,31 @@ def improve(
 
     ``prompts`` are those of `build_diet_prompt` under the same names, ``files`` those of the
     project. The text of the rules does not change. A search for a symptom must find its card. A
-    card that unrelated prompts match gets no symptoms. Raises InputError if the first prompt has
-    no answer.
+    card that unrelated prompts match gets no symptoms. An answer with problems is asked for once
+    more, and the second answer replaces the first. Raises InputError if the first prompt has no
+    answer.
     """
     texts = dict(cards)
 
-    def check(answers: Answers) -> dict[str, list[str]]:
-        problems: dict[str, list[str]] = {name: [] for name in answers}
+    def add_keys_and_check(answers: Answers) -> dict[str, list[str]]:
+        """Put the valid keys of answers into ``texts``, and return the problems by name."""
+        problems: dict[str, list[str]] = {}
         more: dict[str, dict[str, tuple[str, ...]]] = {}
         for name, answer in answers.items():
-            said = {key: _read_lines(answer.get(key)) for key in ("symptoms", "tags")}
-            paths = _read_paths(answer, files, problems[name])
-            tags = tuple(map(str.casefold, said["tags"]))
-            more[name] = {"paths": paths, "topics": tags, "symptoms": said["symptoms"]}
+            paths, problems[name] = _read_paths(answer, files)
+            tags = tuple(map(str.casefold, _read_lines(answer.get("tags"))))
+            symptoms = _read_lines(answer.get("symptoms"))
+            more[name] = {"paths": paths, "topics": tags, "symptoms": symptoms}
         fuller = {name: _add_keys(cards[name], keys) for name, keys in more.items()}
         reached = _find_reached(brains, {**texts, **fuller})
         for name, keys in more.items():
-            fitting, more_problems, is_broad = _check_symptoms(keys["symptoms"], reached[name])
-            problems[name] += more_problems
-            kept = () if is_broad else tuple(fitting)
-            texts[name] = _add_keys(cards[name], {**keys, "symptoms": kept})
+            fitting, symptom_problems, is_broad = _check_symptoms(keys["symptoms"], reached[name])
+            problems[name] += symptom_problems
+            symptoms = () if is_broad else tuple(fitting)
+            texts[name] = _add_keys(cards[name], {**keys, "symptoms": symptoms})
         return problems
 
-    put_all(prompts, ask, check, progress=progress)
+    put_all(prompts, ask, add_keys_and_check, progress=progress)
     return [texts[name] for name in cards]
 
 

@@ -142,7 +142,7 @@ def test_from_its_stale_after_on_a_card_waits_until_it_is_confirmed(
     with Brain.open(shop, project="shop") as brain:
         block = brain.preflight("Send the newsletter by mail")
         member = brain.members[0]
-        titles = member.read(lambda b: b.catalogue.titles(None, most=9, today=kit.today()))
+        titles = member.read(lambda b: b.catalogue.titles(None, limit=9, today=kit.today()))
     assert ("lessons/mail.md" in [hit.card.id for hit in block.lessons]) == is_given
     assert ("lessons/mail.md" in [title.path for title in titles]) == is_given
 

@@ -275,7 +275,7 @@ def test_a_silenced_card_reaches_no_prompt_and_no_title_and_is_found_by_search(
         assert not block.lessons
         assert "lessons/mail.md" in [hit.card.id for hit in brain.search(prompt)]
         titles = brain.members[0].read(
-            lambda one: one.catalogue.titles(None, most=9, today="2026-05-01")
+            lambda one: one.catalogue.titles(None, limit=9, today="2026-05-01")
         )
     assert "lessons/mail.md" not in [title.path for title in titles]
 

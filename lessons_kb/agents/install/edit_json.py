@@ -410,7 +410,11 @@ def _take_statements(text: str, path: Sequence[str], keys: Collection[str]) -> s
 
 
 def _split_statements(text: str) -> Iterator[_Statement]:
-    """Yield the statements of a TOML text; a statement ends where its lines can be parsed."""
+    """Yield the statements of a TOML text; a statement ends where its lines can be parsed.
+
+    A blank line and a comment have the path (). Lines at the end that cannot be parsed are the last
+    statement; it has the path (), too.
+    """
     table: tuple[str, ...] = ()
     lines = ""
     for line in _LINE.findall(text):
@@ -421,9 +425,11 @@ def _split_statements(text: str) -> Iterator[_Statement]:
             continue
         is_header = lines.lstrip().startswith("[")
         keys = _find_keys(data)
+        path: tuple[str, ...] = ()
         if is_header:
-            table = keys
-        path = (*table, *keys) if keys and not is_header else keys
+            table = path = keys
+        elif keys:
+            path = (*table, *keys)
         yield _Statement(text=lines, path=path, is_header=is_header)
         lines = ""
     if lines:

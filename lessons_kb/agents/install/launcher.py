@@ -47,10 +47,15 @@ main()
 """The launcher imports the client instead of containing it: Python caches the compiled module,
 which reduces the start to three quarters of the time."""
 _STRING = r"'[^'\n]*'|\"[^\"\n]*\""
+"""The ``repr`` of a text without escaped quotes."""
 
 
 def _build_pattern() -> re.Pattern[str]:
-    """Return the pattern of a launcher, with a group for each path in it."""
+    """Return the pattern of a launcher's text, with a group for each path in it.
+
+    The groups are ``interpreter``, and ``python`` and ``package`` with their quotes. The messages
+    are no path and have no group.
+    """
     names = ("interpreter", "python", "package", "messages")
     pattern = re.escape(_TEXT.format(**{name: f"field_{name}" for name in names}))
     groups = {
@@ -60,7 +65,8 @@ def _build_pattern() -> re.Pattern[str]:
         "messages": r"\{[^\n]*\}",
     }
     for name, group in groups.items():
-        # A field in quotes has been formatted with ``repr``.
+        # A field in quotes has been formatted with ``repr``. The quoted form is replaced first,
+        # because it contains the plain one.
         for marked in (f"'field_{name}'", f"field_{name}"):
             pattern = pattern.replace(marked, group)
     return re.compile(pattern)
