@@ -162,6 +162,8 @@ def open_proof(
             Brains.open(root, directory=project) as copy,
         ):
             copy.refresh()
+            for member in copy.members:
+                member.watched_elsewhere = True  # no file changes, so no process has to index it
             yield Proof(copy, copy.directory)
 
 

@@ -18,6 +18,7 @@ from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.read_condition import find_condition
 from lessons_kb.diet.remarks import find_pairs
 from lessons_kb.importers.rules_file import POINTER, read_rules
+from lessons_kb.process import programs
 from lessons_kb.text.token_estimate import estimate_tokens
 
 FILES = (
@@ -300,6 +301,15 @@ def test_every_rule_is_in_the_file_or_in_one_card_and_every_other_byte_stays(
     assert after.startswith(head.replace("\n", "\r\n") if is_windows else head)
     assert count_afterwards(diet, plan) == estimate_tokens(after)
     assert estimate_tokens(after) <= estimate_tokens(text)
+
+
+def test_a_proof_starts_no_process_that_outlives_it(tmp_path, monkeypatch):
+    started = []
+    monkeypatch.setattr(programs, "start_detached", lambda *words, **_how: started.append(words))
+    rule = "- When you change `src/pay.ts`, log each rounding with its amount and its currency\n"
+    _diet, plan = plan_of(tmp_path, f"# Guide\n\n{rule}{rule.replace('log', 'test')}")
+    assert plan.moves
+    assert started == []
 
 
 def test_pairs_are_found_as_by_comparing_all(tmp_path):
