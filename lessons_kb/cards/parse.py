@@ -1,4 +1,4 @@
-"""Parses the text of a file into a Document, without an exception for any content."""
+"""Parse the text of a file into a Document, without an exception for any content."""
 
 from __future__ import annotations
 
@@ -30,21 +30,22 @@ from lessons_kb.text.sanitize import without
 from lessons_kb.values import replace
 
 _HEAD = 4_000
-"""Characters of a note that are searched for its title first."""
+"""The number of characters of a note that are searched for its title first."""
 _HEADERS_OF_CARDS = ("unreadable-header", "toml-header", "dashes-header")
-"""Rules about text that looks like a header but may be something else in a note."""
+"""Rules about text in a note that looks like a header but may be something else."""
 _MARKERS = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
 _CONFLICT = (
     *("conflict-markers", "unresolved conflict markers from a merge"),
     "resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
 )
-"""Rule, message and fix."""
+"""A rule, a message and a fix."""
 
 
 def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Document:
     """Parse the bytes of a file; see ``parse_card``.
 
-    Bytes that are not UTF-8, or include NUL, give a Document without a card and with a finding.
+    Bytes that are not UTF-8, or that include NUL, give a Document with a finding but without a
+    card.
     """
     try:
         text = data.decode("utf-8")
@@ -64,10 +65,10 @@ def _unusable(path: str, line: int, rule: str, message: str) -> Document:
 def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     """Parse a Markdown file for the catalogue and the index.
 
-    ``path`` is the file's POSIX path relative to its brain and becomes the card's id; ``folders``
-    maps folders to kinds (``Settings.folders``). Never raises: a file that cannot be parsed gives
-    a Document whose ``card`` is None and whose first finding says why. A note gets no findings
-    about requirements of cards.
+    ``path`` is the POSIX path of the file relative to its brain, and becomes the id of the card.
+    ``folders`` maps folders to kinds (``Settings.folders``). Never raises: a file that cannot be
+    parsed gives a Document whose ``card`` is None and whose first finding is the reason. A note
+    gets no findings about requirements of cards.
     """
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
