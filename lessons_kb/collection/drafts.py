@@ -27,7 +27,7 @@ class Drafts(NewDrafts):
     """The drafts of the nearest brain, from the trigger to the card."""
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
-        """Return the cards that may be the same lesson, best first."""
+        """Return the cards that may be the same lesson, with the best first."""
         card = self._parse(draft.id, draft.text).card
         return Cards(self._brains).find_near_duplicates(card) if card else []
 
@@ -50,12 +50,12 @@ class Drafts(NewDrafts):
     ) -> Card:
         """Turn a draft into a card of the nearest brain.
 
-        The quotes of sessions in its ``sources`` are dropped, unless ``keep_quotes``.
+        The quotes of sessions in its ``sources`` are removed unless ``keep_quotes`` is set.
 
-        ``digest`` is that of the text which the reviewer read; EditRefused is raised if the text
-        has changed since. Raises InputError if the draft is incomplete or too many cards from
-        triggers are active, and DuplicateCard if the lesson exists, unless ``on_duplicate`` is
-        ``new``.
+        ``digest`` is the digest of the text that the reviewer read. EditRefused is raised if the
+        text has changed since. Raises InputError if the draft is incomplete or if too many cards
+        from triggers are active. Raises DuplicateCard if the lesson exists, unless ``on_duplicate``
+        is ``new``.
         """
         with hold_new(self._brain.root):
             draft = self._get_unchanged(name, digest)
@@ -65,7 +65,7 @@ class Drafts(NewDrafts):
             if on_duplicate != "new":
                 Cards(self._brains).check_contradictions(card)
                 self._check_duplicates(draft)
-            # A mined draft counts as seen today, so that its card does not begin as an old one.
+            # A mined draft counts as seen today, so that its card does not begin as an old card.
             seen = time.time() if draft.kind == MINED else draft.at
             changes: dict[str, Any] = {"created": day_of(time.time()), "last-seen": day_of(seen)}
             if draft.seen > 1:
@@ -79,7 +79,7 @@ class Drafts(NewDrafts):
     def merge(
         self, name: str, card: str, *, at: float | None = None, digest: str | None = None
     ) -> Card:
-        """Count a draft as another occurrence of a card, with its task; see ``Cards.bump``.
+        """Count a draft as another occurrence of a card, with its task. See ``Cards.bump``.
 
         ``digest`` is as in ``accept``.
         """
@@ -96,7 +96,7 @@ class Drafts(NewDrafts):
     def discard(self, name: str, *, digest: str | None = None) -> Draft:
         """Remove a draft. The same observations never cause another draft.
 
-        An edited draft goes to the trash, as it does when it is merged. ``digest`` is as in
+        An edited draft goes to the trash, as it also does after a merge. ``digest`` is as in
         ``accept``.
         """
         draft = self._get_unchanged(name, digest)
@@ -104,11 +104,11 @@ class Drafts(NewDrafts):
         return draft
 
     def _write(self, _draft: Draft, card: Card, text: str) -> Card:
-        """Write the card that a draft becomes; `BranchReview` writes it to a branch."""
+        """Write the card that a draft becomes. `BranchReview` writes it to a branch."""
         return Cards(self._brains).add(text, kind=card.kind, title=card.title)
 
     def _count(self, _draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
-        """Count a draft on a card; `BranchReview` does so on a branch."""
+        """Count a draft on a card. `BranchReview` does so on a branch."""
         return Cards(self._brains).bump(card, task=task, at=at)[0]
 
     def _get_unchanged(self, name: str, digest: str | None) -> Draft:
@@ -152,7 +152,7 @@ class Drafts(NewDrafts):
                 )
 
     def _settle(self, draft: Draft, state: str, card: str, *, over: str | None = None) -> None:
-        """Note the state of a reviewed draft. ``over`` is its text if that is kept elsewhere."""
+        """Record the state of a reviewed draft. ``over`` is its text if it is stored elsewhere."""
         with self._folder.locked():
             if state == DISCARDED and not os.path.lexists(self._folder.path(draft.id)):
                 raise CardNotFound(f"{draft.id}: the draft is gone; it was reviewed meanwhile")
