@@ -65,9 +65,7 @@ def find_copies(files: Iterable[CardFile]) -> list[Copy]:
 
 
 def name_original(path: str) -> str:
-    """Return the path of the original of ``path``, judged by its name, or "" if it is not a
-    copy.
-    """
+    """Return the path of the original of ``path``; "" if its name is not that of a copy."""
     return _split_name(path)[0]
 
 

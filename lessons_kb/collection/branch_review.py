@@ -75,9 +75,7 @@ class BranchReview(Drafts):
         return waiting
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
-        """Return the cards that may be the same lesson. Cards that wait on the branch come
-        first.
-        """
+        """Return the cards that may be the same lesson, with those on the branch first."""
         card = self._parse(draft.id, draft.text).card
         served = super().find_near_duplicates(draft)
         if card is None:

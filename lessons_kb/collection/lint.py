@@ -145,9 +145,7 @@ def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
 
 
 def check_freshness(brain: Brain, documents: Iterable[Document]) -> list[Finding]:
-    """Return the findings about cards whose code was moved or is gone, or that need
-    confirmation.
-    """
+    """Return findings about cards whose code was moved or is gone, or that need confirmation."""
     documents = list(documents)
     standings = judge_documents(brain, documents)
     findings = []

@@ -280,8 +280,9 @@ class NewDrafts(DraftLookup):
         return None
 
     def _note_counted(self, trigger: Trigger, card: Card, now: float) -> bool:
-        """Record that a mistake is counted on its card. Return False if it has a draft or a
-        note.
+        """Record that a mistake is counted on its card.
+
+        Returns False if it has a draft or a note.
         """
         name = _make_name(trigger.kind, trigger.key)
         with self._folder.locked():

@@ -208,8 +208,9 @@ def _write_index_line(card: Card, place: str) -> str:
 
 
 def _plain_globs(card: Card) -> list[str]:
-    """Return the globs of a card, for Claude Code without a leading ``./``, which it never
-    loads.
+    """Return the globs of a card without a leading ``./``.
+
+    Claude Code never loads a rule whose glob begins with it.
     """
     return [glob.removeprefix("./").lstrip("/") for glob in card.paths]
 
