@@ -229,7 +229,7 @@ class SearchIndex:
         return cards
 
     def successors(self) -> dict[int, int]:
-        """Return the result of ``Catalogue.successors``. Call it within ``read``."""
+        """Return the cached result of ``Catalogue.successors``. Call it within ``read``."""
         if self._state is None or not self._state.successions:
             return {}
         if self._successors is None:

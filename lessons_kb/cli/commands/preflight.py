@@ -22,7 +22,7 @@ from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import replace
 
 _MAX_REPEATED = 60
-"""A longer prompt is not repeated in the advice."""
+"""In characters. A longer prompt is not repeated in the advice."""
 
 
 def preflight(
