@@ -66,7 +66,6 @@ class HeadlessAgent:
         Raises InputError, with a message of one line, if the agent cannot be started, fails, prints
         no such object, or exceeds its time limit. In the last case, all processes that it started
         are ended.
-        such object, or exceeds its time. In the last case all processes that it started are ended.
         """
         deadline = time.monotonic() + self.seconds
         with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:

@@ -167,7 +167,7 @@ Entries = list[tuple[int, CatalogueEntry]]
 
 
 def write_index(index: SearchIndex, look: Look | None, **options: Unpack[Refreshing]) -> Refresh:
-    """Read the changed files and commit them; see `open_index.refresh`."""
+    """Read the changed files and commit them. See `open_index.refresh`."""
     lock = os.path.join(index.cache, "writer.lock")
     progress, rebuild = options.get("progress"), options.get("rebuild", False)
     patience = options.get("patience", _PATIENCE)
@@ -192,7 +192,6 @@ def compact(index: SearchIndex) -> bool:
 
     It takes 0.2 ms per card, so a refresh with a limit does not do it. It is skipped while another
     process writes.
-    writes, nothing is done here.
     """
     with hold_writer(os.path.join(index.cache, "writer.lock"), patience=0.0) as refused:
         state = index.state

@@ -42,7 +42,7 @@ _GROUP_BEGINNING = re.compile(r"\(\?(?::|P?<\w+>)")
 _CHARACTER_CLASS = re.compile(r"\[\^?\]?[^\]]*\]")
 _OPTIONAL_SIGNS = ("|", ")?", ")*", "){0")
 _NO_WORD_SIGNS = ("\\", "[", "(?")
-"""Matches flags and other parts of a pattern whose text may not occur in a match."""
+"""Signs that remain of a pattern with flags, or with parts whose text may not be in a match."""
 
 
 def find_word(pattern: str) -> str:

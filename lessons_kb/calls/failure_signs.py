@@ -48,7 +48,7 @@ _INLINE = re.compile(r"`[^`\n]{1,200}`")
 
 
 _ASKS_WHETHER = r"\W*(?:is|are|was|were|does|do|has|have)\b.*\?\W*$"
-"""Matches a question whether something is still broken, which is not a complaint."""
+"""Matches a question about whether something is still broken, which is not a complaint."""
 
 
 def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:

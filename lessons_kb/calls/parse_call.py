@@ -71,8 +71,8 @@ def kind_of_tool(tool: str, *, agent: str = "") -> str:
     """Return the kind of a tool: one of CALLS, or ``tool`` if it is in no table.
 
     The agent's own table takes precedence. The tables of other agents follow, because an agent may
-    run the hooks of another agent. The common table is last. It contains a tool of an MCP server
-    without the name of the server.
+    run the hooks of another agent. In the common table, which is last, a tool of an MCP server is
+    looked up without the name of the server.
     """
     kind = TOOLS.get(agent, {}).get(tool) or _ANY_AGENT.get(tool)
     return kind or TOOLS[""].get(re.split("__|:", tool)[-1], "tool")

@@ -57,8 +57,8 @@ _BARE_EXTENSION = re.compile(r"(?:.*/)?\.([A-Za-z0-9]{1,12})")
 def check_card(document: Document) -> tuple[Finding, ...]:
     """Return the findings about a card: those of the parser, then advice, by line.
 
-    Advice is about what makes a card useful to an agent: a name, a cause, symptoms, and a
-    checklist of visible actions. A note, or a file that could not be parsed, gets no advice.
+    Advice is about the parts that make a card useful to an agent: a name, a cause, symptoms, and
+    a checklist of visible actions. A note, or a file that could not be parsed, gets no advice.
     """
     card = document.card
     if card is None or card.kind == NOTE:
@@ -149,7 +149,7 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
 
 
 def find_path_problem(path: str) -> str:
-    """Return why a glob probably does not match as its author meant; "" without a problem."""
+    """Return why a glob probably does not match as its author meant, or "" if it may."""
     if _ODD_PATH.search(path) or is_absolute(path):
         return "cannot match any file of a project"
     extension = _BARE_EXTENSION.fullmatch(path)

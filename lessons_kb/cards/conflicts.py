@@ -35,10 +35,10 @@ _ALIKE = 0.6
 _SAME_FOR_ANSWERS, _SAME_FOR_WORDS = 0.05, 0.35
 """The minimum share of the words of two demands that both contain.
 
-The first is for demands that answer a question of practice differently. The second is for demands
-of which one denies, opposes or counts differently what the other demands. Fitted on seven brains of
-845 cards, of which almost no two contradict each other (11,518 pairs without these limits), and on
-pairs written for this purpose."""
+The first share is for demands that answer a question of practice differently. The second share is
+for demands of which one denies the other, opposes it, or names another number. Both were fitted on
+seven brains of 845 cards, of which almost no two contradict each other (11,518 pairs without these
+limits), and on pairs written for this purpose."""
 _LEAST_COMMON = 2
 """The minimum number of words that both demands contain, unless they answer a question."""
 _COMMON_SHARE = 0.1
@@ -142,7 +142,7 @@ def _have_opposed_answers(
 
 
 def _have_opposed_words(demand: Demand, other: Demand) -> bool:
-    """Return whether one of two similar demands denies, opposes or counts differently the other."""
+    """Return whether two similar demands deny or oppose each other, or name different numbers."""
     if not (demand.is_order and other.is_order):  # a title may name the mistake
         return False
     is_turned = _denies_act(demand, other) or _have_opposites(demand, other)

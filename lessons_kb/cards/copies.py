@@ -65,7 +65,7 @@ def find_copies(files: Iterable[CardFile]) -> list[Copy]:
 
 
 def name_original(path: str) -> str:
-    """Return the path of the original of ``path``; "" if its name is not that of a copy."""
+    """Return the path of the original of ``path``, or "" if its name is not a copy's name."""
     return _split_name(path)[0]
 
 

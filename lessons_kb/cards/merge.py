@@ -113,7 +113,7 @@ def _unite_or_pick(three: Three) -> str:
 
 
 def _is_equal(entry: HeaderEntry, other: HeaderEntry) -> bool:
-    """Return whether two entries have equal values; quotes and line breaks do not count."""
+    """Return whether two entries have equal values. Quotes and line breaks do not count."""
     if entry.shape != other.shape or "n" in entry.styles + other.styles:
         return False
     return _one_line_texts(entry) == _one_line_texts(other)

@@ -42,7 +42,7 @@ _CONFLICT = (
 
 
 def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Document:
-    """Parse the bytes of a file; see ``parse_card``.
+    """Parse the bytes of a file. See ``parse_card``.
 
     Bytes that are not UTF-8, or that include NUL, give a Document with a finding but without a
     card.
@@ -154,7 +154,7 @@ def _place(problems: Sequence[Finding], path: str, first: int) -> tuple[Finding,
 def _find_conflict(split: Split, first: int) -> list[Finding]:
     """Find an unresolved conflict: the first marker in the header or outside code fences.
 
-    One marker is enough because people often remove the others. ``=======`` alone is a heading.
+    One marker is enough because people often remove the others. A lone ``=======`` is a heading.
     """
     lines = list(enumerate(split.header.lines)) if split.header else []
     header = "\n".join(line for _number, line in lines)
@@ -192,7 +192,7 @@ def _stem(path: str) -> str:
 def _fields(
     card: Card, body: str, sections: Sections | None, search: Sequence[str]
 ) -> dict[str, str]:
-    """Return the text to index by field; the field ``body`` repeats the others."""
+    """Return the text to index by field. The field ``body`` repeats the other fields."""
     tags, symptoms = " ".join(card.topics), "\n".join((*card.symptoms, *card.examples))
     fields = {"title": card.title, "tags": tags, "symptoms": symptoms}
     if sections is not None:

@@ -53,7 +53,7 @@ def read_plain_blocks(text: str) -> list[PlainBlock] | None:
 
 
 def read_first_paragraph(text: str) -> str | None:
-    """Return the first paragraph of a text or of its first list item; None if ambiguous."""
+    """Return the first paragraph of a text or its first list item, or None if ambiguous."""
     lines: list[str] = []
     for line in text.split("\n"):
         if not line.strip(" \t"):

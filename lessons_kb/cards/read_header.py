@@ -170,7 +170,7 @@ def _read_items(lines: tuple[str, ...], below: list[int], indent: int) -> list[V
 def _read_flow_list(
     lines: tuple[str, ...], first: int, begin: int, end: int
 ) -> tuple[list[Value], Span] | None:
-    """Read ``[a, "b"]``, also over several lines; None if it is not such a list."""
+    """Read ``[a, "b"]``, on one or several lines. Return None if it is not such a list."""
     items: list[Value] = []
     column = begin + 1
     for number, line in enumerate(lines[first:end], first):

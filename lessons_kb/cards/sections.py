@@ -203,7 +203,7 @@ def find_code_lines(text: str) -> frozenset[int]:
 
 @frozen
 class Block:
-    """A block at the top level of a text; each item of a bullet list is a separate block."""
+    """A block at the top level of a text. Each item of a bullet list is a separate block."""
 
     kind: str
     """``heading``, ``paragraph``, ``item``, ``list`` (numbered), ``code``, or another name of

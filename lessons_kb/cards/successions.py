@@ -1,6 +1,6 @@
 """Find the cards that the keys `supersedes` and `superseded-by` name, and rename them there.
 
-Such a name is a path, the end of a path, or a file name; the suffix may be missing.
+Such a name is a path, the end of a path, or a file name. The suffix may be missing.
 """
 
 from __future__ import annotations

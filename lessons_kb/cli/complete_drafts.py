@@ -43,8 +43,8 @@ def open_ask(
 ) -> Ask:
     """Return a function that sends a prompt to an agent, once the user has agreed.
 
-    The question names the number of prompts, counted as ``noun``, and their tokens. ``command`` ""
-    stands for the command in the user's settings. Raises InputError if the user does not agree.
+    The question names the number of prompts, counted as ``noun``, and their tokens. If ``command``
+    is "", the command in the user's settings is used. Raises InputError if the user does not agree.
     """
     agent = _find_agent(command)
     tokens = sum(estimate_tokens(f"{SYSTEM}{prompt}") for prompt in prompts.values())

@@ -123,7 +123,7 @@ class BranchReview(Drafts):
     def _commit(
         self, change: Callable[[str], tuple[str, bytes]], message: str, draft: Draft
     ) -> Card | None:
-        """Commit a change of one of the brain's files; return the card in the changed file.
+        """Commit a change of one of the brain's files. Return the card in the changed file.
 
         ``change`` receives the parent commit and returns a path and its content. If the branch is
         checked out in the folder, the file is written as well, unless somebody has just edited it.

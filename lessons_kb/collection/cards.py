@@ -84,7 +84,7 @@ class Cards(CardEdits):
         on_duplicate: str = "fail",
         **parts: Unpack[NewCard],
     ) -> Card:
-        """Write a new card; see ``Brain.create``.
+        """Write a new card. See ``Brain.create``.
 
         A ``whole`` card is written without the guidance of the template and has to pass the quality
         bar. Otherwise Incomplete is raised, with the missing parts.

@@ -23,7 +23,7 @@ from lessons_kb.text.sanitize import clean_line
 
 
 class NewCard(TypedDict, total=False):
-    """The optional parts of a new card; see ``Sketch``."""
+    """The optional parts of a new card. See ``Sketch``."""
 
     kind: str
     topics: Sequence[str]

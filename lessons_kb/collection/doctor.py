@@ -200,7 +200,7 @@ def check_semantic(brain: Brain) -> Iterator[Health]:
 
 
 def check_files(brain: Brain) -> Iterator[Health]:
-    """Report the files that cannot be used. The list comes from the index; no file is read."""
+    """Report the files that cannot be used. The list comes from the index, and no file is read."""
     state = brain.state
     scan = scan_brain(brain.root, brain.settings, state.ignored if state else ())
     indexed = brain.read(lambda brain: brain.catalogue.findings())

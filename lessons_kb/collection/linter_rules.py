@@ -184,7 +184,7 @@ def _propose_bans(card: Card, linters: Linters) -> list[RuleProposal]:
 
 
 def propose_rule(card: Card, linters: Linters) -> RuleProposal | None:
-    """Return the rule of the project's own linter for a card; None without a usable pattern.
+    """Return the linter rule of the project for a card, or None without a usable pattern.
 
     The first rule that fits is returned. The order is a rule of the linter, a ban of a name or of a
     piece of syntax, a rule file of ast-grep or Semgrep, and a test.

@@ -168,7 +168,7 @@ class CardLookup:
         return {card.id: shorten(card.id) for card in cards}
 
     def get(self, name: str) -> Card:
-        """Return the card that ``name`` means; see ``find``."""
+        """Return the card that ``name`` means. See ``find``."""
         return self.find(name)[1]
 
     def find_in_trash(self, name: str, *, exact: bool) -> tuple[Brain, list[str]]:

@@ -241,7 +241,6 @@ def _is_other_subject(first: str, second: str) -> bool:
 
     This is the case if every difference is a replacement, or if a number, a symbol or a negation
     differs.
-    differs.
     """
     first_parts, second_parts = _split_parts(first), _split_parts(second)
     matcher = SequenceMatcher(None, first_parts, second_parts, autojunk=False)
