@@ -16,7 +16,7 @@ SESSION_VARIABLES: Mapping[str, str] = {
 
 
 def session_of() -> tuple[str, str]:
-    """Return the id and the agent of the session in which this process runs, or "" for each."""
+    """Return the id and the agent of the session of this process; both are "" if unknown."""
     for name, agent in SESSION_VARIABLES.items():
         if session := os.environ.get(name, ""):
             return session, agent

@@ -28,7 +28,7 @@ def is_simple(pattern: str) -> bool:
     if len(re.findall(r"(?<!\\)[*+]|,\}", pattern)) > _MAX_UNBOUNDED:
         return False
     if _CASE_FLAG.search(pattern) and not pattern.isascii():
-        return False  # re.ASCII folds the case of ASCII letters alone
+        return False  # re.ASCII folds only the case of ASCII letters
     try:
         return re.compile(pattern).match("") is None
     except re.error:

@@ -236,8 +236,8 @@ def _group_limits(demand: Demand) -> dict[str, set[str]]:
 def _find_common(demand: Demand, other: Demand) -> set[str]:
     """Return the common words of two subjects that have the same neighbours in both.
 
-    "feature branch" and "release branch" have no word in common, and neither have "failed payments"
-    and "failed uploads".
+    For example, "feature branch" and "release branch" have no such word in common. "failed
+    payments" and "failed uploads" have none either.
     """
     return {
         word

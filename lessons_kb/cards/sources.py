@@ -1,7 +1,7 @@
 """Read the `sources` of a card, which name the origins of its lesson.
 
 Sources are written in the form of the Open Knowledge Format: a list of mappings with ``resource``
-and, if available, ``title``, ``last_modified`` and ``quote``. The module ``edit_sources`` writes it.
+and, if available, ``title``, ``last_modified`` and ``quote``. ``edit_sources`` writes this list.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class CardEdits(CardLookup):
         return self._change_each(names, confirm)
 
     def bump_text(self, brain: Brain, path: str, text: str, *, task: str | None = None) -> str:
-        """Return the text of a card, such as the text in an editor, after one more mistake.
+        """Return the text of a card, for example in an editor, with one more occurrence counted.
 
         ``task`` is as in ``bump``. Call ``note_bump`` after the text was saved. Raises EditRefused.
         """

@@ -111,7 +111,7 @@ class Cards(CardEdits):
             raise InputError("the card has no title; add `title: …`, naming the mistake")
         with hold_new(self._brains.members[0].root):
             self._brains.refresh()
-            if on_duplicate == "fail":  # opposed demands are alike, too, and are no duplicates
+            if on_duplicate == "fail":  # opposed demands are also alike, but are not duplicates
                 self.check_contradictions(card)
             duplicate = None
             if on_duplicate != "new":

@@ -302,7 +302,7 @@ def check_freshness(brain: Brain) -> Iterator[Health]:
 def check_escalation(brain: Brain) -> Iterator[Health]:
     """Report how many lessons need a next step.
 
-    Their mistake came back, or a linter finds it.
+    The mistake of such a lesson came back, or a linter finds it.
     """
     count = count_escalations(brain, git_top(brain.root) or brain.root)
     if count:

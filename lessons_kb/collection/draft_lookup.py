@@ -73,9 +73,9 @@ class DraftLookup:
     def all(self) -> list[Draft]:
         """Return the open drafts.
 
-        Mined drafts come last, with the likeliest first. The other drafts come first, with the
-        newest first. The list includes every file in the folder of drafts, even if the file cannot
-        be read.
+        Mined drafts come last, ordered by likelihood. The other drafts come before them, from the
+        newest to the oldest. The list includes every file in the folder of drafts, even if the file
+        cannot be read.
         """
         drafts: list[Draft] = []
         for name in self.ids():

@@ -210,7 +210,7 @@ def _insert(text: str, holder: _JsonPlace, key: str | int, value: Any) -> str:
 
 
 def _remove(text: str, holder: _JsonPlace, part: _JsonPlace) -> str:
-    """Return the text without a part, its comma and, if it has its own, its line.
+    """Return the text without a part and its comma, and without its line if nothing else is there.
 
     Comments in the part stay, because somebody else wrote them.
     """
@@ -400,7 +400,7 @@ def _take_statements(text: str, path: Sequence[str], keys: Collection[str]) -> s
     for statement in _split_statements(text):
         if statement.path in ours:
             if statement.is_header and is_after_gap:
-                rest.pop()  # we wrote the empty line above our table, too
+                rest.pop()  # we also wrote the empty line above our table
             rest.append(_find_toml_comment(statement.text))
         elif statement.path[: len(table)] == table:
             rest.append(re.sub(r"^(?=[^\r\n])", "# ", statement.text, flags=re.MULTILINE))

@@ -184,7 +184,7 @@ def _build_command_handler(row: Agent, event: str, program: str, seconds: int) -
         "MILLISECONDS": seconds * 1_000,
     }
     for value in row.handler.values():
-        if value.startswith(_LINE_OF):  # it reads the hooks of the other agent's file, too
+        if value.startswith(_LINE_OF):  # it also reads the hooks in the other agent's file
             values[value] = _command_line(program, value.removeprefix(_LINE_OF))
     return {key: values.get(value, value) for key, value in row.handler.items()}
 
@@ -586,7 +586,7 @@ class HookState:
 
 
 def compare_hooks(data: bytes, target: Target) -> HookState:
-    """Compare the hooks in a file with those of a target. Raises InputError without valid JSON."""
+    """Compare the hooks in a file with a target's. Raises InputError if the file is not JSON."""
     text, _bom = _decode(data)
     changed: list[str] = []
     unknown: list[str] = []

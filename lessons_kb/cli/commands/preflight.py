@@ -51,7 +51,7 @@ def preflight(
     try:
         brains = open_brain()
     except Untrusted as error:
-        say(str(error))  # the answer is empty, and stderr says why
+        say(str(error))  # the answer is empty, and stderr has the reason
         return
     if diff is None:
         text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
