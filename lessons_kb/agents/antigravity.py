@@ -1,8 +1,8 @@
-"""Antigravity: one event for each call of the model; the prompt is in the session's record.
+"""Antigravity: one event for each call of the model. The prompt is in the session's record.
 
-This is based on its documentation and on reports about versions 1.1 to 1.5; the program itself was
-not run. Its hooks for tools are not used: Antigravity refuses a call unless they allow it, and they
-cannot add context for the model.
+This is based on its documentation and on reports about versions 1.1 to 1.5. The program itself was
+not run. Its hooks for tools are not used, because Antigravity refuses a call unless they allow it,
+and they cannot add context for the model.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from lessons_kb.session.event_types import Answer, HookEvent
 from lessons_kb.store.files import read_tail
 
 _MAX_BYTES = 2_000_000
-"""Of a longer record only the end is read."""
+"""In bytes. Only the end of a longer record is read."""
 _ROWS = {"prompt": ("USER_INPUT", "USER_EXPLICIT"), "stop": ("PLANNER_RESPONSE", "MODEL")}
-"""Kind of event → type and source of the row that has its text."""
+"""Maps a kind of event to the type and the source of the row that has its text."""
 _WRAPPED = re.compile(r"<USER_REQUEST>\s*(.*?)\s*</USER_REQUEST>", re.DOTALL)
 
 
 def read(payload: Payload, _name: str, event: HookEvent) -> None:
-    """Read the newest prompt, or the answer, from the record that the payload names."""
+    """Read the newest prompt or the answer from the record that the payload names."""
     event.repeats = True
     path = "" if event.posted else text_of(payload, "transcriptPath")
     row = _find_last_row(path, *_ROWS[event.what]) if path else {}
@@ -37,7 +37,7 @@ def read(payload: Payload, _name: str, event: HookEvent) -> None:
 
 
 def _find_last_row(path: str, kind: str, source: str) -> dict[str, Any]:
-    """Return the last row of a record with this type and source, {} if there is none."""
+    """Return the last row of a record with this type and source, or {} if there is none."""
     last: dict[str, Any] = {}
     data, _start = read_tail(path, 0, limit=_MAX_BYTES)
     for line in data.splitlines():

@@ -1,4 +1,4 @@
-"""Claude Code: read its payloads, write its answers. Agents that imitate it reuse this module."""
+"""Claude Code: read its payloads and write its answers. Similar agents reuse this module."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _NOT_THE_USER = ("system", "poll_event")
 _CONTINUED = ("resume", "fork")
 """Sources of a session that begins with the chat of an earlier session."""
 _NOTICE = "<task-notification>"
-"""Start of a prompt that the client sends in the user's name when a background task ends."""
+"""The start of a prompt that the client sends for the user when a background task ends."""
 _SPAWNING = ("Agent", "Task")
 _DEFAULT_SUBAGENT = "general-purpose"
 _MAX_SUBAGENT_PROMPT = 20_000
 """In characters."""
 _TOOL_ERROR, _TOOL_ERROR_END = "<tool_use_error>", "</tool_use_error>"
 _RESET = "Shell cwd was reset to"
-"""The client prints it after a command that left the project."""
+"""The line that the client prints after a command that left the project."""
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
@@ -37,7 +37,8 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
     if name == "SessionStart" and source == "compact":
         event.what = "compact"
     elif name == "SessionStart":
-        # A chat that is resumed or forked has the hook's text already; it would appear twice.
+        # The chat of a resumed or forked session already has the hook's text, which would appear
+        # twice.
         event.takes_context = source not in _CONTINUED
     elif event.what == "prompt" and (source in _NOT_THE_USER or event.text.startswith(_NOTICE)):
         event.what = ""
@@ -64,7 +65,7 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 def _list_failed_calls(payload: Payload) -> list[FailedCall]:
-    """Return the calls of a batch that failed before the tool ran: no other event reports them."""
+    """Return the calls of a batch that failed before the tool ran. No other event reports them."""
     failed = []
     for call in list_calls(payload):
         error = text_of(call, "tool_response")
@@ -94,8 +95,8 @@ def read_failed_call(call: Payload, error: str, *, id_key: str) -> FailedCall:
 
 
 _LIMITED, _NOTEBOOKS = ("Edit", "Write"), "NotebookEdit"
-"""Tools whose rule can name files, and one whose rule cannot. A rule for one tool does not apply
-to another, unlike a rule for permissions."""
+"""Tools whose rule can name files, and a tool whose rule cannot. A rule for one tool does not apply
+to another tool, unlike a rule for permissions."""
 _NOTEBOOK_ENDINGS = ("ipynb", "*", "/")
 
 

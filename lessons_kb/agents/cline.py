@@ -1,4 +1,4 @@
-"""Cline CLI: the payloads and the answers of its executable hooks."""
+"""Cline CLI: read the payloads and write the answers of its executable hooks."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 def _read_arguments(tool: str, given: Payload) -> Payload:
-    """Return the arguments of a call; several commands become one command line."""
+    """Return the arguments of a call. Several commands become one command line."""
     commands = given.get("commands")
     if tool != _COMMANDS or not isinstance(commands, list):
         return given
@@ -50,5 +50,5 @@ def _has_failed(payload: Payload, output: object) -> bool:
 
 
 def write(_name: str, answer: Answer, _message: str) -> dict[str, Any]:
-    """Return the JSON object of an answer. Cline shows the user nothing of a hook."""
+    """Return the JSON object of an answer. Cline shows the user no output of a hook."""
     return {"contextModification": answer.context} if answer.context else {}

@@ -1,4 +1,4 @@
-"""Codex: the payloads of Claude Code, but a command's exit code may be only in the rollout."""
+"""Codex: payloads as in Claude Code, but the exit code may be only in the session's record."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from lessons_kb.session.event_types import HookEvent
 _EXIT = r"\A(?:Exit code|Process exited with code):? (-?\d+)|^Process exited with code (-?\d+)$"
 _HEAD = 400
 _SPAWNING = "collaborationspawn_agent"
-"""The tool ``spawn_agent`` of the namespace ``collaboration``, as a hook names it."""
+"""The name in hooks of the tool ``spawn_agent`` in the namespace ``collaboration``."""
 _DEFAULT_SUBAGENT = "default"
 _MAX_SUBAGENT_PROMPT = 20_000
 """In characters."""
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
-    """Fill in the fields as for Claude Code, and the outcome where the payload has an exit code.
+    """Fill in the fields as for Claude Code, and the outcome if the payload has an exit code.
 
-    Otherwise the outcome is "unknown": only the rollout, Codex's record of the session, has it.
+    Otherwise the outcome is "unknown". Only the rollout, which is Codex's record of the session,
+    has the exit code.
     """
     claude_code.read(payload, name, event)
     event.transcript = text_of(payload, "transcript_path")  # a subagent has one of its own
@@ -65,7 +66,7 @@ _APPROVED = ("trusted", "managed")
 
 
 def ask_for_hooks(project: str) -> list[str]:
-    """Return what `codex app-server` is asked, line by line, to list the hooks of a project."""
+    """Return the requests to `codex app-server`, one per line, that list the hooks of a project."""
     questions: list[dict[str, Any]] = [
         _INITIALIZE,
         {"method": "initialized"},
@@ -75,7 +76,7 @@ def ask_for_hooks(project: str) -> list[str]:
 
 
 def read_unapproved(line: str) -> list[str] | None:
-    """Return the events whose hooks of ours the user has not approved.
+    """Return the events for which the user has not approved our hooks.
 
     Return None if the line is not the answer to the last question.
     """

@@ -1,4 +1,4 @@
-"""Copilot CLI: payloads in both spellings that version 1.0.102 uses; it documents only some."""
+"""Copilot CLI: payloads in both spellings of version 1.0.102, which documents only some."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TAIL = 200
 def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in the fields that are specific to payloads of Copilot CLI.
 
-    It reports a command that failed as a success; the last line of the result has the exit code.
+    It reports a failed command as a success. The last line of the result has the exit code.
     """
     event.at = read_time(payload.get("timestamp"))
     if name == "SessionStart":
@@ -43,7 +43,7 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 def write(name: str, answer: Answer, _message: str) -> dict[str, Any]:
-    """Return the JSON object of an answer. Messages for the user go through ``write_progress``."""
+    """Return the JSON object of an answer. Use ``write_progress`` for messages to the user."""
     output: dict[str, Any] = {}
     if answer.context and name == "PreToolUse":
         specific = {"hookEventName": name, "additionalContext": answer.context}

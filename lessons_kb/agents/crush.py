@@ -1,6 +1,6 @@
 """Crush: it has one hook, before a call, and shows the hook's text with the call's result.
 
-This is based on the source of version 0.90; the program itself was not available for a test.
+This is based on the source of version 0.90. The program itself was not available for a test.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from lessons_kb.session.event_types import Answer, HookEvent
 
 
 def read(_payload: Payload, _name: str, _event: HookEvent) -> None:
-    """Do nothing: its payload has only the common fields, and calls have no id."""
+    """Do nothing. The payload has only the common fields, and its calls have no id."""
 
 
 def write(_name: str, answer: Answer, _message: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Cursor: read its payloads, write its answers."""
+"""Cursor: read its payloads and write its answers."""
 
 from __future__ import annotations
 

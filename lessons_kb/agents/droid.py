@@ -1,4 +1,4 @@
-"""Factory droid: payloads as those of Claude Code. Its calls have no id, its results are texts."""
+"""Factory droid: payloads as in Claude Code, but calls without ids and results as texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from lessons_kb.session.event_types import HookEvent
 def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in the fields that are specific to payloads of droid.
 
-    It reports only calls that succeed.
+    Droid reports only calls that succeed.
     """
     claude_code.read(payload, name, event)
     if name == "PostToolUse":

@@ -1,4 +1,4 @@
-"""Gemini CLI: its calls have no id; their times distinguish them."""
+"""Gemini CLI: its calls have no id and are distinguished by their times."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lessons_kb.text.times import read_time
 from lessons_kb.values import replace
 
 _OPENS, _CLOSES = "<hook_context>", "</hook_context>"
-"""Tags around the context that hooks have put in front of a prompt."""
+"""The tags around the context that hooks put before a prompt."""
 _EXIT = r"^Exit Code: (-?\d+)$"
 _WRAPPED = "<untrusted_context>\n"
 _CANCELLED = "Command was cancelled by user before it could "
@@ -31,7 +31,7 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
         return
     response = object_of(payload, "tool_response")
     error, content = response.get("error"), text_of(response, "llmContent")
-    # As of version 0.61, the model sees only the error of a result that has one.
+    # In version 0.61, if a result has an error, the model sees only the error.
     event.takes_context = not error
     if error:
         message = text_of(error, "message") if isinstance(error, dict) else str(error)
@@ -49,7 +49,7 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 def _strip_hook_context(prompt: str) -> str:
-    """Return a prompt without the context that hooks have put in front of it."""
+    """Return a prompt without the context that hooks put before it."""
     prompt = prompt.lstrip()
     while prompt.startswith(_OPENS):
         _context, closes, rest = prompt.partition(_CLOSES)
@@ -60,7 +60,7 @@ def _strip_hook_context(prompt: str) -> str:
 
 
 def write(name: str, answer: Answer, message: str) -> dict[str, Any]:
-    """Return the JSON object of an answer; ``message`` is shown to the user."""
+    """Return the JSON object of an answer. ``message`` is shown to the user."""
     output = claude_code.write(name, replace(answer, refusal=""), message)
     if answer.refusal:
         output |= {"decision": "deny", "reason": answer.refusal}

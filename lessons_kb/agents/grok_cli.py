@@ -1,4 +1,4 @@
-"""Grok CLI: events as in Claude Code; the shape of a tool's result shows whether it failed."""
+"""Grok CLI: events as in Claude Code. The shape of a tool's result shows whether it failed."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FAILED = "Error: "
 def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in the fields that are specific to payloads of Grok CLI.
 
-    It reports a command that failed as a success, and sends one more Stop when a session ends.
+    It reports a failed command as a success, and sends another Stop when a session ends.
     """
     event.at = read_time(payload.get("timestamp"))
     event.part = text_of(payload, "subagentType")

@@ -1,7 +1,7 @@
-"""Run a coding agent without a user: to write a card, or to do the tasks of a trial.
+"""Run a coding agent without a user, to write a card or to do the tasks of a trial.
 
 An agent that writes a card gets one prompt and returns one answer. It runs in an empty folder,
-without tools and hooks.
+without tools and without hooks.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from lessons_kb.trial.runs import PROMPT
 from lessons_kb.values import frozen
 
 _SILENT = {SILENCED: "0", "LESSONS_DAEMON": "0"}
-"""Variables with which our own hooks print and record nothing."""
+"""Variables that make our own hooks print and record nothing."""
 _INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", *SESSION_VARIABLES)
-"""Variables that would tell an agent that it runs inside another agent."""
+"""Variables that would show an agent that it runs inside another agent."""
 _MAX_REASON = 160
 _MESSAGE_KEYS = ("result", "message", "error", "response", "text")
-"""Keys of an agent's JSON output that have text for the user."""
+"""Keys of an agent's JSON output whose values are texts for the user."""
 
 
 @frozen
 class HeadlessAgent:
-    """The program that the user named: an agent, or any program that reads a prompt from stdin."""
+    """The program that the user chose: an agent, or any program that reads a prompt from stdin."""
 
     words: tuple[str, ...]
-    """The command line. Words in capitals are placeholders, see ``Agent.headless``."""
+    """The command line. Words in capitals are placeholders. See ``Agent.headless``."""
     row: Agent | None
-    """The agent's row, None for any other program."""
+    """The row of the agent, or None for any other program."""
     seconds: float
-    """Time limit of one call."""
+    """The time limit of one call."""
 
     @property
     def name(self) -> str:
@@ -61,10 +61,11 @@ class HeadlessAgent:
         schema: Mapping[str, Any],
         stop: threading.Event | None = None,
     ) -> dict[str, Any]:
-        """Run the agent once; return the last object in its output that has all required keys.
+        """Run the agent once, and return the last object in its output with all required keys.
 
-        Raises InputError, a message of one line, if the agent cannot be started, fails, prints no
-        such object, or exceeds its time. In the last case all processes that it started are ended.
+        Raises InputError, with a message of one line, if the agent cannot be started, fails, prints
+        no such object, or exceeds its time limit. In the last case, all processes that it started
+        are ended.
         """
         deadline = time.monotonic() + self.seconds
         with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
@@ -96,7 +97,7 @@ class HeadlessAgent:
         raise InputError(f"{self.name}: {reason}; its output ended with: {last}")
 
     def _prepare(self, folder: str, *, prompt: str, system: str, schema: str) -> _Call:
-        """Write the files that the agent reads into ``folder``, and fill in its placeholders."""
+        """Write the files that the agent reads to ``folder``, and fill in its placeholders."""
         cwd, schema_file = os.path.join(folder, "empty"), os.path.join(folder, "schema")
         files = self.row.headless_files if self.row else {}
         variables = self.row.headless_variables if self.row else {}
@@ -124,7 +125,7 @@ class HeadlessAgent:
 
 @frozen
 class _Call:
-    """One run of an agent, with every placeholder filled in."""
+    """A run of an agent, with every placeholder filled in."""
 
     words: list[str]
     cwd: str
@@ -147,7 +148,7 @@ def _find_last_words(objects: Sequence[Mapping[str, Any]], printed: str) -> str:
 def find_installed() -> str:
     """Return the first agent of the table that is installed and can be run without a user.
 
-    The result is the name of its program, such as ``claude``, and "" if there is none.
+    The result is the name of its program, such as ``claude``, or "" if there is none.
     """
     for name, row in AGENTS.items():
         program = row.program or name
@@ -159,9 +160,9 @@ def find_installed() -> str:
 def find_headless(command: str, *, seconds: float) -> HeadlessAgent:
     """Return the agent, or any other program, that a command line names.
 
-    If the command line begins with the program of an agent, the options with which the agent only
-    writes are added. The user's own words, such as a model, follow them: ``claude --model haiku``.
-    Raises InputError if the command line is empty or its program is not on the PATH.
+    If the command line begins with the program of an agent, the options that limit the agent to
+    writing are added. The user's own words, such as a model, follow them: ``claude --model haiku``.
+    Raises InputError if the command line is empty or if its program is not on the PATH.
     """
     if not command.strip():
         raise InputError("--with names no agent; give claude, codex, gemini, opencode, copilot …")
@@ -189,7 +190,7 @@ def find_task_command(command: str) -> list[str]:
 
 
 def _find_agent(command: str) -> tuple[str, Agent | None, list[str]]:
-    """Return the program's path, the agent with that program or name, and the other words."""
+    """Return the path of the program, the agent with this program or name, and the other words."""
     first, *words = split_command(command)
     name = os.path.basename(first).lower().removesuffix(".exe")
     agent = next((row for row in AGENTS.values() if name in (row.program, row.name)), None)
@@ -200,5 +201,5 @@ def _find_agent(command: str) -> tuple[str, Agent | None, list[str]]:
 
 
 def own_environment() -> dict[str, str]:
-    """Return the environment for an agent that we start: as if the user had started it."""
+    """Return the environment for an agent that we start, as if the user had started it."""
     return {name: value for name, value in os.environ.items() if name not in _INHERITED}

@@ -1,4 +1,4 @@
-"""Kimi Code: events as in Claude Code, answers in a form of its own."""
+"""Kimi Code: events as in Claude Code, but answers in a form of its own."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _join_parts(prompt: object) -> str:
 
 
 def write(_name: str, answer: Answer, _message: str) -> dict[str, Any]:
-    """Return the JSON object of an answer. Kimi Code shows the user nothing of a hook."""
+    """Return the JSON object of an answer. Kimi Code shows the user no output of a hook."""
     if answer.refusal:
         decision = {
             "permissionDecision": "deny",

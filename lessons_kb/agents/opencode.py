@@ -1,7 +1,7 @@
-"""opencode: what our plugin sends, and what it accepts as an answer.
+"""opencode: read the payloads of our plugin, and write the answers that it accepts.
 
-opencode has plugins instead of hooks, so the format is our own; our plugins for other agents use
-it, too. The plugin sends one object::
+opencode has plugins instead of hooks, so the format is our own. Our plugins for other agents use it
+as well. The plugin sends one object::
 
     {"event": "start", "sessionID": …, "cwd": …, "source": …}
     {"event": "subagent", "sessionID": …, "cwd": …}
@@ -15,13 +15,13 @@ it, too. The plugin sends one object::
     {"event": "stop", "sessionID": …, "text": …, "cwd": …}
     {"event": "end", "sessionID": …, "cwd": …}
 
-and accepts one object with these keys:
+The plugin accepts one object with these keys:
 
 - ``refuse`` (only for ``before``): the call fails with this text and is not run.
-- ``context``, for the model. For ``start`` and ``subagent`` the plugin pushes it to
-  ``output.system`` of every main request of the session; for ``before`` and ``after`` it appends it
-  to ``output.output``, unless the call fails; for ``compact`` it pushes it to ``output.context``;
-  else it pushes it to ``output.system`` of the next main requests of the turn.
+- ``context``, for the model. For ``start`` and ``subagent``, the plugin adds it to
+  ``output.system`` of every main request of the session. For ``before`` and ``after``, it appends
+  it to ``output.output``, unless the call fails. For ``compact``, it adds it to ``output.context``.
+  Otherwise, it adds it to ``output.system`` of the next main requests of the turn.
 - ``message``, for the user: a toast, or a line in the log.
 """
 
@@ -37,12 +37,12 @@ from lessons_kb.session.event_types import Answer, HookEvent
 _CONTINUED = ("resume", "fork", "reload")
 """Sources of a session that begins with the chat of an earlier session."""
 _INVALID = "invalid"
-"""Name of the tool that opencode runs instead of a tool that does not exist."""
+"""The name of the tool that opencode runs in place of a tool that does not exist."""
 _ABORTED = "Tool execution aborted"
-"""Error of a call that the user interrupted before the tool ended."""
+"""The error of a call that the user interrupted before the tool ended."""
 _NOTES = "<shell_metadata>"
 _STOPPED = "User aborted the command"
-"""Line after ``_NOTES``: the user interrupted a command, which then has no exit code."""
+"""The line after ``_NOTES`` if the user interrupted a command, which then has no exit code."""
 
 
 def read(payload: Payload, name: str, event: HookEvent) -> None:
@@ -71,6 +71,6 @@ def read(payload: Payload, name: str, event: HookEvent) -> None:
 
 
 def write(_name: str, answer: Answer, message: str) -> dict[str, Any]:
-    """Return the JSON object of an answer; ``message`` is shown to the user."""
+    """Return the JSON object of an answer. ``message`` is shown to the user."""
     texts = {"refuse": answer.refusal, "context": answer.context, "message": message}
     return {key: text for key, text in texts.items() if text}

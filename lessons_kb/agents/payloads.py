@@ -1,4 +1,4 @@
-"""The fields that the payloads of all agents share, under each agent's spelling of their names."""
+"""Read the fields that the payloads of all agents share, in each agent's spelling."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from lessons_kb.session.event_types import HookEvent
 Payload = Mapping[str, Any]
 
 MAX_OUTPUT_CHARS = 20_000
-"""Of a longer output only the end is read."""
+"""In characters. Only the end of a longer output is read."""
 _REPLACED = ("old_string", "oldString", "old_str", "oldText")
 _WRITTEN = (
     *(
@@ -30,7 +30,7 @@ _PROMPT_IDS = ("turn_id", "prompt_id", "promptId", "generation_id", "messageID")
 
 
 def text_of(payload: Payload, *names: str) -> str:
-    """Return the first of these values that is a non-empty string, "" if none is."""
+    """Return the first of these values that is a non-empty string, or "" if none is."""
     for name in names:
         value = payload.get(name)
         if isinstance(value, str) and value:
@@ -39,13 +39,13 @@ def text_of(payload: Payload, *names: str) -> str:
 
 
 def replaced_by(arguments: object) -> str:
-    """Return the text that an edit replaces, "" for other calls."""
+    """Return the text that an edit replaces, or "" for other calls."""
     texts = [text_of(part, *_REPLACED) for part in _list_edits(arguments)]
     return end_of("\n".join(filter(None, texts)))
 
 
 def object_of(payload: Payload, *names: str) -> Payload:
-    """Return the first of these values that is an object, {} if none is."""
+    """Return the first of these values that is an object, or {} if none is."""
     for name in names:
         value = payload.get(name)
         if isinstance(value, dict):
@@ -54,15 +54,15 @@ def object_of(payload: Payload, *names: str) -> Payload:
 
 
 def end_of(text: str) -> str:
-    """Return the last ``MAX_OUTPUT_CHARS`` characters: tools report success or failure there."""
+    """Return the last ``MAX_OUTPUT_CHARS`` characters, in which tools report success or failure."""
     return text[-MAX_OUTPUT_CHARS:]
 
 
 def output_of(arguments: object, printed: str) -> str:
-    """Return the end of the text that an edit writes, or of what another call prints.
+    """Return the end of the text that an edit writes, or of the output of another call.
 
-    The text of an edit may be empty. What a tool prints for an edit is not used: it shows the
-    lines around the edit as well.
+    The text of an edit may be empty. The output of an edit tool is not used, because it also shows
+    the lines around the edit.
     """
     written = [part for part in _list_edits(arguments) if not part.keys().isdisjoint(_WRITTEN)]
     if not written:
@@ -97,7 +97,7 @@ def read_common(payload: Payload, event: HookEvent) -> None:
 
 
 def _find_arguments(payload: Payload) -> Payload | str:
-    """Return the arguments of a call: a JSON object or its text, {} if there are none."""
+    """Return the arguments of a call, as a JSON object or its text, or {} if there are none."""
     for name in ARGUMENT_KEYS:
         value = payload.get(name)
         if isinstance(value, (dict, str)):

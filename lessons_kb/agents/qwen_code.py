@@ -1,4 +1,4 @@
-"""Qwen Code: events as in Claude Code, results of tools as in Gemini CLI."""
+"""Qwen Code: events as in Claude Code, but results of tools as in Gemini CLI."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _MAX_SUBAGENT_PROMPT = 20_000
 def read(payload: Payload, name: str, event: HookEvent) -> None:
     """Fill in the fields that are specific to payloads of Qwen Code.
 
-    Qwen Code submits the results of calls as a prompt without text, which is no prompt of a user.
-    ``tool_use_id`` is another one in each event about a call; ``tool_call_id`` is not.
+    Qwen Code submits the results of calls as a prompt without text, which is not a prompt of a
+    user. ``tool_use_id`` differs in each event about a call, but ``tool_call_id`` is the same.
     """
     claude_code.read(payload, name, event)
     event.id = text_of(payload, "tool_call_id") or event.id
@@ -46,7 +46,7 @@ def _list_failed_calls(payload: Payload) -> list[FailedCall]:
 
 
 def _find_error(response: Payload) -> str:
-    """Return the error in the parts of a call's response, "" if there is none."""
+    """Return the error in the parts of a call's response, or "" if there is none."""
     parts = response.get("response_parts")
     for part in parts if isinstance(parts, list) else ():
         if isinstance(part, dict):

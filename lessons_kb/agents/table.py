@@ -1,12 +1,12 @@
-"""The table of coding agents, one row each: its events, what an answer can do, its settings files.
+"""The table of coding agents: events, possible answers and settings files, in one row per agent.
 
-What an agent cannot do has a fallback:
+If an agent lacks an ability, there is a fallback:
 
-- Context that an event's answer cannot carry waits for the next event of the session whose answer
-  can (Cursor and VS Code accept no context with a prompt).
+- Context that the answer to an event cannot contain waits for the next event of the session whose
+  answer can contain it (Cursor and VS Code accept no context with a prompt).
 - If the user cannot be asked about a call, the model gets the card instead.
-- Lines for the user that an event's answer cannot carry go to standard error; agents show it in
-  their logs at most.
+- Lines for the user that the answer to an event cannot contain are written to standard error,
+  which agents show in their logs at most.
 """
 
 from __future__ import annotations
@@ -28,134 +28,144 @@ from lessons_kb.values import field, frozen
 
 @frozen
 class Agent(AgentTraits):
-    """One coding agent. Its module in this package reads its payloads and writes its answers."""
+    """A coding agent. Its module in this package reads its payloads and writes its answers."""
 
     name: str
     dialect: str = ""
-    """The agent whose payloads it sends, and whose module reads them; "" = its own."""
+    """The agent whose payloads it sends and whose module reads them, or "" for its own."""
     events: Mapping[str, str]
-    """Name of its event → our kind of event. The answer to any other event is silence."""
+    """Maps the names of its events to our kinds of events. Any other event gets no answer."""
     renamed: Mapping[str, str] = field(default_factory=dict)
-    """Another name of an event → its name in ``events``. The case of the first letter is free."""
+    """Maps other names of events to their names in ``events``, with the first letter in any
+    case."""
     event_keys: Mapping[str, str] = field(default_factory=dict)
-    """Key of a payload that names no event → the only event whose payload has this key."""
+    """Maps a key of a payload that names no event to the only event whose payload has this key."""
     context_at: tuple[str, ...] = ()
-    """Events whose answer can put text in front of the model."""
+    """The events whose answer can put text in front of the model."""
     lines_at: tuple[str, ...] = ()
-    """Events whose answer is shown to the user."""
+    """The events whose answer is shown to the user."""
     progress: bool = False
-    """Messages for the user are progress lines, printed before the answer. An answer over HTTP
-    cannot contain them."""
+    """Whether messages for the user are progress lines, which are printed before the answer. An
+    answer over HTTP cannot contain them."""
     late_before: str = ""
-    """When context that is given before a call reaches the model only after it; "" = never."""
+    """When context from before a call reaches the model only after the call, or "" for never."""
     asks_at: tuple[str, ...] = ()
-    """Events whose answer can ask the user to decide about a call."""
+    """The events whose answer can ask the user to decide about a call."""
     refuses_at: tuple[str, ...] = ("PreToolUse",)
-    """Events whose answer can refuse a call and give the model a reason. The turn continues."""
+    """The events whose answer can refuse a call and give the model a reason. The turn continues."""
     unexplained: tuple[str, ...] = ()
-    """Tools whose permission dialog shows no reason. We refuse first, as a refusal shows it."""
+    """Tools whose permission dialog shows no reason. We refuse first, because a refusal shows
+    it."""
     unattended: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Environment variable → values that mean that no user is present. The agent would treat a
-    question as a denial."""
+    """Maps an environment variable to the values that mean that no user is present. The agent would
+    treat a question as a denial."""
     stops_at: tuple[str, ...] = ()
-    """Events whose answer can end the turn so that it can be resumed."""
+    """The events whose answer can end the turn so that it can be resumed."""
     project: tuple[str, ...] = ()
-    """Environment variables that name the project, in order of preference."""
+    """The environment variables that name the project, in order of preference."""
     within: float = 0.0
-    """Seconds. Two equal events without an id within this time are one event, fired twice."""
+    """In seconds. Two equal events without an id within this time are one event that fired
+    twice."""
     call: str = "/{}"
-    """How the user calls a command of ours in the chat."""
+    """The form in which the user calls a command of ours in the chat."""
     tested_version: str = ""
-    """The version that we ran; "" = the row is based on documentation."""
+    """The version that we ran, or "" if the row is based on documentation."""
     begins: str = '"SessionStart"'
-    """Text that only the payload of a session's start contains; "" if that event shows no line."""
+    """Text that only the payload of a session's start contains, or "" if that event shows no
+    line."""
 
     headless: str = ""
-    """Arguments with which its program answers a prompt from stdin (or PROMPT) in an empty FOLDER,
-    without tools, hooks, memory and the project's settings. Words in capitals are placeholders.
-    "" = it cannot. A test run showed for each that it fires no hook."""
+    """The arguments with which its program answers a prompt from stdin (or PROMPT) in an empty
+    FOLDER, without tools, hooks, memory and the settings of the project. Words in capitals are
+    placeholders. The value is "" if it cannot do so. A test run of each showed that it fires no
+    hook."""
     headless_files: Mapping[str, str] = field(default_factory=dict)
-    """Path in that folder → text."""
+    """Maps paths in that folder to texts."""
     headless_variables: Mapping[str, str] = field(default_factory=dict)
     task: str = ""
-    """Arguments with which its program does a task alone. It may change files; the user's settings
-    decide what else it may do. "" = it cannot. The prompt follows ``--`` or is joined to its option
-    by ``=``, so that a prompt that begins with ``-`` is not read as an option."""
+    """The arguments with which its program does a task alone, or "" if it cannot. The agent may
+    change files, and the settings of the user decide about other actions. The prompt follows ``--``
+    or is joined to its option by ``=``, so that a prompt that begins with ``-`` is not read as an
+    option."""
     program: str
     folder: str
-    """The user's folder for this agent. Placeholders: {home}, {config}, {code}, and {NAME:default}
-    for an environment variable."""
+    """The user's folder for this agent. The placeholders are {home}, {config}, {code}, and
+    {NAME:default} for an environment variable."""
     project_folder: str
     has_project: bool = True
-    """It has hooks of a project; False also if nobody has seen them run."""
+    """Whether a project can have hooks for it. False also means that nobody has seen them run."""
     hooks_file: str = "hooks.json"
     """The file with its hooks, or the plugin that calls us, relative to its folder."""
     personal_file: str = ""
-    """The file in a project with hooks for this user only."""
+    """The file in a project with hooks only for this user."""
     hooks_form: str = "json"
-    """``json``: an object in its file. ``toml``: a block of tables at the end of its file.
-    ``files``: a program for each event, named after it, in the folder ``hooks_file``."""
+    """``json`` is an object in its file, and ``toml`` is a block of tables at the end of its file.
+    ``files`` are programs in the folder ``hooks_file``, one for each event and named after it."""
     hooks_key: str = "hooks"
     """The key of the hooks in that file."""
     marks: Mapping[str, Any] = field(default_factory=dict)
     """Other keys that its file of hooks needs."""
     hook_server: str = ""
-    """Arguments with which its program lists the hooks, and says which the user has approved. It
-    skips the others silently. "" = hooks need no approval, or it cannot tell."""
+    """The arguments with which its program lists the hooks and those that the user has approved. It
+    skips the other hooks silently. The value is "" if hooks need no approval or if it cannot list
+    them."""
     held_version: str = ""
-    """The version that npm installs silently where Node.js is older than ``newer_node``."""
+    """The version that npm installs silently if Node.js is older than ``newer_node``."""
     newer_node: str = ""
     """The version of Node.js that the version we ran needs."""
     shares: str = ""
     """The agent whose file of hooks and commands it reads."""
     matchers: Mapping[str, str] = field(default_factory=dict)
-    """Event → the tools that fire it; all tools fire an event that is missing here. Matchers name
-    only tools that we learn from: one process per call of the others costs too much, although a
-    success of any tool would end a run of failures."""
+    """Maps an event to the tools that fire it. All tools fire an event that is missing here.
+    Matchers name only tools that we learn from, because one process per call of the other tools
+    costs too much, although a success of any tool would end a run of failures."""
     handler: Mapping[str, str] = field(default_factory=dict)
-    """An entry of its list of hooks. Words in capitals are placeholders. Empty for a plugin."""
+    """An entry of its list of hooks, empty for a plugin. Words in capitals are placeholders."""
     nested: bool = True
-    """Whether the entries are in groups; otherwise they are directly in the event's list."""
+    """Whether the entries are in groups. Otherwise, they are directly in the list of the event."""
     strict: Mapping[str, Any] = field(default_factory=dict)
-    """Keys of a handler whose failure refuses the call; its module's ``limit_to_files`` limits the
-    handler to files. Empty if a failure cannot refuse, or a handler cannot be limited."""
+    """The keys of a handler whose failure refuses the call. ``limit_to_files`` of its module limits
+    the handler to files. Empty if a failure cannot refuse a call, or if a handler cannot be
+    limited."""
     end_seconds: int = 10
-    """Maximum timeout of a hook at the end of a session."""
+    """The maximum timeout, in seconds, of a hook at the end of a session."""
     mcp_fields: tuple[str, ...] = ()
-    """Fields that every payload of its hooks has; () if a hook cannot call a tool of a server."""
+    """The fields that every payload of its hooks has, or () if a hook cannot call a server's
+    tool."""
     mcp_lacks: tuple[str, ...] = ()
-    """Fields of single events that its payloads lack: with one of them it would drop the call."""
+    """The fields of single events that its payloads lack. With such a field, it would drop the
+    call."""
     plugin_template: str = ""
-    """Our plugin for it below ``templates/``, for an agent that has plugins instead of hooks."""
+    """Our plugin, below ``templates/``, for an agent that has plugins instead of hooks."""
     plugin: str = ""
-    """The manifest of our plugin after the agent has installed it: a glob below its folder."""
+    """A glob, below its folder, for the manifest of our plugin after its installation."""
     update: str = ""
     """The command that updates the plugin."""
     cloud_template: str = ""
-    """The setup of its cloud environment, below ``templates/``; "" if it has none that we know."""
+    """The setup of its cloud environment, below ``templates/``, or "" if we know of none."""
     cloud_file: str = ""
-    """The file of a project that it reads the setup from; "" = the user pastes it there."""
+    """The file of a project from which it reads the setup, or "" if the user pastes the setup."""
     server: str
-    """The file that lists its MCP servers, then the keys that lead to the list."""
+    """The file that lists its MCP servers, followed by the keys that lead to the list."""
     project_server: str = ""
     """The same for a project, if it differs."""
     personal_server: str = ""
-    """The same for a project and this user only."""
+    """The same for a project, but only for this user."""
     server_entry: Mapping[str, Any] = field(default_factory=dict)
     user_entry: Mapping[str, Any] = field(default_factory=dict)
     """Additional keys of the entry in the user's own file."""
     command_file: str = ""
     second_copy: str = "it shows one of them"
-    """What it does with a command of one name in the user's folder and in the project."""
+    """Its treatment of a command with one name in both the user's folder and the project."""
     layout: str = "silent"
-    """Layout of a command's file, a key of ``settings_files._LAYOUTS``."""
+    """The layout of a command's file, which is a key of ``settings_files._LAYOUTS``."""
     arguments: str = ""
-    """Placeholder in a command for the words that the user types after it."""
+    """The placeholder in a command for the words that the user types after it."""
     notes: str = ""
-    """Notes that `lessons install` prints, one per line."""
+    """The notes that `lessons install` prints, one per line."""
     project_note: str = ""
     shared_note: str = ""
-    """Note about the server in a file that belongs to the project."""
+    """A note about the server in a file that belongs to the project."""
 
     @property
     def silence(self) -> str:
@@ -164,19 +174,19 @@ class Agent(AgentTraits):
 
     @property
     def module(self) -> Any:
-        """Its module in this package, imported on demand: a process needs only one of them."""
+        """Its module in this package, imported on demand because a process needs only one."""
         return import_module(f"lessons_kb.agents.{(self.dialect or self.name).replace('-', '_')}")
 
     def read(self, payload: Payload, name: str, event: HookEvent) -> None:
-        """Fill in the event from its payload. Afterwards ``what`` is "" if it is to be ignored."""
+        """Fill in the event from its payload. Set ``what`` to "" if the event is to be ignored."""
         read_common(payload, event)
         self.module.read(payload, name, event)
 
     def show(self, name: str, answer: Answer, *, lines: bool) -> tuple[str, str]:
         """Return the texts for standard output and standard error.
 
-        ``lines`` is whether the answer to this event can show lines to the user; otherwise the
-        message for the user goes to standard error.
+        ``lines`` states whether the answer to this event can show lines to the user. Otherwise, the
+        message for the user is written to standard error.
         """
         message = format_message(answer)
         shown = message if lines else ""
@@ -203,8 +213,9 @@ _CLAUDE_EVENTS = _pairs(
     " PostToolUseFailure=after Stop=stop SessionEnd=end"
 )
 SILENCED = "LESSONS_HOOKS"
-"""Environment variable: with the value 0, hooks that no daemon answers stay silent. An agent that
-writes a card for us gets it together with ``LESSONS_DAEMON=0``, so that we do not observe it."""
+"""An environment variable. With the value 0, hooks that no daemon answers stay silent. An agent
+that writes a card for us gets it together with ``LESSONS_DAEMON=0``, so that we do not observe
+it."""
 _DENIED = '{"mode":"primary","prompt":SYSTEM,"tools":{"*":false},"permission":{"*":"deny"}}'
 _CLAUDE_LINES = tuple(name for name in _CLAUDE_EVENTS if name != "SessionEnd")
 _CLAUDE_CONTEXT = tuple(name for name in _CLAUDE_LINES if name != "Stop")
@@ -215,7 +226,7 @@ _PLUGIN_EVENTS = _pairs(
     "start=start subagent=subagent prompt=prompt before=before after=after failed=after "
     "stop=stop compact=compact end=end"
 )
-"""The events that our plugins send, named by the plugins."""
+"""The events that our plugins send, as the plugins name them."""
 _LATE = (
     "{} accepts no context with a prompt; lessons arrive at the start of a session and with tool"
     " results."
@@ -226,7 +237,7 @@ _ROWS = (
         name="claude-code",
         tested_version="2.1.332",
         cloud_template="cloud/setup.sh",
-        # PreCompact accepts no context; the SessionStart after the compaction does.
+        # PreCompact accepts no context. The SessionStart after the compaction does.
         events={**_CLAUDE_EVENTS, "SubagentStart": "subagent", "PostToolBatch": "batch"},
         context_at=("SubagentStart", "PostToolBatch", *_CLAUDE_CONTEXT),
         lines_at=("PostToolBatch", *_CLAUDE_LINES),
@@ -258,7 +269,7 @@ _ROWS = (
         },
         held_version="2.1.197",
         newer_node="22",
-        # With ``args`` it starts no shell: one process fewer, and nothing to quote.
+        # With ``args`` it starts no shell, which saves a process and any quoting.
         handler=_pairs("type=command command=PROGRAM args=NAMES timeout=SECONDS"),
         strict={"onFailure": "block"},
         mcp_fields=("session_id", "transcript_path", "cwd", "agent_id", "permission_mode"),
@@ -278,8 +289,8 @@ _ROWS = (
         name="codex",
         tested_version="0.171.0",
         cloud_template="cloud/setup.sh",
-        # Its PreToolUse accepts no "ask"; a stop after a tool would replace the tool's result.
-        # A subagent of multi-agent v2 has no UserPromptSubmit; one of v1 has both events.
+        # Its PreToolUse accepts no "ask", and a stop after a tool would replace the tool's result.
+        # A subagent of multi-agent v2 has no UserPromptSubmit. A subagent of v1 has both events.
         events={**_CODEX_EVENTS, "SubagentStart": "subagent"},
         context_at=(
             "SubagentStart",
@@ -334,7 +345,8 @@ _ROWS = (
             "AfterAgent=stop SessionEnd=end"
         ),
         # If SessionStart returns context, --resume drops the user's own first prompt with it.
-        # Context of BeforeTool never arrives. BeforeAgent and AfterTool deliver what waits.
+        # Context of BeforeTool never arrives. BeforeAgent and AfterTool deliver the waiting
+        # context.
         context_at=("BeforeAgent", "AfterTool"),
         # `gemini -p` shows a line of SessionStart twice.
         lines_at=("BeforeAgent", "AfterTool", "AfterAgent"),
@@ -371,8 +383,8 @@ _ROWS = (
         project_note="Gemini CLI asks for approval when the hooks of a project change.",
     ),
     Agent(
-        # As of 0.24, context of PreToolUse, SubagentStart and PostCompact never arrives; a refusal
-        # does, with its reason. What waits comes with the next result of a call.
+        # In 0.24, context of PreToolUse, SubagentStart and PostCompact never arrives. A refusal
+        # does, with its reason. Waiting context is delivered with the next result of a call.
         name="qwen-code",
         tested_version="0.24.4",
         events={
@@ -442,7 +454,7 @@ _ROWS = (
         ),
     ),
     Agent(
-        # A fork of opencode, which reads its settings and not its folder of plugins.
+        # A fork of opencode, which reads opencode's settings but not its folder of plugins.
         name="kilo",
         dialect="opencode",
         tested_version="7.7.7",
@@ -467,7 +479,7 @@ _ROWS = (
         notes="Restart Kilo: it loads plugins when it starts.",
     ),
     Agent(
-        # The text of "start" goes before the model with the first prompt.
+        # The text of "start" is sent to the model with the first prompt.
         name="pi",
         dialect="opencode",
         tested_version="1.6.0",
@@ -492,8 +504,8 @@ _ROWS = (
         project_note="pi reads the extensions of a project only in projects that it trusts.",
     ),
     Agent(
-        # As of 0.215, `droid exec` fires no UserPromptSubmit and drops what PreToolUse is given. No
-        # event tells of a call that failed.
+        # In 0.215, `droid exec` fires no UserPromptSubmit and drops the context for PreToolUse. No
+        # event reports a failed call.
         name="droid",
         tested_version="0.215.0",
         events={k: kind for k, kind in _CLAUDE_EVENTS.items() if k != "PostToolUseFailure"},
@@ -517,7 +529,7 @@ _ROWS = (
         ),
     ),
     Agent(
-        # As of 2.1, only the text of UserPromptSubmit reaches the model, and a refusal.
+        # In 2.1, only the text of UserPromptSubmit and refusals reach the model.
         name="kimi",
         tested_version="2.1.0",
         events={**_CLAUDE_EVENTS, "PostCompact": "compact"},
@@ -540,7 +552,7 @@ _ROWS = (
         ),
     ),
     Agent(
-        # As of 3.0, the texts of both events about a call come after its result.
+        # In 3.0, the texts of both events about a call come after its result.
         name="cline",
         tested_version="3.0.65",
         events=_pairs("TaskStart=start PreToolUse=before PostToolUse=after TaskComplete=stop"),
@@ -595,7 +607,7 @@ _ROWS = (
         project_note="Cursor reads project hooks only in trusted workspaces.",
     ),
     Agent(
-        # As of 1.0, it drops context with a prompt and at the start of a session.
+        # In 1.0, it drops context with a prompt and at the start of a session.
         name="grok-cli",
         tested_version="1.0.41",
         events={**_CLAUDE_EVENTS, "PostCompact": "compact"},
@@ -685,7 +697,7 @@ _ROWS = (
         project_folder=".github",
         hooks_file="hooks/lessons.json",
         marks={"version": 1},
-        # The last two keys are for VS Code. Copilot CLI would also use "linux" and the like.
+        # The last two keys are for VS Code. Copilot CLI would also use "linux" and similar keys.
         handler=_pairs(
             "type=command bash=HARMLESS powershell=POWERSHELL timeoutSec=SECONDS "
             "command=LINE_OF:vscode timeout=SECONDS"
@@ -729,7 +741,7 @@ AGENTS: Mapping[str, Agent] = {agent.name: agent for agent in _ROWS}
 
 
 def event_name(payload: Payload, agent: str = "") -> str:
-    """Return the event's name as the row of the agent spells it, "" if the payload has none."""
+    """Return the event's name in the spelling of the agent's row, or "" without a name."""
     if not agent:
         return text_of(payload, *EVENT_KEYS)
     row = AGENTS[agent]
@@ -737,7 +749,7 @@ def event_name(payload: Payload, agent: str = "") -> str:
 
 
 def find_host(agent: str, payload: Payload, environment: Mapping[str, str]) -> str:
-    """Return the agent that fired the hook; ``agent`` is the agent that it was set up for."""
+    """Return the agent that fired the hook. ``agent`` is the agent for which it was set up."""
     events = {name: row.events for name, row in AGENTS.items()}
     return hook_gates.find_host(agent, payload, environment, events)
 
@@ -755,7 +767,7 @@ MAX_MESSAGE_BYTES = 4_000
 def format_message(answer: Answer) -> str:
     """Return an answer's message for the user: its lines, the footer of a block, the post-check.
 
-    A message of more than ``MAX_MESSAGE_BYTES`` loses its last lines.
+    The last lines of a message of more than ``MAX_MESSAGE_BYTES`` are left out.
     """
     lines, language = list(answer.lines), answer.language or "en"
     hits = answer.block.lessons if answer.block is not None else ()

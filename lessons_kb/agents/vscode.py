@@ -1,4 +1,4 @@
-"""VS Code: payloads in camel case or snake case; no hook event reports a failed call."""
+"""VS Code: payloads in camel case or snake case. No hook event reports a failed call."""
 
 from __future__ import annotations
 

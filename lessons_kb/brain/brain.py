@@ -1,7 +1,7 @@
 """An open brain: one folder, its index and its journals.
 
-Four calls bring the index up to date. They differ in how long they may take: ``Brain.refresh``
-reads all changed files, ``Brains.refresh_for_search`` waits at most a second for another writer,
+Four calls update the index. They differ in the time that they may take. ``Brain.refresh`` reads all
+changed files, ``Brains.refresh_for_search`` waits at most a second for another writer,
 ``Brain.refresh_in_hook`` reads a few files, and ``Brain.ensure_indexed`` reads files only if
 nothing is indexed yet.
 """
@@ -47,24 +47,25 @@ if TYPE_CHECKING:
 
 
 REFRESHED_FILES = 64
-"""The most changed files that a hook reads itself (about 30 ms); `lessons index` reads the rest."""
+"""The maximum number of changed files that a hook reads itself (about 30 ms). `lessons index` reads
+the rest."""
 FIRST_FILES = 1_000
-"""The most files that a hook reads if nothing is indexed yet (about 0.5 s)."""
+"""The maximum number of files that a hook reads if nothing is indexed yet (about 0.5 s)."""
 PATIENCE_SECONDS = 0.05
-"""How long a hook waits for another writer."""
+"""The number of seconds that a hook waits for another writer."""
 FIRST_PATIENCE_SECONDS = 1.0
-"""The same if nothing is indexed yet: without the other writer's commit there is no answer."""
+"""The same if nothing is indexed yet, because there is no answer without the writer's commit."""
 _HOOK_PATIENCE = 1.0
-"""Seconds that a hook waits for another writer of the journal: half of a hook's deadline."""
+"""The seconds that a hook waits for another writer of the journal: half of its deadline."""
 _SWITCH = "LESSONS_SEMANTIC"
-"""The environment variable that turns semantic similarity off in a process if it is ``0``."""
+"""The environment variable that disables semantic similarity in a process if it is ``0``."""
 ENCODED_AT_ONCE = 8
-"""A search encodes new files if there are at most this many (about 50 ms each). More of them are
-left to ``lessons index`` and to the daemon while it has nothing else to do. A hook encodes none."""
+"""A search encodes new files if there are at most this many (about 50 ms each). More files are left
+to ``lessons index`` and to the daemon while it is idle. A hook encodes no files."""
 
 
 class Brain(SearchIndex):
-    """One brain folder. It reads nothing before it is needed.
+    """A brain folder. It reads nothing before it is needed.
 
     Raises BrainNotFound if the folder does not exist.
     """
@@ -78,20 +79,22 @@ class Brain(SearchIndex):
         super().__init__(real, cache=cache_dir(real))
         self.alias = alias or os.path.basename(real)
         self.stale = ""
-        """Why searches use the last commit instead of a fresh index; "" if the index is fresh."""
+        """Why searches use the last commit instead of a fresh index, or "" if the index is
+        fresh."""
         self.fault = ""
-        """Why the index cannot be written to disk; "" if it can be written."""
+        """Why the index cannot be written to disk, or "" if it can be written."""
         self._meaning: Meaning | None = None
         self.words_only = False
-        """Whether the model is not loaded although it is installed: a hook has no time for it."""
+        """Whether the model stays unloaded although it is installed, because a hook has no time for
+        it."""
         self._touched = 0
-        """Files that this process has written since the last refresh."""
+        """The number of files that this process has written since the last refresh."""
         self.watcher: _Watcher | None = None
         """The watcher in this process that keeps the index up to date."""
         self.watched_elsewhere = False
-        """Whether another process keeps the index up to date; this one then reads no files."""
+        """Whether another process keeps the index up to date. This process then reads no files."""
         self._read_edits: dict[str, _ReadEdit] = {}
-        """Path → the edited file as it was last read."""
+        """Maps the path of an edited file to its last reading."""
 
     @cached_property
     def journal(self) -> Journal:
@@ -100,18 +103,18 @@ class Brain(SearchIndex):
 
     @cached_property
     def hook_journal(self) -> Journal:
-        """The journal for a hook's answer. If the journal cannot be used, it raises nothing."""
+        """The journal for the answer of a hook. It never raises, even if it cannot be used."""
         path = os.path.join(state_dir(self.root, create=False), JOURNAL_NAME)
         return Journal(path, patience=_HOOK_PATIENCE, fallback=True)
 
     @property
     def journal_trouble(self) -> str:
-        """Why a hook's session is not remembered; "" while it is."""
+        """Why the session of a hook is not recorded, or "" if it is recorded."""
         return self.hook_journal.trouble if "hook_journal" in vars(self) else ""
 
     @property
     def meaning(self) -> Meaning | None:
-        """The vectors of the files; None if only words are searched.
+        """The vectors of the files, or None if only words are searched.
 
         The model is loaded once per process. A brain with ``words_only`` does not load it.
         """
@@ -131,12 +134,12 @@ class Brain(SearchIndex):
         return self._meaning
 
     def refresh(self, *, leased: bool = True, **options: Unpack[Refreshing]) -> Refresh:
-        """Bring the index up to date with the files; see `brain.open_index.refresh`.
+        """Update the index with the changes of the files. See `brain.open_index.refresh`.
 
         With ``leased``, no file is read if a watcher reports that nothing changed. If the disk
-        refuses, the last commit stays and ``stale`` has the reason; with ``rebuild`` or
-        ``progress`` the refusal is raised as StorageError. A damaged index is rebuilt. Without a
-        limit, each process verifies the catalogue once, before its first search.
+        cannot be written, the last commit stays valid, and ``stale`` contains the reason. With
+        ``rebuild`` or ``progress``, StorageError is raised instead. A damaged index is rebuilt.
+        Without a limit, each process verifies the catalogue once, before its first search.
         """
         limit = options.get("limit")
         leased = leased and not self._touched and not options.get("rebuild")
@@ -167,7 +170,7 @@ class Brain(SearchIndex):
             return result
 
     def encode_new(self) -> None:
-        """Encode the files that have no vectors yet if they are few, before a search."""
+        """Before a search, encode the files that have no vectors yet, if they are few."""
         with self.lock:
             meaning = self.meaning
             if meaning is None:
@@ -184,12 +187,12 @@ class Brain(SearchIndex):
             self.stale = self.stale or reason
 
     def compact(self) -> None:
-        """Remove deleted documents from the index if it pays; see `search_index.compact`."""
+        """Remove deleted documents from the index if it pays. See `search_index.compact`."""
         with self.lock:
             self._with_repair(lambda: load(READ_CARDS).compact(self))
 
     def ensure_indexed(self) -> bool:
-        """Index some files, in a hook, if nothing is indexed; return whether anything is now."""
+        """Index some files in a hook if nothing is indexed; return whether there is an index."""
         with self.lock:
             self._limit = REFRESHED_FILES
             if self.state is None:
@@ -197,10 +200,10 @@ class Brain(SearchIndex):
             return self.state is not None
 
     def refresh_in_hook(self) -> Refresh:
-        """Bring the index up to date as far as a hook has time for.
+        """Update the index as far as a hook has time.
 
-        Files that a watcher has just seen edited are read and overlaid on the index until the
-        watcher commits them. Waiting for that commit would take as long as the rest of the answer.
+        Edited files that a watcher has just seen are read and overlaid on the index until the
+        watcher commits them. A wait for that commit would take as long as the rest of the answer.
         """
         state = self.state
         indexed = state.manifest if state is not None else ""
@@ -215,7 +218,7 @@ class Brain(SearchIndex):
         )
 
     def show_edits(self) -> Refresh | None:
-        """Let searches see the files just edited; None if only a scan can list the changes.
+        """Show edited files to searches. Return None if only a scan can list the changes.
 
         New and deleted cards appear a moment later, when the watcher commits them.
         """
@@ -246,7 +249,7 @@ class Brain(SearchIndex):
         return Refresh(files=count_files(state.manifest), changed=len(edits))
 
     def has_new_project(self) -> bool:
-        """Return whether the project or the cards have changed since standings were judged."""
+        """Return whether the project or the cards have changed since the standings were judged."""
         with self.lock:
             if self.state is None:
                 return False
@@ -254,12 +257,12 @@ class Brain(SearchIndex):
         return mark != sign_project(git_top(self.root) or self.root)
 
     def touch(self) -> None:
-        """Note that this process has just written a card, which no watcher has seen yet."""
+        """Record that this process has just written a card, which no watcher has seen yet."""
         self._touched += 1
         drop_lease(self.cache)
 
     def describe_unindexed(self) -> str:
-        """Return a warning if the brain has more files than its limit, else "".
+        """Return a warning if the brain has more files than its limit, or "" if it has not.
 
         Files that this process has just written are counted.
         """
@@ -276,7 +279,7 @@ class Brain(SearchIndex):
         return f"{self.root}: {finding.message}; {finding.fix}"
 
     def read(self, work: Callable[[Brain], T]) -> T:
-        """Return ``work(self)``, while no other thread uses the catalogue or the engine.
+        """Return ``work(self)``. Meanwhile, no other thread uses the catalogue or the engine.
 
         If the index turns out to be damaged, it is rebuilt and ``work`` is called once more.
         """
@@ -299,7 +302,7 @@ class Brain(SearchIndex):
             return self._with_repair(read_one_commit)
 
     def _with_repair(self, work: Callable[[], T]) -> T:
-        """Return ``work()``. After damage the cache is discarded and ``work`` is called again."""
+        """Return ``work()``. After damage, discard the cache and call ``work`` again."""
         try:
             try:
                 return work()
@@ -326,10 +329,10 @@ class Brain(SearchIndex):
         *,
         limit: int | None = None,
     ) -> int:
-        """Encode the files that have no vectors yet, at most ``limit``; return how many are left.
+        """Encode at most ``limit`` files that have no vectors yet, and return how many are left.
 
-        ``progress`` is called with the number of files done and to do. Does nothing without
-        ``[semantic]``. Raises StorageError if a file cannot be written.
+        ``progress`` is called with the number of files done and the number to do. The method does
+        nothing without ``[semantic]``. Raises StorageError if a file cannot be written.
         """
         with self.lock:
             if self.meaning is None:
@@ -345,39 +348,39 @@ class Brain(SearchIndex):
 
 @frozen
 class _ReadEdit:
-    """An edited file as it was read."""
+    """The last reading of an edited file."""
 
     signature: str
     entry: CatalogueEntry
 
 
 _JUDGE_AGAIN = 10.0
-"""Seconds between two comparisons of the cards with their project."""
+"""The seconds between two comparisons of the cards with their project."""
 
 
 class Changes:
-    """The files that changed since the last commit, as a watcher of this process saw them."""
+    """The files that changed since the last commit, as seen by a watcher of this process."""
 
     def __init__(self, cache: str, root: str) -> None:
         self.cache = cache
         self._root = root
         self._lock = threading.Lock()
         self._signs = 0
-        """Number of the last sign of a change that the watcher received."""
+        """The number of the last sign of a change that the watcher received."""
         self._pending: dict[str, int] = {}
-        """Changed file → number of its last sign."""
+        """Maps a changed file to the number of its last sign."""
         self._is_complete = False
-        """Whether ``_pending`` has every changed file."""
+        """Whether ``_pending`` contains every changed file."""
         self._lost = 0
-        """Number of the last sign that did not name the changed files."""
+        """The number of the last sign that did not name the changed files."""
         self._folder: tuple[int, int] | None = None
-        """Identity of the folder that the last commit describes."""
+        """The identity of the folder that the last commit describes."""
         self._next: tuple[int, int] | None = None
-        """Identity of the folder that the running refresh reads."""
+        """The identity of the folder that the running refresh reads."""
         _CHANGES.append(self)
 
     def note(self, paths: set[str]) -> None:
-        """Note changed paths; RESCAN among them means that others may have changed, too."""
+        """Record changed paths. RESCAN among them means that other files may have changed."""
         with self._lock:
             self._signs += 1
             self._pending |= dict.fromkeys(paths, self._signs)
@@ -385,15 +388,15 @@ class Changes:
                 self._is_complete, self._lost = False, self._signs
 
     def begin(self) -> int:
-        """Begin a refresh of all files; return the number to give to `finish`."""
+        """Begin a refresh of all files. Return the number to pass to `finish`."""
         with self._lock:
             self._next = identify_file(self._root)
             return self._signs
 
     def finish(self, begun: int, *, vouch: bool = True) -> None:
-        """Note that all changes up to ``begun`` are committed.
+        """Record that all changes up to ``begun`` are committed.
 
-        ``vouch`` says whether the watcher will see every later change.
+        ``vouch`` states whether the watcher will see every later change.
         """
         with self._lock:
             self._folder = self._next
@@ -402,23 +405,23 @@ class Changes:
 
     @property
     def files(self) -> frozenset[str] | None:
-        """The changed files; None if there may be others."""
+        """The changed files, or None if there may be others."""
         with self._lock:
             has_commit = self._folder is not None and not self.is_replaced
             return frozenset(self._pending) if self._is_complete and has_commit else None
 
     @property
     def count(self) -> int:
-        """The number of files that were seen to change."""
+        """The number of files whose changes were seen."""
         return len(self._pending)
 
     @property
     def is_replaced(self) -> bool:
-        """Whether the folder is no longer the one that the last commit describes."""
+        """Whether the folder is no longer the folder that the last commit describes."""
         return self._folder is not None and self._folder != identify_file(self._root)
 
     def end(self) -> None:
-        """Stop vouching that all changes are known."""
+        """Stop the guarantee that all changes are seen."""
         self.note({RESCAN})
         with contextlib.suppress(ValueError):
             _CHANGES.remove(self)
@@ -435,34 +438,35 @@ def is_leased(cache: str) -> bool:
 
 
 def drop_lease(cache: str) -> None:
-    """Make searches scan the files again until the watcher has seen what this process wrote."""
+    """Make searches scan the files until the watcher has seen the writes of this process."""
     for changes in tuple(_CHANGES):
         if changes.cache == cache:
             changes.note({RESCAN})
 
 
 LOOK_AGAIN = 10.0
-"""Seconds after which a quiet folder is scanned anyway. A watch misses changes behind a symbolic
-link inside the brain and events that the system dropped."""
+"""The seconds after which a quiet folder is scanned anyway. A watch misses changes behind a
+symbolic link inside the brain, and events that the system dropped."""
 _SHARE = 1_000
-"""The pause after a scan, in durations of that scan: the scans then take 0.1 % of the time."""
+"""The pause after a scan as a multiple of its duration, so that scans take 0.1 % of the time."""
 _LONGEST_QUIET = 300.0
 _READ_AT_ONCE = 4
-"""The most edited files that are read at once. More are not the edits of a person."""
+"""The maximum number of edited files read at once. More are not the edits of a person."""
 _MANY = 16
-"""The most edited files that a search waits for (1 ms each). More are probably a checkout."""
+"""The maximum number of edited files for which a search waits (1 ms each). More are probably a
+checkout."""
 _FOLLOW_SECONDS = 0.1
-"""Seconds between two checks of what the separate process has committed."""
+"""The seconds between two checks of the commits of the separate process."""
 _LAST_WORDS = 2.0
-"""Seconds that a watcher gets to finish a write when it is stopped."""
+"""The seconds that a stopped watcher gets to finish a write."""
 
 
 class Watching:
     """Refresh each brain when its files change, in one thread per brain, until ``stop``.
 
-    ``say`` gets one line for each change of the index, whichever process indexed it. While every
-    change is indexed, searches of this process need no scan. Every ``tick`` seconds each thread
-    checks whether the brain's folder was replaced by another.
+    ``say`` receives one line for each change of the index, regardless of the process that indexed
+    it. While every change is indexed, searches of this process need no scan. Every ``tick``
+    seconds, each thread checks whether another folder has replaced the folder of the brain.
     """
 
     def __init__(
@@ -484,18 +488,19 @@ class Watching:
                 pass
 
     def stop(self, *, wait: bool = False) -> None:
-        """End the watches; with ``wait``, return only when they have ended."""
+        """End the watches. With ``wait``, return only after they have ended."""
         for watcher in self._watchers:
             watcher.watch.stop()
             watcher.changes.end()
         until = time.monotonic() + _LAST_WORDS
         for watcher in self._watchers if wait else ():
-            # Python 3.11 considers a thread ended once a ``join`` was interrupted; so no ``join``.
+            # Python 3.11 treats a thread as ended after an interrupted ``join``, so there is no
+            # ``join``.
             watcher.ended.wait(max(until - time.monotonic(), 0))
 
 
 class _Watcher:
-    """The watch over one brain."""
+    """The watch of one brain."""
 
     def __init__(
         self,
@@ -507,12 +512,12 @@ class _Watcher:
     ) -> None:
         self.brain = brain
         self.on_idle = on_idle
-        """Is called with an opening of the brain while nothing waits for its files."""
+        """Called with an opening of the brain while no change of its files waits."""
         self.writer: Brain
-        """The same brain, opened a second time, so that its commits do not block searches."""
+        """The same brain, opened a second time so that its commits do not block searches."""
         self.listener = say
         self.reported = ""
-        """The manifest as of the last report."""
+        """The manifest at the time of the last report."""
         self.changes = Changes(brain.cache, brain.root)
         self.leasing = not is_network(brain.root)
         self.refreshed = 0.0
@@ -520,10 +525,10 @@ class _Watcher:
         self.indexing = False
         """Whether a separate process is reading the changed files."""
         self.may_compact = True
-        """Whether documents may have been deleted since the last check that compacting pays."""
+        """Whether documents may have been deleted since the last check whether compacting pays."""
         self.judging: subprocess.Popen[bytes] | None = None
         self.judged = -_JUDGE_AGAIN
-        """When the cards were compared with the project last."""
+        """The time of the last comparison of the cards with the project."""
         self.ended = threading.Event()
         self.watch = FolderWatch(
             brain.root, self.look, on_sign=self.sign, on_idle=self.idle, tick=tick
@@ -531,14 +536,14 @@ class _Watcher:
 
     @property
     def is_behind(self) -> bool:
-        """Whether more files have changed than a search can read itself."""
+        """Whether the changed files are more than a search can read itself."""
         return self.indexing or self.changes.count > _MANY
 
     def sign(self, paths: set[str]) -> None:
-        """Note a change at once; called in the thread that saw it."""
+        """Record a change at once. Called in the thread that saw the change."""
         self.changes.note(paths)
         if 0 < len(self.changes.files or ()) <= _READ_AT_ONCE:
-            # A hook starts a process first; these files are read before it asks for them.
+            # A hook first starts a process. These files are read before it asks for them.
             with contextlib.suppress(LessonsError):
                 self.brain.show_edits()
 
@@ -587,7 +592,7 @@ class _Watcher:
             self.listener(line)
 
     def report(self, result: Refresh, *, is_whole: bool) -> None:
-        """Report what changed in the index since the last report.
+        """Report the changes of the index since the last report.
 
         Another process, such as the daemon, may have indexed it before this one.
         """
@@ -600,12 +605,12 @@ class _Watcher:
             self.say(f"{self.brain.alias}: {_describe_changes(before, manifest)}")
 
     def load_commit(self) -> None:
-        """Load the writer's commit now, so that the next search need not."""
+        """Load the commit of the writer now, so that the next search does not have to."""
         with contextlib.suppress(LessonsError):
             self.brain.read(lambda brain: brain.reader)
 
     def index_in_process(self) -> Refresh:
-        """Let a separate process read many files, since this process has to answer meanwhile."""
+        """Let a separate process read many files, because this process has to answer meanwhile."""
         self.indexing = True
         failed: int | None = 1
         with contextlib.suppress(OSError):  # without a new process, the files are read here
@@ -619,7 +624,7 @@ class _Watcher:
         return self.writer.refresh(leased=False, limit=None if failed else REFRESHED_FILES)
 
     def judge_beside(self) -> None:
-        """Have a process of its own compare the cards with the project: it starts git."""
+        """Let a separate process compare the cards with the project, because this starts git."""
         if self.judging is not None and self.judging.poll() is None:
             return
         if time.monotonic() - self.judged >= _JUDGE_AGAIN:
@@ -636,7 +641,8 @@ class _Watcher:
             self.look()
         elif self.may_compact:
             self.may_compact = False
-            # Deleted documents slow each search down, and a refresh with a limit keeps them.
+            # Deleted documents slow down each search, and a refresh with a limit does not remove
+            # them.
             with contextlib.suppress(LessonsError):
                 self.writer.compact()
             self.load_commit()
@@ -646,16 +652,16 @@ class _Watcher:
 
 
 _MOST_NAMED = 3
-"""More changed files than these are counted, not named."""
+"""If more files have changed, they are counted and not named."""
 
 
 def _describe_changes(before: str, after: str) -> str:
-    """Return which files differ between two manifests, in words."""
+    """Describe the files that differ between two manifests."""
     old = parse_manifest(before) if before else {}
     new = parse_manifest(after) if after else {}
     changed: list[str] = []
     for path, signature in new.items():
-        # A mark at the end says that the file is read again, not that it differs.
+        # A mark at the end means that the file is read again, not that it differs.
         if old.get(path, "").rstrip("!") != signature.rstrip("!"):
             changed.append(path)
     removed = sorted(old.keys() - new.keys())
@@ -670,7 +676,7 @@ def _describe_changes(before: str, after: str) -> str:
 
 @frozen
 class Census:
-    """The files of a brain by kind: ``files`` is the sum of the other kinds."""
+    """The files of a brain by kind. ``files`` is the sum of the other kinds."""
 
     files: int
     cards: int
@@ -678,9 +684,9 @@ class Census:
     unusable: int
     """Files that cannot be used until they are fixed."""
     copies: int
-    """Files that hold the card of another file, which counts in their place."""
+    """Files that contain the card of another file, which counts in their place."""
     problems: int
-    """Findings, including those about usable files."""
+    """The number of findings, including those about usable files."""
 
 
 def format_census(census: Census) -> str:
@@ -691,11 +697,11 @@ def format_census(census: Census) -> str:
 
 
 def count_kinds(brain: Brain) -> Census:
-    """Count the files as of the last refresh, including those that the scan passed over."""
+    """Count the files at the last refresh, including those that the scan left out."""
     state = brain.state
     skipped = scan_brain(brain.root, brain.settings, state.ignored if state else ()).findings
     numbers = brain.catalogue.numbers()
-    # The path "." stands for "too many files", not for a file.
+    # The path "." means "too many files". It is not a file.
     unread = sum(finding.path != "." for finding in skipped)
     usable = brain.catalogue.all_cards()
     notes = sum(card.kind == NOTE for card in usable)

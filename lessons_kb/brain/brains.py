@@ -1,4 +1,4 @@
-"""The brains that apply to one work tree: opened, refreshed and closed together."""
+"""The brains that apply to one work tree, which are opened, refreshed and closed together."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from lessons_kb.on_demand import PROGRAMS, load
 from lessons_kb.store import repositories
 
 _PATIENCE = 1.0
-"""Seconds that a search waits for another writer, which may take seconds for thousands of files."""
+"""The seconds that a search waits for another writer, which may need seconds for many files."""
 
 
 class Brains:
-    """The brains that apply to a directory: all are read, and the nearest is written to."""
+    """The brains that apply to a directory. All are read, and the nearest one is written to."""
 
     def __init__(self, brains: Sequence[Brain], *, directory: str, project: str | None) -> None:
         self.members = tuple(brains)
-        """The brains, nearest first."""
+        """The brains, with the nearest first."""
         self.directory = directory
         """The project root, to which the ``paths`` of cards are relative."""
         self._project = project
@@ -38,9 +38,9 @@ class Brains:
     ) -> Self:
         """Open the brains at ``roots``, nearest first. A brain named here needs no trust record.
 
-        ``directory`` is where the work happens, by default the working directory. Its git
-        top-level folder is the project root and, unless ``project`` or a ``lessons.toml``
-        names one, the current project. Raises BrainNotFound for a folder that does not exist.
+        ``directory`` is where the work happens, by default the working directory. Its git top-level
+        folder is the project root and, unless ``project`` or a ``lessons.toml`` names a project,
+        the current project. Raises BrainNotFound for a folder that does not exist.
         """
         if not roots:
             raise BrainNotFound("no brain given; use Brain.discover() to find one")
@@ -57,7 +57,7 @@ class Brains:
         """Open the trusted brains that apply to a working directory.
 
         ``found`` is the result of ``discovery.look`` for this directory, if the caller has it.
-        Raises Untrusted if no brain found is trusted yet, and BrainNotFound if there is none.
+        Raises Untrusted if none of the brains is trusted yet, and BrainNotFound if there is none.
         """
         discovery = discover(os.fspath(directory or os.getcwd()), found)
         return cls._of(discovery.trusted, directory)
@@ -75,19 +75,19 @@ class Brains:
 
     @property
     def project(self) -> str | None:
-        """The current project: that of the caller, of ``lessons.toml`` or of git, or None."""
+        """The current project, from the caller, ``lessons.toml`` or git, or None."""
         configured = (brain.settings.project for brain in self.members)
         return self._project or next(filter(None, configured), None) or self._git_name
 
     def refresh(self, **options: Unpack[Refreshing]) -> tuple[Refresh, ...]:
-        """Bring each brain's index up to date; see ``Brain.refresh``. Searches do it themselves."""
+        """Update the index of each brain. See ``Brain.refresh``. Searches call this themselves."""
         return tuple(brain.refresh(**options) for brain in self.members)
 
     def watch(self, on_idle: Callable[[Brain], None] = lambda _brain: None) -> None:
         """Watch the files in separate threads until ``close``, so that calls need not scan them.
 
         An edit is seen after about a quarter of a second. ``on_idle`` is called with each brain
-        from time to time while none of its files waits.
+        from time to time, while no change of its files waits.
         """
         if self._watching is None:
             self._watching = Watching(self.members, on_idle=on_idle)
@@ -122,12 +122,12 @@ class Brains:
 
 
 def refresh_in_hook(brains: Brains) -> tuple[Brains, str]:
-    """Read a few changed files; a detached process reads the rest.
+    """Read a few changed files, and leave the rest to a detached process.
 
-    Returns the brains to search, and a warning about what is not up to date ("" if all is). A
-    brain of which nothing is indexed yet is left out, since a search would wait for its whole
-    index. So is a brain whose settings cannot be used. Raises ConfigError or StorageError if no
-    brain is left.
+    Returns the brains to search, and a warning about the parts that are not up to date, or "" if
+    all are. A brain without any index yet is left out, because a search would wait for its whole
+    index. A brain with unusable settings is left out as well. Raises ConfigError or StorageError if
+    no brain is left.
     """
     warning = ""
     ready: list[Brain] = []
@@ -153,6 +153,6 @@ def refresh_in_hook(brains: Brains) -> tuple[Brains, str]:
         raise StorageError(f"{warning}; nothing is indexed yet; the next prompt tries again")
     if len(ready) == len(brains.members):
         return brains, warning
-    # The remaining brains name their project themselves; asking a broken one would raise.
+    # The remaining brains name their project themselves. A broken brain would raise here.
     project = brains.project if config_error is None else None
     return Brains(ready, directory=brains.directory, project=project), warning

@@ -1,8 +1,9 @@
-"""Search a brain in a cluster; if the cluster cannot answer, the local index does.
+"""Search a brain in a cluster. If the cluster cannot answer, the local index does.
 
-The cluster ranks. The statistics that the gate needs come from the local index, which has the same
-cards. Only a resident process searches the cluster, and only while the cluster has exactly the
-content of the local index. So neither an old copy nor another brain of the same name can answer.
+The cluster ranks the cards. The statistics for the gate come from the local index, which has the
+same cards. Only a resident process searches the cluster, and only while the content of the cluster
+is exactly that of the local index. Therefore, neither an old copy nor another brain with the same
+name can answer.
 """
 
 from __future__ import annotations
@@ -39,22 +40,22 @@ if TYPE_CHECKING:
 KEY_VARIABLE = "LESSONS_SYNC_KEY"
 """An environment variable, because every process of the machine could read an argument."""
 RETRY_SECONDS = 30.0
-"""For so many seconds after a failure, the local index answers alone."""
+"""The seconds after a failure in which only the local index answers."""
 
 BATCH = 200
-"""Files per commit. A run that is killed repeats at most these."""
+"""The number of files per commit. A killed run repeats at most these."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 Hits = list[tuple[int, float]]
-"""Numbers of files with their scores, best first."""
+"""The numbers of files with their scores, the best first."""
 
 
 def open_cluster(index: SearchIndex, location: str, *, key: str = "", create: bool) -> QdrantEngine:
     """Open the collection of a brain at ``location``, a folder or the URL of a server.
 
-    With ``create``, a missing collection is created and one of another version is replaced. Raises
-    InputError for a forbidden address or a missing extra, EngineUnreachable, IndexBroken (only
-    without ``create``) and StorageError.
+    With ``create``, a missing collection is created and a collection of another version is
+    replaced. Raises InputError for a forbidden address or a missing extra, EngineUnreachable,
+    IndexBroken (only without ``create``) and StorageError.
     """
     is_remote = "://" in location
     if is_remote:
@@ -92,11 +93,11 @@ def open_cluster(index: SearchIndex, location: str, *, key: str = "", create: bo
 
 
 def number_card(path: str, *, is_note: bool) -> int:
-    """Return the number of a card in a cluster, the same on every machine. Notes are negative.
+    """Return the number of a card in a cluster, which is the same on every machine.
 
-    A local index skips a number that another file already has (see `choose_number`), so two
-    machines that read the files in another order may differ. With 63 bits instead of 48, no two
-    paths share a number in practice.
+    Notes have negative numbers. A local index skips a number that another file already has (see
+    `choose_number`), so two machines that read the files in different orders may differ. With 63
+    bits instead of 48, no two paths share a number in practice.
     """
     digest = hashlib.blake2b(path.encode(errors="surrogateescape"), digest_size=8).digest()
     number = int.from_bytes(digest, "big") >> 1 or 1
@@ -105,20 +106,20 @@ def number_card(path: str, *, is_note: bool) -> int:
 
 @frozen
 class _Local:
-    """The content of the local index at one commit."""
+    """The content of the local index at a commit."""
 
     stamp: str = ""
-    """Names the commit."""
+    """The name of the commit."""
     numbers: Mapping[int, int] = field(default_factory=dict)
-    """Number in the cluster → number in the local index."""
+    """Maps a number in the cluster to the number in the local index."""
     digest: int = 0
-    """Digest of all files."""
+    """The digest of all files."""
 
 
 class ClusterSearch:
     """The cluster of one brain.
 
-    Its searches raise nothing: ``trouble`` has the reason why the local index answers.
+    Its searches never raise. ``trouble`` is the reason why the local index answers.
     """
 
     def __init__(self, index: SearchIndex) -> None:
@@ -127,10 +128,10 @@ class ClusterSearch:
         self._engine: QdrantEngine | None = None
         self._local = _Local()
         self._searching = threading.Lock()
-        """Held while a thread searches the cluster."""
+        """Acquired while a thread searches the cluster."""
         self._retry_at = 0.0
         self.trouble = ""
-        """Why the cluster did not answer; "" while it does."""
+        """Why the cluster did not answer, or "" while it does."""
 
     def begin(self) -> None:
         """Let the searches of this brain use the cluster from now on."""
@@ -177,10 +178,10 @@ class ClusterSearch:
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
     ) -> Hits | None:
-        """Return the same as ``Reader.search``; None if the local index has to answer.
+        """Return the result of ``Reader.search``, or None if the local index has to answer.
 
-        Call it within ``Brain.read``. A search that exceeds its deadline goes on in its thread;
-        until it has ended, no other one starts.
+        Call it within ``Brain.read``. A search that exceeds its deadline continues in its thread.
+        No other search starts before it has ended.
         """
         settings = self._settings
         if settings is None or not self._searching.acquire(blocking=False):
@@ -194,7 +195,8 @@ class ClusterSearch:
             except LessonsError as error:
                 answer = error
             finally:
-                # Release before the answer is read: the next search may follow at once.
+                # Release the lock before the answer is read, because the next search may follow at
+                # once.
                 self._searching.release()
             answers.put(answer)
 
@@ -254,17 +256,17 @@ class _ClusterReader:
         self.documents, self.size = local.documents, local.size
 
     def search(self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int) -> Hits:
-        """Return the best ``limit`` numbers with scores, best first."""
+        """Return the best ``limit`` numbers with their scores, the best first."""
         hits = self._cluster.search(terms, weights, limit)
         return self._local.search(terms, weights, limit) if hits is None else hits
 
 
 @frozen
 class Synced:
-    """What `sync` did: numbers of files, cards and notes alike."""
+    """The result of `sync`, as numbers of files, which are cards or notes."""
 
     cards: int
-    """Files in the cluster now."""
+    """The number of files in the cluster now."""
     added: int
     changed: int
     removed: int
@@ -272,12 +274,12 @@ class Synced:
 
 @frozen
 class Difference:
-    """How a cluster differs from the files: the ids of cards and notes, sorted."""
+    """The difference between a cluster and the files: the sorted ids of cards and notes."""
 
     cards: int
-    """Files that the cluster should have."""
+    """The files that the cluster should have."""
     held: int
-    """Files that it has."""
+    """The files that the cluster has."""
     missing: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
     extra: tuple[str, ...] = ()
@@ -288,7 +290,7 @@ class Difference:
 
 
 class _File(NamedTuple):
-    """A card or note: the version that a cluster should store, or the version that it stores."""
+    """The version of a card or note that a cluster should store, or that it stores."""
 
     id: str
     kind: str
@@ -300,8 +302,8 @@ def sync(
 ) -> Synced:
     """Push all changes since the last run, including deletions. The brain must be fresh.
 
-    Each batch is a commit. If a later batch fails, the earlier ones stay, and the next run
-    continues there. ``progress`` is called with the number of files done and to do.
+    Each batch is a commit. If a later batch fails, the earlier batches stay, and the next run
+    continues there. ``progress`` is called with the number of files done and the number to do.
     """
     expected, present = _list_expected(brain), _list_present(engine)
     todo = [number for number, file in expected.items() if present.get(number) != file]
@@ -349,7 +351,7 @@ def compare(brain: Brain, engine: QdrantEngine) -> Difference:
 
 
 def _list_expected(brain: Brain) -> dict[int, _File]:
-    """Return number → file that a cluster should have, as of the last commit."""
+    """Return a mapping from numbers to the files that a cluster should have at the last commit."""
     numbers, cards = brain.read(
         lambda brain: (brain.catalogue.numbers(), brain.catalogue.all_cards())
     )
@@ -362,7 +364,7 @@ def _list_expected(brain: Brain) -> dict[int, _File]:
 
 
 def _list_present(engine: QdrantEngine) -> dict[int, _File]:
-    """Return number → file that a cluster has."""
+    """Return a mapping from numbers to the files that a cluster has."""
     return {
         number: _File(labels["id"], labels["kind"], labels["hash"])
         for number, labels in engine.labels().items()

@@ -12,11 +12,11 @@ SESSION_VARIABLES: Mapping[str, str] = {
     "GEMINI_SESSION_ID": "gemini-cli",
     "OPENCODE_SESSION_ID": "opencode",
 }
-"""Environment variables with a session's id → the agent that sets it."""
+"""Maps environment variables that contain a session's id to the agent that sets them."""
 
 
 def session_of() -> tuple[str, str]:
-    """Return the id of the session in which this process runs and its agent; "" if unknown."""
+    """Return the id and the agent of the session of this process; both are "" if unknown."""
     for name, agent in SESSION_VARIABLES.items():
         if session := os.environ.get(name, ""):
             return session, agent
@@ -26,7 +26,7 @@ def session_of() -> tuple[str, str]:
 def posted_session(user: str, session: str) -> str:
     """Return the local name of a session that a user of this server has on another machine.
 
-    Names of users contain no space, so no user can name the session of another user.
+    Names of users contain no space, so that no user can name the session of another user.
     """
     return f"{_POSTED}{user} {session}"
 

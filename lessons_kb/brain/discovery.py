@@ -39,33 +39,33 @@ _CONTAINER_SETTINGS = (".devcontainer/devcontainer.json", ".devcontainer.json", 
 """Files in which a project sets environment variables for a container or a shell."""
 _MAX_SETTINGS_BYTES = 1_000_000
 _MAX_FOLDERS = 1_000
-"""Folders searched for cards below each well-known folder."""
+"""The maximum number of folders searched for cards below each well-known folder."""
 _MAY_NAME = re.compile(r"^[^#\n]*brain", re.MULTILINE)
-"""Matches every ``lessons.toml`` that names another brain, and some that do not."""
+"""Matches every ``lessons.toml`` that names another brain, and some others."""
 _ESCAPED = rb"\\(?:u00|U000000|x)([0-9A-Fa-f]{2})"
-"""A letter as a JSON or TOML escape."""
+"""Matches a letter as a JSON or TOML escape."""
 
 
 @frozen
 class Discovery:
-    """The brains of a working directory, nearest first."""
+    """The brains of a working directory, with the nearest first."""
 
     trusted: dict[str, str]
-    """Root → alias."""
+    """Maps roots to aliases."""
     untrusted: tuple[str, ...]
     """Roots that need ``lessons trust``, and folders with cards that no scan enters."""
     named: tuple[str, ...] = ()
-    """The untrusted roots that ``LESSONS_BRAIN`` names; the project may have set it."""
+    """The untrusted roots that ``LESSONS_BRAIN`` names. The project may have set the variable."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Trusted root → name of its state folder, as far as it was looked up."""
+    """Maps trusted roots to the names of their state folders, as far as they were looked up."""
     missing: str = ""
-    """An error with advice if ``LESSONS_BRAIN`` names something that is no folder, else ""."""
+    """An error with advice if ``LESSONS_BRAIN`` names something that is not a folder, or ""."""
 
 
 def follow(root: str) -> str:
     """Return the brain that the ``lessons.toml`` of a folder names, or else the folder itself.
 
-    A file that cannot be used names no brain; `read_settings` reports its fault.
+    A file that cannot be used names no brain. `read_settings` reports its fault.
     """
     real = os.path.realpath(root)
     path = os.path.join(real, locate.CONFIG_NAME)
@@ -84,8 +84,8 @@ def look(
 ) -> Discovery:
     """Find the brains of ``directory``: those in LESSONS_BRAIN, above it, and the user's own.
 
-    A variable that the project may have set earns no trust. With ``in_agent``, the agent's own
-    settings may have set the variables; then a variable that leads into the project earns none.
+    A variable that the project may have set gives no trust. With ``in_agent``, the agent's own
+    settings may have set the variables. A variable that leads into the project then gives no trust.
     The same rule applies to the variables that locate the user's brain and the trust records.
     """
     parts = map(os.path.expanduser, environment.get(ENVIRONMENT, "").split(os.pathsep))
@@ -94,7 +94,7 @@ def look(
     around, project = _find_project(directory)
     is_set_by_project = cache(partial(_is_set_around, around[0], project))
     above = [follow(root) for root in filter(repositories.is_brain, around)]
-    # The records are believed unless the project itself may have written them.
+    # The records are trusted unless the project itself may have written them.
     has_records = not (in_agent and _is_moved(locate.state_home(), (project, *above)))
     trusted_key = cache(trust.trusted_key)  # one answer for each folder, whatever names it
 
@@ -113,7 +113,7 @@ def look(
         is_believed = any(map(is_trusted, owners))
         if not is_believed:
             leads_inside = is_inside(root, project) or not os.path.isabs(name)
-            # The settings of agents are many files: they are read last, and once.
+            # The settings of agents are many files, so they are read last and only once.
             is_believed = not (in_agent and leads_inside) and not is_set_by_project()
         (trusted if is_believed else untrusted).append(root)
     untrusted_names = tuple(untrusted)
@@ -149,7 +149,7 @@ def look_in_agent(directory: str, environment: Mapping[str, str] = NO_VARIABLES)
 def _list_marked_outside(project: str, brains: Sequence[str]) -> Iterator[str]:
     """Yield the brains marked in a project, except those inside one of ``brains``.
 
-    A brain already has the cards of the folders below it.
+    A brain already contains the cards of the folders below it.
     """
     for root in list_marked(project):
         if not any(is_inside(root, brain) for brain in brains):
@@ -175,17 +175,17 @@ def _find_project(directory: str) -> tuple[list[str], str]:
 
 
 def _is_moved(folder: str, roots: Sequence[str]) -> bool:
-    """Return whether a user's folder lies in one of the projects that do not contain the home."""
+    """Return whether a user's folder is in one of the projects that do not contain the home."""
     real = os.path.realpath(folder)
     around = [root for root in roots if is_inside(real, root)]
     return bool(around) and not any(is_inside(locate.account_home(), root) for root in around)
 
 
 def is_settings_moved(directory: str) -> bool:
-    """Return whether the user's settings file would lie in the project of a directory.
+    """Return whether the user's settings file would be in the project of a directory.
 
-    Then the project has set XDG_CONFIG_HOME or HOME. Such settings may not name a program to run
-    or a server to send prompts to.
+    If so, the project has set XDG_CONFIG_HOME or HOME. Such settings may not name a program to run
+    or a server to which prompts are sent.
     """
     _around, project = _find_project(directory)
     return _is_moved(os.path.dirname(locate.user_settings_path()), (project,))
@@ -194,8 +194,8 @@ def is_settings_moved(directory: str) -> bool:
 def discover(directory: str, found: Discovery | None = None) -> Discovery:
     """Return ``found``, or else the result of `look`, if it has a trusted brain.
 
-    Raises Untrusted if brains were found but none is trusted, and BrainNotFound if none was found;
-    its message names a brain nearby that does not apply to this directory.
+    Raises Untrusted if none of the brains is trusted, and BrainNotFound if there are none. The
+    message of BrainNotFound names a nearby brain that does not apply to this directory.
     """
     discovery = found or look(directory)
     if discovery.missing:
@@ -220,7 +220,7 @@ def require(discovery: Discovery) -> Discovery:
 
 
 def _describe_missing(path: str) -> str:
-    """Return the error for a path in LESSONS_BRAIN that is no folder, with advice."""
+    """Return the error, with advice, for a path in LESSONS_BRAIN that is not a folder."""
     path = os.path.normpath(path)
     if os.path.lexists(path):
         folder = os.path.dirname(path)
@@ -241,7 +241,7 @@ _NAMED = f"{ENVIRONMENT} names {{}}, and this project's own settings may have se
 
 
 def untrusted_hint(roots: Sequence[str], named: Collection[str] = ()) -> str:
-    """Return, in one line, why brains are not trusted and what to do about it."""
+    """Return one line that explains why brains are not trusted and how to fix it."""
     own = os.path.realpath(locate.user_brain())
     if own in roots:
         return (
@@ -261,9 +261,9 @@ def untrusted_hint(roots: Sequence[str], named: Collection[str] = ()) -> str:
 
 
 def describe_moved_state(root: str) -> str:
-    """Return a hint if trust cannot be recorded for a brain, else "".
+    """Return a hint if trust cannot be recorded for a brain, or "" if it can.
 
-    Agents do not believe trust records inside the project: the project may have written them.
+    Agents ignore trust records inside the project, because the project may have written them.
     """
     around, project = _find_project(root)
     state = locate.state_home()
@@ -276,7 +276,7 @@ def describe_moved_state(root: str) -> str:
 
 
 def describe_untrusted(roots: Sequence[str], named: Collection[str] = ()) -> str:
-    """Return the `untrusted_hint` for a user who sees it, and note that it was shown.
+    """Return the `untrusted_hint` for a user who sees it, and record that it was shown.
 
     A replaced folder is reported only once.
     """
@@ -325,10 +325,10 @@ def describe_unclaimed(directory: str) -> str:
 
 
 def count_cards_below(root: str) -> dict[str, int]:
-    """Return folder → number of Markdown files, for each well-known folder of cards that has any.
+    """Return a mapping from each well-known folder of cards to its number of Markdown files.
 
-    Files that describe their folder, such as a README, are not counted. At most a thousand folders
-    below each well-known folder are searched.
+    Folders without such files are left out. Files that describe their folder, such as a README, are
+    not counted. At most a thousand folders below each well-known folder are searched.
     """
     return Counter(_find_cards_below(root))
 
@@ -336,7 +336,7 @@ def count_cards_below(root: str) -> dict[str, int]:
 def _find_cards_below(root: str) -> Iterator[str]:
     """Yield the folder of each file that ``count_cards_below`` counts.
 
-    It is lazy: a hook stops at the first file.
+    The search is lazy, because a hook stops at the first file.
     """
     for name in KNOWN_FOLDERS:
         tree = os.walk(os.path.join(root, name))
@@ -361,7 +361,8 @@ def _is_set_around(
 ) -> bool:
     """Return whether settings in the project, or above it, set an environment variable.
 
-    Agents read settings in each folder up to the home. Those in the home are the user's.
+    Agents read settings in each folder up to the home folder. The settings in the home folder
+    belong to the user.
     """
     home = os.path.realpath(os.path.expanduser("~"))
     for folder in locate.upwards(directory):
@@ -374,7 +375,7 @@ def _is_set_around(
 
 
 def _sets_variable(folder: str, name: str, variable: str) -> bool:
-    """Return whether a settings file mentions a variable; True if it is not readable."""
+    """Return whether a settings file mentions a variable, or True if it is not readable."""
     try:
         data = read_regular(os.path.join(folder, name), limit=_MAX_SETTINGS_BYTES, name=name)
     except OSError:
@@ -387,7 +388,10 @@ def _sets_variable(folder: str, name: str, variable: str) -> bool:
 
 
 def name_roots(roots: Sequence[str]) -> dict[str, str]:
-    """Return root → alias: the name of its folder, with a number if another root has that name."""
+    """Return a mapping from roots to aliases.
+
+    An alias is the name of the folder, with a number if another root has the same name.
+    """
     aliases: dict[str, str] = {}
     for root in dict.fromkeys(roots):
         names = numbered_names(os.path.basename(root) or "brain", suffix="")

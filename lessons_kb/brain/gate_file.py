@@ -1,8 +1,8 @@
-"""Compile the gate file, from which the hook's second stage decides gates without an index.
+"""Compile the gate file, from which the second stage of a hook decides gates without an index.
 
-The file lies in the user's state folder, never in the brain, and only trusted brains have one. It
-names its sources (the identity of the folder, the signatures of its settings and of each card), so
-that a file that is out of date refuses nothing.
+The file is in the user's state folder, never in the brain, and only trusted brains have one. It
+contains the identity of the folder, and the signatures of its settings and of each card. Therefore,
+an outdated file refuses nothing.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from lessons_kb.text.patterns import compile_globs
 from lessons_kb.text.sanitize import defang_line
 
 _MAX_BODY_BYTES = MAX_GATE_BYTES - 1_000
-"""The most bytes of the gates, without the seal of the file."""
+"""The maximum number of bytes of the gates, without the seal of the file."""
 _MAX_TITLE, _MAX_WHY, _MAX_ITEM = 160, 300, 200
 """In characters."""
 
@@ -86,7 +86,7 @@ def compile_gates(root: str, catalogue: Catalogue, state: State) -> dict[str, An
 
 
 def _read_paths(card: Card) -> tuple[str, ...]:
-    """Return the globs that the card guards: none if one of them is faulty, as in the index."""
+    """Return the globs that the card guards, or no globs if one is invalid, as in the index."""
     try:
         compile_globs(card.paths)
     except InputError:
@@ -122,7 +122,7 @@ def _compile_shown_by(text: str) -> dict[str, Any]:
 
 
 def _find_folders(globs: Sequence[str]) -> list[str]:
-    """Return the folder names in globs, sorted, since a command may remove one of the folders."""
+    """Return the folder names in globs, sorted, because a command may remove such a folder."""
     names: set[str] = set()
     for glob in globs:
         names.update(word for word in re.split(r"[/{},]", glob) if not _WILDCARD.search(word))

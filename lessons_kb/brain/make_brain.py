@@ -36,11 +36,12 @@ _LESSONS = "lessons"
 def make_brain(
     folder: str, *, confirm: Callable[[str, int], bool] = lambda _root, _count: False
 ) -> tuple[str, list[str]]:
-    """Create what a brain lacks in ``folder`` and trust it; return its root and the new paths.
+    """Create the missing parts of a brain in ``folder``, and trust the brain.
 
-    Cards that another person wrote are trusted only if ``confirm(root, number of cards)`` returns
-    True: this user has not read them yet. Raises Untrusted if ``confirm`` refuses and there is
-    nothing to create, and StorageError if the folder is not writable.
+    Returns the root of the brain and the new paths. Cards of another person are trusted only if
+    ``confirm(root, number of cards)`` returns True, because this user has not read them yet. Raises
+    Untrusted if ``confirm`` returns False and there is nothing to create, and StorageError if the
+    folder is not writable.
     """
     root = follow(folder)
     is_empty = _is_empty(root)
@@ -88,7 +89,7 @@ def _write_settings(*, notes: bool) -> str:
 
 
 def write_first_lesson() -> str:
-    """Create the user's own brain with one card to try; return its path.
+    """Create the user's own brain with one card to try, and return its path.
 
     Returns "" and does nothing if that brain already has cards.
     """
@@ -106,10 +107,10 @@ def list_first_files(root: str) -> list[str]:
 
 
 def remove_first_lesson() -> str:
-    """Remove the first lesson, and the user's brain if nothing else is in it.
+    """Remove the first lesson, and the user's brain if it contains nothing else.
 
-    The lesson may have been retired before. A card or settings that were edited stay. Returns the
-    path that was removed, "" if none was.
+    The lesson may already have been retired. A card or settings that were edited stay. Returns the
+    path that was removed, or "" if nothing was removed.
     """
     root = user_brain()
     card, settings = os.path.join(root, FIRST_LESSON), os.path.join(root, CONFIG_NAME)
@@ -132,7 +133,7 @@ def remove_first_lesson() -> str:
 
 
 def retire_first_lesson() -> None:
-    """Remove the first lesson after it has arrived once; an edited card stays."""
+    """Remove the first lesson after its first injection. An edited card stays."""
     card = os.path.join(user_brain(), FIRST_LESSON)
     text = read_settings_file(card)
     if text == read_template("first-lesson.md").encode():
@@ -163,12 +164,12 @@ def count_files(root: str) -> tuple[int, int]:
 
 
 def trust_brain(folder: str, *, revoke: bool = False) -> str:
-    """Trust the brain that applies to ``folder``, or end the trust; return the brain's root.
+    """Trust the brain that applies to ``folder``, or end the trust. Return the root of the brain.
 
-    If the folder is no brain, the nearest brain above it is meant. A repository inside that brain
-    is the exception: its cards stay out of the brain until it is trusted itself. Raises
-    ConfigError if the settings cannot be used, since their next change would end the trust, and
-    Untrusted if agents would not believe the place where trust is recorded.
+    If the folder is not a brain, the nearest brain above it is meant. A repository inside that
+    brain is the exception, because its cards are not part of the brain until the repository itself
+    is trusted. Raises ConfigError if the settings cannot be used, because their next change would
+    end the trust. Raises Untrusted if agents would ignore the place where trust is recorded.
     """
     if not os.path.isdir(folder):
         raise BrainNotFound(f"{folder} is not a folder; give the folder of the brain")
@@ -194,14 +195,14 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
         if hint := describe_moved_state(root):
             raise Untrusted(hint)
     around = find_brains(os.path.dirname(roots[0]))
-    # A brain above needs the trust in the folder that names this brain, to enter it.
+    # To enter this brain, a brain above needs trust in the folder that names it.
     for trusted_root in dict.fromkeys((root, roots[0]) if around else (root,)):
         if revoke:
             trust.revoke(trusted_root)
         else:
             trust.trust(trusted_root)
     for outer in around:
-        # The cards that it takes from this brain change now, and no watcher can see that.
+        # The cards that it takes from this brain change now, and no watcher can see this.
         if trust.is_trusted(outer):
             with contextlib.suppress(LessonsError), contextlib.closing(Brain(outer)) as brain:
                 brain.refresh(leased=False)
@@ -211,7 +212,7 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
 
 
 def _write_gates(root: str) -> None:
-    """Write the gate file of a brain that has an index; revoking the trust removed the file."""
+    """Write the gate file of a brain that has an index. Revoking the trust removed the file."""
     with contextlib.suppress(LessonsError), contextlib.closing(Brain(root)) as brain:
         if brain.state is not None and brain.current:
             load(GATE_FILE).update_gate_file(brain.root, brain.catalogue, brain.state)

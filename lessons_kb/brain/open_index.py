@@ -1,6 +1,6 @@
-"""The index that searches read: a brain's catalogue and engine at the last commit of any process.
+"""The index for searches: a brain's catalogue and engine at the last commit of any process.
 
-The module `search_index` brings it up to date. It is loaded only when files have changed.
+The module `search_index` updates it. It is loaded only when files have changed.
 """
 
 from __future__ import annotations
@@ -51,10 +51,11 @@ CATALOGUE_NAME = "catalogue.db"
 GENERATION = "index-"
 """The prefix of the names of engine folders in a cache."""
 _SMALL_BYTES = 500_000
-"""Hooks verify a catalogue or an engine up to this size (about 1,000 files), too. It takes 3 ms."""
+"""Hooks also verify a catalogue or an engine up to this size (about 1,000 files, in 3 ms)."""
 MAX_DETECTORS = 20_000
-"""The largest total size of the ``detect`` patterns in use, in instructions of RE2: about 500
-patterns. In the worst case a search of an edit takes 60 ms, and compiling takes 20 ms."""
+"""The maximum total size of the ``detect`` patterns in use, in instructions of RE2. It is enough
+for about 500 patterns. In the worst case, a search of an edit takes 60 ms, and compiling takes 20
+ms."""
 
 
 class SearchIndex:
@@ -65,13 +66,13 @@ class SearchIndex:
         self.cache = cache
         self._path = os.path.join(cache, CATALOGUE_NAME)
         self.lock = RLock()
-        """Held while the catalogue or the engine is used: threads share both."""
+        """Acquired while the catalogue or the engine is used, because threads share both."""
         self.silent: tuple[str, ...] = ()
-        """Folders that the last scan left out because they are not trusted themselves."""
+        """The folders that the last scan left out because they are not trusted themselves."""
         self.search_elsewhere: Callable[[Engine], Reader] | None = None
-        """Wraps the local engine so that a cluster is searched first, in a resident process."""
+        """In a resident process, wraps the local engine so that a cluster is searched first."""
         self.elsewhere_trouble: Callable[[], str] = str
-        """Returns why the cluster does not answer; "" if it does or is not in use."""
+        """Returns why the cluster does not answer, or "" if it does or is not in use."""
         self._catalogue: Catalogue | None = None
         self._engine: Engine | None = None
         self._state: State | None = None
@@ -80,13 +81,13 @@ class SearchIndex:
         self._settings: Settings | None = None
         """The settings in ``_state``."""
         self._seen = -1
-        """Version of the catalogue from which ``_state`` was read."""
+        """The version of the catalogue from which ``_state`` was read."""
         self._limit: int | None = None
-        """The most files that a rebuild may read; None outside of a hook."""
+        """The maximum number of files that a rebuild may read, or None outside of a hook."""
         self._verified = False
         """Whether this process has verified the engine."""
         self._file: tuple[int, int] | None = None
-        """Identity of the open catalogue's file."""
+        """The identity of the file of the open catalogue."""
         self._catalogue_verified = False
         self._reading = False
         self._cards: dict[int, Card] = {}
@@ -95,7 +96,7 @@ class SearchIndex:
         self._thresholds: str | None = None
         self._successors: dict[int, int] | None = None
         self._edited: dict[int, CatalogueEntry] = {}
-        """Number → content of a file that was edited after the commit."""
+        """Maps the number of a file that was edited after the commit to its content."""
         self._edited_reader: Reader | None = None
         """The engine with these edits."""
 
@@ -115,7 +116,7 @@ class SearchIndex:
         return state.manifest.startswith(settings_signature(self.root))
 
     def find_fault(self) -> str:
-        """Return path, line and fault of a settings file that cannot be used, or ""."""
+        """Return the path, line and fault of a settings file, or "" if the file is usable."""
         state = self.state
         if state is not None and self._knows_settings(state):
             return ""
@@ -137,9 +138,9 @@ class SearchIndex:
 
     @property
     def state(self) -> State | None:
-        """The state at the last commit of any process; within ``read``, at the call of ``read``.
+        """The state at the last commit of any process or, within ``read``, at the call of ``read``.
 
-        None if nothing is indexed or the catalogue is damaged.
+        The state is None if nothing is indexed or if the catalogue is damaged.
         """
         if self._reading:
             return self._state
@@ -159,14 +160,14 @@ class SearchIndex:
         return self._state
 
     def verify_catalogue(self) -> None:
-        """Raise IndexBroken if the catalogue is damaged; each process checks it only once."""
+        """Raise IndexBroken if the catalogue is damaged. Each process checks it only once."""
         if not self._catalogue_verified:
             self.catalogue.verify()
             self._catalogue_verified = True
 
     @property
     def engine(self) -> Engine | None:
-        """The engine at the last commit; None if nothing is indexed."""
+        """The engine at the last commit, or None if nothing is indexed."""
         state = self.state
         if self._engine is None and state is not None:
             directory = self.engine_directory(state)
@@ -194,9 +195,9 @@ class SearchIndex:
         return self._edited_reader
 
     def show(self, entries: Iterable[CatalogueEntry]) -> None:
-        """Let ``read`` use these contents instead of the committed ones, until the next commit.
+        """Let ``read`` use these contents instead of the committed ones until the next commit.
 
-        They replace those of an earlier call. Files that the commit does not have are ignored.
+        They replace the contents of an earlier call. Files that are not in the commit are ignored.
         """
         edited: dict[int, CatalogueEntry] = {}
         copies = self.catalogue.copies()
@@ -217,7 +218,10 @@ class SearchIndex:
         return os.path.join(self.cache, f"{GENERATION}{state.generation}")
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
-        """Return number → card as of the last commit, edits included. Call it within ``read``."""
+        """Return a mapping from numbers to cards at the last commit, including edits.
+
+        Call it within ``read``.
+        """
         cards = _look_up(self._cards, self.catalogue.cards, numbers)
         for number, entry in self._edited.items():
             if number in cards and entry.card is not None:
@@ -225,7 +229,7 @@ class SearchIndex:
         return cards
 
     def successors(self) -> dict[int, int]:
-        """Return what ``Catalogue.successors`` does, looked up once; called within ``read``."""
+        """Return the cached result of ``Catalogue.successors``. Call it within ``read``."""
         if self._state is None or not self._state.successions:
             return {}
         if self._successors is None:
@@ -233,7 +237,7 @@ class SearchIndex:
         return self._successors
 
     def find_successor(self, number: int) -> Card | None:
-        """Return the active card that stands in the place of another one; None if none does."""
+        """Return the active card that replaces another card, or None if there is none."""
         successors = self.successors()
         seen = {number}
         current = number
@@ -246,7 +250,7 @@ class SearchIndex:
         return card if card is not None and card.is_injectable else None
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
-        """Return the same as ``Catalogue.guarding``, edits included. Call it within ``read``."""
+        """Return the result of ``Catalogue.guarding``, including edits. Call it within ``read``."""
         guarding = self.catalogue.guarding(paths)
         for number, entry in self._edited.items():
             guarding.pop(number, None)
@@ -258,7 +262,7 @@ class SearchIndex:
     def matcher(self) -> Matcher:
         """Return the patterns of the last commit, compiled once. Call it within ``read``.
 
-        The card of each rule is the number of its file, as a text.
+        The card of each rule is the number of its file as a text.
         """
         if self._matcher is None:
             patterns = load(MATCH_PATTERNS)
@@ -270,7 +274,7 @@ class SearchIndex:
         return self._matcher
 
     def _list_detectors(self) -> Iterator[tuple[int, Detector]]:
-        """Yield the detectors of all files with their numbers, those of edited files last."""
+        """Yield the detectors of all files with their numbers, with those of edited files last."""
         for number, detector in self.catalogue.detectors(most=MAX_DETECTORS):
             if number not in self._edited:
                 yield number, detector
@@ -279,7 +283,10 @@ class SearchIndex:
                 yield number, detector
 
     def backgrounds(self, numbers: Collection[int]) -> dict[int, float]:
-        """Return number → background of the card, edits included. Call it within ``read``."""
+        """Return a mapping from numbers to the backgrounds of their cards, including edits.
+
+        Call it within ``read``.
+        """
         backgrounds = _look_up(self._backgrounds, self.catalogue.backgrounds, numbers)
         for number, entry in self._edited.items():
             if number in numbers and entry.background is not None:
@@ -288,23 +295,23 @@ class SearchIndex:
 
     @property
     def thresholds(self) -> str:
-        """The thresholds that were found for this brain, as `format_thresholds` gives them.
+        """The thresholds that were fitted to this brain, in the form of `format_thresholds`.
 
-        "" before they were found.
+        The value is "" if they were not fitted yet.
         """
         if self._thresholds is None:
             self._thresholds = self.catalogue.read_thresholds()
         return self._thresholds
 
     def store_thresholds(self, thresholds: str) -> None:
-        """Store the thresholds of this brain; only in memory if they cannot be written to disk."""
+        """Store the thresholds of this brain, only in memory if they cannot be written to disk."""
         with self.lock:
             with contextlib.suppress(sqlite3.Error):
                 self.catalogue.write_thresholds(thresholds)
             self._thresholds = thresholds
 
     def read_body(self, path: str) -> str:
-        """Return the text of a file after its header; "" if the file no longer exists."""
+        """Return the text of a file after its header, or "" if the file no longer exists."""
         settings = self.settings
         limit = settings.index.max_file_bytes
         read_document = load(READ_CARDS).read_document
@@ -316,7 +323,7 @@ class SearchIndex:
         return body
 
     def read_sources(self, path: str) -> frozenset[str]:
-        """Return the names of the files that a card was imported from; empty if it is gone."""
+        """Return the names of the files from which a card was imported, or none if it is gone."""
         try:
             read_bytes = load(CARD_FILES).read_bytes
             data = read_bytes(self.root, path, limit=self.settings.index.max_file_bytes)
@@ -375,7 +382,7 @@ class SearchIndex:
 def _look_up(
     cache: dict[int, T], fetch: Callable[[list[int]], Mapping[int, T]], numbers: Iterable[int]
 ) -> dict[int, T]:
-    """Return number → value; values that are not in the cache are fetched and added to it."""
+    """Return a mapping from numbers to values. Fetch missing values and add them to the cache."""
     wanted = list(numbers)
     missing = [number for number in wanted if number not in cache]
     if missing:
@@ -384,9 +391,9 @@ def _look_up(
 
 
 def versions(engine: str) -> str:
-    """Return, as one text, every version that an index depends on.
+    """Return one text with every version on which an index depends.
 
-    ``engine`` is the name in the settings.
+    ``engine`` is the name of the engine in the settings.
     """
     local = local_engine(engine)
     return f"{__version__} {FORMAT} {ANALYZER_VERSION} {local} {engine_format(local)}"
@@ -397,16 +404,16 @@ class Refresh:
     """The result of a refresh."""
 
     files: int
-    """Files in the index afterwards."""
+    """The number of files in the index afterwards."""
     changed: int = 0
     removed: int = 0
     seconds: float = 0.0
     stale: str = ""
-    """Why files were left for the next run; "" if none were."""
+    """Why files were left for the next run, or "" if none were."""
     left: int = 0
-    """Files left because of the limit."""
+    """The number of files left because of the limit."""
     fault: str = ""
-    """Why the index cannot be written to disk; "" if it can be written."""
+    """Why the index cannot be written to disk, or "" if it can be written."""
 
 
 class Refreshing(TypedDict, total=False):
@@ -429,7 +436,7 @@ class Look:
     """The state at that commit."""
     scan: Scan
     started: int
-    """When the scan began, in nanoseconds; it may miss what changed since."""
+    """The time at which the scan began, in nanoseconds. Later changes may be missing."""
 
     def is_unchanged(self) -> bool:
         """Return whether the files are the same as at the commit."""
@@ -444,7 +451,7 @@ class Look:
 
 
 def look_at_files(index: SearchIndex, state: State) -> Look:
-    """Scan the files, to see whether any has changed since ``state``."""
+    """Scan the files to find out whether any of them has changed since ``state``."""
     settings = settings_from_dict(state.settings)
     started = time.time_ns()
     scan = scan_brain(index.root, settings, state.ignored, last=state)
@@ -453,12 +460,12 @@ def look_at_files(index: SearchIndex, state: State) -> Look:
 
 
 def refresh(index: SearchIndex, **options: Unpack[Refreshing]) -> Refresh:
-    """Bring the index up to date with the files.
+    """Update the index with the changes of the files.
 
-    ``limit`` is the most files to read (``first`` instead, if no usable index exists), and
-    ``patience`` the most seconds to wait for another writer; if either bound applies, ``stale``
-    of the result has the reason. ``waiting`` is called with a text when the wait begins, and
-    ``progress`` with the number of files done and to do.
+    ``limit`` is the maximum number of files to read (``first`` instead, if no usable index exists),
+    and ``patience`` is the maximum number of seconds to wait for another writer. If either bound
+    applies, ``stale`` of the result contains the reason. ``waiting`` is called with a text when the
+    wait begins, and ``progress`` with the number of files done and the number to do.
     """
     began, state = time.monotonic(), index.state
     look: Look | None = None

@@ -1,8 +1,9 @@
-"""Bring the index of a brain up to date with its files.
+"""Update the index of a brain with the changes of its files.
 
-A refresh scans the files, compares them with the catalogue, parses the changed ones and commits in
-batches. The engine commits first and the catalogue second, so that a crash in between only repeats
-work. The catalogue's manifest lists the finished files; a run that was interrupted continues there.
+A refresh scans the files, compares them with the catalogue, parses the changed files, and commits
+in batches. The engine commits first and the catalogue second, so that a crash between them only
+repeats work. The manifest of the catalogue lists the finished files. An interrupted run continues
+there.
 """
 
 from __future__ import annotations
@@ -55,11 +56,11 @@ from lessons_kb.text.patterns import compile_globs
 from lessons_kb.values import frozen, replace
 
 _WORTH_NUMPY = 100
-"""From so many cards on, importing numpy costs less than it saves when measuring backgrounds."""
+"""From this number of cards on, numpy saves more time than its import takes."""
 
 
 def digest_files(root: str, paths: list[str], settings: Settings) -> list[CatalogueEntry]:
-    """Read, parse and analyse files. The entry of a file that cannot be read has no card."""
+    """Read, parse and analyse files. The entry of an unreadable file has no card."""
     entries = [_digest_file(root, path, settings) for path in paths]
     places = [place for place, entry in enumerate(entries) if entry.card is not None]
     bodies = [entries[place].terms.get("body", "").split() for place in places]
@@ -88,7 +89,7 @@ _NAMES_A_KIND = re.compile(rb"^type:\s*[\"']?(?:lesson|playbook|qa-finding)\b", 
 
 
 def is_left_out(path: str, data: bytes, document: Document, settings: Settings) -> bool:
-    """Return whether a file is no card, in a brain that reads cards alone (`notes = false`).
+    """Return whether a file is not a card, in a brain that reads only cards (`notes = false`).
 
     A file that cannot be parsed counts as a card if its folder or its header says so.
     """
@@ -150,23 +151,23 @@ def report_unreadable(path: str, error: StorageError) -> Finding:
 
 
 BATCH = 2_000
-"""Files of the first commit, with which searches can answer while the others are read."""
+"""The files of the first commit, which lets searches answer while the others are read."""
 _FURTHER = 10_000
-"""Files of each further commit. A killed run repeats them; smaller commits would fragment the
+"""The files of each further commit. A killed run repeats them. Smaller commits would fragment the
 index."""
 _JOB = 125
-"""Files that a worker gets at once; progress is reported after each job."""
+"""The files that a worker gets at once. Progress is reported after each job."""
 _PATIENCE = 10.0
 WORTH_A_WORKER = 400
-"""From so many changed files on, starting further processes (about 0.3 s each) pays."""
+"""The number of changed files from which further processes (0.3 s each to start) pay."""
 
 
 Entries = list[tuple[int, CatalogueEntry]]
-"""Numbers of files with what was read from them."""
+"""The numbers of files, with the entries that were read from them."""
 
 
 def write_index(index: SearchIndex, look: Look | None, **options: Unpack[Refreshing]) -> Refresh:
-    """Read the changed files and commit them; see `open_index.refresh`."""
+    """Read the changed files and commit them. See `open_index.refresh`."""
     lock = os.path.join(index.cache, "writer.lock")
     progress, rebuild = options.get("progress"), options.get("rebuild", False)
     patience = options.get("patience", _PATIENCE)
@@ -187,10 +188,10 @@ def write_index(index: SearchIndex, look: Look | None, **options: Unpack[Refresh
 
 
 def compact(index: SearchIndex) -> bool:
-    """Remove deleted documents from the index if it pays; return whether it was done.
+    """Remove deleted documents from the index if it pays. Return whether this was done.
 
-    It takes 0.2 ms per card, so a refresh with a limit does not do it. While another process
-    writes, nothing is done here.
+    It takes 0.2 ms per card, so a refresh with a limit does not do it. It is skipped while another
+    process writes.
     """
     with hold_writer(os.path.join(index.cache, "writer.lock"), patience=0.0) as refused:
         state = index.state
@@ -202,7 +203,7 @@ def compact(index: SearchIndex) -> bool:
 
 @frozen
 class _Run:
-    """One run of the writer. The caller holds the writer lock."""
+    """A run of the writer. The caller holds the writer lock."""
 
     index: SearchIndex
     limit: int | None
@@ -247,7 +248,8 @@ class _Run:
         return result
 
     def _new_generation(self, old: State | None, settings: Settings) -> State:
-        # The number must be new: other processes may still read the folder of an old one.
+        # The number must be new, because other processes may still read the folder of an old
+        # number.
         generation = max(old.generation + 1 if old else 0, time.time_ns())
         fresh = State(
             versions=versions(settings.index.engine),
@@ -268,7 +270,7 @@ class _Run:
         for name in list_folder(self.index.cache):
             folder = os.path.join(self.index.cache, name)
             if name.startswith(GENERATION) and folder != directory:
-                # On Windows a reader may have the files open; the next generation tries again.
+                # On Windows, a reader may have the files open. The next generation tries again.
                 with contextlib.suppress(OSError):
                     remove_any(folder)
         return fresh
@@ -291,7 +293,7 @@ class _Run:
 
             todo.sort(key=was_just_read)
             new = sum(not was_just_read(path) for path in todo)
-            # If an index exists, reading a part of the files would only delay the answer.
+            # If an index exists, reading only a part of the files would only delay the answer.
             most = 0 if signatures and new > self.limit else self.limit
             left = max(new - most, 0)
             if left:
@@ -322,14 +324,14 @@ class _Run:
         )
 
     def _digest(self, todo: list[str], settings: Settings) -> Iterator[list[CatalogueEntry]]:
-        """Yield the entries of the files, in order, read by this process or by several."""
+        """Yield the entries of the files in order. One or several processes read them."""
         parts = [todo[start : start + _JOB] for start in range(0, len(todo), _JOB)]
         jobs = [(self.index.root, part, settings) for part in parts]
         workers = self.workers if len(todo) >= WORTH_A_WORKER else 1
         return map_batches(digest_files, jobs, workers=workers)
 
     def _commit_all(self, state: State, reading: _Reading, gone: list[int]) -> None:
-        """Commit all changed files in batches; the first batch also removes the deleted files."""
+        """Commit all changed files in batches. The first batch also removes the deleted files."""
         state = self._commit(state, reading, BATCH, gone)
         while reading.left:
             state = self._commit(state, reading, _FURTHER, [])
@@ -337,7 +339,7 @@ class _Run:
             self.compact(state)
 
     def compact(self, state: State) -> bool:
-        """Remove deleted documents from the index if it pays; return whether it was done."""
+        """Remove deleted documents from the index if it pays. Return whether this was done."""
         with contextlib.closing(self._engine(state)) as engine:
             if not engine.needs_compaction():
                 return False
@@ -356,7 +358,7 @@ class _Run:
 
         def add(first: tuple[int, CatalogueEntry]) -> Iterator[tuple[int, Mapping[str, str]]]:
             for number, entry in chain([first], stream):
-                # The catalogue does not store the terms, which take much memory.
+                # The catalogue does not store the terms, which need much memory.
                 entries.append((number, replace(entry, terms={})))
                 if entry.card is not None:
                     yield number, entry.terms
@@ -387,7 +389,7 @@ class _Run:
     def _find_copies(
         self, entries: Entries, reading: _Reading, gone: Collection[int]
     ) -> dict[int, CatalogueEntry]:
-        """Return number → entry of each file that is a copy once these entries are stored."""
+        """Return a mapping from numbers to files that are copies once the entries are stored."""
         catalogue = self.index.catalogue
         absent = {*reading.unread, *reading.find_paths(gone)}
         copies = find_new_copies(catalogue, [entry for _number, entry in entries], absent)
@@ -403,7 +405,7 @@ class _Run:
 
 
 class _Reading:
-    """The changed files, numbered as they are read."""
+    """The changed files, which are numbered as they are read."""
 
     def __init__(
         self,
@@ -419,25 +421,25 @@ class _Reading:
         beyond_limit: int,
     ) -> None:
         self.left = len(todo)
-        """Number of files that are still to be read."""
+        """The number of files that still have to be read."""
         self.beyond_limit = beyond_limit
-        """Number of further files that this run does not read."""
+        """The number of further files that this run does not read."""
         self.unread = set(todo)
-        """Their paths."""
+        """The paths of the files that still have to be read."""
         self._scan = scan
         self._batches = batches
         self._numbers = numbers
-        """Number and digest of each file at the last commit."""
+        """The number and the digest of each file at the last commit."""
         self._taken = {abs(number) for number, _digest in numbers.values()}
         self._freed = frozenset(freed)
-        """Copies whose originals changed: the index has to take them in as they are."""
+        """Copies whose originals changed, which the index has to include as separate cards."""
         self._done = done
-        """Path → signature, of the files that are committed or belong to this batch."""
+        """Maps paths to signatures, for files that are committed or belong to this batch."""
         self._started = started
         self._progress = progress
 
     def take(self, most: int) -> Iterator[tuple[int, CatalogueEntry]]:
-        """Read about ``most`` more files; yield number and entry of those whose content changed."""
+        """Read about ``most`` more files. Yield the number and the entry of each changed file."""
         left = max(self.left - most, 0)
         while self.left > left:
             batch = next(self._batches)
@@ -458,13 +460,13 @@ class _Reading:
             self._progress(len(self._done), len(self._scan.files))
 
     def find_paths(self, numbers: Collection[int]) -> list[str]:
-        """Return the paths that files with these numbers had at the last commit."""
+        """Return the paths that the files with these numbers had at the last commit."""
         return [path for path, (number, _digest) in self._numbers.items() if number in numbers]
 
     def find_replaced(self, entries: Entries) -> list[int]:
-        """Return the old numbers of these files that the engine must remove.
+        """Return the old numbers of these files, which the engine must remove.
 
-        A file gets another number when a card becomes a note, or a note a card.
+        A file gets another number if a card becomes a note, or a note becomes a card.
         """
         replaced = []
         for number, entry in entries:
@@ -479,10 +481,10 @@ class _Reading:
 
 
 def choose_number(path: str, taken: Collection[int]) -> int:
-    """Return the number of a file: a digest of its path, the same in every index.
+    """Return the number of a file: a digest of its path, which is the same in every index.
 
-    It decides the order of equal scores. If another file has the number, the next free one is
-    used; that happens once in 10,000,000 brains of 10,000 files.
+    It decides the order of equal scores. If another file has the number, the next free number is
+    used. This happens once in 10,000,000 brains of 10,000 files.
     """
     number = int.from_bytes(hashlib.blake2b(os.fsencode(path), digest_size=6).digest(), "big") or 1
     while number in taken:

@@ -33,11 +33,11 @@ from lessons_kb.search.embeddings import (
 from lessons_kb.values import frozen
 
 _BATCH = 16
-"""Files that are encoded and stored at once."""
+"""The number of files that are encoded and stored at once."""
 _COMPLETE = 0.9
-"""Share of the files that must have vectors before similarity is used."""
+"""The share of the files that must have vectors before similarity is used."""
 _MAX_SYMPTOMS = 8
-"""Symptoms of a card that get a vector each."""
+"""The maximum number of symptoms of a card that get a vector each."""
 
 
 @frozen
@@ -47,7 +47,7 @@ class Loaded:
     numbers: list[int]
     """The files that have vectors, in the order of their rows."""
     places: dict[int, int]
-    """Number of a file → its place in ``numbers``."""
+    """Maps the number of a file to its place in ``numbers``."""
     titles: Floats
     """The vectors of the titles, one row per file."""
     starts: list[int]
@@ -57,7 +57,7 @@ class Loaded:
 
 
 class Nearness:
-    """The similarity of each file of a brain to one text: the cosine of its nearest passage."""
+    """The similarity of each file of a brain to a text, as the cosine of its nearest passage."""
 
     def __init__(self, loaded: Loaded, query: Floats) -> None:
         self._loaded = loaded
@@ -65,12 +65,12 @@ class Nearness:
         self._mean = float(self._cosines.mean())
 
     def of(self, number: int) -> float | None:
-        """Return the cosine of a file; None if it has no vector."""
+        """Return the cosine of a file, or None if it has no vector."""
         place = self._loaded.places.get(number)
         return None if place is None else float(self._cosines[place])
 
     def nearest(self, count: int) -> list[tuple[int, float]]:
-        """Return the nearest files with their cosines, best first."""
+        """Return the nearest files with their cosines, the best first."""
         order = np.argsort(-self._cosines, kind="stable")[:count]
         return [(self._loaded.numbers[place], float(self._cosines[place])) for place in order]
 
@@ -83,10 +83,10 @@ class Nearness:
         frequencies: Mapping[str, int],
         size: int,
     ) -> dict[int, float]:
-        """Return number → what similarity adds to the BM25 score.
+        """Return a mapping from numbers to the increases of the BM25 score by similarity.
 
-        The result has the files in ``scores`` and the nearest files whose numbers lie ``between``
-        two limits, both exclusive.
+        The result contains the files in ``scores``, and the nearest files whose numbers are
+        ``between`` two limits, both exclusive.
         """
         least, most = between
         near = [pair for pair in self.nearest(4 * NEAREST) if least < pair[0] < most]
@@ -96,18 +96,18 @@ class Nearness:
         return widen(scores, above, most=compute_most(terms, frequencies, size))
 
     def judge(self, hits: Sequence[Hit], numbers: Mapping[str, int], gate: Gate) -> list[Hit]:
-        """Return hits that were judged by their words, judged again with similarity included."""
+        """Return hits that were judged by their words, judged again with their similarity."""
         cosines = {card: self.of(number) for card, number in numbers.items()}
         return judge_meaning(hits, cosines, gate)
 
 
 class Meaning:
-    """The vectors of one index. Callers hold the lock of the index."""
+    """The vectors of an index. Callers hold the lock of the index."""
 
     def __init__(self, index: SearchIndex, settings: Semantic) -> None:
         self.settings = settings
         self.trouble = ""
-        """Why similarity is not used although it is enabled; "" if it is used."""
+        """Why similarity is not used although it is enabled, or "" if it is used."""
         self._index = index
         self._ready: tuple[Model, Vectors] | None = None
         self._loaded: tuple[object, Loaded] | None = None
@@ -123,9 +123,9 @@ class Meaning:
     def encode(
         self, *, limit: int | None = None, progress: Callable[[int, int], None] | None = None
     ) -> int:
-        """Encode files without vectors, at most ``limit`` of them; return how many are left.
+        """Encode at most ``limit`` files that have no vectors. Return how many are left.
 
-        Each batch is stored when it is done. Raises StorageError if a write fails.
+        Each batch is stored once it is complete. Raises StorageError if a write fails.
         """
         if self._ready is None:
             return 0
@@ -146,13 +146,14 @@ class Meaning:
 
     @property
     def key(self) -> str:
-        """The digest of the model in use; "" without one."""
+        """The digest of the model in use, or "" without a model."""
         return self._ready[0].key if self._ready is not None else ""
 
     def is_complete(self) -> bool:
         """Return whether nearly all files have vectors.
 
-        Until then files are found by their words alone: what has no vector yet could not compete.
+        Until then, files are found only by their words, because files without vectors could not
+        compete.
         """
         loaded = self._load_current()
         if loaded is None:
@@ -160,14 +161,14 @@ class Meaning:
         return len(loaded.numbers) >= _COMPLETE * len(self._index.catalogue.numbers())
 
     def near(self, text: str) -> Nearness | None:
-        """Return the similarity of each file to ``text``; None without a text, model or vectors."""
+        """Return each file's similarity to ``text``, or None without a text, a model or vectors."""
         if not self.is_complete():
             return None
         loaded, query = self._ask(text)
         return Nearness(loaded, query) if loaded is not None and query.any() else None
 
     def titled_like(self, title: str) -> list[tuple[Card, float]]:
-        """Return the cards whose titles have nearly this meaning, with cosines, best first."""
+        """Return the cards whose titles have nearly this meaning, with cosines, the best first."""
         loaded, query = self._ask(title)
         if loaded is None:
             return []
@@ -177,14 +178,14 @@ class Meaning:
         return sorted(cards, key=lambda pair: (-pair[1], pair[0].id))
 
     def _ask(self, text: str) -> tuple[Loaded | None, Floats]:
-        """Return the vectors of the files, None if there are none, and the vector of a text."""
+        """Return the vectors of the files, or None if there are none, and the vector of a text."""
         loaded = self._load_current() if text.strip() else None
         if self._ready is None or loaded is None:
             return None, np.zeros(0, dtype=np.float32)
         return loaded, self._ready[0].encode([text])[0]
 
     def _load_current(self) -> Loaded | None:
-        """Return the vectors of the files as they are now; None if there are none."""
+        """Return the current vectors of the files, or None if there are none."""
         if self._ready is None:
             return None
         vectors = self._ready[1]
@@ -207,17 +208,19 @@ class Meaning:
         encoded, place = [], 0
         for digest, texts in passages.items():
             rows = all_rows[place : place + len(texts)]
-            # The title's row stays even if it is zero; a file with no other row gets no vector.
+            # The row of the title stays even if it is zero. A file without another row gets no
+            # vector.
             is_used = [n == 0 or bool(row.any()) for n, row in enumerate(rows)]
             encoded.append((digest, rows[is_used] if sum(is_used) > 1 else rows[:0]))
             place += len(texts)
         vectors.add(encoded)
 
     def _read_passages(self, path: str, digest: str) -> list[str]:
-        """Return the texts of a file that get a vector; none if the file has changed.
+        """Return the texts of a file that get a vector, or none if the file has changed.
 
-        The title comes first, because near-duplicates are searched by title alone. Each symptom
-        gets its own vector: it is worded like a task and is more similar to one than a whole card.
+        The title comes first, because near-duplicates are searched only by title. Each symptom gets
+        its own vector, because it is worded like a task and is more similar to a task than a whole
+        card is.
         """
         settings = self._index.settings
         limit = settings.index.max_file_bytes
@@ -226,7 +229,7 @@ class Meaning:
         except StorageError:
             return []
         card = document.card
-        # If it changed a moment ago, its new digest will be asked for.
+        # If it changed a moment ago, its new digest will be requested.
         if card is None or hashlib.blake2b(data, digest_size=16).hexdigest() != digest:
             return []
         symptoms = () if card.kind == NOTE else card.symptoms[:_MAX_SYMPTOMS]

@@ -1,4 +1,4 @@
-"""Which patterns the hook's second stage can look for: it has ``re`` alone, and little time."""
+"""Find the patterns that the second stage of a hook can match with ``re`` alone, in little time."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _WORD = re.compile(r"(?<!\w)[A-Za-z_][A-Za-z0-9_]{2,}(?![*?{\w])")
 
 
 def is_simple(pattern: str) -> bool:
-    """Return whether ``re`` finds the same matches as RE2, in bounded time."""
+    """Return whether ``re`` finds the same matches as RE2 in bounded time."""
     if _SIMPLE.fullmatch(pattern) is None:
         return False
     if len(re.findall(r"(?<!\\)[*+]|,\}", pattern)) > _MAX_UNBOUNDED:
         return False
     if _CASE_FLAG.search(pattern) and not pattern.isascii():
-        return False  # re.ASCII folds the case of ASCII letters alone
+        return False  # re.ASCII folds only the case of ASCII letters
     try:
         return re.compile(pattern).match("") is None
     except re.error:
@@ -42,11 +42,11 @@ _GROUP_BEGINNING = re.compile(r"\(\?(?::|P?<\w+>)")
 _CHARACTER_CLASS = re.compile(r"\[\^?\]?[^\]]*\]")
 _OPTIONAL_SIGNS = ("|", ")?", ")*", "){0")
 _NO_WORD_SIGNS = ("\\", "[", "(?")
-"""Are left of a pattern where it has flags, or anything else whose text may be no text to find."""
+"""Signs that remain of a pattern with flags, or with parts whose text may not be in a match."""
 
 
 def find_word(pattern: str) -> str:
-    """Return a word that every text holds in which a pattern is found; "" where none is sure."""
+    """Return a word that is in every text that a pattern matches, or "" if none is certain."""
     plain = pattern
     for syntax in (_UNICODE_CLASS, _NAMED_CLASS, _PLAIN_ESCAPE):
         plain = syntax.sub(" ", plain)

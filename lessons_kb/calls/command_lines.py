@@ -1,7 +1,7 @@
-"""Find the files that a shell command read, changed or removed, from the words of the command.
+"""Find the files that a shell command read, changed or removed, from its words.
 
 Agents without a tool for reading files read them through the shell. Tables of programs give an
-approximate answer: words that the shell expands (``$x``, ``*``) are left out rather than guessed.
+approximate answer. Words that the shell expands (``$x``, ``*``) are left out and not guessed.
 """
 
 from __future__ import annotations
@@ -17,29 +17,30 @@ from lessons_kb.values import mutable
 
 _PROGRAMS = read_mapping("shell_programs.toml")
 READERS, SEARCHERS = _PROGRAMS["readers"], _PROGRAMS["searchers"]
-"""Program → its one-letter options that take a value. READERS read the files they name. The first
-operand of SEARCHERS is a pattern or script, unless an option gives it; they read the others."""
+"""Maps a program to its one-letter options that take a value. READERS read the files that they
+name. The first operand of SEARCHERS is a pattern or a script, unless an option contains it. They
+read the other operands."""
 IN_PLACE = ("sed", "perl")
-"""Searchers that edit their files with ``-i``."""
+"""Searchers that edit their files if they have the option ``-i``."""
 NOT_READERS = ("perl",)
 """Searchers whose operands are ignored without ``-i``."""
 WRITERS, COPIERS, REMOVERS = _PROGRAMS["writers"], _PROGRAMS["copiers"], ("rm", "unlink", "rmdir")
-"""Programs that write or remove their operands. COPIERS write the last operand: program → what
-happens to the other operands."""
+"""Programs that write or remove their operands. COPIERS write the last operand, and the mapping
+contains the effect on the other operands."""
 TALKERS = (*READERS, *SEARCHERS, *_PROGRAMS["talkers"])
-"""Programs that run nothing: their operands are texts or files."""
+"""Programs that run nothing. Their operands are texts or files."""
 TALKING_OPTIONS = {name: words.split() for name, words in _PROGRAMS["talking options"].items()}
-"""Program → its options whose value is prose, such as a commit's message."""
+"""Maps a program to its options whose value is prose, such as the message of a commit."""
 LEADERS = _PROGRAMS["leaders"]
 """Words that may precede the program, such as ``sudo``."""
 SHELLS = ("sh", "bash", "zsh", "dash")
 INTERPRETERS, INPUT_RUNNERS = _PROGRAMS["interpreters"], _PROGRAMS["input runners"]
-"""Programs that run code from an option, and programs that execute their standard input."""
+"""Programs that run code from an option, and programs that run their standard input."""
 LOOKERS = {
     **dict.fromkeys((*READERS, *SEARCHERS), ()),
     **{program: words.split() for program, words in _PROGRAMS["lookers"].items()},
 }
-"""Program that neither changes nor runs its operands → the words with which it does."""
+"""Maps a program that neither changes nor runs its operands to the words with which it does."""
 
 _EXPANDED = "$`*?[]{}~\n"
 _HERE = r"(?:\A|(?<==))\$(?:PWD|\{PWD\})(?=/|\Z)"
@@ -57,17 +58,17 @@ _PATCH_BEGINS = "*** Begin Patch"
 
 
 def is_patch_command(command: str) -> bool:
-    """Return whether a command hands a patch in the ``*** Begin Patch`` form to apply_patch."""
+    """Return whether a command passes a patch in the ``*** Begin Patch`` form to apply_patch."""
     before, begins, _ = command.partition(_PATCH_BEGINS)
     return bool(begins) and "apply_patch" in before
 
 
 def find_touched(command: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return (kind, paths) for each of ``read``, ``edit``, ``remove`` that a command did.
+    """Return the pairs (kind, paths) for each of ``read``, ``edit`` and ``remove`` in a command.
 
-    Paths are as written, joined to the folder of any ``cd`` in the command, each once and in
-    order. The result is empty for a command that cannot be parsed to its end or is longer than
-    20,000 characters.
+    Paths are as written, joined to the folder of any ``cd`` in the command, each once and in order.
+    The result is empty for a command that cannot be parsed to its end or that is longer than 20,000
+    characters.
     """
     touched = []
     for step in _parse_steps(command):
@@ -78,21 +79,21 @@ def find_touched(command: str) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def find_changed(command: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return (kind, paths) for each of ``change``, ``run`` that a command may do to files.
+    """Return the pairs (kind, paths) for each of ``change`` and ``run`` that a command may do.
 
-    Paths have the form that `find_touched` returns. They include patterns such as ``*.sql``, and
-    paths in the user's home, which begin with ``~/``. Paths of ``run`` are guesses: every word of a
-    program that may do more than read, the files piped into a shell or a database client, and the
-    string literals in code that writes files. Many of them are not files.
+    Paths have the form of the result of `find_touched`. They include patterns such as ``*.sql``,
+    and paths in the user's home, which begin with ``~/``. Paths of ``run`` are guesses, and many of
+    them are not files. They are every word of a program that may do more than read, the files piped
+    into a shell or a database client, and the string literals in code that writes files.
     """
     return _group(_find_changed(command), "change", "run")
 
 
 def _find_changed(command: str) -> Iterator[tuple[str, str | None, str]]:
     loops: dict[str, Sequence[str]] = {}
-    """Variable of a ``for`` loop → its values."""
+    """Maps the variable of a ``for`` loop to its values."""
     piped: list[str] = []
-    """Files whose content is piped into the step."""
+    """The files whose content is piped into the step."""
     for step in _parse_steps(command):
         if step.words[:1] == ["for"] and step.words[2:3] == ["in"]:
             loops[step.words[1]] = step.words[3:]
@@ -134,9 +135,9 @@ def _group(
 def find_run(command: str) -> list[str]:
     """Return the simple commands that a command line runs, each as one line of its words.
 
-    Programs that only print or search are left out, and so is prose such as a commit message.
-    Lines of a here-document for a shell or a database client are included. A command that cannot
-    be parsed to its end is returned unchanged.
+    Programs that only print or search are left out, and so is prose such as a commit message. The
+    lines of a here-document for a shell or a database client are included. A command that cannot be
+    parsed to its end is returned unchanged.
     """
     steps = _parse_steps(command)
     if not steps:
@@ -154,7 +155,7 @@ def find_run(command: str) -> list[str]:
 
 
 def _without_prose(step: _RunCommand) -> list[str]:
-    """Return the words of a simple command without the prose that its options take."""
+    """Return the words of a simple command without the prose in the values of its options."""
     options = TALKING_OPTIONS.get(step.program, ())
     words = []
     for before, word in itertools.pairwise(["", *step.words]):
@@ -168,7 +169,7 @@ def _without_prose(step: _RunCommand) -> list[str]:
 def find_start(command: str, end: str) -> str:
     """Return the directory in which a command began that ended in ``end``.
 
-    A folder whose name cannot be derived, such as the one that ``cd ..`` left, is replaced by a
+    A folder whose name cannot be derived, such as the folder that ``cd ..`` left, is replaced by a
     placeholder. `is_known` is False for such a path.
     """
     steps = _parse_steps(command)
@@ -198,29 +199,29 @@ def find_patched(command: str, paths: Iterable[str]) -> tuple[str, ...]:
 
 @mutable
 class _RunCommand:
-    """One simple command of a line, and where it runs."""
+    """A simple command of a line, and the folder in which it runs."""
 
     folder: str | None
-    """Where it runs, relative to the start of the line; None if unknown."""
+    """The folder in which it runs, relative to the start of the line, or None if unknown."""
     piped: bool
     """Whether it reads the output of the command before it."""
     words: list[str]
     redirects: list[tuple[str, str]]
-    """Pairs (kind, file); the kind is ``read`` or ``edit``."""
+    """Pairs of a kind, which is ``read`` or ``edit``, and a file."""
     then: str | None = ""
-    """The folder in which the line continues after it; None if unknown."""
+    """The folder in which the line continues after it, or None if unknown."""
     program: str = ""
     arguments: Sequence[str] = ()
 
     @property
     def inner(self) -> str:
-        """The command line that it passes to a shell; "" if it does not."""
+        """The command line that it passes to a shell, or "" if there is none."""
         is_shell = self.program in SHELLS and self.arguments[:1] in (["-c"], ["-lc"])
         return self.arguments[1] if is_shell and len(self.arguments) > 1 else ""
 
 
 def _parse_steps(command: str) -> list[_RunCommand]:
-    """Return the simple commands of a line; [] if the line cannot be parsed to its end."""
+    """Return the simple commands of a line, or [] if the line cannot be parsed to its end."""
     steps: list[_RunCommand] = []
     outer: list[str | None] = []
     left: list[str | None] = []
@@ -248,7 +249,7 @@ def _parse_steps(command: str) -> list[_RunCommand]:
 
 
 def _split_program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
-    """Return the program's name and its arguments, without assignments and LEADERS before it."""
+    """Return the program's name and its arguments, without assignments and LEADERS before them."""
     for index, word in enumerate(words):
         name, equals, _ = word.partition("=")
         is_before = word in LEADERS or (equals and name.isidentifier())
@@ -258,7 +259,7 @@ def _split_program(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 
 def _moved(step: _RunCommand, left: list[str | None]) -> str | None:
-    """Return the folder in which a line continues after a step; None if it is unknown.
+    """Return the folder in which a line continues after a step, or None if it is unknown.
 
     ``left`` is the stack of folders that ``pushd`` left.
     """
@@ -273,7 +274,7 @@ def _moved(step: _RunCommand, left: list[str | None]) -> str | None:
 
 
 def _below(folder: str | None, path: str) -> str | None:
-    """Return a path joined to a folder; None if the folder is unknown and the path is relative."""
+    """Return a path joined to a folder, or None for a relative path in an unknown folder."""
     if path.startswith(("/", "~/")):
         return path
     return None if folder is None else posixpath.join(folder, path)
@@ -316,9 +317,9 @@ def _changed_by(step: _RunCommand, piped: Sequence[str]) -> Iterator[tuple[str, 
 
 
 def _only_looks(program: str, arguments: Sequence[str]) -> bool:
-    """Return whether a command does not change or run the words it names.
+    """Return whether a command neither changes nor runs the words that it names.
 
-    Code of an interpreter's option is judged by `_texts_of_writing_code` instead.
+    Code in the option of an interpreter is judged by `_texts_of_writing_code` instead.
     """
     if program in INTERPRETERS:
         return any(word in _CODE_OPTIONS for word in arguments)

@@ -20,7 +20,7 @@ FEEDBACK, REQUEST = "feedback", "request"
 SPOKEN = ("prompt", "feedback")
 CHANGES = ("edit", "create", "remove")
 RUNS = ("test", "command")
-"""Two kinds of triggers, then kinds of events: messages of the user, changes of files, runs."""
+"""Two kinds of triggers, followed by kinds of events: user messages, changes of files, and runs."""
 
 
 def one_line(text: str, limit: int) -> str:
@@ -30,15 +30,15 @@ def one_line(text: str, limit: int) -> str:
 
 @cache
 def is_test(path: str) -> bool:
-    """Return whether the path is that of a test file."""
+    """Return whether the path is the path of a test file."""
     return shows("tests", path.lower())
 
 
 PHRASES = read_patterns("feedback_phrases.toml")
-"""Kind of trigger → patterns. Each sentence is searched for them in lower case."""
+"""Maps a kind of trigger to patterns that are searched in each sentence, in lower case."""
 
 MAX_SENTENCE = 400
-"""How many characters of a sentence are searched."""
+"""The maximum number of characters of a sentence that are searched."""
 MAX_SENTENCES = 40
 
 _OUTPUT = read_patterns("test_output.toml")
@@ -48,15 +48,15 @@ _INLINE = re.compile(r"`[^`\n]{1,200}`")
 
 
 _ASKS_WHETHER = r"\W*(?:is|are|was|were|does|do|has|have)\b.*\?\W*$"
-"""A question whether something is still broken is not a complaint."""
+"""Matches a question about whether something is still broken, which is not a complaint."""
 
 
 def find_phrase(text: str, extra: Sequence[str] = ()) -> tuple[str, str] | None:
-    """Return the kind and the sentence of a user's ``feedback`` or ``request``; None without one.
+    """Return the kind and the sentence of a user's ``feedback`` or ``request``, or None.
 
-    ``extra`` are additional patterns for feedback that ``text.patterns.check_pattern`` accepted. A
-    request takes precedence over feedback. Only the first and the last sentences of a long text
-    are searched, in linear time.
+    ``extra`` contains additional patterns for feedback that ``text.patterns.check_pattern``
+    accepted. A request takes precedence over feedback. Only the first and the last sentences of a
+    long text are searched, in linear time.
     """
     sentences = _sentences_of_user(text)
     for sentence in sentences:
@@ -88,7 +88,7 @@ def _matches_phrase(kind: str, sentence: str) -> bool:
 
 MAX_FAILING = 20
 _LONGEST_LINE = 1_000
-"""Characters; no test reporter writes a longer line."""
+"""In characters. No test reporter writes a longer line."""
 _AROUND = 2
 
 
@@ -123,9 +123,9 @@ def read_result(output: str) -> str:
 def error_excerpt(output: str, *, limit: int = 2_000) -> str:
     """Return the lines of an output that describe the error, at most ``limit`` characters.
 
-    The excerpt contains the lines that name an error and the lines around them; the last ones take
-    precedence. If no line names an error, it is the end of the output. Control characters are
-    removed, and ``…`` marks each gap.
+    The excerpt contains the lines that name an error and the lines around them. The last of them
+    take precedence. If no line names an error, the excerpt is the end of the output. Control
+    characters are removed, and ``…`` marks each gap.
     """
     lines = [line.rstrip()[:400] for line in clean(output).strip("\n").splitlines()]
     if sum(len(line) + 1 for line in lines) <= limit:
@@ -162,8 +162,8 @@ _REMOTE = r"^(?:origin|upstream)/|^@\{u(?:pstream)?\}$|^FETCH_HEAD$"
 def rolls_back(command: str, edited: Collection[str]) -> bool:
     """Return whether a command line undoes commits, or changes of ``edited`` files, with git.
 
-    ``edited`` are POSIX paths. A reset to the remote's state counts only if there are edited files;
-    a checkout or restore counts only if it names one.
+    ``edited`` contains POSIX paths. A reset to the state of the remote counts only if there are
+    edited files. A checkout or a restore counts only if it names such a file.
     """
 
     def is_leader(word: str) -> bool:
@@ -212,23 +212,23 @@ def _git_rolls_back(words: Sequence[str], edited: Collection[str]) -> bool:
 
 _TABLES = read_mapping("test_runners.toml")
 RUNNERS = _TABLES["runners"]
-"""Program → a pattern that its operands must match when it runs tests; "" matches any."""
+"""Maps a program to a pattern for its operands when it runs tests, or to "" for any operands."""
 
 ALSO_BY_OPTION = _TABLES["by option"]
-"""Program → the option that makes it run tests."""
+"""Maps a program to the option that makes it run tests."""
 
 WRAPPERS = {words: (int(value[0]), value[2:]) for words, value in _TABLES["wrappers"].items()}
-"""Wrapper of a command → (how many operands it takes itself, its options that take a value)."""
+"""Maps a wrapper of a command to the number of its own operands, and its options with a value."""
 
 SHELLS = ("sh", "bash", "zsh", "dash", "fish", "pwsh", "powershell")
 NOT_A_RUN = _TABLES["not a run"].keys()
 
 SELECTORS = _TABLES["selectors"]
-"""Program → its options that select tests; ``all`` holds for every program. Other options only
-change the output of a run and are not part of its identity."""
+"""Maps a program to its options that select tests. The options of ``all`` apply to every program.
+Other options only change the output of a run, and are not part of its identity."""
 
 VALUED = _TABLES["valued"].keys()
-"""Options that take a value and do not select tests."""
+"""Options that take a value but do not select tests."""
 
 _HINT = (
     r"test|jest|spec|tox|nox|check|karma|cypress|mocha|\bava\b|\btap\b|behave|ward|trial|robot"
@@ -240,32 +240,32 @@ _SUFFIX = r"\.(?:exe|bat|cmd|phar)$"
 _ALIASES = {"py.test": "pytest", "pytest-3": "pytest"}
 _INTERPRETER_VALUED = "-X -W -d -c -r --require --import --loader"
 _MAX_DEPTH = 3
-"""How many nested shells are parsed."""
+"""The maximum number of nested shells that are parsed."""
 
 
 class _TestRun(NamedTuple):
     identity: str
-    """The program, what it runs, and what selects tests."""
+    """The program, its operands and its options that select tests."""
     shows_outcome: bool
-    """Whether the exit code of the command line is that of the tests."""
+    """Whether the exit code of the command line is the exit code of the tests."""
 
 
 def find_test_command(command: str) -> str | None:
-    """Return an identity of the tests that a command line runs; None if it runs none.
+    """Return an identity of the tests that a command line runs, or None if it runs none.
 
     Command lines that run the same tests have the same identity. Wrappers, variables and options
-    that only change the output are not part of it. A folder that the line enters (``cd x && …``)
-    is. Only the first test command of the line counts.
+    that only change the output are not part of it. A folder that the line enters (``cd x && …``) is
+    part of it. Only the first test command of the line counts.
     """
     run = _find_test_run(command, depth=0)
     return run.identity if run else None
 
 
 def shows_outcome(command: str) -> bool:
-    """Return whether the exit code of a command line is that of its tests.
+    """Return whether the exit code of a command line is the exit code of its tests.
 
-    It is not if the tests come before a pipe (without ``pipefail``), ``;`` or ``||``, or run in
-    the background. The result is True for a command line without tests.
+    It is not if the tests come before a pipe (without ``pipefail``), ``;`` or ``||``, or if they
+    run in the background. The result is True for a command line without tests.
     """
     run = _find_test_run(command, depth=0)
     return run is None or run.shows_outcome
@@ -294,7 +294,7 @@ def _find_test_run(command: str, *, depth: int) -> _TestRun | None:
 
 
 def _shell_command(words: Sequence[str]) -> str:
-    """Return the command line that a shell gets with ``-c``; "" for any other command."""
+    """Return the command line that a shell gets with ``-c``, or "" for any other command."""
     if posixpath.basename(words[0]) not in SHELLS:
         return ""
     for option, value in pairwise(words[1:]):
@@ -304,7 +304,7 @@ def _shell_command(words: Sequence[str]) -> str:
 
 
 def _layers(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield a command, then what remains of it after each wrapper is removed."""
+    """Yield a command, and then the rest of it after each wrapper is removed."""
     rest = tuple(words)
     while rest:
         yield rest
@@ -323,7 +323,7 @@ def _layers(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 def _after_options(words: Sequence[str], operands: int, valued: str) -> tuple[str, ...]:
     """Return the words after the options and a number of operands of a wrapper.
 
-    ``valued`` are the options that take a value, separated by spaces.
+    ``valued`` contains the options that take a value, separated by spaces.
     """
     rest = tuple(words)
     while rest and rest[0] != "--" and (operands or rest[0].startswith("-")):
@@ -338,7 +338,7 @@ def _program(word: str) -> str:
 
 
 def _identity(words: Sequence[str]) -> str:
-    """Return the program, its operands and its options that select tests; "" for no tests."""
+    """Return the program, its operands and its options that select tests, or "" without tests."""
     if not words:
         return ""
     program, arguments = _program(words[0]), tuple(words[1:])

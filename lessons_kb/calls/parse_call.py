@@ -25,8 +25,8 @@ from lessons_kb.values import replace
 TOOLS = {
     agent.removeprefix("any"): kinds for agent, kinds in read_mapping("agent_tools.toml").items()
 }
-"""Agent → tool name → kind of event. The key "" has names that are common in MCP servers and other
-tools. A tool that is in no table has the kind ``tool``."""
+"""Maps an agent to its tool names and their kinds of events. The key "" has names that are common
+in MCP servers and other tools. A tool that is in no table has the kind ``tool``."""
 
 SUBCOMMANDS: Mapping[str, str] = {
     "view": "read",
@@ -49,16 +49,16 @@ PATCH_HEADERS: Mapping[str, str] = {
 }
 
 _ARGUMENTS = read_patterns("tool_arguments.toml")
-"""Content → names of the arguments that may have it, the most likely first."""
+"""Maps content to the names of arguments that may contain it, the most likely first."""
 
 FAILURE_TEXTS = tuple(
     (words, kind) for kind, texts in read_patterns("failure_texts.toml").items() for words in texts
 )
-"""Pairs of words in a failed call's output, in lower case, and the kind of failure. The first
+"""Pairs of words in the output of a failed call, in lower case, and the kind of failure. The first
 match decides."""
 
 _Access = tuple[str, tuple[str, ...]]
-"""A kind of event, and the paths it concerns."""
+"""A kind of event, and the paths that it concerns."""
 _EXPLAINED = ("command", "edit")
 """Kinds of calls that have a comment among their arguments. It is not part of the digest."""
 _FAILURE_CHARS = 400
@@ -70,16 +70,16 @@ _BETWEEN = r"[/\\'\"\s]+"
 def kind_of_tool(tool: str, *, agent: str = "") -> str:
     """Return the kind of a tool: one of CALLS, or ``tool`` if it is in no table.
 
-    The agent's own table takes precedence. Then come the tables of other agents, because an agent
-    may run another's hooks, and the common table, where a tool of an MCP server is looked up
-    without the server's name.
+    The agent's own table takes precedence. The tables of other agents follow, because an agent may
+    run the hooks of another agent. In the common table, which is last, a tool of an MCP server is
+    looked up without the name of the server.
     """
     kind = TOOLS.get(agent, {}).get(tool) or _ANY_AGENT.get(tool)
     return kind or TOOLS[""].get(re.split("__|:", tool)[-1], "tool")
 
 
 def kind_of_failure(text: str) -> str:
-    """Return which of FAILURES an agent's error text describes; ``exec_error`` by default."""
+    """Return the FAILURES entry that an agent's error text describes, by default ``exec_error``."""
     head = text[:_FAILURE_CHARS].lower()
     return next((kind for words, kind in FAILURE_TEXTS if words in head), "exec_error")
 
@@ -87,7 +87,7 @@ def kind_of_failure(text: str) -> str:
 def digest_arguments(arguments: object, *, ignore: Collection[str] = ()) -> str:
     """Return a short digest that is equal for equal arguments.
 
-    JSON text and its parsed value have the same digest, and so have dicts in any order of keys.
+    JSON text and its parsed value have the same digest, and so have dicts with any order of keys.
     Top-level keys in ``ignore`` are left out. The digest is "" if the arguments are not JSON data.
     It distinguishes the calls of one session and is not a cryptographic hash.
     """
@@ -112,12 +112,12 @@ def parse_call(
 ) -> tuple[Event, ...]:
     """Return a tool call as events: the call itself, then one for each other kind of file access.
 
-    ``call`` provides what is not in the arguments: tool, agent, scope, outcome and so on. Its kind
-    is replaced only if it is ``tool``. ``kinds`` maps names of tools that are in no table to kinds.
-    Relative paths start at ``cwd``, the directory before the call, or at the scope without one. A
-    call that failed has no further events. A path of a command is left out if a part of it is
-    redacted as a secret in the command, unless ``secrets`` is set: alone, it could not be
-    recognised as a secret any more.
+    ``call`` provides the data that is not in the arguments, such as tool, agent, scope and outcome.
+    Its kind is replaced only if it is ``tool``. ``kinds`` maps names of tools that are in no table
+    to kinds. Relative paths start at ``cwd``, the directory before the call, or at the scope
+    without a directory. A failed call has no further events. Unless ``secrets`` is set, a path of a
+    command is left out if a part of it is redacted as a secret in the command, because the path
+    alone could no longer be recognised as a secret.
     """
     data = _as_object(arguments)
     own_kind = (kinds or {}).get(call.tool)
@@ -178,7 +178,7 @@ def find_folder(arguments: Mapping[str, Any], cwd: str) -> str:
 
 
 def parse_arguments(arguments: object) -> object:
-    """Return the parsed value of JSON text; return any other arguments unchanged."""
+    """Return the parsed value of JSON text. Return any other arguments unchanged."""
     if isinstance(arguments, str):
         try:
             return json.loads(arguments)
@@ -193,7 +193,7 @@ def _as_object(arguments: object) -> Mapping[str, Any]:
 
 
 def find_command(data: Mapping[str, Any]) -> str:
-    """Return the command line in a call's arguments; "" if there is none."""
+    """Return the command line in the arguments of a call, or "" if there is none."""
     for key in _ARGUMENTS["commands"]:
         value = data.get(key)
         if isinstance(value, str):
@@ -205,7 +205,7 @@ def find_command(data: Mapping[str, Any]) -> str:
 
 
 def _parse_patch(text: str) -> list[_Access]:
-    """Return (kind, paths) for a patch in the ``*** Update File:`` form, edits first."""
+    """Return (kind, paths) for a patch in the ``*** Update File:`` form, with edits first."""
     grouped: dict[str, list[str]] = {kind: [] for kind in PATCH_HEADERS.values()}
     for line in text.splitlines():
         for header, kind in PATCH_HEADERS.items():
@@ -217,7 +217,7 @@ def _parse_patch(text: str) -> list[_Access]:
 
 
 def _find_edits(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return a call's arguments, followed by the single edits in its lists."""
+    """Return the arguments of a call, followed by the single edits in its lists."""
     edits = [data]
     for value in data.values():
         if isinstance(value, list):
@@ -241,7 +241,7 @@ def _place(paths: Iterable[str], scope: str, cwd: str) -> tuple[str, ...]:
 def find_changes(
     arguments: Mapping[str, Any] | str, *, scope: str = "", cwd: str = ""
 ) -> list[Change]:
-    """Return the texts that a call to an edit tool writes, each with the text it replaces.
+    """Return the texts that a call of an edit tool writes, each with the text that it replaces.
 
     Paths are relative to ``scope``. The line numbers are unknown (0).
     """
@@ -262,7 +262,7 @@ def find_changes(
 
 
 def _find_patch(data: Mapping[str, Any]) -> str:
-    """Return the patch in a call's arguments; "" if there is none."""
+    """Return the patch in the arguments of a call, or "" if there is none."""
     for key in _ARGUMENTS["patches"]:
         text = data.get(key)
         if isinstance(text, str) and any(header in text for header in PATCH_HEADERS):
@@ -271,7 +271,7 @@ def _find_patch(data: Mapping[str, Any]) -> str:
 
 
 def find_documents(command: str, *, scope: str = "", cwd: str = "") -> list[Change]:
-    """Return the texts that here-documents of a command write to files, as ``cat > x <<EOF`` does.
+    """Return the texts that here-documents of a command write to files: ``cat > x <<EOF``.
 
     Paths are relative to ``scope``. The line numbers are unknown (0).
     """
@@ -288,7 +288,7 @@ def find_documents(command: str, *, scope: str = "", cwd: str = "") -> list[Chan
 
 
 def _first(data: Mapping[str, Any], content: str) -> str:
-    """Return the first text in the arguments that may have a content; "" if there is none.
+    """Return the first text in the arguments that may have a content, or "" if there is none.
 
     ``content`` is a section of ``tool_arguments.toml``.
     """

@@ -16,25 +16,28 @@ from lessons_kb.text.paths import EXTENSIONS, FILE_NAMES
 from lessons_kb.values import frozen
 
 MAX_ANCHORS = 100
-"""A text with more names is an inventory; only its first names are used."""
+"""The number of names of a text that are used. A text with more names is an inventory."""
 _SHORTEST_SYMBOL = 4
-"""In characters. A shorter word occurs in every project, so it is no evidence."""
+"""In characters. A shorter word occurs in every project, so it is not evidence."""
 _CODE_SPAN = re.compile(r"(?<![`\\])`([^`\n]{2,200})`(?!`)")
 _FENCE = re.compile(r"[ \t]{0,3}(?:[-*+] +|\d+[.)] +)?(```+|~~~+)")
 _QUOTE = re.compile(r"[ \t]*>|\t| {4}(?![ \t]*(?:[-*+]|\d+[.)]) )")
-"""A line of a block quote or of indented code: quoted output."""
+"""Matches a line of a block quote or of indented code, which is quoted output."""
 _LINE_NUMBER = re.compile(r"(?::\d+(?:[-:]\d+)*|#L\d+(?:-L?\d+)?)$")
 _FILE = re.compile(r"[\w.@+()\[\]-]+(?:/[\w.@+()\[\]-]+)*")
 _SYMBOL = re.compile(r"(?:[\w$]+(?:\.|::|#|->))*([^\W\d][\w$]*)(?:\([^()]*\))?")
 _IDENTIFIER_SIGN = re.compile(r"[_(.#:]|->|[^\W\d_A-Z][A-Z]|[A-Z]{2}")
-"""Signs of an identifier. A plain word such as `pending` may mean anything."""
+"""Matches the signs of an identifier. A plain word such as `pending` may mean anything."""
 _OTHER_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+[:@#]")
 
 
 def find_anchors(
     title: str, paths: Iterable[str], body: str, sections: Sections, checklist: Checklist
 ) -> tuple[Anchor, ...]:
-    """Return the anchors of a card, each once; those in its title, cause or checklist are core."""
+    """Return the anchors of a card, each once.
+
+    The anchors in its title, its cause and its checklist are core anchors.
+    """
     anchors = {(GLOB, path): True for path in paths if not path.startswith("!")}
     core_lines = _find_core_lines(sections, checklist)
     named = [(kind, name, True) for kind, name in _read_spans(title)]
@@ -48,7 +51,7 @@ def find_anchors(
 
 
 def _find_core_lines(sections: Sections, checklist: Checklist) -> set[int]:
-    """Return the lines, from 0, of the title, the cause and the checklist."""
+    """Return the line numbers, from 0, of the title, the cause and the checklist."""
     lines = {item.line for item in checklist.items}
     if sections.title:
         lines.add(sections.title_line)
@@ -59,7 +62,7 @@ def _find_core_lines(sections: Sections, checklist: Checklist) -> set[int]:
 
 
 def _list_prose(body: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a body, from 0, that are neither code blocks nor quotations."""
+    """Yield the lines of a body that are neither code nor quotations, with numbers from 0."""
     fence = ""
     for number, line in enumerate(body.split("\n")):
         mark = _FENCE.match(line)
@@ -116,10 +119,11 @@ class Claims:
 
 
 def format_claims(document: Document) -> str:
-    """Return the claims of a card as a line of JSON; "" for a note and for a file without a card.
+    """Return the claims of a card as a line of JSON.
 
-    The second line is a checksum of what the card demands: another demand may contradict other
-    cards, but the code that the card names is the same.
+    The result is "" for a note and for a file without a card. The second line is a checksum of the
+    demands of the card: another demand may contradict other cards, but the code that the card names
+    is the same.
     """
     card = document.card
     if card is None or card.kind == NOTE:

@@ -1,4 +1,4 @@
-"""Finds what is wrong with a card and what would improve it."""
+"""Find the faults of a card, and the changes that would improve it."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ from lessons_kb.text.patterns import check_pattern
 from lessons_kb.text.sanitize import shorten
 
 MAX_ITEM = 240
-"""Characters. The lessons share a budget of some 800 tokens."""
+"""In characters. The lessons share a budget of about 800 tokens."""
 _MAX_SHOWN = 60
 MAX_VAGUE_WORDS = 7
-"""A longer item says more than its vague beginning."""
+"""In words. A longer item has more content than its vague beginning."""
 
 _PHRASES = {name: "|".join(lines) for name, lines in read_patterns("vague_items.toml").items()}
 _VAGUE = re.compile(rf"^(?:(?:{_PHRASES['before it']})\s+)*(?:{_PHRASES['vague']})", re.IGNORECASE)
@@ -57,8 +57,8 @@ _BARE_EXTENSION = re.compile(r"(?:.*/)?\.([A-Za-z0-9]{1,12})")
 def check_card(document: Document) -> tuple[Finding, ...]:
     """Return the findings about a card: those of the parser, then advice, by line.
 
-    Advice is about what makes a card useful to an agent: a name, a cause, symptoms, and a
-    checklist of visible actions. A note, or a file that could not be parsed, gets no advice.
+    Advice is about the parts that make a card useful to an agent: a name, a cause, symptoms, and
+    a checklist of visible actions. A note, or a file that could not be parsed, gets no advice.
     """
     card = document.card
     if card is None or card.kind == NOTE:
@@ -85,23 +85,23 @@ def is_vague(item: str) -> bool:
 
 _ADVICE = read_mapping("lint_advice.toml")
 _FIXES, _FILLS = _ADVICE["fixes"], _ADVICE["fills"]
-"""Rule → the suggested fix; ``_FILLS`` is for a section or key that exists and is empty."""
+"""Maps a rule to the suggested fix. ``_FILLS`` is for an empty section or key."""
 
 
 class Summary(NamedTuple):
-    """What cards that break a rule of advice have in common."""
+    """The common fault of cards that break a rule of advice."""
 
     one: str
-    """After "1 card"."""
+    """The text after "1 card"."""
     many: str
-    """After "7 cards"."""
+    """The text after "7 cards"."""
 
 
 _LACKS = frozenset(("no-title", "no-checklist", "no-cause", "no-symptoms"))
 """Rules about parts that a draft may still lack."""
 SUMMARIES = {rule: Summary(*text.split(" | ")) for rule, text in _ADVICE["summaries"].items()}
 ADVICE = frozenset((*SUMMARIES, *EXAMPLE_RULES))
-"""Rules about how to improve a card that is read as its author meant it."""
+"""Rules about improvements of a card that is otherwise read as its author meant it."""
 
 
 def _advise(card: Card, rule: str, message: str, line: int = 0, level: str = "warning") -> Finding:
@@ -115,7 +115,7 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
     keys = document.key_lines
 
     def heading_of(role: str) -> int:
-        """Return the line of the heading of the section with this role, 0 without one.
+        """Return the line of the heading of the section with this role, or 0 without a heading.
 
         Headings of the last tier, if there are several, are ambiguous and do not count.
         """
@@ -157,7 +157,7 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
 
 
 def find_path_problem(path: str) -> str:
-    """Return why a glob probably does not match what its author meant, "" if it may."""
+    """Return why a glob probably does not match as its author meant, or "" if it may."""
     if _ODD_PATH.search(path) or is_absolute(path):
         return "cannot match any file of a project"
     extension = _BARE_EXTENSION.fullmatch(path)
@@ -178,7 +178,7 @@ def _has_lone_brace(path: str) -> bool:
 
 
 def _name_substitute(card: Card, origin: str) -> str:
-    """Return what an agent gets instead of the missing checklist."""
+    """Describe the text that an agent gets instead of the missing checklist."""
     if origin == "fix":
         return "the items of its fix are used instead"
     if origin == "text":
@@ -200,7 +200,8 @@ def _check_items(card: Card, document: Document) -> Iterator[Finding]:
         elif len(item) > MAX_ITEM:
             message = f"the item has {len(item)} characters: {shown}"
             yield _advise(card, "long-item", message, line, "info")
-    # `shown-by` comments without effect: outside of an item, misspelt, or with a bad pattern.
+    # `shown-by` comments without an effect: outside of an item, misspelt, or with an invalid
+    # pattern.
     patterns = dict(zip(document.checklist_lines, card.shown_by, strict=False))
     lines = normal_newlines(document.body).split("\n")
     for number, text in enumerate(lines, document.body_line):
@@ -228,7 +229,7 @@ class QuickFix(NamedTuple):
 def find_quick_fixes(text: str, finding: Finding, *, folders: Mapping[str, str]) -> list[QuickFix]:
     """Return the edits that resolve a finding about a file with this text, the likeliest first.
 
-    Each edit was tried: the finding disappears and no new error appears.
+    Each edit was tried. The finding disappears, and no new error appears.
     """
     make = _QUICK_FIXES.get(finding.rule)
     if make is None:
@@ -251,7 +252,7 @@ def find_quick_fixes(text: str, finding: Finding, *, folders: Mapping[str, str])
 
 
 _Fix = tuple[str, int, int, str]
-"""Title, start and end of the text to replace, and the replacement."""
+"""A title, the start and the end of the text to replace, and the replacement."""
 
 
 class _CardText:
@@ -262,23 +263,23 @@ class _CardText:
         self.text = text
         self.header = split.header
         self.first = split.header.line if split.header else 0
-        """Number of the header's first line, 0 without a header."""
+        """The number of the header's first line, or 0 without a header."""
         self.starts = [*line_starts(text), len(text)]
         self.entries = read_header(split).entries
         eol_match = _EOL.search(text)
         self.eol = eol_match[0] if eol_match else "\n"
 
     def line(self, number: int) -> str:
-        """Return a line by its number, from 1, without its end."""
+        """Return a line without its line end, by its number from 1."""
         return self.text[self.starts[number - 1] : self.starts[number]].rstrip("\r\n")
 
     def entry(self, number: int) -> HeaderEntry | None:
-        """Return the entry whose key is on a line of the file."""
+        """Return the entry whose key is on this line of the file."""
         entries = (entry for entry in self.entries if self.first + entry.line == number)
         return next(entries, None)
 
     def range(self, span: Span) -> tuple[int, int]:
-        """Return the offsets in the text of a span of the header."""
+        """Return the offsets in the text of a span in the header."""
         line, column, last, end = span
         first = self.first - 1
         return self.starts[first + line] + column, self.starts[first + last] + end

@@ -1,4 +1,4 @@
-"""Finds headers that can be read but probably do not mean what their authors meant."""
+"""Find headers that can be read but probably do not mean what their authors intended."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ _MAX_SHOWN = 60
 
 
 def check_header(split: Split, entries: Sequence[HeaderEntry]) -> list[Finding]:
-    """Return what would surprise the author of a header; lines count from the header's first."""
+    """Return the findings about a header that its author would not expect.
+
+    Lines count from the first line of the header.
+    """
     if split.header is None:
         return []
     findings = list(_find_cut_values(split.header.lines, entries))
@@ -40,6 +43,6 @@ def _find_cut_values(lines: Sequence[str], entries: Sequence[HeaderEntry]) -> It
                 shown = shorten(value.text, _MAX_SHOWN)
                 message = f"{name} is cut at ` #`, where YAML begins a comment: {shown!r} is left"
                 fix = "put the whole value in double quotes"
-                # Most comments begin with a space, numbers of issues never do.
+                # Most comments begin with a space. Issue numbers never do.
                 level = "info" if rest[1:2] in ("", " ", "\t") else "warning"
                 yield find(last, "cut-value", message, fix, level)

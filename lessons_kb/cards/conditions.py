@@ -15,7 +15,7 @@ _PREFIXES = {
     **dict.fromkeys(("cargo", "rust", "crates"), CARGO),
     "go": GO,
 }
-"""What may stand before the colon → the ecosystem."""
+"""Maps the text before the colon to the ecosystem."""
 _CONDITION = re.compile(
     r"(?:(?P<prefix>[A-Za-z]+):)?(?P<name>@?[A-Za-z0-9][\w./-]*?)\s*"
     r"(?P<range>(?:===?|~=|!=|<=|>=|<|>|\^|~|=)\s*[\w.+*-]+"
@@ -29,16 +29,16 @@ class Condition:
     """A range of versions of a package."""
 
     text: str
-    """As the card writes it, without spaces."""
+    """The text of the condition in the card, without spaces."""
     ecosystem: str
-    """One of ECOSYSTEMS; "" for whichever knows the package."""
+    """One of ECOSYSTEMS, or "" for any ecosystem that has the package."""
     name: str
     clauses: tuple[tuple[str, str], ...]
-    """Pairs of an operator and a version, which all have to hold."""
+    """Pairs of an operator and a version. A version has to satisfy all of them."""
 
 
 def parse_condition(text: str) -> Condition:
-    """Parse a condition. Raises InputError if it is none."""
+    """Parse a condition. Raises InputError if the text is not a condition."""
     match = _CONDITION.fullmatch(text.strip())
     prefix = match["prefix"] if match else None
     if match is None or (prefix and prefix.casefold() not in _PREFIXES):
@@ -57,11 +57,11 @@ def parse_condition(text: str) -> Condition:
 
 
 def list_conditions(texts: Iterable[str]) -> list[Condition]:
-    """Return the conditions among the values of ``when``; other texts are left out."""
+    """Return the conditions among the values of ``when``. Other texts are left out."""
     conditions = []
     for text in texts:
         try:
             conditions.append(parse_condition(text))
-        except InputError:  # `lint` says so
+        except InputError:  # `lint` reports it
             continue
     return conditions

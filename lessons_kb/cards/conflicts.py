@@ -1,9 +1,10 @@
 """Find pairs of cards that make opposite demands about the same subject.
 
-Two demands are opposed if their subjects are the same and their directions differ, or if they
-answer one question of practice differently and share rare words of their subjects. Words that
-distinguish subjects, such as numbers, names and code, must then be equal: the same demand about
-another module is no conflict, nor is one that is limited to another place or moment.
+Two demands are opposed if their subjects are the same and their directions differ. They are also
+opposed if they answer one question of practice differently and share rare words of their subjects.
+Words that distinguish subjects, such as numbers, names and code, must then be equal. The same
+demand about another module is not a conflict, nor is a demand that is limited to another place or
+moment.
 """
 
 from __future__ import annotations
@@ -32,18 +33,20 @@ _LEAST_SHARED = 2
 _ALIKE = 0.6
 """The minimum share of all words of two subjects that both subjects contain."""
 _SAME_FOR_ANSWERS, _SAME_FOR_WORDS = 0.05, 0.35
-"""The minimum share of the words of two demands that both contain: of demands that answer a
-question of practice differently, and of demands of which one denies, opposes or counts otherwise
-what the other says. Fitted on seven brains of 845 cards, among which hardly any two contradict
-each other (11,518 pairs without these limits), and on pairs written for it."""
+"""The minimum share of the words of two demands that both contain.
+
+The first share is for demands that answer a question of practice differently. The second share is
+for demands of which one denies the other, opposes it, or names another number. Both were fitted on
+seven brains of 845 cards, of which almost no two contradict each other (11,518 pairs without these
+limits), and on pairs written for this purpose."""
 _LEAST_COMMON = 2
-"""The minimum number of words that both contain, unless they answer a question."""
+"""The minimum number of words that both demands contain, unless they answer a question."""
 _COMMON_SHARE = 0.1
-"""The share of passages anywhere from which a word is no subject."""
+"""A word in at least this share of all passages is not a subject."""
 _FEW_CARDS, _FEW_OF_CARDS = 4, 0.02
-"""The number of cards, and the share of a brain's cards, that contain a rare word at most."""
+"""A rare word occurs in at most this number of cards, or this share of a brain's cards."""
 _MOST_CARDS = 30
-"""The maximum number of cards that share a word for which they are compared."""
+"""Cards are compared for a word if at most this number of cards share it."""
 
 
 class Conflict(NamedTuple):
@@ -58,7 +61,7 @@ class Conflict(NamedTuple):
 
 
 class CardDemands(NamedTuple):
-    """The demands of a card that are compared with those of another."""
+    """The demands of a card that are compared with the demands of another card."""
 
     card: Card
     demands: Sequence[Demand]
@@ -66,14 +69,14 @@ class CardDemands(NamedTuple):
 
 
 def read_card(card: Card) -> CardDemands:
-    """Read what a card demands."""
+    """Return the demands of a card."""
     demands = read_demands(card)
     title_words = frozenset[str]().union(*(one.topic for one in demands if one.is_title))
     return CardDemands(card, demands, title_words)
 
 
 def find_conflict(first: Card, second: Card) -> Conflict | None:
-    """Return the first pair of opposed demands of two cards; None if there is none."""
+    """Return the first pair of opposed demands of two cards, or None if there is none."""
     opposed = _compare(read_card(first), read_card(second), is_uncommon)
     return opposed or _find_opposed_patterns(first, second)
 
@@ -120,7 +123,7 @@ def _have_opposed_answers(
     second: CardDemands,
     is_rare: Callable[[str], bool],
 ) -> bool:
-    """Return whether two demands answer a question of practice differently, on a rare subject."""
+    """Return whether two demands on a rare subject answer a question of practice differently."""
     if not (demand.answers and other.answers and demand.is_order and other.is_order):
         return False
     opposed = [answer for answer in demand.answers if _excludes(answer, other.answers)]
@@ -139,7 +142,7 @@ def _have_opposed_answers(
 
 
 def _have_opposed_words(demand: Demand, other: Demand) -> bool:
-    """Return whether one of two similar demands denies, opposes or counts what the other says."""
+    """Return whether two similar demands deny or oppose each other, or name different numbers."""
     if not (demand.is_order and other.is_order):  # a title may name the mistake
         return False
     is_turned = _denies_act(demand, other) or _have_opposites(demand, other)
@@ -184,7 +187,7 @@ def _exclude_each_other(answer: Answer, other: Answer) -> bool:
 
 
 def _denies_act(demand: Demand, other: Demand) -> bool:
-    """Return whether one demand denies what the other does, or to what it does it."""
+    """Return whether one demand denies the act of the other, or the object of that act."""
     if bool(demand.denied) == bool(other.denied):
         return False
     denying, asserting = (demand, other) if demand.denied else (other, demand)
@@ -231,10 +234,10 @@ def _group_limits(demand: Demand) -> dict[str, set[str]]:
 
 
 def _find_common(demand: Demand, other: Demand) -> set[str]:
-    """Return the common words of two subjects that go with the same words in both.
+    """Return the common words of two subjects that have the same neighbours in both.
 
-    "feature branch" and "release branch" have no word in common, nor have "failed payments" and
-    "failed uploads".
+    For example, "feature branch" and "release branch" have no such word in common. "failed
+    payments" and "failed uploads" have none either.
     """
     return {
         word
@@ -250,11 +253,11 @@ def _agree(word: str, mine: Mapping[str, str], theirs: Mapping[str, str]) -> boo
 
 
 def _have_opposed_wording(demand: Demand, other: Demand) -> bool:
-    """Return whether two demands with the same words are turned round."""
+    """Return whether two demands contain the same words with their roles exchanged."""
     if demand.is_title != other.is_title:  # a title names the mistake, an item its opposite
         return False
     turns_round = demand.is_negative != other.is_negative or demand.sides or demand.preferred[0]
-    if not turns_round:  # most pairs; the comparison of subjects takes longer
+    if not turns_round:  # This is so for most pairs. The comparison of subjects takes longer.
         return False
     if demand.specific != other.specific and not _swaps(demand, other):
         return False
@@ -286,7 +289,7 @@ def _have_other_objects(demand: Demand, other: Demand) -> bool:
 
 
 def _have_other_attributes(demand: Demand, other: Demand) -> bool:
-    """Return whether a common word has another attribute: "feature branch", "release branch"."""
+    """Return whether a common word has two attributes: "feature branch", "release branch"."""
     side_words = {side.word for side in demand.sides | other.sides}
     for word, attribute in demand.attributes.items():
         theirs = other.attributes.get(word, attribute)
@@ -328,7 +331,7 @@ def _find_opposed_patterns(first: Card, second: Card) -> Conflict | None:
 
 
 def _list_found(patterns: Sequence[Pattern], others: Sequence[Pattern]) -> list[str]:
-    """Return the good examples of other patterns that ``patterns`` match."""
+    """Return the good examples of the other patterns that ``patterns`` match."""
     examples = [example for pattern in others for example in pattern.good]
     usable = [pattern for pattern in patterns if pattern.kind == "regex"]
     if not examples or not usable:
@@ -344,8 +347,9 @@ def _list_found(patterns: Sequence[Pattern], others: Sequence[Pattern]) -> list[
 def find_conflicts(cards: Iterable[Card]) -> Iterator[Conflict]:
     """Yield the conflicts among many cards, each pair of cards once.
 
-    Only demands that share a rare word are compared: a word of more than ``_MOST_CARDS`` cards is
-    the subject of none of them. The time grows with the number of cards, not of pairs.
+    Only demands that share a rare word are compared. A word of more than ``_MOST_CARDS`` cards is
+    the subject of none of them. The time grows with the number of cards, not with the number of
+    pairs.
     """
     members = [read_card(card) for card in cards if card.is_injectable]
     counts = _count_cards(members)
@@ -374,7 +378,7 @@ def find_conflicts(cards: Iterable[Card]) -> Iterator[Conflict]:
 
 
 def _pair_by_patterns(members: Sequence[CardDemands]) -> Iterator[tuple[int, int]]:
-    """Yield pairs of cards with patterns and examples of what is right.
+    """Yield pairs of cards that have both patterns and good examples.
 
     Only cards whose examples share a word are compared.
     """
@@ -399,7 +403,7 @@ class _Place(NamedTuple):
 
 
 def _count_cards(members: Sequence[CardDemands]) -> Counter[str]:
-    """Return word → the number of cards with a demand that contains it."""
+    """Return a mapping from each word to the number of cards with a demand that contains it."""
     counts: Counter[str] = Counter()
     for member in members:
         words = frozenset[str]().union(*(demand.words for demand in member.demands))
@@ -418,7 +422,7 @@ def _find_candidates(
 def _pair_by_wording(
     members: Sequence[CardDemands], counts: Mapping[str, int]
 ) -> Iterator[tuple[_Place, _Place]]:
-    """Yield pairs of demands whose subjects may be alike.
+    """Yield pairs of demands whose subjects may be similar.
 
     Two sets with 60 % in common share a word from the rarest 40 % (plus one) of each set.
     """
@@ -436,7 +440,7 @@ def _pair_by_wording(
 def _pair_by_direction(
     members: Sequence[CardDemands], counts: Mapping[str, int]
 ) -> Iterator[tuple[_Place, _Place]]:
-    """Yield pairs of demands that share a word and take two sides of one question."""
+    """Yield pairs of demands that share a word and take opposite sides of a question."""
     denied = {
         demand.verb
         for member in members
@@ -464,9 +468,9 @@ def _pair_by_direction(
 
 
 def _list_directions(demand: Demand, denied: AbstractSet[str]) -> Iterator[tuple[str, object]]:
-    """Yield the questions on which a demand takes a side, and the side.
+    """Yield the questions on which a demand takes a side, each with that side.
 
-    ``denied`` are the acts that some demand of the brain denies.
+    ``denied`` contains the acts that some demand of the brain denies.
     """
     for answer in demand.answers:
         yield f"practice {answer.practice}", answer
@@ -483,8 +487,8 @@ def _list_directions(demand: Demand, denied: AbstractSet[str]) -> Iterator[tuple
 def choose(first: Card, second: Card) -> tuple[Card, Card]:
     """Return the stronger of two opposed cards, which agents get, and then the other card.
 
-    The stronger card is the one that was confirmed, or else created, later. If the dates are equal,
-    it is the card whose mistake was seen more often.
+    The stronger card is the one with the later confirmation or, without a confirmation, the later
+    creation. If the dates are equal, it is the card whose mistake was seen more often.
     """
 
     def rank(card: Card) -> tuple[str, int, str]:

@@ -11,16 +11,16 @@ _SYNC_NAMES = (
     r"(.+?) ?\([^()]*conflict(?:ed copy)?[^()]*\)",  # Dropbox, Nextcloud
     r"(.+)_conflict-\d{8}-\d{6}",  # ownCloud
 )
-"""Names that only sync tools give; the group is the name of the original."""
+"""Name patterns that only sync tools use. The group is the name of the original."""
 _COPY_NAMES = (
     r"(.+?)(?: - Copy| copy)(?: ?\(?\d+\)?)?",  # Windows, macOS
     r"(.+?) ?\(\d+\)",  # browsers, Google Drive
 )
-"""Names that people also give."""
+"""Name patterns that people use as well."""
 _SYNC = re.compile("|".join(_SYNC_NAMES))
 _COPY = re.compile("|".join(_COPY_NAMES))
 _IN_EACH_NAME = ("conflict", "opy", ")")
-"""Every name above has one of these in it."""
+"""Every name above contains one of these texts."""
 
 
 class CardFile(NamedTuple):
@@ -28,7 +28,7 @@ class CardFile(NamedTuple):
 
     path: str
     content: bytes | str
-    """Its bytes, or a digest of them."""
+    """The bytes of the file, or a digest of them."""
     title: str
 
 
@@ -38,15 +38,16 @@ class Copy(NamedTuple):
     path: str
     original: str
     is_same: bool
-    """Whether both have the same bytes."""
+    """Whether both files have the same bytes."""
 
 
 def find_copies(files: Iterable[CardFile]) -> list[Copy]:
     """Return the files that are copies of other files, by path.
 
-    Files with the same bytes are copies if they have the same title, too: a card without a title
-    is titled by the name of its file. A file with the name of a copy is a copy if the original is
-    beside it. Where people may have given that name, both must have the same title.
+    Files with the same bytes are copies only if they have the same title as well, because a card
+    without a title is titled by the name of its file. A file whose name is that of a copy is a copy
+    if the original is in the same folder. If people may have chosen that name, both files must have
+    the same title.
     """
     by_path = {file.path: file for file in files}
     originals: dict[tuple[bytes | str, str], str] = {}
@@ -64,7 +65,7 @@ def find_copies(files: Iterable[CardFile]) -> list[Copy]:
 
 
 def name_original(path: str) -> str:
-    """Return the path of which ``path`` is a copy, judged by its name; "" if there is none."""
+    """Return the path of the original of ``path``, or "" if its name is not a copy's name."""
     return _split_name(path)[0]
 
 
@@ -74,7 +75,7 @@ def _rank(file: CardFile) -> tuple[bool, int, str]:
 
 
 def _find_original(file: CardFile, by_path: Mapping[str, CardFile]) -> str:
-    """Return the path of the file of which this file is a copy; "" if it is not a copy."""
+    """Return the path of the original of this file, or "" if the file is not a copy."""
     original, is_sure = _split_name(file.path)
     other = by_path.get(original)
     if other is None:
@@ -84,7 +85,10 @@ def _find_original(file: CardFile, by_path: Mapping[str, CardFile]) -> str:
 
 
 def _split_name(path: str) -> tuple[str, bool]:
-    """Return the path of a copy's original ("" if none), and whether a sync tool named the copy."""
+    """Return the path of the original, and whether a sync tool named the copy.
+
+    The path is "" if the name is not that of a copy.
+    """
     folder, slash, name = path.rpartition("/")
     if not any(part in name for part in _IN_EACH_NAME):
         return "", False

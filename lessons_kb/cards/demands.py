@@ -1,8 +1,8 @@
-"""Read the demands of a card: what its title and its checklist ask for, and what they forbid.
+"""Read the demands of a card: the orders and the prohibitions in its title and its checklist.
 
-Each sentence is one demand. It has a subject (the words for the thing that it is about), a
-direction (whether it asks for the thing or forbids it), and its answers to the questions of
-practice in ``opposed_practices.toml``, such as "tabs or spaces?".
+Each sentence is one demand. It has a subject (the words for its object), a direction (whether it
+demands or forbids the object), and its answers to the questions of practice in
+``opposed_practices.toml``, such as "tabs or spaces?".
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ _POSITIVE = frozenset(_TABLE["positive"].split())
 _DENIALS = frozenset(_TABLE["denials"].split())
 """Words that deny the words after them."""
 MOMENTS = frozenset({"before", "during", "after"})
-"""The kinds of limits of which each excludes the others."""
+"""The kinds of limits that exclude each other."""
 _LIMITS = {
     word: kind if kind in MOMENTS else word
     for kind, words in _TABLE["limits"].items()
     for word in words.split()
 }
-"""A word that begins a condition or a place to which a demand is limited → its kind."""
+"""Maps a word that begins a condition or a place of a demand to its kind."""
 _CONDITIONS = frozenset(_TABLE["limits"]["condition"].split())
 _COMPARISONS = frozenset({("rather", "than"), ("instead", "of")})
 _ORDINARY = frozenset(_TABLE["ordinary"].split())
-"""Verbs and measures that every second demand has."""
+"""Verbs and measures that are too common to identify a subject."""
 _STATEMENTS = frozenset(_TABLE["statements"].split())
 _EXCEPTION = re.compile(
     r"\b(?:except|exceptions?|unless|exempt|elsewhere|otherwise|everywhere else|anywhere else)\b",
@@ -42,7 +42,7 @@ _EXCEPTION = re.compile(
 )
 _NUMBERS = {word: number for number, word in enumerate(_TABLE["numbers"].split(), 1)}
 _SECONDS: Mapping[str, int] = _TABLE["seconds"]
-"""A unit of time, or a word for a period → its seconds."""
+"""Maps a unit of time, or a word for a period, to its seconds."""
 _DIGITS = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h|d|%)?")
 
 _TOKEN = re.compile(r"[^\W_][\w'’]*|[,;:.!?()]")
@@ -61,7 +61,7 @@ _PUNCTUATION = frozenset(",;:.!?()")
 _MAX_GAP = 3
 """The maximum number of words between two words of a cue."""
 _DENIED_WORDS = 5
-"""The number of words after a denial that it denies."""
+"""The number of words after a denial to which it applies."""
 _FIRST_WORDS = 3
 _LONGEST_LIMIT = 6
 """In words."""
@@ -74,13 +74,13 @@ class Side(NamedTuple):
     """A word that has an opposite."""
 
     word: str
-    """Its stem."""
+    """The stem of the word."""
     pair: int
-    """The number of the pair of opposites."""
+    """The number of its pair of opposites."""
     place: int
     """Its place in the pair, 0 or 1."""
     is_step: bool
-    """Whether both may be asked for, one after the other."""
+    """Whether both words may be demanded, one after the other."""
 
 
 class Answer(NamedTuple):
@@ -88,7 +88,7 @@ class Answer(NamedTuple):
 
     practice: str
     number: int
-    """The place of the answer among those of the practice."""
+    """The number of the answer among the answers of the practice."""
     is_denied: bool
 
 
@@ -97,43 +97,43 @@ class Demand(NamedTuple):
 
     text: str
     subject: frozenset[str]
-    """The stems of the words for its subject."""
+    """The stems of the words for the subject."""
     specific: frozenset[str]
-    """The names, numbers and code in it."""
+    """The names, numbers and code in the sentence."""
     is_negative: bool
     sides: frozenset[Side]
-    """The words in it that belong to a pair of opposites."""
+    """The words of the sentence that belong to a pair of opposites."""
     preferred: tuple[str, str]
-    """The preferred thing and the rejected alternative; ("", "") if it names no such pair."""
+    """The preferred thing and the rejected alternative, or ("", "") without such a pair."""
     answers: frozenset[Answer]
     topic: frozenset[str]
-    """The stems of its content words, cues included, but without ordinary verbs."""
+    """The stems of the content words, including cues but not ordinary verbs."""
     denied: frozenset[str]
-    """The words of the topic that it denies."""
+    """The words of the topic that the demand denies."""
     answers_by_verb: bool
-    """Whether its verb belongs to an answer."""
+    """Whether the verb belongs to an answer."""
     verb: str
-    """The first word that is no function word: mostly the verb of an order."""
+    """The first word that is not a function word. It is usually the verb of an order."""
     attributes: Mapping[str, str]
-    """A word → the content word just before it: ``{"branch": "featur"}``."""
+    """Maps a word to the content word just before it: ``{"branch": "featur"}``."""
     heads: Mapping[str, str]
-    """A word → the content word just after it: ``{"featur": "branch"}``."""
+    """Maps a word to the content word just after it: ``{"featur": "branch"}``."""
     limits: frozenset[tuple[str, frozenset[str]]]
-    """The conditions and places to which it is limited: the kind of each, and its words."""
+    """The conditions and places that limit the demand: the kind and the words of each."""
     limit_words: frozenset[str]
-    """The words of its moments and conditions."""
+    """The words of the moments and conditions."""
     amounts: Mapping[str, frozenset[float]]
-    """The unit of its only number → the number; times are in seconds."""
+    """Maps the unit of the only number to that number. Times are in seconds."""
     scopes: frozenset[tuple[int, int]]
-    """The words that limit it, by their places among words that exclude each other."""
+    """The limiting words, by their places among words that exclude each other."""
     is_exception: bool
     is_order: bool
-    """Whether it says what to do; a title may name the mistake instead."""
+    """Whether the sentence is an order. A title may name the mistake instead."""
     is_title: bool = False
 
     @property
     def words(self) -> frozenset[str]:
-        """All words by which another demand may be about the same thing."""
+        """All words by which another demand may have the same subject."""
         return self.subject | self.topic
 
 
@@ -144,7 +144,7 @@ class _Token(NamedTuple):
 
 
 class _Cue(NamedTuple):
-    """A row of stems that answers a question of practice."""
+    """A sequence of stems that answers a question of practice."""
 
     stems: tuple[str, ...]
     practice: str
@@ -220,7 +220,7 @@ def _is_content(word: str) -> bool:
 
 
 def _read_tokens(text: str) -> list[_Token]:
-    """Return the words and the punctuation of a sentence; a denial reaches to the next comma."""
+    """Return the words and the punctuation of a sentence. A denial ends at the next comma."""
     tokens = []
     words_left = 0
     words = [word.replace("’", "'").casefold() for word in _TOKEN.findall(text)]
@@ -237,9 +237,9 @@ def _read_tokens(text: str) -> list[_Token]:
 
 
 def _find_answers(tokens: Sequence[_Token]) -> tuple[frozenset[Answer], set[int]]:
-    """Return the answers of a sentence, and the places of the words that give them.
+    """Return the answers of a sentence, and the positions of the words that give them.
 
-    A question that it answers in two ways counts for none.
+    If a sentence answers a question in two ways, neither answer counts.
     """
     lengths: dict[Answer, int] = {}
     covered: dict[str, set[int]] = defaultdict(set)
@@ -252,7 +252,7 @@ def _find_answers(tokens: Sequence[_Token]) -> tuple[frozenset[Answer], set[int]
     matches.sort(key=lambda match: -match[0])
     for length, places, cue in matches:
         if covered[cue.practice].intersection(places):
-            continue  # a longer cue says it more exactly
+            continue  # a longer cue is more exact
         covered[cue.practice].update(places)
         is_denied = tokens[places[0]].is_denied
         lengths.setdefault(Answer(cue.practice, cue.number, is_denied), length)
@@ -269,7 +269,7 @@ def _find_answers(tokens: Sequence[_Token]) -> tuple[frozenset[Answer], set[int]
 
 
 def _match_cue(tokens: Sequence[_Token], start: int, stems: tuple[str, ...]) -> list[int]:
-    """Return the places of a cue that begins at a token; [] if it is not there."""
+    """Return the positions of a cue that begins at a token, or [] if it does not begin there."""
     places = [start]
     for stem in stems[1:]:
         first = places[-1] + 1
@@ -303,9 +303,9 @@ def _find_amounts(tokens: Sequence[_Token]) -> Mapping[str, frozenset[float]]:
 
 
 def _find_verb(tokens: Sequence[_Token]) -> int:
-    """Return the place of the first word that is no function word; -1 if there is none.
+    """Return the position of the first word that is not a function word, or -1 without one.
 
-    Of a sentence that begins with a denial ("Allow no …") it is the first word that is denied.
+    If a sentence begins with a denial ("Allow no …"), this is the first word that is denied.
     """
     first_words = [token.word for token in tokens[:_FIRST_WORDS]]
     start = next((place + 1 for place, word in enumerate(first_words) if word in _DENIALS), 0)
@@ -320,8 +320,8 @@ def _find_neighbours(
 ) -> tuple[Mapping[str, str], Mapping[str, str]]:
     """Return the attribute of each word, and the word to which each word is an attribute.
 
-    Articles do not part the two. A verb at the beginning is an attribute of nothing, but the word
-    after it is its object.
+    Articles between two words are ignored. A verb at the beginning is not an attribute of any word,
+    but the word after it is its object.
     """
     attributes: dict[str, str] = {}
     heads: dict[str, str] = {}
@@ -343,7 +343,7 @@ def _find_neighbours(
 def _find_limits(
     tokens: Sequence[_Token], cue_places: set[int]
 ) -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the kind of each limit and its words; an answer to a question limits nothing."""
+    """Yield the kind and the words of each limit. An answer to a question is not a limit."""
     for place, token in enumerate(tokens):
         kind = _LIMITS.get(token.word)
         before = tokens[place - 1].word if place else ""
@@ -371,7 +371,7 @@ def _read_sides() -> Mapping[str, Sequence[Side]]:
 
 
 def _read_scopes() -> Mapping[str, Sequence[tuple[int, int]]]:
-    """Return the stem of a word that limits a demand → its places among such words."""
+    """Return a mapping from the stem of each limiting word to its places among such words."""
     scopes: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for number, pair in enumerate(_TABLE["scopes"]):
         for place, word in enumerate(pair):
@@ -380,7 +380,7 @@ def _read_scopes() -> Mapping[str, Sequence[tuple[int, int]]]:
 
 
 def _read_cues() -> Mapping[str, Sequence[_Cue]]:
-    """Return the first stem of each cue → the cues that begin with it."""
+    """Return a mapping from the first stem of a cue to the cues that begin with it."""
     cues: dict[str, list[_Cue]] = defaultdict(list)
     for practice, answers in _PRACTICES.items():
         for number, texts in enumerate(answers):
@@ -392,15 +392,15 @@ def _read_cues() -> Mapping[str, Sequence[_Cue]]:
 
 _PRACTICES: Mapping[str, Sequence[str]] = read_toml("opposed_practices.toml")["practices"]
 COMMON_PRACTICES = frozenset(read_toml("opposed_practices.toml")["common"].split())
-"""The practices whose cues are words of everyday texts."""
+"""The practices whose cues are everyday words."""
 BINARY = frozenset(
     practice for practice, answers in _PRACTICES.items() if len(answers) == len("01")
 )
-"""The practices with two answers, of which each denies the other."""
+"""The practices with two answers that deny each other."""
 _SIDES = _read_sides()
 _CUES = _read_cues()
 _SCOPES = _read_scopes()
 _FUNCTION_WORDS = _NEGATIVE | _POSITIVE | STOP_WORDS
 _ORDERS = _NEGATIVE | _POSITIVE
-"""Words with which a title begins that says what to do."""
+"""Words at the beginning of a title that is an order."""
 _FUNCTION_STEMS = frozenset(stem_word(word) for word in (*_NEGATIVE, *_POSITIVE))

@@ -1,7 +1,8 @@
-"""Edits a header as its author would: only the lines of the changed keys differ.
+"""Edit a header as its author would: only the lines of the changed keys differ.
 
-The edit replaces the spans that the reader reported in the text. Then the result is read again and
-its values and lines are compared with the intended ones; an edit that does not match is refused.
+The edit replaces spans of the text, whose positions the reader reported. The result is then read
+again, and its values and lines are compared with the intended ones. An edit that does not match is
+refused.
 """
 
 from __future__ import annotations
@@ -44,9 +45,9 @@ def format_scalar(
 ) -> str:
     r"""Return a value as YAML on one line.
 
-    ``style`` is the letter of the scalar it replaces (see ``HeaderEntry.styles``): quotes are kept,
-    a plain text stays plain if that is safe. ``typed`` marks a number or a date, which gets quotes
-    only if its predecessor had some; ``flow`` marks a value inside brackets.
+    ``style`` is the letter of the replaced scalar (see ``HeaderEntry.styles``). Quotes are
+    preserved, and a plain text stays plain if that is safe. ``typed`` marks a number or a date,
+    which gets quotes only if its predecessor had quotes. ``flow`` marks a value inside brackets.
     """
     text = str(value)
     is_plain = _PLAIN.fullmatch(text) and text.casefold() not in _WORDS_WITH_MEANING
@@ -60,7 +61,7 @@ def format_scalar(
 
 
 def format_flow(values: Iterable[str]) -> str:
-    """Return a list on one line: ``[telegram, "a, b"]``."""
+    """Return a list in one line: ``[telegram, "a, b"]``."""
     return "[" + ", ".join(format_scalar(value, flow=True) for value in values) + "]"
 
 
@@ -72,7 +73,7 @@ _ALONE = {
     "date": re.compile(r"[\w.-]+|\d{4}-\d{1,2}-\d{1,2}[T ][\d:.,+Z -]*"),
     "choice": re.compile(r"[\w.-]+"),
 }
-"""Form of a key → the pattern of a value, valid or not, without additional text."""
+"""Maps the form of a key to the pattern of a value, valid or not, without additional text."""
 _UNSEEN = re.compile(r"[\ufeff\s]*^---[ \t]*$(?P<inside>.*?)^---[ \t]*$", re.DOTALL | re.MULTILINE)
 _COMMENT = re.compile(r"(?:^|[ \t])#.*")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
@@ -80,7 +81,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 
 @frozen
 class Splice:
-    """A range of the text and its replacement."""
+    """A range of a text, and its replacement."""
 
     start: int
     end: int
@@ -94,12 +95,14 @@ class Splice:
 def edit_header(text: str, changes: Mapping[str, Change]) -> str:
     r"""Return the text of a file with some keys of its header changed.
 
-    Keys are named as in the card (``last-seen``); a tuple is a list, None removes the key. If a key
-    is repeated, its last entry, which counts, is changed. Only lines of changed keys differ:
-    comments, order, quotes, line ends, byte order mark and trailing spaces stay. A missing key is
-    added at the header's end, a missing header at the top of the file. Raises EditRefused if a
-    line of the author would be lost, a count would start again, or the result would not read back
-    as intended; InputError for an impossible name.
+    Keys have the same names as in the card (``last-seen``). A tuple is a list, and None removes the
+    key. If a key is repeated, its last entry is changed, because that entry counts. Only lines of
+    changed keys differ. Comments, order, quotes, line ends, the byte order mark and trailing spaces
+    stay. A missing key is added at the end of the header, and a missing header at the top of the
+    file.
+
+    Raises EditRefused if a line of the author would be lost, if a count would start again, or if
+    the result would not be read as intended. Raises InputError for an impossible name.
     """
     split = split_header(text)
     reading = read_header(split)
@@ -132,7 +135,7 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
         splices = _Editor(text, split.header, reading.entries).splices(needed)
         result = text
         splices.sort(key=lambda splice: (splice.start, splice.end))
-        for splice in reversed(splices):  # two at the same offset stay in the given order
+        for splice in reversed(splices):  # splices at the same offset stay in this order
             result = splice.apply(result)
     for name, value in needed.items():
         meaning.pop(canonical(name), None)
@@ -143,10 +146,10 @@ def edit_header(text: str, changes: Mapping[str, Change]) -> str:
 
 
 def replace_paths(text: str, moves: Mapping[str, Sequence[str]]) -> str:
-    """Return the text of a file with entries of its ``paths`` replaced; all else stays.
+    """Return the text of a file with entries of its ``paths`` replaced. The rest stays.
 
-    ``moves`` gives each old entry its new ones. Raises EditRefused if the header would not read
-    back as intended.
+    ``moves`` maps each old entry to its new ones. Raises EditRefused if the header would not be
+    read as intended.
     """
     split = split_header(text)
     reading = read_header(split)
@@ -181,7 +184,7 @@ def _globs_of(entry: HeaderEntry) -> tuple[str, ...]:
 
 
 _Version = tuple[str, Split, HeaderReading]
-"""A file's text, its parts and the reading of its header."""
+"""The text of a file, its parts and the reading of its header."""
 
 
 def _named(entries: Iterable[HeaderEntry], name: str) -> list[HeaderEntry]:
@@ -192,7 +195,8 @@ def _named(entries: Iterable[HeaderEntry], name: str) -> list[HeaderEntry]:
 def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change) -> None:
     """Refuse a change that would lose text of the author.
 
-    That is a value with the wrong form, or one that continues in lines not read as part of it.
+    Such a change replaces a value of the wrong form, or a value that continues in lines that were
+    not read as part of it.
     """
     name = re.escape(key).replace("\\-", "[-_ ]")
     opening = r"[ \t]*(?:[?{][ \t]*|\{.*,[ \t]*)?"
@@ -217,7 +221,7 @@ def _check_kept(header: Header, reading: HeaderReading, key: str, value: Change)
 
 
 def _find_replace_problem(entry: HeaderEntry, value: Change) -> str:
-    """Return why a value cannot replace the one of an entry, "" if it can."""
+    """Return why a value cannot replace the value of an entry, or "" if it can."""
     known = KEYS.get(canonical(entry.key))
     form = known.form if known else "text"
     valid = describe_form(known) if known else "one text"
@@ -247,7 +251,7 @@ def _find_replace_problem(entry: HeaderEntry, value: Change) -> str:
 
 
 def _check_unseen(text: str, changes: Mapping[str, Change]) -> None:
-    """Refuse to add a header above an ignored one that has a key to be changed."""
+    """Refuse to add a header above an ignored header that has one of the keys to change."""
     plain = text.replace("\r\n", "\n").replace("\r", "\n").replace("\ufeff", "")
     match = _UNSEEN.match(plain)
     if not match:
@@ -277,7 +281,7 @@ def _comments_of(lines: Sequence[str], entries: Iterable[HeaderEntry]) -> list[s
 
 
 def _find_comments(lines: Sequence[str], entry: HeaderEntry, first: int, end: int) -> list[str]:
-    """Return the comments on some lines of an entry, and text that only looks like one."""
+    """Return the comments on some lines of an entry, and texts that only look like comments."""
     spans = entry.spans if entry.shape != "nested" else ()
     comments = []
     for number in range(first, end):
@@ -307,7 +311,7 @@ def _is_typed(name: str, value: Change) -> bool:
 
 
 class _Editor:
-    """Finds the splices for one text; all positions are offsets in it."""
+    """Finds the splices for one text. All positions are offsets in this text."""
 
     def __init__(self, text: str, header: Header, entries: Sequence[HeaderEntry]) -> None:
         self._header = header
@@ -340,7 +344,7 @@ class _Editor:
         return splices
 
     def replace_items(self, entry: HeaderEntry, moves: Mapping[str, Sequence[str]]) -> list[Splice]:
-        """Return the splices that replace items of a list, or parts of one text with commas."""
+        """Return the splices that replace items of a list, or parts of a comma-separated text."""
         found = []
         for value in entry.values:
             begin, end = value.span[:2], value.span[2:]
@@ -368,7 +372,7 @@ class _Editor:
         return self._span((first, 0), (end, 0), text)
 
     def _in_place(self, entry: HeaderEntry, written: str) -> list[Splice]:
-        """Replace a value; one that begins below its key moves to the line of the key."""
+        """Replace a value. If it begins below its key, move it to the line of the key."""
         begin, end = entry.span[:2], entry.span[2:]
         if entry.shape == "scalar" or begin[0] == entry.line:
             return [self._span(begin, end, written if begin < end else f" {written}")]
@@ -391,13 +395,13 @@ class _Editor:
         return self._in_place(entry, format_flow(values))
 
     def _items(self, entry: HeaderEntry, values: Iterable[str]) -> str:
-        """Return list items, one a line, in the style of the existing items."""
+        """Return list items, one on each line, in the style of the existing items."""
         indent, dash = self._item_style(entry)
         eol = self._header.eol
         return "".join(f"{indent}{dash}{format_scalar(value)}{eol}" for value in values)
 
     def _item_style(self, entry: HeaderEntry) -> tuple[str, str]:
-        """Return the indentation and the dash, with its spaces, that a block list uses."""
+        """Return the indentation of a block list, and its dash with the spaces after it."""
         line, column = entry.values[-1].span[:2] if entry.values else (0, 0)
         match = re.fullmatch(r"([ \t]*)(-[ \t]+)", self._header.lines[line][:column])
         return (match[1], match[2]) if match else (" " * (entry.column + 2), "- ")
@@ -435,7 +439,7 @@ class _Editor:
 
 
 def _count_dropped(entry: HeaderEntry, values: tuple[str, ...]) -> int:
-    """Return how many first items to remove so that ``values`` begin with the rest."""
+    """Return the number of first items to remove so that ``values`` begin with the others."""
     new = _items_of(values)
     for count in range(len(entry.texts)):
         rest = _items_of(entry.texts[count:])
@@ -445,12 +449,12 @@ def _count_dropped(entry: HeaderEntry, values: tuple[str, ...]) -> int:
 
 
 def _items_of(texts: Iterable[str | None]) -> tuple[str, ...]:
-    """Return the items of a list as a card reads them: without empty ones."""
+    """Return the items of a list as a card reads them, without empty items."""
     return tuple(item for text in texts if text and (item := one_line(text)))
 
 
 def _values_of(entries: Iterable[HeaderEntry]) -> Meaning:
-    """Return the value of each key; of a repeated key the last one."""
+    """Return the value of each key. The last entry of a repeated key counts."""
     return {
         canonical(entry.key): _normalise(entry.texts if entry.shape == "list" else entry.texts[0])
         for entry in entries
@@ -465,7 +469,7 @@ def _normalise(value: Change | tuple[str | None, ...]) -> str | tuple[str, ...] 
 
 
 def _verify(old: _Version, text: str, changes: Mapping[str, Change], intended: Meaning) -> None:
-    """Refuse a result with other values than intended or with a change in another line."""
+    """Refuse a result with unintended values or with a change in another line."""
     split, reader = split_header(text), old[2].reader
     reading = read_header(split)
     usable = reading.reader != "none" and not re.search("[\ud800-\udfff]", text)
@@ -491,7 +495,7 @@ def _comments_at(name: str, version: _Version) -> list[str]:
 
 
 def _other_lines(version: _Version, changes: Mapping[str, Change]) -> list[str]:
-    """Return the lines, with their ends, that belong to no changed key."""
+    """Return the lines that do not belong to a changed key, with their line ends."""
     text, split, reading = version
     if split.header is None:
         return []

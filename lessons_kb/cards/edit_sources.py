@@ -41,7 +41,7 @@ from lessons_kb.text.sanitize import clean_line, shorten
 from lessons_kb.values import replace
 
 MAX_QUOTE = 200
-"""Characters of a quote."""
+"""In characters."""
 MAX_TITLE = 120
 _COMMIT_DIGITS = 12
 _HASHED = re.compile(r"[0-9a-f]{16}")
@@ -50,25 +50,28 @@ _QUOTE_LINE = re.compile(r"(?P<indent>[ \t]*)(?P<dash>-[ \t]+)?[\"']?quote[\"']?
 
 
 def make_quote(text: str) -> str:
-    """Return a text as a quote: in one line, without secrets, at most MAX_QUOTE characters."""
+    """Return a text as a quote of one line, without secrets, of at most MAX_QUOTE characters."""
     return shorten(clean_line(redact(text)).strip(), MAX_QUOTE)
 
 
 def make_commit_source(commit: str, subject: str, at: str, quote: str = "") -> Source:
-    """Return a commit as a source. ``at`` is an ISO date, with or without a time."""
+    """Return a source that is a commit. ``at`` is an ISO date, with or without a time."""
     title = shorten(clean_line(redact(subject)).strip(), MAX_TITLE)
     resource = f"{COMMIT_SOURCE}:{commit[:_COMMIT_DIGITS]}"
     return Source(resource=resource, title=title, last_modified=at, quote=make_quote(quote))
 
 
 def make_session_source(session: str, at: str = "", quote: str = "") -> Source:
-    """Return a session as a source: by a hash of its id, because the id names private records."""
+    """Return a source that is a session.
+
+    It contains a hash of the id of the session, because the id names private records.
+    """
     resource = f"{SESSION_SOURCE}:{hash_session(session)}"
     return Source(resource=resource, last_modified=at, quote=make_quote(quote))
 
 
 def make_request_source(name: str, at: str = "", quote: str = "") -> Source:
-    """Return a pull request as a source. ``name`` is its address, or what its export calls it."""
+    """Return a source that is a pull request. ``name`` is its address, or its name in an export."""
     name = clean_line(redact(name)).strip()
     is_address = name.startswith(("https://", "http://"))
     resource = name if is_address else f"{REQUEST_SOURCE}:{name}"
@@ -76,20 +79,20 @@ def make_request_source(name: str, at: str = "", quote: str = "") -> Source:
 
 
 def make_file_source(path: str, line: int = 0, quote: str = "") -> Source:
-    """Return a place in a file as a source. ``path`` is relative to the project."""
+    """Return a source that is a place in a file. ``path`` is relative to the project."""
     place = f"{clean_line(redact(path))}#L{line}" if line else clean_line(redact(path))
     return Source(resource=f"{FILE_SOURCE}:{place}", quote=make_quote(quote))
 
 
 def hash_session(session: str) -> str:
-    """Return the name of a session in a card."""
+    """Return the hash that names a session in a card."""
     return hashlib.blake2b(session.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
 def add_sources(text: str, sources: Sequence[Source]) -> str:
-    """Return a card's text with more sources; no other byte changes.
+    """Return the text of a card with more sources. No other byte changes.
 
-    A source whose ``resource`` the card has already is left out. Raises EditRefused if the present
+    A source is left out if the card already has its ``resource``. Raises EditRefused if the present
     sources are written in a form to which nothing can be added.
     """
     split = split_header(text)
@@ -147,7 +150,7 @@ def _insert(
 
 
 def _find_line_starts(text: str, header: Header) -> list[int]:
-    """Return the offset of each line of a header, and that of its closing fence."""
+    """Return the offset of each line of a header, and the offset of its closing fence."""
     return [header.start + offset for offset in line_starts(text[header.start : header.end])]
 
 
@@ -164,7 +167,7 @@ def _format_items(sources: Iterable[Source], indent: str) -> list[str]:
 
 
 def drop_session_quotes(text: str) -> str:
-    """Return a card's text without the quotes of its session sources; no other byte changes.
+    """Return the text of a card without the quotes of its session sources. No other byte changes.
 
     Raises EditRefused if such a quote cannot be removed safely.
     """
@@ -197,7 +200,7 @@ def _is_session_quote(source: Source) -> bool:
 
 
 def _find_quote_lines(split: Split, entry: HeaderEntry, value: Value) -> Iterator[int]:
-    """Yield the lines of a header that hold the quote of one source."""
+    """Yield the lines of a header that contain the quote of one source."""
     lines = split.header.lines if split.header else ()
     after = [other.span[0] for other in entry.values if other.span[0] > value.span[0]]
     end = min(after, default=entry.end)
@@ -221,7 +224,7 @@ def list_session_quotes(text: str) -> list[str]:
 
 
 def check_sources(document: Document) -> Iterator[Finding]:
-    """Yield the findings of lint about the sources of a card."""
+    """Yield the lint findings about the sources of a card."""
     line = document.key_lines.get(KEY, 0)
     if line and not document.sources:
         fix = 'write each as `- resource: "commit:1a2b3c4d"`'

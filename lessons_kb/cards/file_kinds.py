@@ -1,4 +1,4 @@
-"""Determines the kind of a file of a brain from its folder and its name."""
+"""Determine the kind of a file of a brain from its folder and its name."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from lessons_kb.model import KINDS, NOTE
 
 
 def kind_of(path: str, folders: Mapping[str, str]) -> str:
-    """Return lesson, playbook, qa-finding or note for a POSIX path relative to its brain.
+    """Return the kind of a file: lesson, playbook, qa-finding or note.
 
-    ``folders`` maps folders (one name or several, such as ``docs/solutions``) to kinds; a folder
-    counts anywhere on the path, in upper or lower case. The deepest folder wins; if two end at the
-    same folder, the longer name wins. ``README``, ``index`` and ``_*`` files are always notes.
+    ``path`` is a POSIX path relative to the brain. ``folders`` maps folders to kinds. A folder is
+    one name or several, such as ``docs/solutions``, and may be anywhere in the path, in upper or
+    lower case. The deepest folder wins. If two end at the same folder, the longer name wins.
+    ``README``, ``index`` and ``_*`` files are always notes.
     """
     *parts, name = path.casefold().split("/")
     if is_note_name(name):
@@ -30,11 +31,11 @@ def kind_of(path: str, folders: Mapping[str, str]) -> str:
 
 
 def in_mapped_folder(path: str, folders: Mapping[str, str]) -> bool:
-    """Return whether a file is in a folder of cards, whatever its own name."""
+    """Return whether a file is in a folder of cards, regardless of its own name."""
     folder = path.rpartition("/")[0]
     return kind_of(f"{folder}/card.md", folders) != NOTE
 
 
 def is_note_name(name: str) -> bool:
-    """Return whether a file with this name describes its folder and so is never a card."""
+    """Return whether a file with this name describes its folder and is therefore never a card."""
     return name.startswith("_") or name.casefold().partition(".")[0] in ("readme", "index")

@@ -1,4 +1,4 @@
-"""Numbers the names of files that share a stem."""
+"""Number the names of files that share a stem."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from itertools import count
 
 
 def numbered_names(stem: str, suffix: str = ".md") -> Iterator[str]:
-    """Yield names for files with one stem, without end: ``stem.md``, ``stem-2.md`` ..."""
+    """Yield an endless sequence of names with one stem: ``stem.md``, ``stem-2.md`` ..."""
     yield f"{stem}{suffix}"
     yield from (f"{stem}-{number}{suffix}" for number in count(2))

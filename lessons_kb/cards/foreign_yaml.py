@@ -1,7 +1,7 @@
-"""Reads YAML files of other programs as plain data, within fixed limits.
+"""Read YAML files of other programs as plain data, within fixed limits.
 
-PyYAML follows aliases without a limit: forty lines can expand to a billion values. Here each alias
-counts as many values as it repeats.
+PyYAML follows aliases without a limit, so that forty lines can expand to a billion values. Here,
+each alias counts as many values as it repeats.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 from lessons_kb.errors import InputError
 
 MAX_DEPTH = 50
-"""Levels of lists and mappings; rules with nested operators reach 15."""
+"""The maximum depth of lists and mappings. Rules with nested operators reach 15 levels."""
 MAX_VALUES = 100_000
-"""Values in a file, including those that aliases repeat."""
+"""The maximum number of values in a file, including the values that aliases repeat."""
 _MERGE = "<<"
 _NULLS = ("", "~", "null", "Null", "NULL")
 
 Data = str | None | list["Data"] | dict[str, "Data"]
-"""Scalars stay text, whatever type YAML gives them: rules contain words such as `no` or `007`."""
+"""Scalars are always read as text, because rules contain words such as `no` or `007`."""
 
 
 class _Named(NamedTuple):
@@ -27,11 +27,11 @@ class _Named(NamedTuple):
 
     value: Data
     size: int
-    """How many values it has."""
+    """The number of values in it."""
 
 
 def read_documents(text: str) -> list[Data]:
-    """Return the documents in a file; a file that is not accepted is an InputError of one line."""
+    """Return the documents in a file. Raises InputError, with one line, for an unaccepted file."""
     import yaml
 
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -47,7 +47,7 @@ def read_documents(text: str) -> list[Data]:
 
 
 class _Reader:
-    """Builds values from the events of a parser."""
+    """Builds values from the events of a YAML parser."""
 
     def __init__(self, events: Iterator[Any]) -> None:
         self._events = events
@@ -130,7 +130,7 @@ def _is_plain(event: Any) -> bool:
 
 
 def _read_merged(value: Data, line: int) -> dict[str, Data]:
-    """Return the mapping that ``<<`` adds; of several mappings the first has precedence."""
+    """Return the mapping that ``<<`` adds. The first of several mappings has precedence."""
     mappings = value if isinstance(value, list) else [value]
     merged: dict[str, Data] = {}
     for mapping in mappings:

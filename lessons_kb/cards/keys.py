@@ -1,7 +1,7 @@
-"""Splits headers from bodies and reads the values of the keys in a header.
+"""Split headers from bodies, and read the values of the keys in a header.
 
-A wrong value of an optional key gives a finding and the default is used. Keys of other systems are
-mapped to fields of a card; their wrong values give no findings.
+A wrong value of an optional key gives a finding, and the default is used. Keys of other systems are
+mapped to fields of a card. Their wrong values give no findings.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.values import frozen, replace
 
 MAX_HEADER = 64_000
-"""Characters. A longer header is refused before a parser reads it."""
+"""In characters. A longer header is refused before a parser reads it."""
 
 _OPEN = re.compile(r"(\ufeff?)((?:[ \t]*(?:\r\n|\r|\n)){0,20})---[ \t]*(\r\n|\r|\n)")
 _CLOSE = re.compile(r"---(?<=[\r\n]---)[ \t]*(?:\r\n|\r|\n|\Z)")
@@ -58,24 +58,24 @@ _KEY_LINE = re.compile(
     """,
     re.MULTILINE | re.VERBOSE,
 )
-"""A line that its author meant as `key: value` or as another part of a header."""
+"""Matches a line that is meant as `key: value` or as another part of a header."""
 
 NestedMapping = tuple[tuple[str, "str | tuple[str, ...] | None"], ...]
-"""The keys of a nested mapping with their texts; None is YAML's null or a deeper value."""
+"""The keys of a nested mapping with their texts. None is YAML's null or a deeper value."""
 Span = tuple[int, int, int, int]
-"""First line and column, last line and column after the last character; from 0."""
+"""The first line and column, and the last line and the column after the end, from 0."""
 
 
 class Value(NamedTuple):
     """A scalar or an item of a header."""
 
     text: str | None
-    """None for YAML's null or a nested value."""
+    """The text, or None for YAML's null or a nested value."""
     style: str
-    r"""One letter: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``m`` for a plain text that YAML reads
-    as a mapping (``- Error: no such file``), ``n``\ ested, ``a``\ n alias."""
+    r"""One letter: ``p``\ lain, ``'``, ``"``, ``|``, ``>``, ``n``\ ested or ``a``\ n alias. The
+    letter ``m`` marks a plain text that YAML reads as a mapping (``- Error: no such file``)."""
     span: Span
-    """Includes the quotes."""
+    """The position of the value, including its quotes."""
     holds: NestedMapping | None = None
     """The content of a nested mapping."""
     items: tuple[Value, ...] | None = None
@@ -87,18 +87,18 @@ class HeaderEntry:
     """One ``key: value`` of a header with its position."""
 
     key: str
-    """As written, without quotes."""
+    """The key as written, without quotes."""
     shape: str
     """``scalar``, ``list`` or ``nested`` (anything deeper)."""
     values: tuple[Value, ...]
-    """The scalar, or each item."""
+    """The scalar, or each item of the list."""
     line: int
     end: int
-    """The entry's own lines are ``line`` up to but not including ``end``."""
+    """The line after the last line of the entry, which begins at ``line``."""
     column: int
-    """Of the key."""
+    """The column of the key."""
     span: Span
-    """The whole value."""
+    """The position of the whole value."""
     flow: bool = False
     """Whether the value is in brackets."""
     is_alias: bool = False
@@ -127,13 +127,13 @@ class Header:
     lines: tuple[str, ...]
     """The lines between the fences, without their ends."""
     start: int
-    """Offset of the first of them in the text."""
+    """The offset of the first line in the text."""
     end: int
-    """Offset of the closing fence."""
+    """The offset of the closing fence."""
     line: int
-    """1-based number of the first of them."""
+    """The 1-based number of the first line."""
     eol: str
-    """The line end of the opening fence."""
+    """The line end after the opening fence."""
 
 
 @frozen
@@ -143,7 +143,7 @@ class Split:
     header: Header | None
     body: str
     body_line: int
-    """1-based number of the body's first line."""
+    """The 1-based number of the body's first line."""
     problem: str = ""
     """Why a header cannot be read: ``unclosed``, ``too-large``, ``toml`` (its fences are ``+++``)
     or ``dashes`` (its fences have more than three)."""
@@ -152,8 +152,8 @@ class Split:
 def split_header(text: str) -> Split:
     """Split a file at its ``---`` fences into header and body.
 
-    A byte order mark and empty lines may precede the first fence. A first line ``---`` that no key
-    follows, or that is above plain prose, is a thematic break of the body.
+    A byte order mark and empty lines may precede the first fence. A first line ``---`` is a
+    thematic break of the body if no key follows it or if it is above plain prose.
     """
     plain = Split(header=None, body=text.removeprefix("\ufeff"), body_line=1)
     opening = _OPEN.match(text)
@@ -175,7 +175,7 @@ def split_header(text: str) -> Split:
 
 
 def _find_other_header(text: str) -> str:
-    """Return the problem of a header with other fences than ``---``, "" without one."""
+    """Return the problem of a header with fences other than ``---``, or "" without a problem."""
     toml = _TOML_OPEN.match(text)
     if toml and _TOML_CLOSE.search(text, toml.end(), toml.end() + MAX_HEADER):
         return "toml"
@@ -207,12 +207,12 @@ def line_starts(text: str) -> list[int]:
 
 @lru_cache(maxsize=1024)
 def canonical(key: str) -> str:
-    """Return the canonical spelling of a key: ``Last_Seen`` → ``last-seen``."""
+    """Return the canonical spelling of a key, such as ``last-seen`` for ``Last_Seen``."""
     return key.strip().casefold().replace("_", "-").replace(" ", "-")
 
 
 def find(line: int, rule: str, message: str, fix: str, level: str = "warning") -> Finding:
-    """Return a finding about a line of the header, from 0; its path is set later."""
+    """Return a finding about a line of the header, counted from 0. Its path is set later."""
     return Finding(path="", line=line, rule=rule, message=message, fix=fix, level=level)
 
 
@@ -243,7 +243,7 @@ def read_patterns(entry: HeaderEntry) -> tuple[tuple[Pattern, ...], tuple[Findin
 
 
 def parse_pattern(data: Mapping[str, object]) -> Pattern:
-    """Return the pattern that ``{"regex": …, "files": […]}`` describes, else raise InputError."""
+    """Return the pattern that ``{"regex": …, "files": […]}`` describes, or raise InputError."""
 
     def read(value: object) -> str | tuple[str, ...] | None:
         if isinstance(value, (list, tuple)):
@@ -257,7 +257,7 @@ def parse_pattern(data: Mapping[str, object]) -> Pattern:
 
 
 def _read_plain(value: Value) -> NestedMapping:
-    """Return a plain text as a mapping: ``kind: text``, or a regular expression."""
+    """Return a plain text as a mapping: either ``kind: text`` or a regular expression."""
     kind, _, rest = (value.text or "").partition(":")
     has_kind = canonical(kind) in PATTERNS
     if not value.text:
@@ -324,18 +324,18 @@ Read = str | int | tuple[str, ...] | tuple[Pattern, ...] | None
 
 @frozen
 class CardKey:
-    """One key that a card may have."""
+    """A key that a card may have."""
 
     field: str
-    """Field of Card that it fills."""
+    """The field of Card that the key fills."""
     form: str
     """``text``, ``tags``, ``texts``, ``globs``, ``choice``, ``count``, ``date``, ``patterns``,
-    ``sources``, ``card`` or, of other systems, ``stamps`` or ``keywords``."""
+    ``sources``, ``card`` or, for other systems, ``stamps`` or ``keywords``."""
     choices: tuple[str, ...] = ()
     foreign: bool = False
-    """Whether other systems write it; its wrong values give no findings."""
+    """Whether other systems write the key. Its wrong values give no findings."""
     meaning: str = ""
-    """Its meaning and default, in Markdown; "" for a key of another system."""
+    """The meaning and the default in Markdown, or "" for a key of another system."""
 
 
 _CHOICES = {
@@ -356,12 +356,12 @@ KEYS: Mapping[str, CardKey] = {
     )
     for key in read_toml("card_keys.toml")["keys"]
 }
-"""Canonical key → its description. The field ``search`` is text that is only indexed. If two keys
-fill the same field, lists are joined in this order; of single values the first counts."""
+"""Maps a canonical key to its description. The field ``search`` is text that is only indexed. If
+two keys fill the same field, lists are joined in this order, and the first single value counts."""
 
 _TABLE = read_mapping("card_keys.toml")
 SYNONYMS: Mapping[str, Mapping[str, str]] = {name: _TABLE[name] for name in ("severity", "status")}
-"""Key → value of another system → ours."""
+"""Maps a key to its values in other systems and to our value for each."""
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:$|[T ])", re.ASCII)
 MAX_EXAMPLES = 5
@@ -374,7 +374,7 @@ _ITEM_PROBLEMS = {
         *("put the item in double quotes", "info"),
     ),
 }
-"""Style of an item → rule, message, fix and level."""
+"""Maps the style of an item to a rule, a message, a fix and a level."""
 
 
 def read_keys(
@@ -382,8 +382,8 @@ def read_keys(
 ) -> tuple[dict[str, Any], list[Finding], dict[str, int]]:
     """Return the fields that a header sets, findings about it, and the line of each key.
 
-    ``folder`` is the file's folder, relative to the brain. Fields that are absent, empty or wrong
-    are omitted: Card has their defaults.
+    ``folder`` is the folder of the file, relative to the brain. Fields that are absent, empty or
+    wrong are omitted, because Card has defaults for them.
     """
     problems: list[Finding] = []
 
@@ -453,7 +453,10 @@ def read_keys(
 
 
 def read_value(entry: HeaderEntry) -> Read:
-    """Return the value of a key of KEYS, None if it is empty; ValueError if it is wrong."""
+    """Return the value of a key of KEYS, or None if it is empty.
+
+    Raises ValueError if the value is wrong.
+    """
     name = canonical(entry.key)
     key = KEYS[name]
     if key.form == "patterns":
@@ -498,7 +501,7 @@ def read_value(entry: HeaderEntry) -> Read:
 
 
 def _suggest_status(entry: HeaderEntry) -> str:
-    """Return a fix that suggests the known status nearest to a wrong one."""
+    """Return a fix that suggests the valid status most similar to a wrong one."""
     status = (entry.texts[0] or "").casefold() if entry.texts else ""
     known = (*STATUSES, *SYNONYMS["status"])
     near = get_close_matches(status, known, n=1)
@@ -530,7 +533,7 @@ def _read_stamps(entry: HeaderEntry) -> str | None:
 
 
 def _read_card_name(entry: HeaderEntry) -> str | None:
-    """Return the name of a card; OKF writes it as a path from the root, or from the file."""
+    """Return the name of a card. OKF writes it as a path from the root or from the file."""
     if entry.shape != "scalar":
         raise ValueError("a list" if entry.shape == "list" else "nested")
     name = one_line(entry.texts[0] or "")
@@ -540,7 +543,7 @@ def _read_card_name(entry: HeaderEntry) -> str | None:
 
 
 def _read_keywords(entry: HeaderEntry) -> tuple[str, ...]:
-    """Return the list ``keywords`` of a nested mapping, in which gptme writes it."""
+    """Return the list ``keywords`` of a nested mapping, which is the form that gptme uses."""
     mapping = dict(entry.values[0].holds or ()) if entry.shape == "nested" else {}
     keywords = mapping.get("keywords") or ()
     texts = (keywords,) if isinstance(keywords, str) else keywords
@@ -548,7 +551,7 @@ def _read_keywords(entry: HeaderEntry) -> tuple[str, ...]:
 
 
 def _read_number(text: str) -> int:
-    """Return a whole number as YAML 1.1 writes it (``1_000``), 0 for anything else."""
+    """Return a whole number as YAML 1.1 writes it (``1_000``), or 0 for any other text."""
     if re.fullmatch(r"[1-9][0-9]{0,6}", text, re.ASCII):
         return int(text)
     if not re.fullmatch(r"\+?[0-9][0-9a-fA-Fxob_]{0,15}", text, re.ASCII):
@@ -560,19 +563,19 @@ def _read_number(text: str) -> int:
 
 
 def find_line_of(field: str, key_lines: Mapping[str, int]) -> int:
-    """Return the line of the first key that fills a field of a card, 0 without one."""
+    """Return the line of the first key that fills a field of a card, or 0 if there is none."""
     lines = (key_lines.get(name, 0) for name, key in KEYS.items() if key.field == field)
     return next(filter(None, lines), 0)
 
 
 def describe_form(key: CardKey) -> str:
-    """Describe the values that a key can have: ``a date such as 2026-01-31``."""
+    """Describe the values that a key can have, such as ``a date such as 2026-01-31``."""
     return _EXPECTED.get(key.form) or f"one of {', '.join(key.choices)}"
 
 
 @lru_cache(maxsize=1024)
 def nearest_key(name: str) -> str | None:
-    """Return the key that an unknown one is probably meant to be, None if none is similar."""
+    """Return the most similar valid key for an unknown key, or None if none is similar."""
     own_names = [key_name for key_name, key in KEYS.items() if not key.foreign]
     near = get_close_matches(name, [*own_names, "type", "status"], n=1, cutoff=0.88)
     return near[0] if near else None
@@ -582,7 +585,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def build_schema() -> dict[str, Any]:
-    """Return the JSON schema of a header; `lessons lint` warns about each value that it refuses."""
+    """Return the JSON schema of a header. `lessons lint` warns about each value that it refuses."""
     forms, properties = read_json("header_forms.json"), dict[str, dict[str, Any]]()
     for name, key in KEYS.items():
         form = forms.get(key.form, {}) if key.meaning else {}

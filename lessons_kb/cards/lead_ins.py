@@ -1,4 +1,4 @@
-"""Finds bold labels used in place of headings: ``**Problem**: …``, ``- **Rule:** …``."""
+"""Find bold labels used in place of headings: ``**Problem**: …``, ``- **Rule:** …``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _BOLD = re.compile(
     re.VERBOSE,
 )
 _PLAIN = re.compile(rf"(?P<before>{_MARKER})(?P<label>[^\W\d_][^\W\d_]{{2,20}}):[ \t]+")
-"""A label that is not bold; it counts only in list items."""
+"""Matches a label that is not bold. It counts only in list items."""
 
 
 class LeadIn(NamedTuple):
@@ -29,22 +29,22 @@ class LeadIn(NamedTuple):
 
     role: str
     first: int
-    """Line of the label, from 0."""
+    """The line of the label, counted from 0."""
     end: int
-    """The line after the last."""
+    """The line after the last line of the text."""
     text: str
-    """The lines without the label and the marker of the list item."""
+    """The lines without the label and without the marker of the list item."""
 
 
 class _Label(NamedTuple):
     role: str
     line: int
     end: int
-    """The last possible end of its text: the end of its list item, else of the whole text."""
+    """The last possible end of the text: the end of its list item, or of the whole text."""
     rest: str
-    """The rest of its line."""
+    """The rest of the line of the label."""
     indent: int
-    """Columns of the marker of its list item."""
+    """The column of the marker of the list item."""
 
 
 def find_lead_ins(
@@ -55,11 +55,11 @@ def find_lead_ins(
     *,
     in_section: bool,
 ) -> list[LeadIn]:
-    """Return the parts of a text that have a label, in order.
+    """Return the labelled parts of a text, in order.
 
-    ``labels`` maps a name to its role; ``normalise`` returns the names to look up for a label,
-    likeliest first. ``in_section`` is for the text below a heading with a role of its own: there
-    a label applies only to its paragraph, and labels in list items do not count.
+    ``labels`` maps a name to its role. ``normalise`` returns the names to look up for a label, with
+    the likeliest first. ``in_section`` is for the text below a heading with a role of its own.
+    There, a label applies only to its paragraph, and labels in list items do not count.
     """
     lines = text.split("\n")
     likely = [line for line in lines if ":" in line or "**" in line or "__" in line]
@@ -85,7 +85,7 @@ def _find_labels(
     in_section: bool,
 ) -> Iterator[_Label]:
     items: list[int] = []
-    """Ends of the list items that are open."""
+    """The ends of the list items that are open."""
     quotes = 0
     for index, token in enumerate(tokens):
         if token.type == "list_item_open":
@@ -115,7 +115,7 @@ def _read_label(
     *,
     in_item: bool,
 ) -> tuple[str, re.Match[str] | None]:
-    """Return the role of the label of a line and its match, "" and None without a label."""
+    """Return the role and the match of the label of a line, or "" and None without a label."""
     match = _BOLD.match(line)
     if match is None or not (match["inside"] or match["behind"] is not None):
         match = _PLAIN.match(line) if in_item else None

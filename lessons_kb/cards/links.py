@@ -1,4 +1,4 @@
-"""Makes file names from titles, and finds and changes the links between cards.
+"""Make file names from titles, and find and change the links between cards.
 
 A link is ``[text](other.md)``, ``[[other]]`` or a plain id, outside of code.
 """
@@ -16,13 +16,13 @@ from lessons_kb.errors import InputError
 from lessons_kb.values import frozen
 
 MAX_BYTES = 96
-"""UTF-8 bytes of a slug, so that a number, the suffix and a temporary name fit into 255."""
+"""In UTF-8 bytes, so that a number, the suffix and a temporary name fit into 255 bytes."""
 
 _RESERVED = frozenset(
     ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$", "readme", "index"]
     + [f"{port}{number}" for port in ("com", "lpt") for number in range(10)]
 )
-"""Names that Windows reserves for devices, and names that are never cards."""
+"""Names that Windows reserves for devices, and names that are never card names."""
 
 _KEPT = ("L", "N", "M")
 _UNSEEN = ("Cc", "Cf", "Zs", "Zl", "Zp")
@@ -34,12 +34,12 @@ _APOSTROPHES = re.compile("(?<=\\w)['\u2019\u02bc](?=\\w)")
 
 
 def slug(title: str) -> str:
-    """Return a file name for a title, without suffix, that is safe on every system.
+    """Return a file name for a title, without a suffix, that is safe on every system.
 
-    Letters of every script stay, in lower case and composed form (NFC); each run of other
-    characters becomes one hyphen; a title of symbols alone becomes ``untitled``. The name has at
-    most MAX_BYTES bytes and is not reserved by Windows. Idempotent. Raises InputError if no
-    character of the title is visible.
+    Letters of every script stay, in lower case and in composed form (NFC). Each run of other
+    characters becomes one hyphen. A title that contains only symbols becomes ``untitled``. The name
+    has at most MAX_BYTES bytes and is not reserved by Windows. The function is idempotent. Raises
+    InputError if no character of the title is visible.
     """
     text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", title)).casefold()
     text = _APOSTROPHES.sub("", unicodedata.normalize("NFKC", text))
@@ -65,14 +65,14 @@ def slug(title: str) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """Return whether Windows refuses a file name, with or without suffix."""
+    """Return whether Windows refuses a file name, with or without a suffix."""
     return name.partition(".")[0].strip().casefold() in _RESERVED
 
 
 def normal_title(title: str) -> str:
-    """Return the form of a title that is equal for two cards with the same lesson.
+    """Return a form of a title that is equal for two cards with the same lesson.
 
-    It ignores case, width, spaces, backticks, the final full stop and the form of quotes and
+    It ignores case, width, spaces, backticks, the final full stop, and the form of quotes and
     dashes. Everything else counts: "Never use ==" and "Never use ===" are two lessons.
     """
     text = unicodedata.normalize("NFKC", _INVISIBLE.sub("", title)).casefold()
@@ -108,14 +108,15 @@ class Link:
 
     start: int
     end: int
-    """Offsets of ``target`` in the text, in characters."""
+    """The offset of the end of ``target`` in the text, in characters."""
     target: str
-    """As written, without the part after ``#``."""
+    """The target as written, without the part after ``#``."""
     kind: str = "path"
-    """``path`` relative to its file, ``wiki`` for a name or an id, ``id`` for a plain id."""
+    """``path`` for a path relative to the file, ``wiki`` for a name or an id, ``id`` for a plain
+    id."""
 
     def leads_to(self, card: str, *, home: str) -> bool:
-        """Return whether it leads from the file ``home`` to a card; both are ids."""
+        """Return whether the link leads from the file ``home`` to a card. Both are ids."""
         if self.kind == "id":
             return self.target == card
         stem = posixpath.splitext(card)[0]
@@ -139,7 +140,7 @@ class Link:
 
 
 def find_links(text: str) -> Iterator[Link]:
-    """Yield the links of a Markdown text that may lead to another file beside it."""
+    """Yield the links of a Markdown text that may lead to another file of its brain."""
     if "[" not in text and ".m" not in text:
         return
     start, code = 0, find_code_lines(normal_newlines(text))
@@ -157,7 +158,7 @@ def find_links(text: str) -> Iterator[Link]:
 
 
 def relink(text: str, change: Callable[[Link], str | None]) -> list[tuple[int, int, str]]:
-    """Return (start, end, new target) of each link for which ``change`` returns another target."""
+    """Return (start, end, new target) for each link to which ``change`` gives another target."""
     return [
         (link.start, link.end, new)
         for link in find_links(text)

@@ -1,7 +1,8 @@
-"""Merges three versions of a card: the header key by key, the body line by line.
+"""Merge three versions of a card: the header key by key, the body line by line.
 
-Increases of a count by both sides are added, of two dates the rule of the key decides, lists are
-united. If both sides changed something else differently, it gets ordinary conflict markers.
+The increases of a count on both sides are added. Of two dates, the rule of the key selects one.
+Lists are united. If both sides changed another value differently, it gets ordinary conflict
+markers.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from lessons_kb.values import frozen, replace
 
 
 class Contradiction(Exception):
-    """Two sides differ and no rule decides between them."""
+    """Two sides differ, and no rule decides between them."""
 
 
 @frozen
@@ -40,11 +41,11 @@ class Side:
     """A key in one version of the file."""
 
     entry: HeaderEntry | None = None
-    """None if that version lacks the key."""
+    """The entry, or None if that version lacks the key."""
     lead: str = ""
-    """Comments and empty lines above it."""
+    """The comments and empty lines above the key."""
     text: str = ""
-    """Its own lines."""
+    """The lines of the key."""
 
 
 class Three(NamedTuple):
@@ -66,13 +67,13 @@ class Three(NamedTuple):
 
 
 _SETS = ("applies-to", "tags", "symptoms", "not-for", "paths", "supported-by", "applies-when")
-"""Keys whose values are united in whatever form they are written."""
+"""Keys whose values are united in any form in which they are written."""
 
 
 def merge_value(three: Three) -> str:
-    """Return the merged lines of a key that both sides changed, "" if both removed it.
+    """Return the merged lines of a key that both sides changed, or "" if both removed it.
 
-    Raises Contradiction if no rule decides or the comment of a side would be lost.
+    Raises Contradiction if no rule decides or if the comment of a side would be lost.
     """
     rule = _RULES.get(three.name, _unite_or_pick)
     text = rule(three)
@@ -93,7 +94,7 @@ def merge_value(three: Three) -> str:
 
 
 def _unite_or_pick(three: Three) -> str:
-    """Return the change of one side, or the equal change of both; else the lists united."""
+    """Return the change of one side, or the equal change of both, or else the united lists."""
     base, ours, theirs = three.base.entry, three.ours.entry, three.theirs.entry
     if ours and theirs:
         is_only_ours = base and _is_equal(base, theirs) and not _is_equal(base, ours)
@@ -112,7 +113,7 @@ def _unite_or_pick(three: Three) -> str:
 
 
 def _is_equal(entry: HeaderEntry, other: HeaderEntry) -> bool:
-    """Return whether two entries have equal values; quotes and line breaks do not count."""
+    """Return whether two entries have equal values. Quotes and line breaks do not count."""
     if entry.shape != other.shape or "n" in entry.styles + other.styles:
         return False
     return _one_line_texts(entry) == _one_line_texts(other)
@@ -123,9 +124,9 @@ def _one_line_texts(entry: HeaderEntry) -> list[str | None]:
 
 
 def read_date(side: Side) -> tuple[str, str]:
-    """Return a sort key for a date, by its moment if it has a time.
+    """Return a sort key for a date, which uses the time if the date has one.
 
-    A day without a time counts as its beginning; times without a zone count as UTC. Raises
+    A day without a time counts as its beginning, and times without a zone count as UTC. Raises
     Contradiction for a value that is not a date.
     """
     day = _read(side)
@@ -141,7 +142,7 @@ def read_date(side: Side) -> tuple[str, str]:
 
 
 def _read(side: Side) -> Read:
-    """Return the value of a known key; Contradiction if it is wrong or deeper than a list."""
+    """Return the value of a valid key. Raises Contradiction if it is wrong or too deeply nested."""
     try:
         return read_value(side.entry) if side.entry else None
     except ValueError:
@@ -155,7 +156,7 @@ def _texts(side: Side) -> tuple[str, ...]:
 
 
 def _sum(three: Three) -> str:
-    """Add the increases of both sides; a side without the key counts 1, a missing base file 0."""
+    """Add the increases of both sides. A side without the key counts 1, a missing base file 0."""
     values = (_read(side) for side in (three.base, three.ours, three.theirs))
     base, ours, theirs = (value if isinstance(value, int) else 1 for value in values)
     total = ours + theirs - (base if three.had_base else 0)
@@ -170,7 +171,7 @@ def _unite_examples(three: Three) -> str:
 
 
 def _unite_sources(three: Three) -> str:
-    """Return the sources of our side with those that only the other side added."""
+    """Return the sources of our side, followed by those that only the other side added."""
     base, ours, theirs = map(_read_all_sources, (three.base, three.ours, three.theirs))
     if any(source not in ours or source not in theirs for source in base):
         raise Contradiction
@@ -198,13 +199,13 @@ _RULES: Mapping[str, Callable[[Three], str]] = {
 
 
 def _unite(base: Sequence[str], first: Sequence[str], second: Sequence[str]) -> list[str]:
-    """Return the items that both kept and those that either added, the second side's last."""
+    """Return the items that no side removed or that a side added, those of the second side last."""
     kept = [item for item in first if item in second or item not in base]
     return kept + [item for item in second if item not in first and item not in base]
 
 
 def _write(three: Three, value: int | tuple[str, ...]) -> str:
-    """Return the lines of the key with this value, in the style of the side with more comments."""
+    """Return the lines of a key with this value, in the style of the side with more comments."""
     same = [side for side in three.sides if _read(side) == value]
     model = max(same or three.sides, key=lambda side: len(read_comments(side.text)))
     if same:
@@ -219,7 +220,7 @@ def _write(three: Three, value: int | tuple[str, ...]) -> str:
 
 
 MergeText = Callable[[str, str, str], tuple[str, bool]]
-"""Base, ours, theirs → the text merged by lines and whether it has conflict markers."""
+"""Maps base, ours and theirs to the text merged by lines, and whether it has conflict markers."""
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)")
 _LONE_END = re.compile(r"\r(?!\n)|(?<!\r)\n")
@@ -231,24 +232,24 @@ class Merged:
 
     text: str
     conflict: bool
-    """Whether it has conflict markers."""
+    """Whether the text has conflict markers."""
 
 
 def merge_cards(base: str, ours: str, theirs: str, *, merge_text: MergeText) -> Merged:
     """Merge two versions of a file that began as ``base``, which is "" without a common version.
 
-    Lines that only one side changed are taken unchanged: comments, quotes, line ends and byte
-    order mark stay. ``occurrences`` grows by the increases of both sides and is at least 1;
-    ``last-seen`` is the later date, ``created`` the earlier; ``examples`` are united and the last
-    five kept; other lists are united as sets, in order. ``merge_text`` merges everything else,
-    such as the body, and the whole file if a header cannot be read.
+    Lines that only one side changed are taken unchanged. Comments, quotes, line ends and the byte
+    order mark stay. ``occurrences`` grows by the increases of both sides and is at least 1.
+    ``last-seen`` is the later date, and ``created`` the earlier one. ``examples`` are united, and
+    the last five stay. Other lists are united as ordered sets. ``merge_text`` merges everything
+    else, such as the body, and the whole file if a header cannot be read.
     """
     if base in (ours, theirs):
         return Merged(text=theirs if ours == base else ours, conflict=False)
     versions = (base, ours, theirs)
     ends = [_line_end(text) for text in versions]
     if "mixed" not in ends and len(set(ends)) > 1:
-        # The conversion of all line ends is merged as a change of its own.
+        # A conversion of all line ends is merged as a separate change.
         chosen = _pick(ends[0] if base else ends[1], ends[1], ends[2])
         plain = [text.replace("\r\n", "\n") for text in versions]
         merged = merge_cards(*plain, merge_text=merge_text)
@@ -262,14 +263,17 @@ def merge_cards(base: str, ours: str, theirs: str, *, merge_text: MergeText) -> 
 
 
 def _line_end(text: str) -> str:
-    r"""Return the line end that a text uses: ``\n``, ``\r\n`` or "mixed"."""
+    r"""Return the line end of a text: ``\n``, ``\r\n`` or "mixed"."""
     if "\r" not in text:
         return "\n"
     return "mixed" if _LONE_END.search(text) else "\r\n"
 
 
 def _pick(base: str, ours: str, theirs: str) -> str:
-    """Return the change of one side, or the equal change of both; Contradiction otherwise."""
+    """Return the change of one side, or the equal change of both.
+
+    Raises Contradiction if both sides changed the text differently.
+    """
     if ours in (base, theirs):
         return theirs
     if theirs == base:
@@ -279,13 +283,13 @@ def _pick(base: str, ours: str, theirs: str) -> str:
 
 @frozen
 class _Parts:
-    """The parts of a file; joined they are the file."""
+    """The parts of a file. Their concatenation is the file."""
 
     head: str
-    """Byte order mark and opening fence, if any."""
+    """The byte order mark and the opening fence, if there are any."""
     keys: dict[str, Side]
     tail: str
-    """Comments and empty lines below the last key."""
+    """The comments and empty lines below the last key."""
     fence: str
     """The closing fence."""
     body: str
@@ -293,7 +297,7 @@ class _Parts:
 
 
 def _take_apart(text: str) -> _Parts | None:
-    """Return the parts of a file; None if a key of its header is ambiguous."""
+    """Return the parts of a file, or None if a key of its header is ambiguous."""
     split = split_header(text)
     reading = read_header(split)
     if reading.reader == "none":
@@ -314,8 +318,8 @@ def _take_apart(text: str) -> _Parts | None:
         )
         above = entry.end
         between += lead
-    # A line between keys that is neither empty nor a comment may have a meaning. The lenient
-    # reader ignores such lines, so there they are kept with the key below them.
+    # A line between keys that is neither empty nor a comment may have a meaning. The lenient reader
+    # ignores such lines, and there they stay with the key below them.
     is_odd = any(line.strip() and line.lstrip()[0] != "#" for line in (*between, *lines[above:]))
     if is_odd and reading.reader != "lenient":
         return None
@@ -330,13 +334,13 @@ def _take_apart(text: str) -> _Parts | None:
 
 
 _END = ""
-"""In place of a key's name."""
+"""Replaces the name of a key."""
 
 
 def _with_end(parts: _Parts, base: _Parts) -> _Parts:
     """Return a version in which the lines below the last key are treated as a key.
 
-    So keys that a side added below them neither change nor repeat these lines.
+    Then keys that a side added below these lines neither change nor repeat them.
     """
     last = max((index for index, name in enumerate(parts.keys) if name in base.keys), default=-1)
     keys: dict[str, Side] = {}
@@ -352,7 +356,7 @@ def _with_end(parts: _Parts, base: _Parts) -> _Parts:
 
 
 class _Merge:
-    """One merge of three files whose headers could be read."""
+    """A merge of three files whose headers could be read."""
 
     def __init__(self, base: _Parts, ours: _Parts, theirs: _Parts, merge_text: MergeText) -> None:
         self._sides = tuple(_with_end(side, base) for side in (base, ours, theirs))
@@ -366,7 +370,7 @@ class _Merge:
         self._later_is_ours = seen[0] > seen[1]
 
     def run(self) -> Merged:
-        """Return the merged file; raise Contradiction if it would not read back as merged."""
+        """Return the merged file. Raises Contradiction if it would not be read back as merged."""
         base, ours, theirs = self._sides
         head = _pick(base.head, ours.head, theirs.head)
         fence = _pick(base.fence, ours.fence, theirs.fence)
@@ -385,7 +389,7 @@ class _Merge:
         return Merged(text=text, conflict=self._conflict)
 
     def _names(self) -> Sequence[str]:
-        """Return every key in the order of the side that changed the order, else in ours."""
+        """Return every key, in the order of the side that changed it, or else in our order."""
         base, ours, theirs = (list(side.keys) for side in self._sides)
         first, second = (theirs, ours) if ours == base else (ours, theirs)
         names = list(first)
@@ -395,9 +399,9 @@ class _Merge:
         return names
 
     def _key(self, name: str) -> tuple[str, str]:
-        """Return the lines above a key and its own lines; ("", "") if it was removed."""
+        """Return the lines above a key and the key's own lines, or ("", "") if it was removed."""
         base, ours, theirs = (side.keys.get(name, Side()) for side in self._sides)
-        # Two equal increases of a count are two increases.
+        # Two equal increases of a count are two separate increases.
         is_one_change = ours.text == theirs.text and name != "occurrences"
         if base.text in (ours.text, theirs.text) or is_one_change:
             text = _pick(base.text, ours.text, theirs.text)

@@ -1,7 +1,7 @@
-"""A card as a concept of the Open Knowledge Format (OKF), and back.
+"""Convert a card to a concept of the Open Knowledge Format (OKF), and back.
 
-The format's version 0.3 names `sources`, `verified`, `stale_after`, `superseded_by` and `status`.
-Its validators disagree about details; what is written here satisfies okfgen, okf-cli and vault2okf:
+Version 0.3 of the format names `sources`, `verified`, `stale_after`, `superseded_by` and `status`.
+Its validators disagree about details. The output here satisfies okfgen, okf-cli and vault2okf:
 every date has a time and an offset, `type` is text, and only the index at the root has a header.
 """
 
@@ -22,20 +22,20 @@ from lessons_kb.cards.sources import FIELDS, read_sources
 from lessons_kb.model import NOTE, Card, Source
 
 VERSION = "0.2"
-"""The version that a bundle declares. 0.3 only adds keys, and its readers read 0.2."""
+"""The version that a bundle declares. Version 0.3 only adds keys, and its readers read 0.2."""
 RESERVED = ("index.md", "log.md")
-"""File names, in lower case, that are no concepts."""
+"""Names of files, in lower case, that are not concepts."""
 STATUS_WORDS: Mapping[str, str] = {
     "active": "stable",
     "archived": "deprecated",
     "ignored": "deprecated",
     "draft": "draft",
 }
-"""Our status → OKF's."""
+"""Maps our status to OKF's status."""
 REVIEWER = "human:reviewer"
-"""OKF wants to know who verified a concept; a card does not say."""
+"""OKF requires the person who verified a concept, which a card does not name."""
 _KEPT = "lessons-"
-"""Before the name of a key whose value OKF has no word for."""
+"""The prefix of a key whose value OKF has no word for."""
 _MOMENT = re.compile(
     r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})", re.ASCII
 )
@@ -44,9 +44,9 @@ _DEEP = 16
 
 
 def to_okf(text: str, card: Card, *, find_path: Callable[[str], str | None]) -> str:
-    """Return the text of a file as an OKF concept; its body stays byte for byte.
+    """Return the text of a file as an OKF concept. Its body stays byte for byte.
 
-    ``find_path`` returns the path in the bundle of a card by its name, None if there is none.
+    ``find_path`` returns the path of a card in the bundle by its name, or None if there is none.
     """
     split = split_header(text)
     reading = read_header(split)
@@ -62,7 +62,7 @@ def to_okf(text: str, card: Card, *, find_path: Callable[[str], str | None]) -> 
 
 
 class _Loader(yaml.SafeLoader):
-    """Reads dates and fractions as text, so that they are written as they stood."""
+    """Reads dates and fractions as text, so that they are written unchanged."""
 
 
 _Loader.yaml_implicit_resolvers = {
@@ -82,7 +82,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _read_header(split: Split) -> dict[str, Any]:
-    """Return the keys of a header with their values; of one that is no YAML, its plain values."""
+    """Return the keys of a header with their values, or its plain values if it is not YAML."""
     reading = read_header(split)
     if reading.reader == "yaml" and split.header is not None:
         try:
@@ -99,7 +99,7 @@ def _read_header(split: Split) -> dict[str, Any]:
 
 
 def _plain(value: Any, depth: int = 0) -> Any:
-    """Return a value with texts as keys, and without what YAML cannot write again."""
+    """Return a value whose keys are texts, without the parts that YAML cannot write again."""
     if depth > _DEEP:
         return None
     if isinstance(value, dict):
@@ -116,7 +116,7 @@ def _convert(
     sources: Sequence[Source],
     find_path: Callable[[str], str | None],
 ) -> dict[str, Any]:
-    """Return the header of a concept: OKF's keys first, then all others as they are."""
+    """Return the header of a concept: OKF's keys first, then all others unchanged."""
     header: dict[str, Any] = {"type": _text(data.get("type")) or card.kind}
     title, description = data.get("title"), data.get("description")
     header["title"] = title if isinstance(title, str) and title.strip() else card.title
@@ -148,7 +148,7 @@ def _convert(
         if any(canonical(other) == key for other in header):
             continue
         if key in _CONVERTED:
-            if value not in (None, "", []):  # OKF cannot say it
+            if value not in (None, "", []):  # OKF cannot express it
                 header[f"{_KEPT}{key}"] = value
             continue
         check = _CHECKS.get(name)
@@ -164,7 +164,7 @@ _CONVERTED = (
     *("type", "title", "description", "status", "verified", "stale-after", "superseded-by"),
     "sources",
 )
-"""Keys, in our spelling, that are written in OKF's form alone."""
+"""Keys, in our spelling, that are written only in OKF's form."""
 
 
 def _find(data: Mapping[str, Any], key: str) -> Any:
@@ -173,14 +173,17 @@ def _find(data: Mapping[str, Any], key: str) -> Any:
 
 
 def _text(value: Any) -> str:
-    """Return a scalar as one line of text; "" for anything else."""
+    """Return a scalar as one line of text, or "" for any other value."""
     if value is None or isinstance(value, (dict, list)):
         return ""
     return " ".join(str(value).split())
 
 
 def _moment(value: Any) -> str | None:
-    """Return a date as OKF's timestamp, None if it is none. A day begins at midnight in UTC."""
+    """Return a date as OKF's timestamp, or None if it is not a date.
+
+    A day begins at midnight in UTC.
+    """
     text = _text(value)
     if _MOMENT.fullmatch(text):
         return text
@@ -197,7 +200,7 @@ def _moment(value: Any) -> str | None:
 
 
 def _stamp(value: Any) -> dict[str, Any] | None:
-    """Return OKF's pair of ``by`` and ``at``, None if a value is no such pair."""
+    """Return OKF's pair of ``by`` and ``at``, or None if a value is not such a pair."""
     if not isinstance(value, dict) or not _text(value.get("by")):
         return None
     stamp = {**value, "by": _text(value["by"])}
@@ -210,7 +213,7 @@ def _stamp(value: Any) -> dict[str, Any] | None:
 
 
 def _convert_verified(value: Any, confirmed: str | None) -> list[dict[str, Any]]:
-    """Return who verified a concept and when, with our ``confirmed`` as the last."""
+    """Return the verifications of a concept with their dates, our ``confirmed`` last."""
     values = value if isinstance(value, list) else [value]
     stamps = list(filter(None, map(_stamp, values)))
     is_there = any(stamp.get("at", "").startswith(confirmed) for stamp in stamps if confirmed)
@@ -220,7 +223,7 @@ def _convert_verified(value: Any, confirmed: str | None) -> list[dict[str, Any]]
 
 
 def _convert_sources(value: Any, sources: Sequence[Source]) -> list[dict[str, Any]]:
-    """Return sources as mappings with the other keys that their authors gave them."""
+    """Return sources as mappings, including the other keys that their authors wrote."""
     written: list[Any] = value if isinstance(value, list) else []
     by_resource = {_text(one.get("resource")): one for one in written if isinstance(one, dict)}
     converted = []
@@ -243,7 +246,7 @@ def _convert_sources(value: Any, sources: Sequence[Source]) -> list[dict[str, An
 
 _SOURCE_TEXTS = ("id", "author")
 _SOURCE_TYPED = ("usage_window", "last_modified")
-"""Keys of a source with a form of their own; one that has another form is left out."""
+"""Keys of a source that have their own form. A value with another form is left out."""
 
 
 def _window(value: Any) -> dict[str, Any] | None:
@@ -265,11 +268,11 @@ _CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "resource": lambda value: _text(value) or None,
     "tags": _tags,
 }
-"""Other keys of OKF → what puts their values into its form, None for what does not fit."""
+"""Maps other keys of OKF to functions that convert their values, or return None if they cannot."""
 
 
 def map_status(word: str) -> str:
-    """Return OKF's word for a status; a word that nobody knows counts as active."""
+    """Return OKF's word for a status. An unknown word counts as active."""
     word = word.casefold()
     if word in STATUS_WORDS.values():
         return word
@@ -277,13 +280,13 @@ def map_status(word: str) -> str:
 
 
 _MAPPED_BACK = ("active", "archived", "draft", "stable", "deprecated")
-"""Words for which OKF's own is read as what they mean."""
+"""Words for which OKF's own word is read as their meaning."""
 
 
 def from_okf(text: str) -> str:
-    """Return the text of a concept as that of a card; what OKF has a word for stays as it is.
+    """Return the text of a concept as the text of a card. Values that OKF has words for stay.
 
-    A status of ours that OKF has no word for is restored, unless the concept was changed since.
+    A status of ours without a word in OKF is restored, unless the concept was changed since.
     """
     data = _read_header(split_header(text))
     kept = _text(data.get(f"{_KEPT}status"))
@@ -296,7 +299,7 @@ def from_okf(text: str) -> str:
 
 
 def format_index(title: str, entries: Sequence[tuple[str, str, str]], *, is_root: bool) -> str:
-    """Return the text of an index. Each entry is a title, an address and a description."""
+    """Return the text of an index. Each entry has a title, an address and a description."""
     lines = ["---", f'okf_version: "{VERSION}"', "---", ""] if is_root else []
     lines += [f"# {title}", ""]
     for name, address, description in entries:

@@ -1,4 +1,4 @@
-"""Parses the text of a file into a Document, without an exception for any content."""
+"""Parse the text of a file into a Document, without an exception for any content."""
 
 from __future__ import annotations
 
@@ -30,21 +30,22 @@ from lessons_kb.text.sanitize import without
 from lessons_kb.values import replace
 
 _HEAD = 4_000
-"""Characters of a note that are searched for its title first."""
+"""The number of characters of a note that are searched for its title first."""
 _HEADERS_OF_CARDS = ("unreadable-header", "toml-header", "dashes-header")
-"""Rules about text that looks like a header but may be something else in a note."""
+"""Rules about text in a note that looks like a header but may be something else."""
 _MARKERS = ("<<<<<<< ", "||||||| ", ">>>>>>> ")
 _CONFLICT = (
     *("conflict-markers", "unresolved conflict markers from a merge"),
     "resolve the conflict and remove the lines <<<<<<<, ======= and >>>>>>>",
 )
-"""Rule, message and fix."""
+"""A rule, a message and a fix."""
 
 
 def parse_bytes(data: bytes, *, path: str, folders: Mapping[str, str]) -> Document:
-    """Parse the bytes of a file; see ``parse_card``.
+    """Parse the bytes of a file. See ``parse_card``.
 
-    Bytes that are not UTF-8, or include NUL, give a Document without a card and with a finding.
+    Bytes that are not UTF-8, or that include NUL, give a Document with a finding but without a
+    card.
     """
     try:
         text = data.decode("utf-8")
@@ -64,10 +65,10 @@ def _unusable(path: str, line: int, rule: str, message: str) -> Document:
 def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
     """Parse a Markdown file for the catalogue and the index.
 
-    ``path`` is the file's POSIX path relative to its brain and becomes the card's id; ``folders``
-    maps folders to kinds (``Settings.folders``). Never raises: a file that cannot be parsed gives
-    a Document whose ``card`` is None and whose first finding says why. A note gets no findings
-    about requirements of cards.
+    ``path`` is the POSIX path of the file relative to its brain, and becomes the id of the card.
+    ``folders`` maps folders to kinds (``Settings.folders``). Never raises: a file that cannot be
+    parsed gives a Document whose ``card`` is None and whose first finding is the reason. A note
+    gets no findings about requirements of cards.
     """
     if "\0" in text:
         line = 1 + text.count("\n", 0, text.index("\0"))
@@ -153,7 +154,7 @@ def _place(problems: Sequence[Finding], path: str, first: int) -> tuple[Finding,
 def _find_conflict(split: Split, first: int) -> list[Finding]:
     """Find an unresolved conflict: the first marker in the header or outside code fences.
 
-    One marker is enough because people often remove the others. ``=======`` alone is a heading.
+    One marker is enough because people often remove the others. A lone ``=======`` is a heading.
     """
     lines = list(enumerate(split.header.lines)) if split.header else []
     header = "\n".join(line for _number, line in lines)
@@ -191,7 +192,7 @@ def _stem(path: str) -> str:
 def _fields(
     card: Card, body: str, sections: Sections | None, search: Sequence[str]
 ) -> dict[str, str]:
-    """Return the text to index by field; the field ``body`` repeats the others."""
+    """Return the text to index by field. The field ``body`` repeats the other fields."""
     tags, symptoms = " ".join(card.topics), "\n".join((*card.symptoms, *card.examples))
     fields = {"title": card.title, "tags": tags, "symptoms": symptoms}
     if sections is not None:

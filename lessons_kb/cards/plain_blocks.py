@@ -1,7 +1,7 @@
-"""Reads paragraphs, flat lists and fences that are unambiguous line by line.
+"""Read paragraphs, flat lists and fences that are unambiguous line by line.
 
-Nine of ten sections of real cards have nothing else. Ambiguous text is left to markdown-it, which
-takes twenty times as long.
+Nine of ten sections of real cards contain nothing else. Ambiguous text is left to markdown-it,
+which takes twenty times as long.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PLAIN = re.compile(
     r"| \d+(?![\d.)])",
     re.VERBOSE,
 )
-"""The beginning of a line that neither begins a block nor ends a paragraph."""
+"""Matches the beginning of a line that neither begins a block nor ends a paragraph."""
 _BULLET = re.compile(r"[-*+] {1,4}(?=\S)")
 _ENDS_PARAGRAPH = re.compile(r"[-*+] {1,4}\S|```[^`]*$|#{1,6}[ \t]|>")
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
@@ -26,12 +26,12 @@ class PlainBlock(NamedTuple):
 
     is_item: bool
     line: int
-    """From 0."""
+    """The line, counted from 0."""
     text: str
 
 
 def read_plain_blocks(text: str) -> list[PlainBlock] | None:
-    """Return the blocks of a text, None if they need a Markdown parser."""
+    """Return the blocks of a text, or None if they need a Markdown parser."""
     blocks: list[PlainBlock] = []
     lines: list[str] = []
     is_open = False
@@ -53,7 +53,7 @@ def read_plain_blocks(text: str) -> list[PlainBlock] | None:
 
 
 def read_first_paragraph(text: str) -> str | None:
-    """Return the first paragraph of a text or of its first list item, None if it is ambiguous."""
+    """Return the first paragraph of a text or its first list item, or None if ambiguous."""
     lines: list[str] = []
     for line in text.split("\n"):
         if not line.strip(" \t"):

@@ -1,4 +1,4 @@
-"""Reads a header: as YAML, else with a lenient reader, else not at all."""
+"""Read a header as YAML or, if that fails, with a lenient reader."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _NULLS = ("", "~", "null", "Null", "NULL")
 
 
 def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple[int, ...]]:
-    """Return the entries of a header and the numbers, from 0, of the lines without a meaning."""
+    """Return the entries of a header, and the numbers, from 0, of the lines without a meaning."""
     keys = [_KEY.match(line) for line in lines]
     indent = next((len(key[1]) for key in keys if key), 0)
     entries: list[HeaderEntry] = []
@@ -56,11 +56,11 @@ def read_lenient(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple
 
 
 def read_scalar(line: str, column: int, *, bare: bool = False) -> tuple[str | None, str, int]:
-    """Return the scalar in a line from ``column`` on, its style letter and the column after it.
+    """Return a scalar that begins at ``column``, its style letter and the column after it.
 
-    It is quoted text, plain text or None. A comment begins with a hash and a space, because texts
-    mention ``issue #12``; after a ``bare`` value, which contains no hash, any hash after a space
-    begins a comment, as in YAML.
+    The scalar is quoted text, plain text or None. A comment begins with a hash and a space, because
+    texts contain references such as ``issue #12``. After a ``bare`` value, which contains no hash,
+    any hash after a space begins a comment, as in YAML.
     """
     if quoted := _QUOTED.match(line, column):
         inside = quoted[0][1:-1]
@@ -152,7 +152,7 @@ def _read_entry(lines: tuple[str, ...], line: int, end: int, key: re.Match[str])
 
 
 def _read_items(lines: tuple[str, ...], below: list[int], indent: int) -> list[Value]:
-    """Read a list with one item a line; deeper lines continue the item above them."""
+    """Read a list with one item per line. Deeper lines continue the item above them."""
     items: list[Value] = []
     for number in below:
         line = lines[number]
@@ -170,7 +170,7 @@ def _read_items(lines: tuple[str, ...], below: list[int], indent: int) -> list[V
 def _read_flow_list(
     lines: tuple[str, ...], first: int, begin: int, end: int
 ) -> tuple[list[Value], Span] | None:
-    """Read ``[a, "b"]``, also over several lines; None if it is not such a list."""
+    """Read ``[a, "b"]``, on one or several lines. Return None if it is not such a list."""
     items: list[Value] = []
     column = begin + 1
     for number, line in enumerate(lines[first:end], first):
@@ -195,7 +195,7 @@ def _read_flow_list(
 MAX_DEPTH = 16
 MAX_ALIASES = 32
 _TOO_DEEP = "it is nested too deeply"
-# Line breaks in YAML 1.1 that do not end a line here.
+# Line breaks in YAML 1.1 that are not line ends here.
 _ODD_BREAKS = {0x85: " ", 0x2028: " ", 0x2029: " "}
 _FLOW_BEGINS = re.compile(r"(?:^|[:?-][ \t])[ \t]*(?:[&!]\S*[ \t]+)*(?=[\[{])", re.MULTILINE)
 """Matches up to an opening bracket where a value begins, and ends before the bracket."""
@@ -210,7 +210,7 @@ _DASHES = re.compile(rf"^ *(?:- +){{{MAX_DEPTH + 1}}}", re.MULTILINE)
 
 
 class NotYamlError(Exception):
-    """YAML cannot read the header as keys and values; ``line`` counts from 0."""
+    """YAML cannot read the header as keys and values. ``line`` counts from 0."""
 
     def __init__(self, problem: str, line: int = 0) -> None:
         super().__init__(problem)
@@ -275,14 +275,14 @@ def _find_too_deep(text: str) -> int | None:
 def _loader() -> type[Any]:
     import yaml
 
-    # Every wheel includes the C parser, a build from source may lack it.
+    # Every wheel includes the C parser. A build from source may lack it.
     base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
     class Loader(base):  # type: ignore[misc]
-        """Parses and constructs no objects."""
+        """Parses a text and constructs no objects."""
 
         def get_single_data(self) -> list[Any]:
-            """Return the events of a text; an error that ends them is the last item."""
+            """Return the events of a text. An error that ends them is the last item."""
             events: list[Any] = []
             try:
                 while self.check_event():
@@ -339,7 +339,7 @@ class _Tree:
         event, kind = self._next()
         value = self._read(event, kind)
         span, items = value.span, value.items
-        if span[3] == 0 and span[2] > span[0]:  # a block scalar claims the empty lines below it
+        if span[3] == 0 and span[2] > span[0]:  # a block scalar includes the empty lines below it
             last = span[2] - 1
             while last > span[0] and not self._lines[last].strip():
                 last -= 1
@@ -363,7 +363,7 @@ class _Tree:
         )
 
     def _read(self, event: Any, kind: str, depth: int = 0) -> Value:
-        """Return a value; for a nested one with its content."""
+        """Return a value. A nested value includes its content."""
         line, column = event.start_mark.line, event.start_mark.column
         span = (line, column, event.end_mark.line, event.end_mark.column)
         anchor = event.anchor
@@ -377,7 +377,7 @@ class _Tree:
         if anchor and anchor in self._anchors:
             raise NotYamlError("second occurrence", line)
         if kind == "ScalarEvent":
-            style = event.style or "p"  # the pure Python parser says None for a plain scalar
+            style = event.style or "p"  # the pure Python parser returns None for a plain scalar
             text = None if style == "p" and event.value in _NULLS else event.value
             self._anchors[anchor] = value = Value(text, style, span)
             return value
@@ -411,7 +411,7 @@ def _is_wrapped_text(items: Sequence[Value]) -> bool:
 
 
 def _name_again(named: Value | None, span: Span) -> Value:
-    """Return what an alias says; None is a value that cannot be named, or not yet."""
+    """Return the value of an alias. None is a value that cannot be named, or not yet."""
     if named is None:
         return Value(None, "n", span)
     if named.items is None:
@@ -423,7 +423,7 @@ def _name_again(named: Value | None, span: Span) -> Value:
 
 
 def _held(value: Value) -> str | tuple[str, ...] | None:
-    """Return what a key of a nested mapping holds: a text, the texts of a list, or None."""
+    """Return the content of a key of a nested mapping: a text, a list of texts, or None."""
     if value.items is not None:
         return tuple(item.text or "" for item in value.items if item.style not in "mn")
     return None if value.style in "mn" else value.text
@@ -431,19 +431,19 @@ def _held(value: Value) -> str | tuple[str, ...] | None:
 
 @frozen
 class HeaderReading:
-    """What a header says."""
+    """The content of a header."""
 
     entries: tuple[HeaderEntry, ...] = ()
     reader: str = "yaml"
-    """``yaml``, ``lenient``, or ``none`` when the header cannot be used at all."""
+    """``yaml``, ``lenient``, or ``none`` if the header cannot be used at all."""
     problems: tuple[Finding, ...] = ()
 
 
 def read_header(split: Split) -> HeaderReading:
-    """Read the header of a file; a file without one reads as an empty header.
+    """Read the header of a file. A file without a header has an empty header.
 
-    ``reader`` is ``none`` for a header that is unclosed, too large, built to exhaust a reader, or
-    that holds nothing of ``key: value`` shape; the only problem says which.
+    ``reader`` is ``none`` for a header that is unclosed, too large or built to exhaust a reader,
+    and for a header without any ``key: value``. The only problem is then the reason.
     """
     if split.problem == "unclosed":
         message = "the header that starts with --- is not closed"
@@ -489,7 +489,7 @@ _FENCES = {
         "make its first and its last line ---",
     ),
 }
-"""Problem of a file's parts → message and fix."""
+"""Maps a problem of the parts of a file to a message and a fix."""
 
 
 def _useless(line: int, rule: str, message: str, fix: str) -> HeaderReading:
@@ -497,7 +497,7 @@ def _useless(line: int, rule: str, message: str, fix: str) -> HeaderReading:
 
 
 def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tuple[int, ...]]:
-    """Return what ``read_lenient`` does, the patterns in it as YAML reads their own lines."""
+    """Return the result of ``read_lenient``, with patterns read as YAML reads their own lines."""
     entries, lost = read_lenient(lines)
     found = []
     for entry in entries:
@@ -512,11 +512,11 @@ def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tup
 
 
 ORIGIN_KEY = "imported-from"
-"""Key of a header that says where a card, or a count on it, came from."""
+"""The key of a header for the origin of a card, or of a count on it."""
 
 
 def read_origins(text: str) -> tuple[str, ...]:
-    """Return what the header of a card says about where it came from: ``system:source#digest``."""
+    """Return the origins in the header of a card, in the form ``system:source#digest``."""
     for entry in read_header(split_header(text)).entries:
         if canonical(entry.key) == ORIGIN_KEY:
             return tuple(item for item in entry.texts if item)
@@ -524,7 +524,7 @@ def read_origins(text: str) -> tuple[str, ...]:
 
 
 def read_sources(text: str) -> frozenset[str]:
-    """Return the names of the files that a card was imported from, without their folders."""
+    """Return the names of the files from which a card was imported, without their folders."""
     return frozenset(
         origin.partition(":")[2].rpartition("#")[0] for origin in read_origins(text)
     ) - {""}

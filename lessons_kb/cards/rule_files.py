@@ -1,4 +1,4 @@
-"""Convert patterns of cards to rule files of ast-grep and Semgrep, and such rules to patterns."""
+"""Convert patterns of cards to rules of ast-grep and Semgrep, and such rules to patterns."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _CONFIG = {"ruleDirs": ["rules"], "testConfigs": [{"testDir": "rule-tests"}]}
 
 
 def format_rules(tool: str, cards: Sequence[Card]) -> tuple[dict[str, str], list[str]]:
-    """Return path → text of the rule files and their tests, and a line about each omitted pattern.
+    """Return a mapping from paths to texts of rule files and their tests, and a list of omissions.
 
-    A pattern is omitted if the tool has no counterpart for it.
+    A pattern is omitted if the tool has no counterpart for it. The list has a line about each.
     """
     files: dict[str, str] = {}
     omitted: list[str] = []
@@ -63,7 +63,7 @@ def _format_ast_grep(name: str, card: Card, pattern: Pattern) -> dict[str, str]:
 
 
 def format_comment(language: str, text: str) -> str:
-    """Return a text as a comment of a language; "" if the language has no comments."""
+    """Return a text as a comment of a language, or "" if the language has no comments."""
     return _COMMENTS.get(language, "// {}").format(text)
 
 
@@ -112,10 +112,10 @@ def _dump(data: Mapping[str, Any]) -> str:
 
 
 def parse_rules(text: str) -> Iterator[tuple[dict[str, str], Pattern | None, str]]:
-    """Yield for each rule of a file its facts, and the equivalent pattern or why there is none.
+    """Yield the facts of each rule of a file, and the equivalent pattern or why there is none.
 
     The facts are ``id``, ``title``, ``why`` and ``severity``. Raises InputError for a file that is
-    not YAML or exceeds the limits of its reader.
+    not YAML or that exceeds the limits of its reader.
     """
     for document in read_documents(text):
         for rule in _find_rules(document):
@@ -158,7 +158,7 @@ def _read_text(value: Data) -> str:
 
 
 def _read_texts(value: Data, name: str) -> list[str]:
-    """Return a text or a list of texts as a list; InputError for anything else."""
+    """Return a text or a list of texts as a list. Raises InputError for any other value."""
     if value is None:
         return []
     items = value if isinstance(value, list) else [value]
@@ -176,7 +176,7 @@ class _RuleParts:
         self._relations: dict[str, list[str]] = {}
 
     def set(self, key: str, text: str) -> None:
-        """Set a key that a pattern has only once; InputError for a second value."""
+        """Set a key that a pattern has only once. Raises InputError for a second value."""
         if key in self._keys:
             raise InputError(f"it has more than one pattern ({key}); a pattern of a card has one")
         self._keys[key] = text
@@ -186,13 +186,13 @@ class _RuleParts:
         self._relations.setdefault(relation, []).append(text)
 
     def build(self, *, language: str, files: Sequence[str]) -> dict[str, object]:
-        """Return the keys of the pattern; only ast patterns have a language."""
+        """Return the keys of the pattern. Only ast patterns have a language."""
         language_key = {"language": language} if "ast" in self._keys else {}
         return {**self._keys, **language_key, **self._relations, "files": list(files)}
 
 
 def _read_rule(rule: Mapping[str, Data]) -> dict[str, object]:
-    """Return a rule as keys of a pattern; InputError if no flat pattern is equivalent."""
+    """Return a rule as keys of a pattern. Raises InputError if no flat pattern is equivalent."""
     return _read_ast_grep(rule) if "rule" in rule else _read_semgrep(rule)
 
 
@@ -230,7 +230,7 @@ def _list_conditions(rule: Data) -> list[tuple[str, Data]]:
 
 
 def _read_relation(name: str, rule: Mapping[str, Data]) -> str:
-    """Return the pattern or the word of a relation; InputError if it is more than that."""
+    """Return the pattern or the word of a relation. Raises InputError if it contains more."""
     inner: Data = dict(rule)
     if rule.get("kind") == "decorated_definition":
         inner = rule.get("has")

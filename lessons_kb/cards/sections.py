@@ -1,4 +1,4 @@
-"""Reads the sections of a card by their meaning, under any of the usual headings."""
+"""Read the sections of a card by their meaning, under any of the usual headings."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 
 MAX_LENGTH = 1_000
-"""Characters. A longer text is cut: nobody checks an item of this size."""
+"""In characters. A longer text is cut, because nobody checks an item of this size."""
 
-# Marks a piece that is set aside; a card with NUL is refused as a whole.
+# Marks a piece that is set aside. A card that contains NUL is refused as a whole.
 _HOLD = "\x00"
 _MARKUP = re.compile(r"[`*_~\[\]<>\\&]")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
@@ -43,7 +43,7 @@ _TAGS = (
     "a|b|br|code|del|details|em|i|img|ins|kbd|mark|p|q|s|small|span|strong|sub|summary|sup|u|wbr"
 )
 _TARGET = r"(?:<[^<>]*>|[^()\s]*(?:\([^()\s]*\)[^()\s]*)*)(?:\s+(?:\"[^\"]*\"|'[^']*'))?\s*"
-# Emphasis is short; without a limit a line of asterisks would take quadratic time.
+# Emphasis is short. Without a limit, a line of asterisks would take quadratic time.
 _STARS = r"(?<![\w*])(\*{1,3})(?=[^\s*])(.{1,300}?)(?<=[^\s*])\1(?![\w*])"
 _LINES = r"(?<![\w_])(_{1,3})(?=[^\s_])(.{1,300}?)(?<=[^\s_])\1(?![\w_])"
 _STEPS = tuple(
@@ -55,28 +55,28 @@ _STEPS = tuple(
         ("][", r"!?\[([^\[\]]+)\]\[[^\[\]]*\]", r"\1"),
         ("<", r"<((?:https?://|mailto:)[^<>\s]+)>", r"\1"),
         ("<", rf"(?i)</?(?:{_TAGS})(?:\s[^<>]*)?/?>", ""),
-        # Twice, because each kind may be inside the other.
+        # This is done twice, because each kind may be inside the other.
         ("*", _STARS, r"\2"),
         ("_", _LINES, r"\2"),
         ("*", _STARS, r"\2"),
         ("~~", r"~~(?=\S)(.{1,300}?)(?<=\S)~~", r"\1"),
     )
 )
-"""Sign that a text must contain, pattern and replacement."""
+"""The sign that a text must contain, the pattern and the replacement."""
 
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 
 
 def one_line(text: str) -> str:
-    """Return a text on one line, without control and invisible characters."""
+    """Return a text in one line, without control and invisible characters."""
     line = " ".join(text.split())
     return line if line.isprintable() else clean_line(line)
 
 
 def plain_text(markdown: str) -> str:
-    """Return the text of one paragraph on one line: without emphasis, links, code ticks and HTML.
+    """Return one paragraph in one line, without emphasis, links, code ticks and HTML.
 
-    Code keeps every character, so ``**kwargs`` in backticks is not read as emphasis.
+    Code keeps every character, so that ``**kwargs`` in backticks is not read as emphasis.
     """
     markdown = markdown[:MAX_LENGTH]
     if not _MARKUP.search(markdown):
@@ -100,8 +100,8 @@ def plain_text(markdown: str) -> str:
 
 
 MAX_STRUCTURE = 100_000
-"""Characters of a body that are parsed: in the worst case each takes the parser some microseconds,
-and no card is this long."""
+"""The number of characters of a body that are parsed. In the worst case, the parser needs some
+microseconds for each of them, and no card is this long."""
 
 _MARK = re.compile(r"\n( {0,3})(?:#{1,3}(?=[ \t\n])|```|~~~|<|[=-]+(?=[ \t]*\n))[^\n]*")
 
@@ -112,27 +112,27 @@ class Heading:
 
     level: int
     text: str
-    """Plain, one line."""
+    """The plain text in one line."""
     line: int
-    """From 0, in the body."""
+    """The line in the body, counted from 0."""
     end: int
-    """The line after it."""
+    """The line after the heading."""
 
 
 @frozen
 class Item:
-    """A list item; items nested in it are items of their own."""
+    """A list item. Items nested in it are separate items."""
 
     text: str
-    """Plain, one line, without its checkbox."""
+    """The plain text in one line, without the checkbox."""
     line: int
-    """From 0, in the given part."""
+    """The line in the given part, counted from 0."""
     shown_by: str = ""
-    """The pattern of its ``<!-- shown-by: … -->``, "" without one."""
+    """The pattern of its ``<!-- shown-by: … -->``, or "" if it has none."""
 
 
 def normal_newlines(body: str) -> str:
-    r"""Return a text with ``\n`` as line end and the same number of lines."""
+    r"""Return a text with the line end ``\n`` and the same number of lines."""
     return body.replace("\r\n", "\n").replace("\r", "\n") if "\r" in body else body
 
 
@@ -147,10 +147,10 @@ def find_headings(body: str, *, deepest: int = 2) -> list[Heading]:
     ``deepest`` is the largest level that counts, 2 or 3.
 
     If every heading and every fence is at the left margin, and there is no HTML block and no
-    underlined heading, these lines alone decide what is a heading: a line at the margin ends every
-    list and quote, and only a fence at the margin can contain it. That holds for 19 of 20 real
-    bodies. A doubtful line inside a fence does not count; because of one outside markdown-it reads
-    the whole body.
+    underlined heading, these lines alone identify the headings. A line at the margin ends every
+    list and quote, and only a fence at the margin can contain it. This is the case for 19 of 20
+    real bodies. A doubtful line inside a fence does not count. If there is one outside, markdown-it
+    reads the whole body.
     """
     lines: list[str] = []
     numbers: list[int] = []
@@ -203,17 +203,17 @@ def find_code_lines(text: str) -> frozenset[int]:
 
 @frozen
 class Block:
-    """A block at the top level of a text; each item of a bullet list is a separate block."""
+    """A block at the top level of a text. Each item of a bullet list is a separate block."""
 
     kind: str
     """``heading``, ``paragraph``, ``item``, ``list`` (numbered), ``code``, or another name of
     markdown-it."""
     first: int
-    """Line, from 0."""
+    """The first line, counted from 0."""
     end: int
-    """The line after it; blank lines at its end do not belong to it."""
+    """The line after the block. Blank lines at its end do not belong to it."""
     level: int = 0
-    """Of a heading."""
+    """The level of a heading."""
 
 
 _BLOCKS = {"ordered_list": "list", "fence": "code", "code_block": "code", "list_item": "item"}
@@ -245,13 +245,13 @@ class Fragment:
 
     kind: str
     line: int
-    """1-based."""
+    """The 1-based line."""
     text: str = ""
-    """An item's paragraphs and code, but not its smaller items."""
+    """The text. For an item, its paragraphs and code, but not its nested items."""
     level: int = 0
-    """Of a heading 1 to 6, of an item or a paragraph its depth in lists."""
+    """The level of a heading from 1 to 6, or the depth of an item or a paragraph in lists."""
     cells: tuple[tuple[str, str], ...] = ()
-    """A row's (column, cell); columns in lower case without markup."""
+    """The (column, cell) pairs of a row. Columns are in lower case without markup."""
 
 
 def read_fragments(text: str) -> list[Fragment]:
@@ -291,7 +291,7 @@ def read_fragments(text: str) -> list[Fragment]:
 
 
 def find_items(part: str) -> list[Item]:
-    """Return the list items of a part of a body, nested ones included, in order."""
+    """Return the list items of a part of a body in order, including nested items."""
     blocks = read_plain_blocks(part)
     if blocks is not None:
         items = [_read_item(block.text, block.line) for block in blocks if block.is_item]
@@ -300,7 +300,7 @@ def find_items(part: str) -> list[Item]:
     items = []
     for index, token in enumerate(tokens):
         if token.type == "list_item_open" and token.map:
-            # The paragraph or heading with which the item begins, if it does.
+            # The paragraph or heading at the beginning of the item, if there is one.
             is_inline = tokens[index + 2 : index + 3] and tokens[index + 2].type == "inline"
             content = tokens[index + 2].content if is_inline else ""
             items.append(_read_item(content, token.map[0]))
@@ -314,7 +314,7 @@ def _read_item(content: str, line: int) -> Item:
 
 
 def first_paragraph(part: str) -> str:
-    """Return the first paragraph or list item of a part as plain text on one line, or ""."""
+    """Return the first paragraph or list item of a part in one line of plain text, or ""."""
     paragraph = read_first_paragraph(part)
     if paragraph is not None and (text := plain_text(_CHECKBOX.sub("", paragraph))):
         return text
@@ -343,7 +343,7 @@ _ALL = ("code", "fence", "blockquote", "hr", "list", "html_block", "heading", "l
 
 @cache
 def _parser(rules: tuple[str, ...]) -> MarkdownIt:
-    """Return a CommonMark parser of these blocks and of paragraphs, without inline text."""
+    """Return a CommonMark parser for these blocks and for paragraphs, without inline text."""
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("zero", {"html": True}).enable(list(rules))
@@ -358,10 +358,10 @@ FIX = "fix"
 PREVENTION = "prevention checklist"
 APPLIES = "applies to"
 PROSE = "prose"
-"""The text of a body without headings and labels: its first sentence is the cause, and its list
+"""The text of a body without headings and labels. Its first sentence is the cause, and its list
 items are the checklist."""
 LEAD = "lead"
-"""The first text of a body without known headings and labels: its first sentence is the cause."""
+"""The first text of a body without known headings or labels. It begins with the cause."""
 
 _MEANINGS = (SITUATION, MISTAKE, CAUSE, FIX, PREVENTION, APPLIES)
 _TABLE = {
@@ -369,8 +369,8 @@ _TABLE = {
     for section, lines in read_patterns("headings.toml").items()
 }
 HEADINGS: Mapping[str, tuple[tuple[str, ...], ...]] = {role: _TABLE[role] for role in _MEANINGS}
-"""Meaning → headings in tiers. A lower tier counts only if the tiers above it are empty: "When to
-Apply" gives no checks if a "Prevention" section has some."""
+"""Maps a meaning to its headings, in tiers. A lower tier counts only if the tiers above it are
+empty: "When to Apply" gives no checks if a "Prevention" section has some."""
 
 CONDITIONS = (PREVENTION, len(HEADINGS[PREVENTION]) - 1)
 """The tier of "When to Apply"."""
@@ -383,12 +383,12 @@ _TIERS = {
 }
 _ASIDES = frozenset(heading for line in _TABLE["aside"] for heading in line)
 LABELS = {label: role for role in _MEANINGS for line in _TABLE[f"label: {role}"] for label in line}
-"""Bold label → meaning."""
+"""Maps a bold label to its meaning."""
 _LABEL_TIER = 1
 """Headings of the first tier have precedence over labels."""
 MAX_TOPIC_WORDS = 5
 _LONGEST_TEMPLATE = 20_000
-"""Characters; a longer body is never a template."""
+"""In characters. A longer body is never a template."""
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -399,12 +399,12 @@ class Section:
     role: str
     tier: int
     head: int
-    """Line of the heading or of the label, from 0, in the body."""
+    """The line of the heading or of the label in the body, counted from 0."""
     line: int
-    """First line of its text."""
+    """The first line of the text."""
     text: str
     is_lead_in: bool = False
-    """Whether it follows a label."""
+    """Whether the section follows a label."""
 
 
 @frozen
@@ -422,11 +422,11 @@ class Checklist:
     """The items to verify, and their origin."""
 
     items: tuple[Item, ...]
-    """Lines count from 0 in the body."""
+    """The items. Their lines count from 0 in the body."""
     origin: str
-    """``prevention``, ``fix``, ``text``, ``sentence``, or ``""`` without items."""
+    """``prevention``, ``fix``, ``text``, ``sentence``, or ``""`` if there are no items."""
     conditional: bool = False
-    """Whether the items say when the card applies instead of what to verify."""
+    """Whether the items state when the card applies instead of what to verify."""
 
 
 def read_sections(body: str) -> Sections:
@@ -457,8 +457,8 @@ _DEEPEST_SECTION = 3
 def _find_lead(headings: Sequence[Heading], lines: Sequence[str]) -> Section:
     """Return the main text of a body in which no heading and no label is known.
 
-    It is the whole body if there are no headings below the title. Else it is the text before the
-    first of them, or under it if there is none before.
+    If there are no headings below the title, it is the whole body. Otherwise it is the text before
+    the first of these headings, or the text under it if there is none before.
     """
     first = 0
     for heading in headings:
@@ -470,12 +470,13 @@ def _find_lead(headings: Sequence[Heading], lines: Sequence[str]) -> Section:
 
 
 def _cut_at_headings(headings: Sequence[Heading], lines: Sequence[str]) -> Iterator[Section]:
-    """Yield the parts of a body between known headings; other parts have the role "".
+    """Yield the parts of a body between known headings. Other parts have the role "".
 
     An unknown heading of level 3 is text of the section around it.
     """
     outer = role = ("", 0)
-    """Role and tier of the last heading of level 2, and of the last one of any level."""
+    """The role and the tier of the last heading of level 2, and of the last heading of any
+    level."""
     head = start = 0
     for heading in headings:
         if heading.level == _DEEPEST_SECTION:
@@ -495,7 +496,7 @@ def _make_part(role: tuple[str, int], head: int, lines: Sequence[str], first: in
 
 
 def _find_meaning(heading: str) -> tuple[str, int] | None:
-    """Return the role and the tier of a heading, None if it is unknown."""
+    """Return the role and the tier of a heading, or None if it is unknown."""
     for name in _names_of(heading):
         if name in _ASIDES:
             return "", 0
@@ -512,7 +513,8 @@ _REST = re.compile(r"\s*[(\[{&:\u2013\u2014]|\s+--?\s")
 def _names_of(text: str) -> tuple[str, ...]:
     """Return the names to look up for a heading or a label, the likeliest first.
 
-    They omit signs around it and the text after a bracket, an ampersand, a colon or a dash.
+    The names omit signs around the text, and the text after a bracket, an ampersand, a colon or a
+    dash.
     """
     name = " ".join(text.casefold().replace("\u2019", "'").split())
     name = re.sub(r"\s*/\s*", "/", _SHORT_CODES.sub("", name))
@@ -522,7 +524,7 @@ def _names_of(text: str) -> tuple[str, ...]:
 
 
 def _read_lead_ins(part: Section) -> list[Section]:
-    """Return the sections that labels begin in a part of a body."""
+    """Return the labelled sections in a part of a body."""
     lead_ins = find_lead_ins(
         part.text, LABELS, _names_of, _parser(_ALL).parse, in_section=bool(part.role)
     )
@@ -540,9 +542,9 @@ def _read_lead_ins(part: Section) -> list[Section]:
 
 
 def read_checklist(sections: Sections) -> Checklist:
-    """Return the items of Prevention, else of Fix, else the first sentence of either.
+    """Return the items of Prevention, else of Fix, or else the first sentence of either.
 
-    A body without headings gives its list items.
+    The checklist of a body without headings consists of its list items.
     """
     for role, origin in ((PREVENTION, "prevention"), (FIX, "fix"), (PROSE, "text")):
         for tier, own in groupby(_in_order(sections, role), key=lambda section: section.tier):
@@ -578,7 +580,7 @@ def read_why(sections: Sections) -> str:
 
 
 def read_topics(sections: Sections) -> tuple[str, ...]:
-    """Return the short list items under Applies To; prose there does not name topics."""
+    """Return the short list items under Applies To. Prose there does not name topics."""
     return tuple(
         item.text
         for section in _in_order(sections, APPLIES)
@@ -595,7 +597,7 @@ _IN_PATHS = re.compile(r"[\w.*?{}\[\],()@+~/-]+")
 def read_paths(sections: Sections) -> tuple[str, ...]:
     """Return the files and folders in backticks after an Applies-to label, as globs.
 
-    Brackets are escaped, because a folder named ``[id]`` is not a class of characters.
+    Brackets are escaped, because a folder named ``[id]`` is not a character class.
     """
     texts = [part.text for part in sections.parts if part.role == APPLIES and part.is_lead_in]
     names = [name for text in texts for name in _CODE_SPAN.findall(text)]
@@ -617,7 +619,7 @@ def text_of(sections: Sections, roles: Iterable[str]) -> str:
 
 
 def is_unfilled(body: str) -> bool:
-    """Return whether a body is a template: only headings and comments, and at least one comment."""
+    """Return whether a body is a template, which has only headings and at least one comment."""
     if "<!--" not in body or len(body) > _LONGEST_TEMPLATE:
         return False
     lines = _COMMENT.sub("", body).split("\n")
@@ -644,7 +646,7 @@ def _find_first_item(text: str, *, has_items: bool) -> list[Item]:
 
 
 def _in_order(sections: Sections, role: str) -> list[Section]:
-    """Return the sections with a role, those of higher tiers first."""
+    """Return the sections with a role. Sections of higher tiers come first."""
     with_role = (section for section in sections.parts if section.role == role)
     return sorted(with_role, key=lambda section: section.tier)
 
@@ -661,11 +663,11 @@ _DEEPEST = 6
 def render_html(
     body: str, *, title: str = "", top: int = 2, link: Callable[[str], str] = lambda _path: ""
 ) -> str:
-    """Return a Markdown body as HTML, with headings from level ``top`` on and without gaps.
+    """Return a Markdown body as HTML without gaps, with headings from level ``top`` on.
 
-    A first heading that repeats ``title`` is omitted. ``link`` returns the address for a relative
-    link, "" for none. Invisible characters are shown as their codes. A body that is too long to be
-    parsed is returned as one block of code.
+    A first heading that repeats ``title`` is omitted. ``link`` returns the address of a relative
+    link, or "" if it has none. Invisible characters are shown as their codes. A body that is too
+    long to be parsed is returned as one block of code.
     """
     from markdown_it.token import Token as Made
 
@@ -720,7 +722,7 @@ def _html_parser() -> MarkdownIt:
 
 
 def _make_safe(tokens: Sequence[Token], link: Callable[[str], str]) -> None:
-    """Replace HTML and images among inline tokens by text, and remove unsafe links."""
+    """Replace HTML and images among inline tokens with text, and remove unsafe links."""
     has_target = True
     for token in tokens:
         if token.type == "html_inline":
@@ -746,7 +748,7 @@ _PROMPTS = ("$ ", "> ", "# ")
 
 
 def check_examples(card: Card, document: Document) -> list[Finding]:
-    """Return findings about patterns that miss their bad examples or find their good ones."""
+    """Return findings about patterns that miss their bad examples or match their good ones."""
     findings: list[Finding] = []
     for pattern in card.detect:
         if pattern.kind == "ast" and not is_available():
@@ -760,7 +762,7 @@ def check_examples(card: Card, document: Document) -> list[Finding]:
 
 
 def find_failing_examples(pattern: Pattern) -> Iterator[tuple[str, str]]:
-    """Yield ("bad", text) for each bad example that a pattern misses, ("good", text) it finds."""
+    """Yield ("bad", text) for each bad example that is missed, ("good", text) if one matches."""
     for text in pattern.bad:
         if not _finds(pattern, f"{text}\n"):
             yield "bad", text
@@ -785,7 +787,7 @@ def advise(card: Card, document: Document, pattern: Pattern, rule: str, message:
 
 
 def _finds(pattern: Pattern, text: str) -> bool:
-    """Return whether a pattern finds something in an example; its files are ignored."""
+    """Return whether a pattern matches in an example. The files of the pattern are ignored."""
     matcher = Matcher([Rule(card="", pattern=replace(pattern, files=()))])
     if pattern.kind == "error":
         return bool(matcher.find_in_failure(text))

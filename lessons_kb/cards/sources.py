@@ -1,7 +1,7 @@
-"""Read the `sources` of a card: where a lesson comes from.
+"""Read the `sources` of a card, which name the origins of its lesson.
 
-One form is written, which the Open Knowledge Format shares: a list of mappings with ``resource``,
-and, where they are known, ``title``, ``last_modified`` and ``quote``. ``edit_sources`` writes it.
+Sources are written in the form of the Open Knowledge Format: a list of mappings with ``resource``
+and, if available, ``title``, ``last_modified`` and ``quote``. ``edit_sources`` writes this list.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from lessons_kb.text.sanitize import clean_line
 
 KEY = "sources"
 MAX_SOURCES = 20
-"""Sources of a card that are read."""
+"""The maximum number of sources of a card that are read."""
 FIELDS = ("title", "last_modified", "quote")
-"""Keys of a source beside ``resource``, in the order in which they are written."""
+"""The keys of a source besides ``resource``, in the order in which they are written."""
 
 
 def read_sources(entries: Iterable[HeaderEntry]) -> tuple[Source, ...]:
-    """Return the sources in the entries of a header. A plain text is a ``resource``."""
+    """Return the sources in the entries of a header. A plain text is read as a ``resource``."""
     entry = find_entry(entries)
     if entry is None:
         return ()
@@ -30,18 +30,18 @@ def read_sources(entries: Iterable[HeaderEntry]) -> tuple[Source, ...]:
 
 
 def read_sources_of(text: str) -> tuple[Source, ...]:
-    """Return the sources of a card with this text."""
+    """Return the sources of a card, which is given as its text."""
     return read_sources(read_header(split_header(text)).entries)
 
 
 def find_entry(entries: Iterable[HeaderEntry]) -> HeaderEntry | None:
-    """Return the entry that counts: the last one."""
+    """Return the entry for `sources` that counts, which is the last one."""
     same = [entry for entry in entries if canonical(entry.key) == KEY]
     return same[-1] if same else None
 
 
 def read_source(value: Value) -> Source:
-    """Return the source in an item of a header."""
+    """Return the source in one item of a header."""
     if value.holds is None:
         return Source(resource=clean_line(value.text or "").strip())
     texts: dict[str, str] = {}

@@ -1,6 +1,6 @@
-"""Finds the cards that the keys `supersedes` and `superseded-by` name, and renames them there.
+"""Find the cards that the keys `supersedes` and `superseded-by` name, and rename them there.
 
-Such a name is a path, the end of a path, or a file name; the suffix may be missing.
+Such a name is a path, the end of a path, or a file name. The suffix may be missing.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ def find_succession_names(text: str) -> Iterator[Link]:
 
 
 def names_card(name: str, card: str, others: Collection[str]) -> bool:
-    """Return whether a name fits a card, and none of the ``others``."""
+    """Return whether a name fits a card but none of the ``others``."""
     return _fits(name, card) and not any(_fits(name, other) for other in others if other != card)
 
 
 def name_in_same_style(name: str, card: str, others: Collection[str]) -> str:
-    """Return the name of a card in the style of another name: as long a path, and its suffix.
+    """Return the name of a card in the style of another name, with a path as long and its suffix.
 
-    If that name fits one of the ``others`` as well, the whole path is the name.
+    If that name also fits one of the ``others``, the whole path is used.
     """
     has_suffix = _SUFFIX.search(name) is not None
     path = card if has_suffix else _SUFFIX.sub("", card)

@@ -46,6 +46,6 @@ def format_github(annotations: Iterable[Finding]) -> str:
 
 
 def _escape(text: str, separators: str = "") -> str:
-    """Percent-escape line ends, ``%`` and the separators; replace invisible characters."""
+    """Percent-escape line ends, ``%`` and the separators, and replace invisible characters."""
     escapes = {ord(character): f"%{ord(character):02X}" for character in "%\r\n" + separators}
     return visible(text.translate(escapes))

@@ -1,4 +1,4 @@
-"""What `lessons why CARD` prints: where a lesson comes from, and how its card stands."""
+"""Print the origin and the standing of a card, for `lessons why CARD`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lessons_kb.text.sanitize import clean_line
 
 
 def tell(brains: Brains, word: str) -> bool:
-    """Print the origin of the card that a word names exactly; return whether it names one."""
+    """Print the origin of the card that a word names exactly. Return whether there is one."""
     found = _find_exactly(brains, word)
     if found is None:
         return False
@@ -43,7 +43,7 @@ def tell(brains: Brains, word: str) -> bool:
 
 
 def _find_exactly(brains: Brains, word: str) -> tuple[Brain, Card] | None:
-    """Return the card with this id, file name or handle; None for other words, as of a prompt."""
+    """Return the card with this id, file name or handle, or None for other words of a prompt."""
     if any(letter.isspace() for letter in word):
         return None
     try:

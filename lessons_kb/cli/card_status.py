@@ -11,6 +11,6 @@ from lessons_kb.text.sanitize import clean_line
 
 
 def set_status(status: str, ids: Sequence[str]) -> None:
-    """Set the status of some cards, and print the new status of each."""
+    """Set the status of some cards, and print the new status of each card."""
     cards = CardEdits(open_brain()).set_status(status, *ids)
     print_cards(cards, lambda card: f"{clean_line(card.id)} {card.status}")

@@ -1,4 +1,4 @@
-"""The setup of a cloud environment, for `install --cloud`: printed, or written into the project."""
+"""Print the setup of a cloud environment, or write it to the project: `install --cloud`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PASTE = (
 
 
 def _find_brain(project: str) -> str:
-    """Return the brain of a project as a word of the shell, relative to the project."""
+    """Return the brain of a project as a word for a shell, relative to the project."""
     roots = [root for root in look(project).trusted if is_inside(root, project)]
     return shell_word(os.path.relpath(roots[0], project)) if roots else os.curdir
 

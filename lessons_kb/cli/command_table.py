@@ -1,14 +1,14 @@
 """The table of commands: the heading in the help, a summary, and the module that runs it.
 
-Each command is imported by name when it is called, so `--help` imports no command and a command
-imports no other. A summary repeats the first line of the function's docstring, because the help
+Each command is imported by name when it is called, so `--help` imports no command, and no command
+imports another one. A summary repeats the first line of the function's docstring, because the help
 must not import the function. A test compares the two.
 """
 
 from __future__ import annotations
 
 EVERY_DAY = "Every day"
-"""Heading of the commands that `lessons` alone lists, too."""
+"""The heading of the commands that `lessons` also lists without a command."""
 GROUPS = {
     EVERY_DAY: {
         "add": "Add a complete card in one command, or list what it lacks.",
@@ -72,7 +72,7 @@ GROUPS = {
         "merge-driver": "Merge three versions of a card into the second file, for git.",
     },
 }
-"""Heading of the help → command → summary."""
+"""Maps a heading of the help to its commands and their summaries."""
 SUMMARIES = {name: summary for group in GROUPS.values() for name, summary in group.items()}
 FUNCTIONS = {
     "eval": "evaluate",
@@ -80,11 +80,11 @@ FUNCTIONS = {
     "list": "list_cards",
     "merge-driver": "merge_driver",
 }
-"""Command → name of its function, if the two differ."""
+"""Maps a command to the name of its function, if the two differ."""
 HIDDEN = ("merge-driver",)
 """Commands that only other programs call."""
 
 
 def function_name(command: str) -> str:
-    """Return the name of a command's function; its module in ``commands`` has the same name."""
+    """Return the name of a command's function, which is also its module's name in ``commands``."""
     return FUNCTIONS.get(command, command)

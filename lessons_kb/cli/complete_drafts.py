@@ -1,4 +1,4 @@
-"""Let an agent complete drafts: build the prompts, ask the user, print the results."""
+"""Let an agent complete drafts: build the prompts, ask the user, and print the results."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from lessons_kb.writers.prompt import SCHEMA, SYSTEM, TASK_SCHEMA, build_prompt
 
 
 def print_prompts(prompts: Mapping[str, str]) -> None:
-    """Print everything that would be sent; ``prompts`` maps the name of a draft to its prompt."""
+    """Print everything that would be sent. ``prompts`` maps the name of a draft to its prompt."""
     for name, prompt in prompts.items():
         print(f"##### {clean_line(name)}\n\n{SYSTEM}\n\n{visible(prompt)}")
 
 
 def suggest_agent(drafts: Sequence[Draft]) -> str:
-    """Return the next step if an agent on this machine can complete the drafts, else ""."""
+    """Return the next step if an agent on this machine can complete the drafts, or ""."""
     if not any(draft.missing and not draft.trouble for draft in drafts):
         return ""
     agent = find_installed()
@@ -34,7 +34,7 @@ def suggest_agent(drafts: Sequence[Draft]) -> str:
 
 
 def build_prompts(brains: Brains, drafts: Sequence[Draft]) -> dict[str, str]:
-    """Return draft id → prompt."""
+    """Return a mapping from the ids of drafts to their prompts."""
     return {draft.id: build_prompt(brains, draft) for draft in drafts}
 
 
@@ -43,8 +43,8 @@ def open_ask(
 ) -> Ask:
     """Return a function that sends a prompt to an agent, once the user has agreed.
 
-    The question names the number of prompts, counted as ``noun``, and their tokens. ``command`` ""
-    stands for the command in the user's settings. Raises InputError if the user does not agree.
+    The question names the number of prompts, counted as ``noun``, and their tokens. If ``command``
+    is "", the command in the user's settings is used. Raises InputError if the user does not agree.
     """
     agent = _find_agent(command)
     tokens = sum(estimate_tokens(f"{SYSTEM}{prompt}") for prompt in prompts.values())

@@ -1,7 +1,7 @@
 """Complete the ids of cards in a shell, with their titles.
 
-The shell evaluates what a completion prints, and a title is text of other people. So an id or a
-title with a character that has a meaning in a shell is left out or loses that character.
+A shell evaluates the output of a completion, and a title is a text of other people. Therefore, an
+id with a character that has a meaning in a shell is left out, and a title loses such a character.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _TITLE_CHARS = 70
 
 
 def list_ids(context: typer.Context, incomplete: str) -> list[tuple[str, str]]:
-    """Return the name and title of each card of the brains that apply here.
+    """Return the name and the title of each card of the brains that apply here.
 
-    What the user has typed with a slash is completed to a path, anything else to the name of the
-    file, unless several cards have that name.
+    A word with a slash is completed to a path. Any other word is completed to the name of the file,
+    unless several cards have that name.
     """
     try:
         with _open_brains(context.find_root().params.get("brain") or ()) as brains:

@@ -1,4 +1,4 @@
-"""Connect and disconnect agents and git, and print what changed."""
+"""Connect and disconnect agents and git, and print the changes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from lessons_kb.text.sanitize import visible
 from lessons_kb.values import replace
 
 GIT = "git"
-"""`install` accepts this in place of the name of an agent."""
+"""The word that `install` accepts in place of the name of an agent."""
 
 
 ACTION_TEXTS = {
@@ -54,7 +54,7 @@ ACTION_TEXTS = {
 
 
 class AgentChanges(NamedTuple):
-    """What connecting or disconnecting one agent changed."""
+    """The changes after connecting or disconnecting one agent."""
 
     agent: str
     files: Sequence[FileChange]
@@ -63,7 +63,7 @@ class AgentChanges(NamedTuple):
 
 
 BEWARE = "Beware: "
-"""How a note begins that `lessons setup` prints, too."""
+"""The beginnings of the notes that `lessons setup` also prints."""
 
 
 _COMMIT = "Commit .gitattributes, so that every clone knows which files are cards."
@@ -105,9 +105,9 @@ def _connect(
 
 
 def connect_all(names: Iterable[str], **request: Any) -> tuple[list[AgentChanges], list[str]]:
-    """Connect or disconnect several agents; return the changes, and the errors as text.
+    """Connect or disconnect several agents. Return the changes, and the errors as texts.
 
-    The keywords are those of ``_connect``.
+    The keyword arguments are those of ``_connect``.
     """
     results = []
     errors: list[str] = []
@@ -120,9 +120,9 @@ def connect_all(names: Iterable[str], **request: Any) -> tuple[list[AgentChanges
 
 
 def change_connections(name: str | None, dry_run: bool, *, all_: bool, **request: Any) -> None:
-    """Connect or disconnect one agent, git, or all agents on this machine; print the changes.
+    """Connect or disconnect one agent, git, or all agents on this machine. Print the changes.
 
-    The other keywords are those of ``_connect``.
+    The other keyword arguments are those of ``_connect``.
     """
     if all_ == bool(name):
         raise InputError(f"name one agent ({', '.join(AGENTS)}), or add --all for those found here")
@@ -143,7 +143,7 @@ def change_connections(name: str | None, dry_run: bool, *, all_: bool, **request
 
 
 def offer_removal(names: Iterable[str]) -> None:
-    """Ask whether to remove the second copy of a command, for each agent that reads two."""
+    """For each agent that reads a command twice, ask whether to remove the second copy."""
     project = find_project()
     for name in names:
         copy = find_second_copy(name, project) if name in AGENTS else None
@@ -155,7 +155,7 @@ def offer_removal(names: Iterable[str]) -> None:
 
 
 def _connect_git(dry_run: bool, *, undo: bool, **scope: Any) -> AgentChanges:
-    """Set git up to merge cards key by key, or remove that setting."""
+    """Configure git to merge cards key by key, or remove that configuration."""
     roots = options().brains
     if not roots:
         discovery = look(os.getcwd())

@@ -1,4 +1,4 @@
-"""The agents that an installation connects, as recorded: no settings file is read."""
+"""The agents that the records of installations connect. No settings file is read."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _GIT = "git"
 
 
 def list_connected() -> list[str]:
-    """Return the names of the agents that are connected for all projects, or for this one."""
+    """Return the names of the agents that are connected for all projects or for this project."""
     names: set[str] = set()
     project = find_project()
     for record in list_changes():
@@ -23,7 +23,7 @@ def list_connected() -> list[str]:
 
 
 def advise_agents() -> str:
-    """Return how lessons reach agents from here, for a user who has not seen any arrive."""
+    """Return how lessons reach agents from here, for a user who has not seen a lesson arrive."""
     if names := list_connected():
         return f"the next prompt of {' or '.join(names)} may get one"
     return "`lessons setup` connects your agents"

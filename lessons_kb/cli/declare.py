@@ -1,7 +1,7 @@
-"""Declare an option that accepts only a few values, with our own message for any other.
+"""Declare an option that accepts only a few values, with our own message for other values.
 
-All other options and arguments are declared as typer documents it: ``Annotated`` in the signature
-of the command, with ``Option`` or ``Argument``.
+All other options and arguments are declared in the way that typer documents: ``Annotated`` in the
+signature of the command, with ``Option`` or ``Argument``.
 """
 
 from __future__ import annotations
@@ -27,6 +27,6 @@ def choose(name: str, values: Sequence[str], *, metavar: str, help: str) -> Any:
 
 
 def check_choice(option: str, value: str | None, choices: Sequence[str]) -> None:
-    """Raise InputError unless the value is one of the choices; None means that it was left out."""
+    """Raise InputError unless the value is one of the choices. None means that it was omitted."""
     if value is not None and value not in choices:
         raise InputError(f"{option} must be one of {', '.join(choices)}, not {value!r}")

@@ -1,6 +1,6 @@
-"""The ``lessons`` program: it loads what the arguments ask for, by name, and nothing else.
+"""The ``lessons`` program, which loads only the modules that the arguments require.
 
-The version needs no more than this file, and git's merge driver no command line.
+The version requires only this file, and the merge driver of git requires no command line.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def main() -> None:
 
 
 def _reopen_closed_streams() -> None:
-    """Open the null device for each closed stream, or the next file would get its descriptor."""
+    """Open the null device for each closed stream, whose descriptor the next file would get."""
     for descriptor, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
@@ -49,7 +49,7 @@ def _reopen_closed_streams() -> None:
 
 
 def _print_version() -> bool:
-    """Print the version; return whether it could be written. If not, the command line says why."""
+    """Print the version. Return False if it cannot be written; the command line reports why."""
     try:
         os.write(sys.stdout.fileno(), f"lessons {__version__}\n".encode())  # without a buffer
     except (OSError, ValueError):
@@ -58,7 +58,7 @@ def _print_version() -> bool:
 
 
 def _leave(code: object) -> None:
-    """End the process at once, unless threads still run or the code is a text.
+    """End the process at once, unless threads still run or the exit code is a text.
 
     Python's own teardown of the command line takes a fifth of the time of a short command.
     """

@@ -16,7 +16,7 @@ from lessons_kb.store.foreign_settings import replace_settings_file
 from lessons_kb.text.sanitize import counted, visible
 
 BUDGET = 4_000
-"""Tokens: about twenty lessons."""
+"""In tokens, for about twenty lessons."""
 
 
 def export_rules(agent: str, budget: int, *, check: bool) -> None:
@@ -43,7 +43,7 @@ def export_rules(agent: str, budget: int, *, check: bool) -> None:
 
 
 def _summarize(plan: RuleExport, budget: int) -> str:
-    """Return how many cards became rules, and which did not fit."""
+    """Return the number of cards that became rules, and the cards that did not fit."""
     text = f"{counted(plan.cards, 'card')} as rules, within {budget:,} tokens"
     if plan.left_out:
         text += f"; {len(plan.left_out)} left out, first {plan.left_out[0]}"

@@ -12,7 +12,7 @@ from lessons_kb.text.sanitize import clean_line
 
 
 def print_lines(lines: Sequence[Health]) -> None:
-    """Print each line with its mark and its fix; on a terminal the fix has a line of its own."""
+    """Print each line with its mark and its fix. On a terminal, the fix is on its own line."""
     before_fix = "\n  " if sys.stdout.isatty() else " "
     texts = []
     for line in lines:

@@ -1,4 +1,4 @@
-"""Write the completion of a shell, and remove it: a script, and a line in a start file."""
+"""Write and remove the completion of a shell: a script, and a line in a start file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from lessons_kb.store.foreign_settings import (
 from lessons_kb.store.locations import user_settings_path
 
 SHELLS = {"bash": "lessons.bash", "zsh": "_lessons", "fish": "lessons.fish"}
-"""Shell → name of its script."""
+"""Maps a shell to the name of its script."""
 _MARK = b"  # completion of lessons"
-"""How our line in a start file ends."""
+"""The end of our line in a start file."""
 _VARIABLE = b"_LESSONS_COMPLETE"
-"""Every script of ours contains this name."""
+"""The name that every script of ours contains."""
 _FORMER = b".bash_completions/lessons.sh'"
-"""How a line ends that `lessons --install-completion` added to `.bashrc`."""
+"""The end of a line in `.bashrc` that `lessons --install-completion` added."""
 
 
 class Change(NamedTuple):
@@ -41,7 +41,7 @@ def read_script(shell: str) -> str:
 
 
 def install_completion(shell: str) -> list[Change]:
-    """Write the completion of a shell; return the files that changed. Raises StorageError."""
+    """Write the completion of a shell. Return the files that changed. Raises StorageError."""
     changes: list[Change] = []
     script = _script_path(shell)
     before = read_settings_file(script)
@@ -59,7 +59,7 @@ def install_completion(shell: str) -> list[Change]:
 
 
 def remove_completion() -> list[Change]:
-    """Remove the completion of every shell; return the files that changed. Raises StorageError."""
+    """Remove the completion of all shells. Return the files that changed. Raises StorageError."""
     changes: list[Change] = []
     for path in _list_scripts():
         before = read_settings_file(path)
@@ -98,7 +98,7 @@ def _config_home() -> str:
 
 
 def _start_file(shell: str) -> str:
-    """Return the start file of a shell; "" for fish, which finds the script by its folder."""
+    """Return the start file of a shell, or "" for fish, which finds the script by its folder."""
     if shell == "bash":
         return os.path.expanduser("~/.bashrc")
     if shell == "zsh":
@@ -115,7 +115,7 @@ def _list_scripts() -> Iterator[str]:
 
 
 def _edit(path: str, edit: Callable[[bytes], bytes]) -> list[Change]:
-    """Edit a start file; a file that is empty afterwards and was ours alone is removed."""
+    """Edit a start file. Remove it if it is empty afterwards and contained only our line."""
     before = read_settings_file(path)
     after = edit(before or b"")
     if after == (before or b""):
@@ -126,14 +126,14 @@ def _edit(path: str, edit: Callable[[bytes], bytes]) -> list[Change]:
 
 
 def _add_line(content: bytes, line: bytes) -> bytes:
-    """Add a line at the end; content without a line break at its end gets none at the new end."""
+    """Add a line at the end. Without a line break at the old end, there is none at the new end."""
     if not content or content.endswith(b"\n"):
         return content + line + b"\n"
     return content + b"\n" + line
 
 
 def _drop_lines(content: bytes) -> bytes:
-    """Remove our lines, and what `_add_line` added with them."""
+    """Remove our lines, and the line breaks that `_add_line` added with them."""
     lines = content.splitlines(keepends=True)
     kept = [line for line in lines if not _is_ours(line)]
     if kept == lines:

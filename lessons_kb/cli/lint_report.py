@@ -10,14 +10,14 @@ from lessons_kb.model import Finding
 from lessons_kb.text.sanitize import clean_line, counted
 
 MAX_FAULTS = 100
-"""Up to this number faults are printed one by one; more are grouped by rule."""
+"""Up to this number, faults are printed one by one. More faults are grouped by rule."""
 _SHOWN = 3
-"""Places that a line about a group of findings names."""
+"""The maximum number of places in a line about a group of findings."""
 _LEVELS = ("error", "warning", "info")
 
 
 def split_findings(findings: Iterable[Finding]) -> tuple[list[Finding], list[Finding]]:
-    """Return the faults, most severe first, and the advice."""
+    """Return the faults, with the most severe first, and the advice."""
     faults: list[Finding] = []
     advice: list[Finding] = []
     for finding in findings:
@@ -32,7 +32,7 @@ def is_listed_whole(faults: Sequence[Finding], advice: Sequence[Finding]) -> boo
 
 
 def sort_by_file(findings: Sequence[Finding]) -> list[Finding]:
-    """Group findings by file, and keep the order in which the files first appear."""
+    """Group findings by file. The files stay in the order of their first findings."""
     paths = dict.fromkeys(finding.path for finding in findings)
     positions = {path: position for position, path in enumerate(paths)}
     return sorted(findings, key=lambda finding: positions[finding.path])
@@ -44,7 +44,7 @@ def summarise_faults(faults: Sequence[Finding]) -> list[str]:
 
 
 def summarise_advice(advice: Sequence[Finding]) -> list[str]:
-    """Return one line for each rule of advice; a single finding keeps its own line."""
+    """Return one line for each rule of advice. A single finding keeps its own line."""
     lines = []
     for group in group_by_rule(advice):
         first = group[0]
@@ -61,7 +61,7 @@ def summarise_advice(advice: Sequence[Finding]) -> list[str]:
 
 
 def group_by_rule(findings: Iterable[Finding]) -> list[list[Finding]]:
-    """Return the findings of each rule; the rules keep the order of their first finding."""
+    """Return the findings of each rule. The rules are in the order of their first findings."""
     groups: dict[str, list[Finding]] = {}
     for finding in findings:
         groups.setdefault(finding.rule, []).append(finding)
@@ -77,7 +77,7 @@ def _summarise_rule(group: Sequence[Finding]) -> str:
 
 
 def _places(group: Sequence[Finding]) -> str:
-    """Return the places of the first findings of a group, each in another file."""
+    """Return the places of the first findings of a group, each in a different file."""
     first_by_path: dict[str, Finding] = {}
     for finding in group:
         first_by_path.setdefault(finding.path, finding)

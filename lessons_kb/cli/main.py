@@ -24,16 +24,16 @@ DEBUG = "LESSONS_DEBUG"
 _FLAGS = ("--json", "--no-color")
 _WITH_VALUE = ("--brain",)
 _RUN, _RUN_OPTIONS = "run", ("--stall", "--session", "--stage")
-"""The command that runs other commands, and its options that have a value."""
+"""The command that runs other commands, and its options that take a value."""
 _SETUP = "setup"
 _OPTIONAL_VALUE = ("--diff", "--from-session", "--with")
 
 _UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-"""An OSError with one of these codes and no file name is about standard output."""
+"""An OSError with one of these codes and without a file name is about standard output."""
 
 
 class _Commands(TyperGroup):
-    """The commands under the headings of GROUPS; each is imported when it is called."""
+    """The commands under the headings of GROUPS. Each is imported when it is called."""
 
     def __init__(self, **attributes: Any) -> None:
         commands = {
@@ -62,7 +62,7 @@ class _Commands(TyperGroup):
         return typer.main.get_command(program)
 
     def get_params(self, ctx: Any) -> Any:
-        """Return the options; those of typer for completion are former names of a command."""
+        """Return the options. The completion options of typer are former names of a command."""
         params: list[Any] = super().get_params(ctx)
         for param in params:
             if param.name in ("install_completion", "show_completion"):
@@ -131,7 +131,7 @@ def _global_options(
 
 def main() -> None:
     """Run the command line and exit: 0 for success, 1 for findings, 2 for an error in one line."""
-    # Cards may contain any script. A terminal with another encoding gets escapes, not a crash.
+    # Cards may contain any script. A terminal with another encoding gets escapes.
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
@@ -147,7 +147,7 @@ _FORMER_WORDS = {
     "--install-completion": ("completion", "install"),
     "--show-completion": ("completion", "show"),
 }
-"""Former words → the command that replaced them. The former words work for one more release."""
+"""Maps former words to the command that replaced them. They work for one more release."""
 
 
 def _rename_words(arguments: list[str]) -> list[str]:
@@ -161,8 +161,8 @@ def _rename_words(arguments: list[str]) -> list[str]:
 def hoist_options(arguments: list[str]) -> list[str]:
     """Move global options to the front, so that a user may write them after the command's name.
 
-    Words after ``--`` stay where they are, and so does the command that ``lessons run`` executes.
-    An option with an optional value gets an empty value if the user gave none.
+    Words after ``--`` stay in place, and so does the command that ``lessons run`` executes. An
+    option with an optional value gets an empty value if the user gave none.
     """
     front: list[str] = []
     rest: list[str] = []

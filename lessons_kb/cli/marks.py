@@ -6,5 +6,5 @@ from lessons_kb.ledger.lesson_effect import MARKS, Effect
 
 
 def format_marks(effect: Effect) -> str:
-    """Return each mark and how often people gave it to a card, as one line."""
+    """Return one line with each mark and the number of times that people gave it to a card."""
     return ", ".join(f"{name} {getattr(effect, name)}×" for name in MARKS)

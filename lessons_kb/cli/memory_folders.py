@@ -1,4 +1,4 @@
-"""Where Claude Code and Codex keep their memories, for `import --all` and `mine --memories`."""
+"""Find the memories of Claude Code and Codex, for `import --all` and `mine --memories`."""
 
 from __future__ import annotations
 

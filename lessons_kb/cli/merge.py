@@ -1,4 +1,4 @@
-"""Git's merge driver: read the arguments from git, merge, and report by the exit code."""
+"""The merge driver of git: read the arguments, merge, and report by the exit code."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _LABELS = {"%X": "ours", "%S": "base", "%Y": "theirs"}
 def run(words: Sequence[str]) -> int:
     """Merge the files that git names, in the order of ``_NAMES``, and return the exit code.
 
-    0: merged. 1: the file contains conflict markers. 2: nothing was merged; the file contains our
-    version. Git treats any other code than 0 as a conflict. An older git passes a placeholder that
-    it does not know unchanged.
+    The code is 0 if the files were merged, and 1 if the file contains conflict markers. It is 2 if
+    nothing was merged and the file contains our version. Git treats any code other than 0 as a
+    conflict. An older git passes an unsupported placeholder unchanged.
     """
     if len(words) < _FILES:
         print(

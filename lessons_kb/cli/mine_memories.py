@@ -1,4 +1,4 @@
-"""Print what agents remember beside the cards, and draft the rest, for `mine --memories`."""
+"""Print the memories of agents next to the cards, and draft the others: `mine --memories`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lessons_kb.text.sanitize import counted
 
 
 def mine_memories(brains: Brains, count: int, limit: int) -> list[Draft]:
-    """Print the memories of the open project; return the drafts that were written."""
+    """Print the memories of the open project, and return the drafts that were written."""
     claude, codex = find_memory_folders()
     memories = read_memories(brains, claude=claude, codex=codex)
     drafts = draft_memories(brains, memories, count) if count else []

@@ -29,9 +29,10 @@ FAIL_ON = {
     "info": ("error", "warning", "info"),
     "never": (),
 }
-"""Value of ``--fail-on`` → levels that make the command exit with 1.
+"""Maps a value of ``--fail-on`` to the levels that make the command exit with 1.
 
-A card of high severity is an error, one of medium severity a warning, one of low severity info.
+A card of high severity is an error, a card of medium severity is a warning, and a card of low
+severity is info.
 """
 _ID_HELP = "Path or slug of a card, or its beginning."
 
@@ -91,12 +92,12 @@ FailOn = Annotated[
 ]
 
 FAULT = "fault"
-"""Value of ``lint --fail-on`` for every finding that is not advice."""
+"""The value of ``lint --fail-on`` for every finding that is not advice."""
 LINT_FAIL_ON = (*FAIL_ON, FAULT)
 
 
 def check_folder(option: str, name: str) -> None:
-    """Raise InputError if the name is that of a file: a brain is a folder."""
+    """Raise InputError if the name is the name of a file, because a brain is a folder."""
     if os.path.isfile(name):
         folder = os.path.dirname(name) or "."
         if brains := find_brains(os.path.realpath(folder)):
@@ -116,10 +117,10 @@ def split_list(text: str) -> tuple[str, ...]:
 
 
 def open_brain(discovery: Discovery | None = None) -> Brains:
-    """Open the brains that ``--brain`` names, else those that apply to the working directory.
+    """Open the brains that ``--brain`` names, or else those that apply to the working directory.
 
-    Brains without trust are left out, and one line on stderr says so. All brains are closed when
-    the command ends; a line on stderr then names folders in them that were not read.
+    Brains without trust are left out, and one line on stderr reports it. All brains are closed when
+    the command ends. A line on stderr then names the folders in them that were not read.
     ``discovery`` is the result of ``look`` for the working directory, if the command has it.
     """
     for name in options().brains:
@@ -166,14 +167,14 @@ def _close(brains: Brains, reported: Sequence[str]) -> None:
 
 
 def say_stale(brains: Brains) -> None:
-    """Name each brain whose previous index was used, and the reason."""
+    """Name each brain for which an older index was used, and the reason."""
     for brain in brains.members:
         if brain.stale and not brain.fault:  # a fault is reported when the command ends
             say(f"{brain.alias}: used the previous index, because {brain.stale}")
 
 
 def read_text(words: Sequence[str], *, what: str) -> str:
-    """Join the words of an argument; without words, or for a single ``-``, read stdin.
+    """Join the words of an argument. Without words, or for a single ``-``, read stdin.
 
     ``what`` names the text in the error message.
     """
@@ -185,7 +186,7 @@ def read_text(words: Sequence[str], *, what: str) -> str:
 
 
 def read_file(name: str) -> str:
-    """Return the text of a file that the user named; bytes that are not UTF-8 are replaced."""
+    """Return the text of a file that the user named. Bytes that are not UTF-8 are replaced."""
     try:
         with open(name, "rb") as file:
             return file.read().decode("utf-8", "replace")
@@ -194,7 +195,7 @@ def read_file(name: str) -> str:
 
 
 def relative_path(path: str) -> str:
-    """Return ``path``, relative to the working directory if it lies below it, with slashes."""
+    """Return ``path`` with slashes, relative to the working directory if it is below it."""
     here = os.getcwd()
     inside = path.startswith(here + os.sep)
     return (os.path.relpath(path, here) if inside else path).replace(os.sep, "/")

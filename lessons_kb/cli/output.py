@@ -1,4 +1,4 @@
-"""How commands print: the answer on stdout, as text or JSON, and everything else on stderr."""
+"""Print the answer of a command on stdout, as text or JSON, and everything else on stderr."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lessons_kb.values import frozen
 
 @frozen
 class Options:
-    """Global options."""
+    """The global options."""
 
     brains: tuple[str, ...] = ()
     json: bool = False
@@ -30,7 +30,7 @@ class Options:
 
 current: ContextVar[Options] = ContextVar("options")
 at_end = contextlib.ExitStack()
-"""Callbacks that run when the command has ended."""
+"""Callbacks that run after the command has ended."""
 failures: list[str] = []
 """The messages of the errors that ended the command."""
 
@@ -46,7 +46,7 @@ def is_interactive() -> bool:
 
 
 def confirm(question: str) -> bool:
-    """Ask a yes-or-no question on stderr; the default, and the answer without a terminal, is no."""
+    """Ask a yes-or-no question on stderr. The default, also without a terminal, is no."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     return typer.confirm(question, default=False, err=True)
@@ -64,17 +64,17 @@ def _cells(text: str) -> int:
 
 
 def cut_cells(text: str, width: int) -> str:
-    """Cut a text to ``width`` cells of a terminal; a Hangul or Han character takes two."""
+    """Cut a text to ``width`` cells of a terminal. A Hangul or Han character takes two cells."""
     from rich.cells import set_cell_size
 
     return text if _cells(text) <= width else set_cell_size(text, width - 1).rstrip() + "…"
 
 
 COPIED = "id"
-"""The column that users copy from the screen: it is never cut and never broken."""
+"""The column that users copy from the screen. It is never cut and never broken."""
 _GAP = 2
 _LEAST = 16
-"""Each other column keeps this number of cells; a longer id then gets a line of its own."""
+"""Each other column keeps this number of cells. A longer id then gets its own line."""
 
 
 def lay_out(
@@ -87,8 +87,8 @@ def lay_out(
     """Return the header and the rows as lines with aligned columns.
 
     ``right`` names the columns that are flush right. With a ``width``, in cells of a terminal,
-    empty columns are left out and the longest texts are cut. An id that is still too long gets a
-    line of its own.
+    empty columns are left out and the longest texts are cut. An id that is still too long gets its
+    own line.
     """
     table = [[name.upper() for name in columns], *rows]
     widths: dict[str, int] = {}
@@ -116,7 +116,7 @@ def lay_out(
 
 
 def _fit_widths(widths: Mapping[str, int], ids: Sequence[int], width: int) -> dict[str, int]:
-    """Narrow the columns until they fit ``width``; ``ids`` are the widths of the ids."""
+    """Narrow the columns until they fit into ``width``. ``ids`` are the widths of the ids."""
     others = [size for name, size in widths.items() if name != COPIED]
     room, longest = width - _GAP * (len(widths) - 1), 0
     if COPIED in widths:
@@ -131,7 +131,7 @@ def _fit_widths(widths: Mapping[str, int], ids: Sequence[int], width: int) -> di
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right: str = "") -> None:
-    """Print rows as a table within the width of a terminal; a pipe gets columns between tabs.
+    """Print rows as a table within the width of a terminal, or with tabs between cells for a pipe.
 
     ``right`` names the columns that are flush right, separated by spaces.
     """
@@ -148,7 +148,7 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[str]], *, right:
 
 
 def print_bold(line: str) -> None:
-    """Print a line, in bold on a terminal that can show it."""
+    """Print a line, in bold type on a terminal that supports it."""
     from rich.console import Console
     from rich.text import Text
 
@@ -160,7 +160,7 @@ _NARROWEST = 40
 
 
 def print_wrapped(line: str, *, hang: int = 2) -> None:
-    """Print a line, folded to the width of the terminal; when piped it stays one line.
+    """Print a line, folded to the width of the terminal. For a pipe it stays one line.
 
     Continuation lines have the indent of the first line plus ``hang`` spaces.
     """
@@ -171,7 +171,7 @@ def print_wrapped(line: str, *, hang: int = 2) -> None:
 
 
 def print_beside(head: str, text: str) -> None:
-    """Print a text after its heading; on a terminal it is folded within its own column."""
+    """Print a text after its heading. On a terminal, it is folded within its own column."""
     width = terminal_width()
     room = max((width or 0) - len(head), 30)
     pieces = [text] if width is None else wrap(text, room)
@@ -181,7 +181,7 @@ def print_beside(head: str, text: str) -> None:
 
 
 def wrap(line: str, width: int, *, hang: int = 0) -> Iterator[str]:
-    """Yield pieces of at most ``width`` columns; a longer word stays whole, so it can be copied."""
+    """Yield pieces of at most ``width`` columns. A longer word stays whole and can be copied."""
     indent = line[: len(line) - len(line.lstrip())]
     piece, filled = indent, False
     for word in line.split():
@@ -197,7 +197,7 @@ _PREFIX = "lessons: "
 
 
 def say(message: str) -> None:
-    """Print a message for the user on stderr; it is not part of the answer."""
+    """Print a message for the user on stderr. It is not part of the answer."""
     line = visible(message)
     with contextlib.suppress(OSError, ValueError):  # keeps the order if both go to one file
         sys.stdout.flush()
@@ -210,7 +210,7 @@ def say(message: str) -> None:
 
 
 def tell(text: str) -> None:
-    """Print on stderr; if that cannot be written, the command continues without it."""
+    """Print a text on stderr. If it cannot be written, the command continues without it."""
     try:
         print(text, file=sys.stderr)
     except OSError:
@@ -218,7 +218,7 @@ def tell(text: str) -> None:
 
 
 def discard_output(stream: TextIO) -> None:
-    """Redirect a stream that cannot be written to the null device, or Python reports it at exit."""
+    """Redirect an unwritable stream to the null device, because Python would report it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -233,7 +233,7 @@ def pick(value: object, *fields: str) -> dict[str, Any]:
 
 
 def print_answer(data: Any, *lines: str) -> None:
-    """Print ``data`` as JSON if the user asked for it, else the lines."""
+    """Print ``data`` as JSON if the user asked for JSON, or else print the lines."""
     if options().json:
         print_json(data)
     else:
@@ -247,15 +247,15 @@ def print_cards(cards: Sequence[Card], line: Callable[[Card], str]) -> None:
 
 
 _QUIET_SECONDS = 1.0
-"""A shorter run shows no progress."""
+"""In seconds. A shorter run shows no progress."""
 
 
 @contextlib.contextmanager
 def draw_progress(what: str) -> Iterator[Callable[..., None]]:
-    """Draw a progress bar on stderr from one second on, if that is a terminal.
+    """Draw a progress bar on stderr after one second, if stderr is a terminal.
 
-    Yields the function that updates it, which takes the number of items done, their total, and
-    optionally a label. Until it is called the bar shows that the work goes on.
+    Yields the function that updates the bar. Its arguments are the number of items done, the total
+    number and, optionally, a label. Until its first call, the bar shows that the work continues.
     """
     if not sys.stderr.isatty():
         yield lambda _done, _total, _label="": None

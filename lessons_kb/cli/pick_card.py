@@ -1,4 +1,4 @@
-"""Let the user choose a card on a terminal, for a command that was given none."""
+"""Let the user choose a card on a terminal, for a command without a card."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lessons_kb.on_demand import ROWS, load
 
 
 def pick_card(brains: Brains, verb: str) -> str:
-    """Return the name of the card that the user chooses; ``verb`` is the name of the command.
+    """Return the name of the card that the user chooses. ``verb`` is the name of the command.
 
     Raises InputError without a terminal, and typer.Exit if the user chooses none.
     """

@@ -1,4 +1,4 @@
-"""Give the cards of a clone that the environment vouches for, for `trust --from-environment`."""
+"""Provide the cards for which the environment vouches, for `trust --from-environment`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MAX_NAMED = 5
 
 
 def pin_and_report(folder: str) -> None:
-    """Copy the cards to the user's own brain, and print which files stay silent."""
+    """Copy the cards to the user's own brain, and print the files that are not used."""
     pinned = pin_cards(folder, os.environ)
     files = counted(len(pinned.copied), "file")
     lines = [f"{files} of {visible(pinned.root)} as of {pinned.commit[:_HASH_DIGITS]}"]

@@ -28,7 +28,7 @@ from lessons_kb.writers.complete import run_background_test
 
 
 def complete_drafts(brains: Brains, *, command: str, show_prompt: bool, yes: bool) -> None:
-    """Let an agent complete the incomplete drafts, or print the prompts that it would be sent."""
+    """Let an agent complete the incomplete drafts, or print the prompts that it would get."""
     drafts = Drafts(brains)
     if not show_prompt:
         drafts.collect()
@@ -68,7 +68,7 @@ def discard_draft(brains: Brains, name: str) -> None:
 
 
 def list_drafts(brains: Brains, *, ask: bool) -> None:
-    """Open the drafts in full screen if ``ask`` is set and a person can answer; else list them."""
+    """Open the drafts in full screen if ``ask`` is set and a person can answer, or list them."""
     drafts = Drafts(brains)
     drafts.collect()
     if ask and is_interactive() and not options().json and drafts.count():
@@ -106,7 +106,7 @@ def _print_list(brains: Brains, drafts: Sequence[Draft]) -> None:
 
 
 def _describe_test(brains: Brains, draft: Draft) -> str:
-    """Return how many unrelated prompts find a draft, and which test an agent would add."""
+    """Return the number of unrelated prompts that find a draft, and the test to be added."""
     test = run_background_test(brains, draft)
     line = f"{test.found} of {test.prompts} prompts about other things find the card"
     if test.is_broad:
@@ -118,7 +118,7 @@ def _print_draft(brains: Brains, draft: Draft) -> None:
     if options().json:
         print_json(_draft_data(brains, draft))
         return
-    # The template's comments stay, because they say what to write.
+    # The comments of the template stay, because they describe the text to write.
     print(visible(draft.text).rstrip("\n"))
     for line in draft.missing:
         say(f"missing: {line}")

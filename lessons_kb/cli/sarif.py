@@ -1,4 +1,4 @@
-"""Findings as a SARIF 2.1.0 log, the format that code scanners and editors read."""
+"""Format findings as a SARIF 2.1.0 log, which code scanners and editors read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INFORMATION = "https://pypi.org/project/lessons-kb/"
 
 
 def format_sarif(annotations: Sequence[Finding], *, version: str) -> str:
-    """Return one SARIF 2.1.0 log as JSON text; ``version`` is the tool's.
+    """Return one SARIF 2.1.0 log as JSON text. ``version`` is the version of the tool.
 
     Paths are POSIX and relative to the working directory.
     """

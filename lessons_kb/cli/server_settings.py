@@ -29,10 +29,11 @@ _TABLE = ("server",)
 
 
 def set_server(url: str, token_file: str, *, scope: str, dry_run: bool) -> None:
-    """Write the address of a server and the path of its token into the user's settings.
+    """Write the address of a server and the path of its token to the user's settings.
 
     Hooks send prompts to this server. With the scope ``project``, only prompts of this project are
-    sent. Raises InputError for an address or a token that cannot be used; nothing is changed then.
+    sent. Raises InputError for an address or a token that cannot be used. Nothing is changed in
+    this case.
     """
     url = url.rstrip("/")
     name_server(url)
@@ -73,10 +74,10 @@ def forget_server(*, dry_run: bool) -> None:
 
 
 def _find_token(url: str, token_file: str, former: ServerSettings, *, dry_run: bool) -> str:
-    """Return the path of the token's file, or "" without a token.
+    """Return the path of the file with the token, or "" without a token.
 
-    That is the file in the arguments, else the one in the settings, else our own, to which a token
-    that the user types is written.
+    This is the file in the arguments, or else the file in the settings, or else our own file, to
+    which a token that the user types is written.
     """
     if token_file:
         path = os.path.abspath(os.path.expanduser(token_file))

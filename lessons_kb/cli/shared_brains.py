@@ -15,7 +15,7 @@ from lessons_kb.text.sanitize import shell_word
 def open_shared_brains() -> Brains:
     """Open the brains that apply here.
 
-    The user's own brain is left out if there are others, unless ``--brain`` names it.
+    The user's own brain is left out if there are other brains, unless ``--brain`` names it.
     """
     brains = open_brain()
     *others, last = brains.members

@@ -12,7 +12,7 @@ from lessons_kb.tui.rows import RowSource
 
 
 def show_rows(brains: Brains, tab: str) -> int:
-    """Let the user work on cards and drafts, with the list ``tab`` in view; return an exit code."""
+    """Let the user work on cards and drafts, beginning at ``tab``. Return an exit code."""
     source = RowSource(brains)
     if not is_interactive() or os.environ.get("TERM") == "dumb":
         refused = run_prompt(source, sys.stdin, lambda text: print(text, flush=True), tab)

@@ -1,4 +1,4 @@
-"""What `lessons` prints without a command: the state, the next step, and the everyday commands."""
+"""Print the state, the next step and the everyday commands, for `lessons` without a command."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from lessons_kb.store.repositories import git_top
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word, visible
 
 _MOST = 3
-"""Maximum number of brains, and of problems, on the screen: it has at most 30 lines."""
+"""The maximum numbers of brains and of problems on the screen, which has at most 30 lines."""
 
 
 class BrainState(NamedTuple):
@@ -50,20 +50,20 @@ class AgentState(NamedTuple):
 
     name: str
     last_call: float | None
-    """Time of its last call for a brain that applies here, in seconds since the epoch."""
+    """The time of its last call for a brain that applies here, in seconds since the epoch."""
 
 
 class GivenLesson(NamedTuple):
-    """The lesson that an agent was given last."""
+    """The lesson that was injected last."""
 
     card: str
     title: str
     at: int
-    """Seconds since the epoch."""
+    """The time in seconds since the epoch."""
 
 
 class Problem(NamedTuple):
-    """Something that needs attention."""
+    """A fact that needs the attention of the user."""
 
     text: str
     command: str
@@ -102,7 +102,7 @@ def show_state() -> None:
 
 
 def _open_brains(discovery: Discovery) -> Brains | None:
-    """Open the brains that `--brain` names, else the trusted brains that apply here."""
+    """Open the brains that `--brain` names, or else the trusted brains that apply here."""
     for name in options().brains:
         check_folder("--brain", name)
     if options().brains:
@@ -145,7 +145,7 @@ def _read_state(discovery: Discovery, brains: Brains | None) -> State:
 
 
 def _find_unusable(discovery: Discovery) -> Iterator[Problem]:
-    """Yield the brains that exist here and give agents nothing."""
+    """Yield the brains that exist here but give agents nothing."""
     if discovery.missing:
         yield Problem(visible(discovery.missing), "")
     for root in discovery.untrusted:
@@ -160,7 +160,7 @@ def _find_unusable(discovery: Discovery) -> Iterator[Problem]:
 
 
 def _find_faults(brain: Brain, cards: Sequence[Card]) -> Iterator[Problem]:
-    """Yield what needs attention in the cards of a brain."""
+    """Yield the problems in the cards of a brain that need attention."""
     errors = {found.path for found in brain.catalogue.findings() if found.level == "error"}
     if errors:
         yield Problem(f"{counted(len(errors), 'file')} with an error", "lessons lint")
@@ -194,7 +194,7 @@ def _list_agents(members: Sequence[Brain]) -> list[AgentState]:
 def _find_last_lesson(
     members: Sequence[Brain], cards_of: Sequence[Sequence[Card]]
 ) -> GivenLesson | None:
-    """Return the lesson that was given last from any of the brains."""
+    """Return the lesson that was injected last from any of the brains."""
     latest: GivenLesson | None = None
     for brain, cards in zip(members, cards_of, strict=False):
         with contextlib.suppress(LessonsError):
@@ -208,7 +208,7 @@ def _find_last_lesson(
 
 
 def _choose_next_step(state: State) -> Problem | None:
-    """Return the step that helps most now, or None if nothing waits."""
+    """Return the step that helps most now, or None if no step is open."""
     if not state.brains and not state.attention:
         return Problem("create a brain in this folder", "lessons init")
     if not state.agents:
@@ -282,7 +282,7 @@ def _short(path: str) -> str:
 
 
 def _shell_path(path: str) -> str:
-    """Return a path as a word of a shell, relative to the working directory where it lies below."""
+    """Return a path as a word for a shell, relative to the working directory if it is below it."""
     here = os.path.realpath(os.getcwd())
     if path == here:
         return "."

@@ -1,4 +1,4 @@
-"""Functions and options that `add`, `create` and `edit` share: write a card, list what it lacks."""
+"""Functions and options of `add`, `create` and `edit`: write a card, and list its missing parts."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from lessons_kb.text.sanitize import clean_line
 from lessons_kb.values import mutable
 
 STDIN = "-"
-"""As a title it means that standard input contains the whole card."""
+"""The title that means that standard input contains the whole card."""
 
 
 _MAX_STDIN = 16_000_000
-"""Bytes. The settings of the brain limit the size of a card; this limits what is read at all."""
+"""In bytes. The settings of the brain limit the size of a card. This limits the input itself."""
 
 
 Title = Annotated[
@@ -132,7 +132,7 @@ class CardOptions:
 
 
 def parse_detect(text: str) -> Pattern:
-    """Return the pattern in a value of ``--detect``."""
+    """Return the pattern in the value of ``--detect``."""
     kind, colon, rest = text.partition(":")
     if colon and kind.strip() in PATTERNS:
         return Pattern(kind=kind.strip(), text=rest.strip())
@@ -149,9 +149,9 @@ def write_card(
     *,
     whole: bool,
 ) -> Card:
-    """Write a card; the title ``-`` reads it from standard input.
+    """Write a card. With the title ``-``, read it from standard input.
 
-    ``whole`` refuses a card that is not complete. Raises DuplicateCard if the lesson exists.
+    With ``whole``, an incomplete card is refused. Raises DuplicateCard if the lesson exists.
     """
     if on_duplicate == "ask" and not is_interactive():
         raise InputError("--on-duplicate ask needs a terminal; use bump, new or fail")
@@ -162,10 +162,10 @@ def write_card(
 
 
 def ask_duplicate(brains: Brains, error: DuplicateCard, on_duplicate: str | None) -> Card | None:
-    """Ask what to do about a duplicate: return the card with a higher count, None for a new card.
+    """Ask how to treat a duplicate. Return the card with a higher count, or None for a new card.
 
-    Raises ``error`` if the user has decided already or cannot be asked.
-    A card that demands the opposite is written after a yes.
+    Raises ``error`` if the user has already decided or cannot be asked. A card that demands the
+    opposite is written if the user agrees.
     """
     if on_duplicate not in (None, "ask") or not is_interactive():
         raise error
@@ -195,7 +195,7 @@ def _read_card(details: Mapping[str, Any]) -> str:
 
 
 def edit_file(path: str) -> None:
-    """Open a file in the user's editor and wait; name the editor if the user has not chosen it."""
+    """Open a file in an editor and wait. Name the editor if the user has not chosen it."""
     editor = find_editor()
     chosen = (os.environ.get("VISUAL"), os.environ.get("EDITOR"))
     if editor and editor not in chosen:
@@ -226,6 +226,6 @@ def say_unfinished(brains: Brains, name: str, *, heading: str = "") -> None:
 
 
 def name_card(card: Card) -> str:
-    """Return the id of a card, and how often its mistake was seen, if more than once."""
+    """Return the id of a card, and the number of times its mistake was seen if more than once."""
     count = f" (seen {card.occurrences}×)" if card.occurrences > 1 else ""
     return f"{clean_line(card.id)}{count}"

@@ -1,4 +1,4 @@
-"""Review drafts so that each decision becomes a commit on a branch of git."""
+"""Review drafts and commit each decision to a branch of git."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BRANCH = "lessons-review"
 
 
 class BranchReview(Drafts):
-    """The drafts of the nearest brain, for one reviewer, who is the author of the commits.
+    """The drafts of the nearest brain, for a reviewer, who is the author of the commits.
 
     In addition to the errors of ``Drafts``, it raises GitError, StorageError and InputError.
     """
@@ -45,14 +45,14 @@ class BranchReview(Drafts):
 
     @cached_property
     def _folder_in_git(self) -> str:
-        """The brain's folder relative to git's top, with a final slash; "" for the top itself."""
+        """The folder of the brain relative to git's top, with a final slash, or "" for the top."""
         inside = relative(self._branch.top, os.path.realpath(self._brain.root))
         return "" if inside == os.curdir else f"{inside}/"
 
     def is_checked_out(self) -> bool:
         """Return whether the branch is checked out in the brain's own folder.
 
-        If so, accepted lessons are served at once. Raises InputError if another work tree has the
+        If so, accepted lessons are used at once. Raises InputError if another work tree has the
         branch, and GitError outside of a repository.
         """
         return self._branch.is_checked_out()
@@ -79,7 +79,7 @@ class BranchReview(Drafts):
         return {}
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
-        """Return the cards that may be the same lesson, those waiting on the branch first."""
+        """Return the cards that may be the same lesson, with those on the branch first."""
         card = self._parse(draft.id, draft.text).card
         served = super().find_near_duplicates(draft)
         if card is None:
@@ -127,9 +127,9 @@ class BranchReview(Drafts):
     def _commit(
         self, change: Callable[[str], tuple[str, bytes]], message: str, draft: Draft
     ) -> Card | None:
-        """Commit a change of one of the brain's files; return the card in the changed file.
+        """Commit a change of one of the brain's files. Return the card in the changed file.
 
-        ``change`` gets the commit to build on and returns path and content. If the branch is
+        ``change`` receives the parent commit and returns a path and its content. If the branch is
         checked out in the folder, the file is written as well, unless somebody has just edited it.
         """
         is_checked_out = self.is_checked_out()
@@ -169,7 +169,7 @@ class BranchReview(Drafts):
 
 
 def find_review_obstacle(root: str, branch: str) -> str:
-    """Return why no draft of the brain at ``root`` can be accepted on a branch, or ""."""
+    """Return why no draft of the brain at ``root`` can be accepted on a branch, or "" if it can."""
     try:
         Branch(root, branch).check_writable()
     except LessonsError as error:

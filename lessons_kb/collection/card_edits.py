@@ -30,7 +30,7 @@ from lessons_kb.text.redact import redact
 
 _DAY_SECONDS = 86_400
 MAX_TAUGHT = 20
-"""The most prompts in the ``symptoms`` or the ``not-for`` of a card."""
+"""The maximum number of prompts in the ``symptoms`` or the ``not-for`` of a card."""
 
 
 class CardEdits(CardLookup):
@@ -40,12 +40,12 @@ class CardEdits(CardLookup):
         """Count the mistake once more on each card: ``occurrences`` + 1, ``last-seen`` today.
 
         ``task`` is appended to ``examples``, which keeps the last five. All names are looked up
-        before the first file is changed. The journal counts the bump at ``at``, in seconds since
-        the epoch, by default now.
+        before the first file is changed. The journal counts the bump at the time ``at``, in seconds
+        since the epoch, which defaults to now.
 
-        If git merges the card key by key, ``last-seen`` has the time as well. Otherwise two clones
-        that bump the card on the same day would write the same bytes, which git merges into one
-        count without calling the merge driver.
+        If git merges the card key by key, ``last-seen`` includes the time. Otherwise two clones
+        that bump the card on the same day would write the same bytes, and git would merge them into
+        one count without calling the merge driver.
         """
 
         def bump(brain: Brain, card: Card) -> Card:
@@ -71,20 +71,20 @@ class CardEdits(CardLookup):
         return self._change_each(names, confirm)
 
     def bump_text(self, brain: Brain, path: str, text: str, *, task: str | None = None) -> str:
-        """Return a card's text, such as that in an editor, with the mistake counted once more.
+        """Return the text of a card, for example in an editor, with one more occurrence counted.
 
-        ``task`` is as in ``bump``. Call ``note_bump`` when the text was saved. Raises EditRefused.
+        ``task`` is as in ``bump``. Call ``note_bump`` after the text was saved. Raises EditRefused.
         """
         card = require_card(parse_card(text, path=path, folders=brain.settings.folders), path)
         return edit_header(text, count_again(card, task, _format_now(brain.root, path)))
 
     def note_bump(self, brain: Brain, path: str, *, at: float | None = None) -> None:
-        """Journal a bump of a card, ``at`` seconds since the epoch or now."""
+        """Record a bump of a card in the journal, ``at`` seconds since the epoch or now."""
         at = time.time() if at is None else at
-        # A journal that cannot be written costs statistics, but the card was changed.
+        # If the journal cannot be written, a statistic is lost, but the card was changed.
         with contextlib.suppress(StorageError):
             brain.journal.outcomes.count(path, BUMPED, at=at)
-            # A bump outside of any session belongs to the last session of the day before.
+            # A bump outside of any session belongs to the last session of the day before it.
             outcomes = brain.journal.outcomes
             session = session_of()[0] or outcomes.last_session(path, since=at - _DAY_SECONDS)
             if session:
@@ -93,8 +93,8 @@ class CardEdits(CardLookup):
     def teach(self, name: str, key: str, prompt: str) -> Card:
         """Add a prompt, without secrets, to the ``symptoms`` or the ``not-for`` of a card.
 
-        Searches match ``symptoms``; prompts in ``not-for`` do not match the card. Only the last
-        twenty are kept. Raises InputError if the prompt is empty.
+        Searches match ``symptoms``. A prompt in ``not-for`` does not match the card. Only the last
+        twenty prompts are kept. Raises InputError if the prompt is empty.
         """
         line = shorten_prompt(prompt)
         if not line:
@@ -120,7 +120,7 @@ class CardEdits(CardLookup):
         return self._change_each(names, change)
 
     def rewrite(self, brain: Brain, path: str, edit: Callable[[Card, str], str]) -> Card:
-        """Replace the text of a card by ``edit(card, text)``; return the changed card."""
+        """Replace the text of a card with ``edit(card, text)``, and return the changed card."""
         folders = brain.settings.folders
 
         def edit_bytes(data: bytes) -> bytes:
@@ -137,7 +137,7 @@ class CardEdits(CardLookup):
     def _change_each(
         self, names: Sequence[str], change: Callable[[Brain, Card], Card]
     ) -> list[Card]:
-        """Change every card, each only once. After that, raise an error for those that refused."""
+        """Change each card once. Afterwards, raise an error for cards that could not be changed."""
         named = [self.find(name, notes=False) for name in names]
         unique = {(brain.root, card.id): (brain, card) for brain, card in named}
         cards: list[Card] = []
@@ -154,7 +154,7 @@ class CardEdits(CardLookup):
 
 
 def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
-    """Return the changes of the header that count the mistake once more."""
+    """Return the changes of a header that count the mistake once more."""
     occurrences = min(card.occurrences + 1, MAX_OCCURRENCES)
     changes: dict[str, Change] = {"occurrences": occurrences, "last-seen": day}
     example = redact(" ".join((task or "").split()))
@@ -164,12 +164,12 @@ def count_again(card: Card, task: str | None, day: str) -> Mapping[str, Change]:
 
 
 def change_status(_card: Card, text: str, *, status: str) -> str:
-    """Return a card's text with another status."""
+    """Return the text of a card with another status."""
     return edit_header(text, {"status": status})
 
 
 def require_card(document: Document, path: str) -> Card:
-    """Return the card of a file. Raises EditRefused if the file is not a card."""
+    """Return the card of a file. Raises EditRefused if the file does not contain a card."""
     if document.card is None:
         why = document.findings[0].message if document.findings else "it is not readable"
         raise EditRefused(f"{path} was not changed: {why}; run `lessons lint` for a fix")

@@ -1,4 +1,4 @@
-"""The links between the files of a brain: find them, and let them follow a renamed card."""
+"""Find the links between the files of a brain, and update them after a card was renamed."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from lessons_kb.errors import LessonsError, StorageError
 from lessons_kb.store import card_files
 
 Edits = list[tuple[int, int, str]]
-"""(start, end, new text), in characters of the old text, in order."""
+"""Tuples (start, end, new text), in order, in characters of the old text."""
 
 
 def find_relinks(
     brain: Brain, moves: Mapping[str, str], read: Callable[[str], str]
 ) -> dict[str, Edits]:
-    """Return old id → edits, for each file whose links change with some moves.
+    """Return a mapping from old ids to edits, for each file whose links change with some moves.
 
     ``moves`` maps the old id of each moved file to the new one. ``read`` returns the text of a file
-    by its id, "" if it cannot be read.
+    by its id, or "" if the file cannot be read.
     """
     edits_of: dict[str, Edits] = {}
     files = _list_files(brain)
@@ -41,7 +41,7 @@ def find_relinks(
 def rewrite_links(brain: Brain, old: str, new: str) -> tuple[list[str], list[str]]:
     """Change the links of all files to a card that was renamed from ``old`` to ``new``.
 
-    Returns the files changed, and one line for each file that could not be changed.
+    Returns the changed files, and one line for each file that could not be changed.
     """
     brain.refresh()
     changed: list[str] = []
@@ -77,7 +77,7 @@ def rewrite_links(brain: Brain, old: str, new: str) -> tuple[list[str], list[str
 
 
 def _find_edits(text: str, home: str, moves: Mapping[str, str], files: Collection[str]) -> Edits:
-    """Return the edits of a file's links and of the names of cards in its header."""
+    """Return the edits of the links of a file, and of the names of cards in its header."""
     edits = {edit[:2]: edit for edit in relink(text, _follow_moves(home, moves))}
     others = {*files, *moves.values()}.difference(moves)
     for link in find_succession_names(text):
@@ -91,7 +91,7 @@ def _find_edits(text: str, home: str, moves: Mapping[str, str], files: Collectio
 def find_links_to(
     brain: Brain, card: str, read: Callable[[str], str]
 ) -> Iterator[tuple[str, Link]]:
-    """Yield (id of the file, link) for each link in the brain that leads to a card."""
+    """Yield the id of the file and the link, for each link in the brain that leads to a card."""
     for path in _list_files(brain):
         for link in find_links(read(path)):
             if link.leads_to(card, home=path):
@@ -103,7 +103,7 @@ def _list_files(brain: Brain) -> list[str]:
 
 
 def read_file(brain: Brain, path: str) -> str:
-    """Return the text of a file of a brain; "" if it cannot be read as text."""
+    """Return the text of a file of a brain, or "" if it cannot be read as text."""
     try:
         data = card_files.read_bytes(brain.root, path, limit=brain.settings.index.max_file_bytes)
         return data.decode("utf-8")
@@ -112,7 +112,7 @@ def read_file(brain: Brain, path: str) -> str:
 
 
 def _follow_moves(home: str, moves: Mapping[str, str]) -> Callable[[Link], str | None]:
-    """Return a function from a link in the file ``home`` to its new target, None if unchanged."""
+    """Return a function from a link in ``home`` to its new target, or to None if unchanged."""
     new_home = moves.get(home, home)
 
     def find_target(link: Link) -> str | None:

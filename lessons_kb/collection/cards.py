@@ -1,4 +1,4 @@
-"""The cards of a brain: read, create, delete and restore them, and find near-duplicates."""
+"""Read, create, delete and restore the cards of a brain, and find near-duplicates."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ from lessons_kb.text.sanitize import shorten
 
 _LEVELS = (SAME, NEAR, RELATED)
 _REWORDED = 0.55
-"""Titles whose words are at least this similar are compared by words, not by their meaning."""
+"""Titles with at least this similarity of words are not compared by their meaning."""
 _MOST_PROPOSED = 3
-"""The most near-duplicates that are returned."""
+"""The maximum number of near-duplicates that are returned."""
 _MOST_SAME_MEANING = 3
-"""If more titles than this have one meaning, they are a family and not duplicates."""
+"""If more titles than this have one meaning, they are a family, and not duplicates."""
 _MAX_DEMAND = 80
 ON_DUPLICATE = ("fail", "bump", "new")
 
@@ -68,7 +68,7 @@ class Cards(CardEdits):
     """The cards of the brains that apply."""
 
     def read(self, name: str) -> tuple[str, Document]:
-        """Return the path on disk and the parsed file of a card."""
+        """Return the path on disk of a card, and its parsed file."""
         brain, card = self.find(name)
         settings = brain.settings
         limit = settings.index.max_file_bytes
@@ -85,10 +85,10 @@ class Cards(CardEdits):
         on_duplicate: str = "fail",
         **parts: Unpack[NewCard],
     ) -> Card:
-        """Write a new card; see ``Brain.create``.
+        """Write a new card. See ``Brain.create``.
 
-        A ``whole`` card is written without the template's guidance and has to pass the quality
-        bar. Otherwise Incomplete is raised with what is missing.
+        A ``whole`` card is written without the guidance of the template and has to pass the quality
+        bar. Otherwise Incomplete is raised, with the missing parts.
         """
         sketch = Sketch(title=" ".join(title.split()), detect=detect, sources=sources, **parts)
         for problem in filter(None, map(check_pattern, detect)):
@@ -100,7 +100,7 @@ class Cards(CardEdits):
         """Write a new card with this text, under a name derived from its title.
 
         Secrets are removed, and a missing date is added. ``whole`` and ``on_duplicate`` are as in
-        ``create``. Raises InputError for a text that is not a card.
+        ``create``. Raises InputError if the text is not a card.
         """
         check_choice("on_duplicate", on_duplicate, ON_DUPLICATE)
         folders = self._brains.members[0].settings.folders
@@ -112,7 +112,7 @@ class Cards(CardEdits):
             raise InputError("the card has no title; add `title: …`, naming the mistake")
         with hold_for_new_card(self._brains.members[0].root):
             self._brains.refresh()
-            if on_duplicate == "fail":  # opposed demands are alike, too, and are no duplicates
+            if on_duplicate == "fail":  # opposed demands are also alike, but are not duplicates
                 self.check_contradictions(card)
             duplicate = None
             if on_duplicate != "new":
@@ -133,7 +133,7 @@ class Cards(CardEdits):
             return self.add(redact_card(dated), kind=card.kind, title=card.title)
 
     def add(self, text: str, *, kind: str, title: str) -> Card:
-        """Write a card's text under a name derived from its title. No file is overwritten."""
+        """Write the text of a card under a name derived from its title. No file is overwritten."""
         brain = self._brains.members[0]
         settings = brain.settings
         limit, data = settings.index.max_file_bytes, text.encode("utf-8")
@@ -148,7 +148,7 @@ class Cards(CardEdits):
         return require_card(document, card_id)
 
     def check_contradictions(self, card: Card) -> None:
-        """Raise Contradiction if an active card demands the opposite of one to be written."""
+        """Raise Contradiction if an active card demands the opposite of a card to be written."""
         find_conflict = load(FIND_CONFLICTS).find_conflict
         for brain in self._brains.members:
             text = "\n".join(card.checklist)
@@ -162,16 +162,17 @@ class Cards(CardEdits):
                     )
 
     def find_lacks(self, name: str) -> tuple[str, ...]:
-        """Return what a card lacks to pass the quality bar, one line each."""
+        """Return the faults that keep a card from passing the quality bar, one line each."""
         return find_lacks(self.read(name)[1])
 
     def find_near_duplicates(self, card: Card) -> list[NearDuplicate]:
         """Return the cards that may be the same lesson as a card that is not written yet.
 
-        Cards that are similar in their words come first. Cards whose titles have the same meaning
-        follow; they are ``near``, never ``same``. A title in nearly the same words is compared only
-        by words. So is a family of titles that fill one form: they differ in a word that carries
-        little of the meaning (without this rule 988 of 1,000 such lessons are proposed, with it 7).
+        Cards with similar words come first. Cards whose titles have the same meaning follow. They
+        are ``near``, never ``same``. A title in nearly the same words is compared only by words.
+        The same applies to a family of titles that fill one form, which differ in a word that
+        carries little of the meaning. Without this rule, 988 of 1,000 such lessons are proposed;
+        with it, 7.
         """
         self._brains.refresh()
         return self._find_near_duplicates(card)
@@ -181,7 +182,7 @@ class Cards(CardEdits):
         candidates: dict[str, Card] = {}
         for brain in self._brains.members:
             for other in brain.read(partial(_find_candidates, title=card.title, text=text)):
-                # A file that belongs to two nested brains counts for the nearer one.
+                # A file that belongs to two nested brains counts for the nearer brain.
                 candidates.setdefault(f"{brain.root}/{other.id}", other)
         by_words = find_alike(card.title, candidates.values(), text=text)[:_MOST_PROPOSED]
         duplicates = {duplicate.card.id: duplicate for duplicate in by_words}
@@ -226,9 +227,9 @@ class Cards(CardEdits):
             if card_id is None:
                 raise
             return card_id, "undeleted"
-        # The exact name of a deleted card takes precedence over a card that only begins like it.
+        # The exact name of a deleted card takes precedence over a card with this prefix.
         is_exact = bool(find_fitting(remove_alias(name, brain), [card.id], exact=True))
-        # The index may be out of date, since it cannot be written to a full disk.
+        # The index may be out of date, because it cannot be written to a full disk.
         is_gone = not os.path.lexists(os.path.join(brain.root, card.id))
         if is_gone or not is_exact:
             card_id = self._undelete(name, exact=not is_gone)
@@ -240,7 +241,10 @@ class Cards(CardEdits):
         return card.id, "activated"
 
     def _undelete(self, name: str, *, exact: bool) -> str | None:
-        """Restore the card that ``name`` means from the trash; return its id, None if none."""
+        """Restore the card that ``name`` means from the trash.
+
+        Returns its id, or None if there is no such card.
+        """
         brain, fitting = self.find_in_trash(name, exact=exact)
         if len(fitting) > 1:
             raise AmbiguousCard(
@@ -253,9 +257,9 @@ class Cards(CardEdits):
         return trash.restore(brain.root, fitting[0])
 
     def _find_duplicate(self, card: Card, *, near: bool) -> tuple[str, str] | None:
-        """Return the id of a card that is the same lesson, and the reason.
+        """Return the id of a card with the same lesson, and the reason.
 
-        With ``near`` a near-duplicate counts as well.
+        With ``near``, a near-duplicate counts as well.
         """
         key = normal_title(card.title)
         for brain in self._brains.members:
@@ -269,11 +273,11 @@ class Cards(CardEdits):
 
 _CANDIDATE_WEIGHTS = {"title": 1.0, "symptoms": 1.0, "checklist": 1.0, "body": 1.0}
 _MOST_FETCHED = 1_000
-"""The most hits that are searched for candidates, since many of them may be notes."""
+"""The maximum number of hits that are searched for candidates, because many may be notes."""
 
 
 def _find_candidates(brain: Brain, *, title: str, text: str) -> list[Card]:
-    """Return the cards with this title, and those that share the most words with a lesson.
+    """Return the cards with this title, and the cards that share the most words with a lesson.
 
     They come from the index, so that the time does not grow with the number of cards.
     """

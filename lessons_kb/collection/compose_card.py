@@ -23,7 +23,7 @@ from lessons_kb.text.sanitize import clean_line
 
 
 class NewCard(TypedDict, total=False):
-    """The optional parts of a new card; see ``Sketch``."""
+    """The optional parts of a new card. See ``Sketch``."""
 
     kind: str
     topics: Sequence[str]
@@ -33,7 +33,7 @@ class NewCard(TypedDict, total=False):
     paths: Sequence[str]
     symptoms: Sequence[str]
     sections: Mapping[str, str]
-    """Heading → Markdown."""
+    """Maps headings to Markdown."""
 
 
 def compose(
@@ -46,9 +46,9 @@ def compose(
 ) -> str:
     """Return the text of a card: the template of its kind, filled with a sketch.
 
-    A ``whole`` card has only the parts of the sketch. Without ``guidance`` it has all parts of the
-    template, and those that the sketch does not fill are empty. Raises
-    InputError for an invalid part and EditRefused for a pattern that a header cannot express.
+    A ``whole`` card has only the parts of the sketch. Without ``guidance``, it has all parts of the
+    template, and the parts that the sketch does not fill are empty. Raises InputError for an
+    invalid part and EditRefused for a pattern that a header cannot express.
     """
     slug(sketch.title)
     check_choice("kind", sketch.kind, KINDS)
@@ -82,7 +82,7 @@ def compose(
 
 
 def insert_patterns(text: str, patterns: Sequence[Pattern]) -> str:
-    """Return the text of a card without patterns with some at the end of its header."""
+    """Return the text of a card that has no patterns, with patterns at the end of its header."""
     header = split_header(text).header
     if header is None:
         raise EditRefused("the card has no header; add the pattern by hand")
@@ -96,11 +96,11 @@ def insert_patterns(text: str, patterns: Sequence[Pattern]) -> str:
 
 
 def redact_card(text: str) -> str:
-    """Return a card's text without secrets, with a header that is as readable as before.
+    """Return the text of a card without secrets, with a header that is as readable as before.
 
-    The replacement of a secret may end a list or a quote too early, and an unclosed value hides
-    the keys after it. If that happens, each value with a secret is written anew. Raises EditRefused
-    if the header is still not readable.
+    The replacement of a secret may end a list or a quote too early, and an unclosed value hides the
+    keys after it. In this case, each value with a secret is written anew. Raises EditRefused if the
+    header is still not readable.
     """
     split = split_header(text)
     header, body = text[: len(text) - len(split.body)], redact(split.body)

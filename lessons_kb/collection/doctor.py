@@ -1,4 +1,4 @@
-"""The checks of ``lessons doctor``: each examines one part of a brain or of its environment."""
+"""The checks of ``lessons doctor``. Each examines one part of a brain or of its environment."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ _MAX_CHARS = 240
 
 
 def size_of(count: float) -> str:
-    """Return a number of bytes as people write it, such as ``12 kB``."""
+    """Return a number of bytes in a readable form, such as ``12 kB``."""
     units = ["B", "kB", "MB", "GB"]
     while count >= _STEP and len(units) > 1:
         count /= _STEP
@@ -106,7 +106,7 @@ def check_settings(brain: Brain) -> Iterator[Health]:
 
 
 def check_gates(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
-    """Check the gate file, from which a hook decides gates if no answer comes in time."""
+    """Check the gate file, which a hook uses to decide gates if no answer comes in time."""
     if not is_trusted(brain.root):
         return
     state = brain.state
@@ -129,7 +129,7 @@ def check_gates(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
 
 
 def check_index(brain: Brain, *, fix: bool = False) -> Iterator[Health]:
-    """Bring the index up to date, and check that it is complete."""
+    """Update the index, and check that it is complete."""
     before = brain.state
     result = brain.refresh()
     if result.fault:
@@ -181,7 +181,7 @@ def check_cluster(brain: Brain) -> Iterator[Health]:
 
 
 def check_semantic(brain: Brain) -> Iterator[Health]:
-    """Report whether cards are searched by meaning, and if not, why."""
+    """Report whether cards are searched by meaning. If they are not, report the reason."""
     meaning = brain.meaning
     if meaning is None:
         absent = ", ".join(find_absent_packages())
@@ -201,7 +201,7 @@ def check_semantic(brain: Brain) -> Iterator[Health]:
 
 
 def check_files(brain: Brain) -> Iterator[Health]:
-    """Report the files that cannot be used. It takes them from the index and reads no file."""
+    """Report the files that cannot be used. The list comes from the index, and no file is read."""
     state = brain.state
     scan = scan_brain(brain.root, brain.settings, state.ignored if state else ())
     indexed = brain.read(lambda brain: brain.catalogue.findings())
@@ -218,7 +218,7 @@ def _is_serious(finding: Finding) -> bool:
 
 
 def _check_privacy(folder: str, check: str, *, fix: bool) -> Health:
-    """Report a folder that other users can read; with ``fix``, make it private."""
+    """Report a folder that other users can read. With ``fix``, make it private."""
     if fix:
         close_folder(folder)
         return Health("fixed", "state", f"{folder} is private again")
@@ -302,7 +302,10 @@ def check_freshness(brain: Brain) -> Iterator[Health]:
 
 
 def check_escalation(brain: Brain) -> Iterator[Health]:
-    """Report how many lessons need a next step: their mistake came back, or a linter finds it."""
+    """Report how many lessons need a next step.
+
+    The mistake of such a lesson came back, or a linter finds it.
+    """
     count = count_escalations(brain, git_top(brain.root) or brain.root)
     if count:
         need = "lesson needs" if count == 1 else "lessons need"
@@ -312,7 +315,7 @@ def check_escalation(brain: Brain) -> Iterator[Health]:
 
 
 def check_conflicts(brain: Brain) -> Iterator[Health]:
-    """Report how many pairs of cards demand the opposite of each other."""
+    """Report how many pairs of cards make opposite demands."""
     cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
     conflicts = list(find_conflicts(cards))
     if conflicts:
@@ -380,7 +383,7 @@ def check_found_brains(found: Discovery) -> Iterator[Health]:
 
 
 def find_last_calls(brains: Brains | None) -> dict[str, float]:
-    """Return agent → time of the last call of its hooks for one of the brains."""
+    """Return a mapping from agents to the time of the last call of their hooks for a brain."""
     calls: dict[str, float] = {}
     for brain in brains.members if brains is not None else ():
         with contextlib.suppress(LessonsError, sqlite3.Error):  # `check_journal` reports it
@@ -390,7 +393,7 @@ def find_last_calls(brains: Brains | None) -> dict[str, float]:
 
 
 def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
-    """Report the last errors of hooks, the newest first; equal errors are one line."""
+    """Report the last errors of hooks, the newest first. Equal errors share one line."""
     found: dict[tuple[str, str], list[Trouble]] = {}
     for trouble in read_troubles(1_000):
         if trouble.message.startswith(LATE_MARK):
@@ -412,7 +415,7 @@ def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
     for (where, message), troubles in recent:
         times = f"{len(troubles)}×, last " if len(troubles) > 1 else ""
         detail = f"{where}: {message} ({times}{troubles[-1].at.replace('T', ' ')})"
-        # If the daemon fails, each hook answers by itself.
+        # If the daemon fails, each hook computes the answer itself.
         cost = "" if where.startswith("daemon ") else "the agent continued without an answer; "
         fix = f"{cost}fix the cause, then delete {log}"
         yield Health("warning", "hooks", detail, fix)
@@ -423,7 +426,7 @@ def check_hooks(calls: Mapping[str, float]) -> Iterator[Health]:
 
 
 def check_late(_directory: str) -> Iterator[Health]:
-    """Report the number of events that the deadline cut off. A slow machine is not an error."""
+    """Report how many events the deadline cut off. A slow machine is not an error."""
     late = find_late()
     if not late:
         return
@@ -462,7 +465,7 @@ def check_extras(_directory: str) -> Iterator[Health]:
 
 
 def check_user_settings(_directory: str) -> Iterator[Health]:
-    """Report faults in the user's own settings; nothing if they are valid."""
+    """Report the faults in the user's own settings. If there are none, report nothing."""
     for section in USER_SECTIONS:
         read_user_settings(section)
     commands = {
@@ -516,7 +519,7 @@ ENVIRONMENT_CHECKS = (
 
 
 FIXING = (check_write_access, check_gates, check_index, check_journal)
-"""The checks that can repair what they find."""
+"""The checks that can repair the faults that they find."""
 
 
 def check_health(
@@ -528,9 +531,10 @@ def check_health(
 ) -> list[Health]:
     """Check the open brains, the environment and the untrusted brains of ``directory``.
 
-    ``found`` is the result of ``look`` for it, and ``calls`` that of `find_last_calls`; both are
-    computed if they are missing. Indexes are brought up to date, as by any search. A line that is
-    the same for all of several brains appears once, before them. Errors are lines, too.
+    ``found`` is the result of ``look`` for the directory, and ``calls`` is the result of
+    `find_last_calls`. Both are computed if they are missing. Indexes are updated, as by any search.
+    A line that is the same for several brains appears once, before their own lines. Errors are
+    lines as well.
     """
     lines = collect((check_found_brains,), found or look(directory))
     lines += collect((check_hooks,), find_last_calls(brains) if calls is None else calls)
@@ -574,10 +578,10 @@ def _drop_repeated_errors(lines: Sequence[Health]) -> list[Health]:
 
 
 def apply_fixes(brains: Brains | None) -> list[Health]:
-    """Repair what is safe to repair, and return what was repaired.
+    """Repair everything that is safe to repair, and return a line for each repair.
 
-    It repairs caches and the permissions of state folders. It never changes a card or the file of
-    a damaged journal. A second call finds nothing to repair. It raises nothing.
+    It repairs caches and the permissions of state folders. It never changes a card or the file of a
+    damaged journal. A second call finds nothing to repair. It never raises an error.
     """
     lines = collect((check_state,), "", fix=True)
     for brain in brains.members if brains is not None else ():

@@ -1,4 +1,4 @@
-"""The drafts of a brain as values: list them and find them by their names."""
+"""The drafts of a brain as values: list them, and find them by their names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from lessons_kb.store.draft_files import DraftFolder
 from lessons_kb.values import frozen
 
 PROPOSED = "proposed"
-"""The kind of a draft that somebody wrote. The other kinds are ``learn.triggers.TRIGGERS``."""
+"""The kind of a draft that a person wrote. The other kinds are ``learn.triggers.TRIGGERS``."""
 
 
 MINED = "mined"
@@ -38,28 +38,28 @@ _ID = re.compile(r"[a-z]+(?:-[a-z0-9]+)+")
 
 @frozen
 class Draft:
-    """A lesson that waits for review; it is never injected."""
+    """A lesson that waits for a review. It is never injected."""
 
     id: str
     path: str
-    """Its Markdown file, which a person may edit."""
+    """The path of its Markdown file, which a person may edit."""
     title: str
     kind: str = PROPOSED
     """The trigger (``red-green``, ``feedback`` …), ``proposed``, ``mined`` or ``card``."""
     at: float = 0.0
-    """When it was last drafted or counted, in seconds since the epoch; for a mined draft, when the
-    mistake was last seen."""
+    """The time of the last draft or count, in seconds since the epoch. For a mined draft, it is the
+    time at which the mistake was last seen."""
     seen: int = 1
-    """How often the mistake was seen."""
+    """The number of times that the mistake was seen."""
     missing: tuple[str, ...] = ()
-    """What it lacks before it can be accepted, one line each."""
+    """The parts that it needs before it can be accepted, one line each."""
     card: str = ""
-    """The card that an earlier draft of the same mistake became; "" if none did."""
+    """The card that an earlier draft of the same mistake became, or "" if there is none."""
     text: str = ""
     place: int = 0
-    """Its rank among the mined drafts; the likeliest mistake has the lowest."""
+    """The rank among the mined drafts. The likeliest mistake has the lowest rank."""
     by: str = ""
-    """The user of a server who proposed it; "" if none did."""
+    """The user of a server who proposed it, or "" if there is none."""
     trouble: str = ""
     """Why it can only be discarded; "" if it can be accepted or merged once it is complete."""
 
@@ -75,7 +75,7 @@ class Draft:
 
 
 class DraftLookup:
-    """The drafts of the nearest brain: listed, and found by their names."""
+    """Lists the drafts of the nearest brain, and finds them by their names."""
 
     def __init__(self, brains: Brains) -> None:
         self._brains = brains
@@ -83,7 +83,7 @@ class DraftLookup:
         self._folder = DraftFolder(self._brain.root)
 
     def all(self) -> list[Draft]:
-        """Return the open drafts: first the others, newest first, then the mined, likeliest first.
+        """Return the open drafts.
 
         The list has every file in the folder of drafts, even if the file cannot be read, and every
         card with ``status: draft``.
@@ -102,13 +102,13 @@ class DraftLookup:
         return sorted([*self._folder.ids(), *self._find_cards()])
 
     def count(self) -> int:
-        """Return the number of open drafts, without reading them."""
+        """Return the number of open drafts, without reading the drafts."""
         return len(self.ids())
 
     def get(self, name: str) -> Draft:
         """Return a draft by its id or by an unambiguous prefix of it.
 
-        In the name, a question mark may stand for bytes that are not UTF-8, as on a page. Raises
+        In the name, a question mark may represent bytes that are not UTF-8, as on a page. Raises
         CardNotFound and AmbiguousCard.
         """
         local_ids = self._folder.ids()
@@ -129,11 +129,11 @@ class DraftLookup:
         raise CardNotFound(f"no draft named {name!r}; see `lessons review --list`")
 
     def find_missing(self, name: str, text: str) -> tuple[str, ...]:
-        """Return what a draft with this text would lack before it can be accepted."""
+        """Return the parts that a draft with this text would need before it can be accepted."""
         return find_lacks(self._parse(self.get(name).id, text))
 
     def find_outcome(self, name: str) -> tuple[str, str]:
-        """Return the state of a draft, and the card that it became or was merged into.
+        """Return the state of a draft, and the card that it became or with which it was merged.
 
         The state is ``accepted``, ``merged``, ``discarded``, ``open``, or "" if it is unknown.
         """
@@ -141,7 +141,7 @@ class DraftLookup:
         return str(facts.get("state", "")), str(facts.get("card", ""))
 
     def learnt_from(self) -> dict[str, str]:
-        """Return commit → card, for each commit whose mined draft became a card."""
+        """Return a mapping from each commit whose mined draft became a card to that card."""
         cards: dict[str, str] = {}
         for facts in self._folder.facts().values():
             card = facts.get("card")
@@ -150,7 +150,7 @@ class DraftLookup:
         return cards
 
     def find_mined_keys(self, *states: str) -> set[str]:
-        """Return the commits and sightings of mined drafts, of those in the given states if any."""
+        """Return the commits and sightings of mined drafts in the given states, or in any state."""
         keys: set[str] = set()
         for facts in self._folder.facts().values():
             is_asked = not states or facts.get("state") in states
@@ -236,7 +236,7 @@ def digest_text(text: str) -> str:
 
 
 def describe_source(draft: Draft) -> str:
-    """Return, in words, who or what a draft comes from."""
+    """Describe the origin of a draft in words."""
     if draft.by:
         return f"proposed by {draft.by}"
     if draft.is_card:

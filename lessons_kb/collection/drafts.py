@@ -28,7 +28,7 @@ class Drafts(NewDrafts):
     """The drafts of the nearest brain, from the trigger to the card."""
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
-        """Return the cards that may be the same lesson, best first."""
+        """Return the cards that may be the same lesson, with the best first."""
         card = self._parse(draft.id, draft.text).card
         if card is None:
             return []
@@ -59,12 +59,12 @@ class Drafts(NewDrafts):
         """Turn a draft into a card of the nearest brain; a card with ``status: draft`` stays where
         it is and becomes active.
 
-        The quotes of sessions in its ``sources`` are dropped, unless ``keep_quotes``.
+        The quotes of sessions in its ``sources`` are removed unless ``keep_quotes`` is set.
 
-        ``digest`` is that of the text which the reviewer read; EditRefused is raised if the text
-        has changed since. Raises InputError if the draft is incomplete or too many cards from
-        triggers are active, and DuplicateCard if the lesson exists, unless ``on_duplicate`` is
-        ``new``.
+        ``digest`` is the digest of the text that the reviewer read. EditRefused is raised if the
+        text has changed since. Raises InputError if the draft is incomplete or if too many cards
+        from triggers are active. Raises DuplicateCard if the lesson exists, unless ``on_duplicate``
+        is ``new``.
         """
         with hold_for_new_card(self._brain.root):
             draft = self._get_unchanged(name, digest)
@@ -74,7 +74,7 @@ class Drafts(NewDrafts):
             if on_duplicate != "new":
                 Cards(self._brains).check_contradictions(card)
                 self._check_duplicates(draft)
-            # A mined draft counts as seen today, so that its card does not begin as an old one.
+            # A mined draft counts as seen today, so that its card does not begin as an old card.
             seen = time.time() if draft.kind == MINED else draft.at
             changes: dict[str, Any] = {"created": day_of(time.time()), "last-seen": day_of(seen)}
             if draft.seen > 1:
@@ -121,7 +121,7 @@ class Drafts(NewDrafts):
         return draft
 
     def _write(self, _draft: Draft, card: Card, text: str) -> Card:
-        """Write the card that a draft becomes; `BranchReview` writes it to a branch."""
+        """Write the card that a draft becomes. `BranchReview` writes it to a branch."""
         return Cards(self._brains).add(text, kind=card.kind, title=card.title)
 
     def _rewrite_card(self, draft: Draft, text: str) -> Card:
@@ -135,7 +135,7 @@ class Drafts(NewDrafts):
         return Cards(self._brains).rewrite(self._brain, draft.id, replace_text)
 
     def _count(self, _draft: Draft, card: str, *, task: str | None, at: float | None) -> Card:
-        """Count a draft on a card; `BranchReview` does so on a branch."""
+        """Count a draft on a card. `BranchReview` does so on a branch."""
         return Cards(self._brains).bump(card, task=task, at=at)[0]
 
     def _get_unchanged(self, name: str, digest: str | None) -> Draft:

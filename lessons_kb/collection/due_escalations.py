@@ -1,6 +1,7 @@
-"""Which cards need a next step: their mistake came back, or a linter took over or gave up.
+"""Find the cards that need a next step.
 
-No history is read, so that `lessons doctor` can ask.
+The mistake of such a card came back, or a linter took over its work or no longer does it. No
+history is read, so that `lessons doctor` can use this module.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from lessons_kb.ledger.escalation import find_returns
 from lessons_kb.model import NOTE, Card
 
 STOP, TAKE_BACK = "stop", "take back"
-"""Steps beside those of the ledger: a linter does the work of the card, or no longer does."""
+"""Steps in addition to those of the ledger, for cards whose work a linter does or stopped doing."""
 
 
 def count_escalations(brain: Brain, directory: str) -> int:
-    """Return how many cards of a brain have a next step. No history is read."""
+    """Return the number of cards of a brain that need a next step. No history is read."""
     count = 0
     linters = Linters(directory)
     for card, returns in find_candidates(brain):
@@ -29,7 +30,7 @@ def count_escalations(brain: Brain, directory: str) -> int:
 
 
 def find_candidates(brain: Brain) -> Iterator[tuple[Card, int]]:
-    """Yield the cards that may need a step, each with the number of returns of its mistake."""
+    """Yield the cards that may need a step, each with the number of times its mistake returned."""
     brain.ensure_indexed()
     cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else []
     cards = [card for card in cards if card.kind != NOTE]
@@ -50,7 +51,7 @@ class LinterStep(NamedTuple):
 
 
 def judge_linter(card: Card, linters: Linters) -> LinterStep | None:
-    """Return the step that follows from what the project's linter does; None if none does."""
+    """Return the step that follows from the rules of the project's linter, or None."""
     if card.enforced_by:
         enabled = linters.is_enabled(card.enforced_by)
         if enabled and card.status == "active":

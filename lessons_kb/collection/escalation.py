@@ -1,4 +1,4 @@
-"""Propose the next step for a lesson whose mistake came back, and take it after a yes."""
+"""Propose the next step for a lesson whose mistake came back, and take it after consent."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.values import frozen
 
 MOST_OTHERS = 0.1
-"""A pattern is supported if at most this share of the commits that it matches were no mistake."""
+"""The maximum share of matched commits that were not a mistake, for a supported pattern."""
 _MOST_COMMITS = 2_000
 _MAX_PATHS = 3
 
 
 @frozen
 class Replay:
-    """What a pattern finds in the history of a project."""
+    """The matches of a pattern in the history of a project."""
 
     commits: int = 0
-    """How many commits were searched."""
+    """The number of commits that were searched."""
     mistakes: int = 0
-    """Commits that added a match which was removed later."""
+    """The number of commits that added a match which was removed later."""
     others: int = 0
-    """Commits that added a match which still stands."""
+    """The number of commits that added a match which is still there."""
 
     @property
     def is_supported(self) -> bool:
@@ -66,17 +66,17 @@ class Escalation:
     """A step of ``ledger.escalation``, STOP or TAKE_BACK."""
     reason: str
     changes: tuple[tuple[str, Change], ...] = ()
-    """Keys of the header with their new values."""
+    """The keys of the header, with their new values."""
     pattern: Pattern | None = None
     """The pattern that the card gets."""
     replay: Replay | None = None
     rule: RuleProposal | None = None
     missing: str = ""
-    """What a person has to supply first; "" if the step can be taken."""
+    """The parts that a person has to supply first, or "" if the step can be taken."""
 
 
 def find_escalations(brains: Brains) -> list[Escalation]:
-    """Return the next step of each card whose mistake came back, or that a linter covers."""
+    """Return the next step of each card whose mistake came back or that a linter covers."""
     found: list[Escalation] = []
     linters = Linters(brains.directory)
     for brain in brains.members:
@@ -90,9 +90,9 @@ def find_escalations(brains: Brains) -> list[Escalation]:
 def find_escalation(
     brains: Brains, name: str, *, paths: Sequence[str] = (), pattern: Pattern | None = None
 ) -> Escalation | None:
-    """Return the next step of one card; None if nothing calls for one.
+    """Return the next step of one card, or None if it needs none.
 
-    ``paths`` and ``pattern`` are what a person supplies for the step that needs them.
+    ``paths`` and ``pattern`` are supplied by a person for the step that needs them.
     """
     brain, card = CardEdits(brains).find(name, notes=False)
     occasions = brain.journal.ledger.find(cards=[card.id])
@@ -153,7 +153,7 @@ def _propose(
 
 
 def _find_paths(brains: Brains, brain: Brain, card: Card) -> tuple[str, ...]:
-    """Return the files in which the mistake was made: in the ledger, else in the commits."""
+    """Return the files in which the mistake was made, from the ledger or else from the commits."""
     files: dict[str, None] = {}
     for occasion in find_returns(card, brain.journal.ledger.find(cards=[card.id])):
         kind, _, file = occasion.occasion.partition(" ")
@@ -186,7 +186,7 @@ def _propose_detect(
     escalated: tuple[str, Change],
     pattern: Pattern | None,
 ) -> Escalation:
-    """Return the step to a pattern that a person wrote."""
+    """Return the step that adds a pattern, which a person wrote."""
     missing, measured = "", None
     if pattern is None:
         missing = "write the pattern of the mistake: `--detect PATTERN`"
@@ -209,8 +209,8 @@ def _propose_detect(
 def replay(directory: str, root: str, pattern: Pattern) -> Replay:
     """Search the history of a project for a pattern.
 
-    A commit made the mistake if a later one removed what it added. What still stands was no
-    mistake to anybody. Without git, nothing is found.
+    A commit made the mistake if a later commit removed its additions. Code that is still there was
+    not a mistake. Without git, no commit is searched.
     """
     rule = Rule(card="card", pattern=pattern, globs=compile_globs(pattern.files))
     matcher = Matcher([rule])
@@ -231,7 +231,7 @@ def replay(directory: str, root: str, pattern: Pattern) -> Replay:
 
 
 def describe(measured: Replay) -> str:
-    """Describe what a pattern finds in the history."""
+    """Describe the matches of a pattern in the history."""
     made = counted(measured.mistakes, "commit")
     return (
         f"of {counted(measured.commits, 'commit')} it finds {made} whose line was removed later, "

@@ -1,4 +1,4 @@
-"""Import lessons from other systems and export them. An import is planned before it is written."""
+"""Import lessons from other systems, and export them. An import is planned before any write."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ NAMES = {
     COPILOT: "memories of Copilot",
     OKF: "a bundle of the Open Knowledge Format",
 }
-"""Source → what it is called in a message."""
+"""Maps a source to its name in messages."""
 
 _NAMING = (MEMORY, COPILOT)
-"""Sources of which the text names files: it may name others than those of this project."""
+"""Sources whose text may name files of other projects."""
 _QUOTED = (REVIEW, MEMORY, RULES, DOCUMENT, COPILOT)
-"""Sources that are texts: a card quotes the line from which it was imported."""
+"""Sources that are texts. A card quotes the line from which it was imported."""
 _RULES = (
     *("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "QWEN.md"),
     *(".cursorrules", ".clinerules/**/*.md", ".kilo/rules/*.md", ".kilocode/rules/*.md"),
@@ -86,7 +86,7 @@ _RULES = (
 _TEXTS, _RULE_FILES = (".md", ".mdc", ".markdown", ".txt"), (".yml", ".yaml")
 _SQLITE = b"SQLite format 3\0"
 _HEAD = 1 << 20
-"""Bytes from which the format of a file is guessed."""
+"""The number of bytes from which the format of a file is guessed."""
 
 
 def find_rules_files(root: str) -> list[str]:
@@ -100,10 +100,10 @@ def find_rules_files(root: str) -> list[str]:
 
 
 def find_files(path: str) -> list[str]:
-    """Return the files that a path means: itself, or the notes in a folder.
+    """Return the files that a path names: the file itself, or the notes in a folder.
 
-    In a project's root these are the files that agents read; else all texts of the folder. Raises
-    InputError for a folder without any.
+    In the root of a project, these are the files that agents read. In any other folder, they are
+    all of its texts. Raises InputError for a folder without any.
     """
     if not os.path.isdir(path):
         return [path]
@@ -114,7 +114,7 @@ def find_files(path: str) -> list[str]:
 
 
 def _find_texts(folder: str) -> list[str]:
-    """Return the texts of a folder; of one that is no project, those of its folders as well.
+    """Return the texts of a folder. Outside of a project, include the texts of its subfolders.
 
     Files about a folder of documents, such as its README, are left out.
     """
@@ -131,9 +131,9 @@ def _find_texts(folder: str) -> list[str]:
 
 
 def guess_source(path: str) -> str:
-    """Return one of SOURCES, PROSE for a text without a lesson.
+    """Return one of SOURCES. A text without a lesson is PROSE.
 
-    Raises StorageError for a file that cannot be read, InputError for a digest of our own.
+    Raises StorageError for a file that cannot be read, and InputError for a digest of our own.
     """
     head = import_files.read_head(path, _HEAD)
     if head.startswith(_SQLITE):
@@ -175,9 +175,9 @@ class ImportStep:
     """``create``, ``bump`` or ``skip``."""
     title: str
     where: str
-    """File and line, or row."""
+    """The file and the line, or the row."""
     card: str = ""
-    """Id of the card that is bumped or exists already; for a new card, once it is written."""
+    """The id of the card that is bumped or already exists. A new card has it after the write."""
     reason: str = ""
 
 
@@ -189,7 +189,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     """Remarks about unknown parts of the source, one line each."""
     lessons: tuple[Incoming | None, ...] = ()
-    """The lesson of each step; None if the reader of the source has already skipped it."""
+    """The lesson of each step, or None if the reader of the source has already skipped it."""
     near: str = "skip"
 
 
@@ -199,10 +199,10 @@ class _Places:
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._lines: dict[str, list[str]] = {}
-        """Path → the lines of the file."""
+        """Maps a path to the lines of the file."""
 
     def find(self, where: str, path: str, *, is_quoted: bool) -> Source:
-        """Return the place that ``where`` names, ``FILE:LINE``; its line is the quote if wanted.
+        """Return the place that ``where`` (``FILE:LINE``) names, quoting the line if requested.
 
         A file outside of the project is named without its folders, which are private.
         """
@@ -239,11 +239,12 @@ class Exchange:
         project: str | None = None,
         topics: Sequence[str] = (),
     ) -> Plan:
-        """Return the steps of importing a file; nothing is written.
+        """Return the steps of an import of a file. Nothing is written.
 
-        ``source`` is one of SOURCES. A lesson that was imported before is skipped, and one with the
-        title of a card bumps that card. ``near`` (one of ON_NEAR) is the action for a lesson that
-        is a near-duplicate of a card. Raises InputError with file and line, and StorageError.
+        ``source`` is one of SOURCES. A lesson that was imported before is skipped, and a lesson
+        with the title of a card bumps that card. ``near`` (one of ON_NEAR) is the action for a
+        lesson that is a near-duplicate of a card. Raises InputError with the file and the line, and
+        StorageError.
         """
         return self.plan_files([(source, path)], near=near, project=project, topics=topics)
 
@@ -256,9 +257,9 @@ class Exchange:
         topics: Sequence[str] = (),
         own_project: bool = False,
     ) -> Plan:
-        """Return what importing files would do, each with its source; see ``plan``.
+        """Return the steps of an import of files, each with its source. See ``plan``.
 
-        With ``own_project``, memories about other projects are passed over.
+        With ``own_project``, memories about other projects are skipped.
         """
         if near not in ON_NEAR:
             raise InputError(f"near must be one of {', '.join(ON_NEAR)}, not {near!r}")
@@ -300,19 +301,19 @@ class Exchange:
         )
 
     def carry_out(self, plan: Plan) -> tuple[ImportStep, ...]:
-        """Write the cards of a plan; return its steps with the ids of the cards.
+        """Write the cards of a plan, and return its steps with the ids of the cards.
 
-        A step that fails becomes a skip with the reason, and the others continue. If the disk
-        refuses, StorageError is raised, since the next step would fail as well; a second import
-        repeats nothing. Each step is planned again, so that of two simultaneous imports of one file
-        the second one finds the cards of the first.
+        A step that fails becomes a skip with the reason, and the other steps continue. If the disk
+        cannot be written, StorageError is raised, because the next step would fail as well. A
+        second import repeats nothing. Each step is planned again. Therefore, of two simultaneous
+        imports of one file, the second finds the cards of the first.
         """
         date = today()
         nearest = self._brains.members[0]
         with hold_for_new_card(nearest.root):
             shelf = _Shelf(self._brains, plan.near, plan.lessons)
             written: dict[str, str] = {}
-            """Planned id of a new card → its id."""
+            """Maps the planned id of a new card to its final id."""
             steps: list[ImportStep] = []
             for planned, lesson in zip(plan.steps, plan.lessons, strict=True):
                 step = shelf.judge(lesson) if lesson else planned
@@ -340,7 +341,7 @@ class Exchange:
         return formatters[form](self._read_redacted())
 
     def _read_redacted(self) -> Iterator[tuple[Card, str]]:
-        """Yield each card with the text of its file, without secrets."""
+        """Yield each card with the text of its file, from which secrets are removed."""
         self._brains.refresh()
         for brain in self._brains.members:
             limit, folders = brain.settings.index.max_file_bytes, brain.settings.folders
@@ -366,15 +367,16 @@ class Exchange:
                 with contextlib.suppress(DuplicateCard, InputError):
                     root = self._brains.members[0].root
                     return card_files.create(root, lesson.id, text.encode("utf-8"))
-            # The id was not possible: record the origin under the new name.
+            # The id was not possible. Record the origin under the new name.
             origins = dict.fromkeys((*read_origins(text), lesson.origin))
             text = edit_header(text, {ORIGIN_KEY: tuple(origins)})
         return Cards(self._brains).add(text, kind=lesson.kind, title=lesson.title).id
 
     def _bump(self, brain: Brain, card_id: str, lesson: Incoming, date: str) -> None:
-        """Count the occurrences of an imported lesson on a card.
+        """Add the occurrences of an imported lesson to a card.
 
-        A lesson that was imported before replaces its total; any other one is added.
+        If the lesson was imported before, the larger of the two totals counts. Otherwise, the
+        totals are added.
         """
 
         def count(card: Card, text: str) -> str:
@@ -396,17 +398,18 @@ class Exchange:
 
 
 class _Shelf:
-    """The existing cards, and those that a plan would add."""
+    """The existing cards, and the cards that a plan would add."""
 
     def __init__(self, brains: Brains, near: str, lessons: Iterable[Incoming | None]) -> None:
         self._near = near
         self._exported = {(one.id, one.title) for one in lessons if one and one.text}
-        """Id and title of the cards of an export, which has no two cards of one lesson."""
+        """The id and the title of each card of an export, which never has two cards of one
+        lesson."""
         self._added: dict[tuple[str, ...], list[Card]] = {}
-        """Terms of the title → cards that the plan adds. Two lessons of one source are merged only
-        if their titles have the same terms."""
+        """Maps the terms of a title to the cards that the plan adds. Two lessons of one source are
+        merged only if their titles have the same terms."""
         self._origins: dict[tuple[str, str], str] = {}
-        """(System, digest) → id of the card with this origin."""
+        """Maps a system and a digest to the id of the card with this origin."""
         self.homes: dict[str, Brain] = {}
         cards = Cards(brains).all()
         for brain in brains.members[:1] if self._exported else brains.members:
@@ -424,7 +427,7 @@ class _Shelf:
         self._taken = set(self._ids)
 
     def judge(self, lesson: Incoming) -> ImportStep:
-        """Return the step for a lesson, and remember it for the lessons that follow."""
+        """Return the step for a lesson, and record it for the lessons that follow."""
         step = ImportStep(action=CREATE, title=lesson.title, where=lesson.where)
         origin = origin_key(lesson.origin)
         known = self._origins.get(origin, "")
@@ -467,7 +470,7 @@ class _Shelf:
         return replace(step, card=card.id)
 
     def _judge_note(self, step: ImportStep, note: Card) -> ImportStep:
-        """Return the step for a note of a bundle: it is written if its name is free."""
+        """Return the step for a note of a bundle, which is written if its name is free."""
         if not is_safe_id(note.id):
             return replace(step, action=SKIP, reason="its name is not safe here")
         if note.id in self._taken:
@@ -476,7 +479,7 @@ class _Shelf:
         return replace(step, card=note.id)
 
     def _find_near_duplicate(self, card: Card, lesson: Incoming) -> NearDuplicate | None:
-        """Return the card that decides about a lesson because it is the same or near, else None."""
+        """Return the card with the same or a similar lesson that decides the step, or None."""
         text, is_exported = "\n".join((card.why, *card.checklist)), bool(lesson.text)
         for duplicate in self._known.find(card.title, text=text, limit=len(self._ids)):
             if is_exported and (duplicate.card.id, duplicate.card.title) in self._exported:
@@ -492,7 +495,7 @@ class _Shelf:
         return None
 
     def _parse(self, lesson: Incoming) -> Card:
-        """Return the card that a lesson would become."""
+        """Return the card that would be made of a lesson."""
         path = lesson.id if is_safe_id(lesson.id) else f"{lesson.kind}s/{slug(lesson.title)}.md"
         text = card_text(lesson, created=_ANY_DATE, folders=self._folders)
         document = parse_card(text, path=path, folders=self._folders)
@@ -504,9 +507,9 @@ class _Shelf:
 
 
 def _keep_real_paths(lesson: Incoming, files: ProjectFiles) -> Incoming:
-    """Return a lesson whose paths are names that the project has.
+    """Return a lesson whose paths are limited to names that the project has.
 
-    Declared globs that match nothing here are kept as words of the lesson.
+    Declared globs that match nothing here are moved into the text of the lesson.
     """
     paths = files.choose_paths(lesson.paths)
     lost = [path for path in lesson.paths if path not in paths]
@@ -519,9 +522,10 @@ def _keep_real_paths(lesson: Incoming, files: ProjectFiles) -> Incoming:
 
 
 def read_lessons(source: str, path: str, *, directory: str = "") -> Imported:
-    """Return the lessons of a file of one of SOURCES; InputError names file and line.
+    """Return the lessons of a file of one of SOURCES.
 
-    With ``directory``, memories about other projects are passed over.
+    With ``directory``, memories about other projects are skipped. Raises InputError, which names
+    the file and the line.
     """
     if source == GALANGAL:
         columns, rows = import_files.read_table(path, galangal.TABLE, galangal.COLUMNS)
@@ -547,7 +551,7 @@ def read_lessons(source: str, path: str, *, directory: str = "") -> Imported:
 
 
 def _read_rules(text: str, name: str) -> Imported:
-    """Return the rules of a file as lessons; those that cannot be cards have a reason."""
+    """Return the rules of a file as lessons. A rule that cannot be a card has a reason."""
     lessons: list[Incoming] = []
     passed: list[PassedOver] = []
     try:
@@ -594,16 +598,16 @@ _KEYS = (
     *("paths", "symptoms", "not-for", "severity", "source", "status", "occurrences", "last-seen"),
     *("created", "examples", "gate", "evidence", "supported-by", "reopen-when"),
 )
-"""Keys of a header, in the order of a card. A lesson has attributes of the same names."""
+"""The keys of a header in the order of a card. A lesson has attributes of the same names."""
 _DEFAULTS = {"severity": "medium", "source": "curated", "status": "active"}
 
 
 def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> str:
     """Return the text of a card: the exported text, or else a text composed from the lesson.
 
-    Secrets are removed. ``created`` is the date for a lesson without one. If an exported card was a
-    lesson only because of its folder, and ``folders`` does not have that folder, its kind is added
-    to the header.
+    Secrets are removed. ``created`` is the date of a lesson without a date. An exported card may
+    have been a lesson only because of its folder. If ``folders`` does not have that folder, the
+    kind is added to the header.
     """
     if lesson.text:
         text = redact_card(lesson.text)
@@ -661,7 +665,7 @@ def _format_json(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
 
 
 def _format_markdown(cards: Iterable[tuple[Card, str]]) -> Iterator[str]:
-    """Yield a digest for people: each card's title, marks, cause and checklist, by kind."""
+    """Yield a digest for people: the title, marks, cause and checklist of each card, by kind."""
     every = [card for card, _text in cards]
     yield f"# Lessons\n\n{counted(len(every), 'card')}."
     for kind, heading in _DIGEST_HEADINGS.items():

@@ -17,11 +17,11 @@ from lessons_kb.store.repositories import git_top
 from lessons_kb.store.scan import IGNORE_NAME, SUFFIXES
 
 _SLACK_SECONDS = 2.0
-"""Tolerance for the rounding of clocks and of file systems."""
+"""In seconds: a tolerance for the rounding of clocks and of file systems."""
 
 
 _SETTINGS_FILES = frozenset({CONFIG_NAME, IGNORE_NAME})
-"""A brain's own settings fix no test."""
+"""The settings of a brain, which never fix a test."""
 
 
 class _FileDiff(NamedTuple):
@@ -39,12 +39,12 @@ def find_fix(
     files: Sequence[str] = (),
     brains: Sequence[Brain] = (),
 ) -> str:
-    """Return the diff of a work tree's changes after ``since``; "" if git reports none.
+    """Return the diff of the changes in a work tree after ``since``, or "" if there are none.
 
-    Times are in seconds since the epoch. The diff has the commits made since, and those changes of
-    the work tree whose files were written since. Files written after ``until`` belong to later
-    work: they are left out, unless no other file is left. The diffs of ``files`` come first. Files
-    of ``brains`` are left out, because writing a lesson fixes nothing.
+    Times are in seconds since the epoch. The diff contains the commits since then, and the changes
+    of the work tree whose files were written since then. Files that were written after ``until``
+    belong to later work. They are left out unless no other file is left. The diffs of ``files``
+    come first. Files of ``brains`` are left out, because a written lesson fixes nothing.
     """
     top = git_top(directory) or directory
     changed: dict[str, _FileDiff] = {}
@@ -73,8 +73,8 @@ def find_fix(
 def _belongs_to_brain(path: str, brains: Sequence[Brain], top: str) -> bool:
     """Return whether a file belongs to a brain.
 
-    If a brain is the whole project or more, only its folders of cards belong to it, since its notes
-    may be the project's documentation.
+    If a brain is the whole project or more, only its folders of cards belong to it, because its
+    notes may be the documentation of the project.
     """
     if os.path.basename(path) in _SETTINGS_FILES:
         return True

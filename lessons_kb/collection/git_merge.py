@@ -1,7 +1,7 @@
-"""Configure git to merge the cards of a brain key by key, and undo that.
+"""Configure git to merge the cards of a brain key by key, and undo this configuration.
 
-This is not part of installing agents, since git watches no session. The configuration depends only
-on the location of the brains and on their folders of cards.
+This is not part of the installation of agents, because git watches no session. The configuration
+depends only on the location of the brains and on their folders of cards.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _PLAIN = re.compile(r"[^\s\"\x00-\x1f\x7f]+")
 def build_patterns(brain: str, folders: Sequence[str]) -> tuple[str, ...]:
     """Return the patterns of an attributes file that match the cards of a brain.
 
-    ``brain`` is the POSIX path of the brain relative to the work tree, "" for the work tree itself.
-    As for ``kind_of``, a folder of cards may be at any depth.
+    ``brain`` is the POSIX path of the brain relative to the work tree, or "" for the work tree
+    itself. A folder of cards may be at any depth, as in ``kind_of``.
     """
     names = [folder.strip("/") for folder in folders]
     start = f"/{_escape_glob(brain)}/" if brain else ""
     patterns: list[str] = []
     for name in names:
-        # The pattern of ``lessons`` matches ``.ai/lessons``, too.
+        # The pattern of ``lessons`` also matches ``.ai/lessons``.
         is_covered = any(f"/{other}/" in f"/{name}/" for other in names if other != name)
         if not is_covered:
             path = f"{start}**/{_escape_glob(name)}/**/*."
@@ -67,7 +67,7 @@ def _escape_glob(text: str) -> str:
 def put_block(text: str, patterns: Sequence[str]) -> str:
     """Return the text of an attributes file with a block of these patterns.
 
-    An existing block of ours is replaced in its place.
+    An existing block of ours is replaced at its present position.
     """
     end = "\r\n" if "\r" in text else "\n"
     lines = (_FIRST, *(pattern + _MERGE for pattern in patterns), _LAST)
@@ -84,13 +84,13 @@ def remove_block(text: str) -> str:
 
 
 def find_patterns(text: str) -> tuple[str, ...]:
-    """Return the patterns of our block; () if there is no block."""
+    """Return the patterns of our block, or () if there is no block."""
     lines = "".join(_BLOCK.findall(text)).splitlines()
     return tuple(line.removesuffix(_MERGE) for line in lines if line.endswith(_MERGE))
 
 
 def _quote(pattern: str) -> str:
-    """Return a pattern in the syntax of the file: in quotes if it has spaces or the like."""
+    """Return a pattern in the syntax of the file, with quotes around spaces and similar signs."""
     if _PLAIN.fullmatch(pattern) and pattern[0] not in "#!":
         return pattern
 
@@ -104,8 +104,8 @@ def _quote(pattern: str) -> str:
 
 TITLE = "lessons_kb: cards are merged key by key"
 PLACEHOLDERS = "%O %A %B %L %P %S %X %Y"
-"""Git's placeholders for the three files, the size of the markers, the path and the three labels.
-An older git does not know the labels and leaves their placeholders unchanged."""
+"""The placeholders of git for the three files, the size of the markers, the path and the three
+labels. An older git does not support the labels and leaves their placeholders unchanged."""
 COMMITTED = ".gitattributes"
 
 
@@ -120,9 +120,9 @@ def share(
     """Configure git to merge the cards of the brains at ``roots`` with our merge driver.
 
     ``program`` is the command ``lessons``. The driver is written to the user's git configuration
-    or, with the ``scope`` ``project``, to that of each clone. The attributes are written to the
-    clone's own file or, with ``shared``, to ``.gitattributes``. A second call changes nothing.
-    Raises BrainNotFound, InputError, GitError and StorageError.
+    or, with the ``scope`` ``project``, to the configuration of each clone. The attributes are
+    written to the clone's own file or, with ``shared``, to ``.gitattributes``. A second call
+    changes nothing. Raises BrainNotFound, InputError, GitError and StorageError.
     """
     work_trees = _group_by_work_tree(roots, scope, shared=shared)
     plans: list[_Plan] = []
@@ -151,8 +151,8 @@ def unshare(
 ) -> list[FileChange]:
     """Remove what ``share`` wrote. A file that becomes empty is deleted.
 
-    With the scope ``user``, the drivers of these clones are removed as well, since their cards have
-    no attributes any more.
+    With the scope ``user``, the drivers of these clones are removed as well, because their cards no
+    longer have attributes.
     """
     work_trees = _group_by_work_tree(roots, scope, shared=shared)
     plans = [_plan(top, None, shared=shared) for top in work_trees]
@@ -164,12 +164,12 @@ def unshare(
 
 
 def build_command(program: str) -> str:
-    """Return the command line of the driver: ours, or git's own merge if ``lessons`` is missing.
+    """Return the command line of the driver, with git's own merge if ``lessons`` is missing.
 
     Without that fallback, a missing program would leave one version in the file and report a
     conflict that has no markers.
     """
-    # On Windows, too, git runs drivers in a POSIX shell, where / separates folders.
+    # On Windows, git also runs drivers in a POSIX shell, in which / separates folders.
     quoted = shlex.quote(program.replace(os.sep, "/")).replace("%", "%%")
     plain = "git merge-file --marker-size=%L %A %O %B"
     return (
@@ -179,7 +179,7 @@ def build_command(program: str) -> str:
 
 
 def find_sharing(root: str) -> tuple[bool, bool] | None:
-    """Return whether git has attributes for the brain's cards, and whether it has our driver.
+    """Return whether git has attributes for the cards of the brain, and whether it has our driver.
 
     Returns None outside of a git work tree. Raises GitError.
     """
@@ -190,7 +190,10 @@ def find_sharing(root: str) -> tuple[bool, bool] | None:
 
 
 def _group_by_work_tree(roots: Sequence[str], scope: str, *, shared: bool) -> dict[str, list[str]]:
-    """Return the top of each work tree → its brains. Raises InputError and BrainNotFound."""
+    """Return a mapping from the top of each work tree to its brains.
+
+    Raises InputError and BrainNotFound.
+    """
     if scope not in git.SCOPES:
         scopes = ", ".join(git.SCOPES)
         raise InputError(f"--scope must be one of {scopes}, not {scope!r}")
@@ -210,7 +213,7 @@ def _group_by_work_tree(roots: Sequence[str], scope: str, *, shared: bool) -> di
 
 
 class _Plan(NamedTuple):
-    """A change of a file; None stands for no file."""
+    """A change of a file. None means that there is no file."""
 
     path: str
     before: bytes | None
@@ -218,7 +221,7 @@ class _Plan(NamedTuple):
 
 
 def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
-    """Plan to add ``patterns`` to the block of an attributes file; None removes the block."""
+    """Plan to write ``patterns`` to the block of an attributes file. None removes the block."""
     path = os.path.join(top, COMMITTED) if shared else git.find_attributes_file(top)
     if os.path.islink(path):
         raise StorageError(
@@ -240,7 +243,7 @@ def _plan(top: str, patterns: Sequence[str] | None, *, shared: bool) -> _Plan:
 def _carry_out(
     plans: Sequence[_Plan], tops: Iterable[str], command: str | None, scope: str, *, dry_run: bool
 ) -> list[FileChange]:
-    """Write the driver and then the files: attributes without a driver would have no effect."""
+    """Write the driver first and then the files, because attributes need a driver."""
     places = tops if scope == "project" else [os.getcwd()]
     drivers = [_set_driver(place, command, scope, dry_run=dry_run) for place in places]
     files = []
@@ -256,7 +259,7 @@ def _carry_out(
 
 
 def _set_driver(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> FileChange:
-    """Configure the driver; None removes it."""
+    """Configure the driver. None removes it."""
     before, file = git.read_driver(cwd, DRIVER, scope)
     action = "created" if before is None else "changed" if command else "removed"
     signed = {"-": before, "+": command} if before != command else {}
@@ -274,10 +277,10 @@ def _set_driver(cwd: str, command: str | None, scope: str, *, dry_run: bool) -> 
 def merge_files(
     base: str, ours: str, theirs: str, *, labels: Sequence[str], marker_size: int
 ) -> bool:
-    """Merge three versions of a card into the file ``ours``; return whether it conflicts.
+    """Merge three versions of a card into the file ``ours``. Return whether it conflicts.
 
-    ``labels`` name ours, base and theirs in conflict markers. Files that are not UTF-8 are merged
-    by lines. Raises GitError or StorageError; ``ours`` is then unchanged.
+    ``labels`` are the names of ours, base and theirs in conflict markers. Files that are not UTF-8
+    are merged by lines. Raises GitError or StorageError. In both cases, ``ours`` is unchanged.
     """
     versions = [read_settings_file(path) or b"" for path in (base, ours, theirs)]
     by_lines = partial(git.merge_lines, labels=labels, marker_size=marker_size, cwd=os.getcwd())

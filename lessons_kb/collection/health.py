@@ -1,4 +1,4 @@
-"""A line of the doctor's report: a result and its fix."""
+"""A line of the report of the doctor: a result and its fix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 MARKS = {"ok": "✓", "off": "–", "warning": "⚠", "error": "✗", "fixed": "✓"}
 
 FIX = "`lessons doctor --fix`"
-"""The command that repairs what it can."""
+"""The command that repairs everything that is safe to repair."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What agents and people already keep of a project, in files that `import` reads."""
+"""Find the lessons that agents and people already wrote down, in files that `import` reads."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ _IN_PROJECT = (
 )
 """Globs relative to a project's root."""
 _LONGEST_NAME = 200
-"""Characters after which Claude Code cuts the name of a project's folder."""
+"""In characters. Claude Code cuts a longer name of a project's folder."""
 
 
 def find_kept_lessons(brains: Brains, *, claude: str, codex: str) -> list[str]:
-    """Return the files in which agents and people keep lessons of the project that is open.
+    """Return the files with lessons that agents and people wrote for the open project.
 
-    These are Claude Code's and Codex' memories of it, and files in the project that are not cards
-    already. ``claude`` and ``codex`` are the folders of the two agents.
+    These are the memories of Claude Code and Codex about it, and the files in the project that are
+    not yet cards. ``claude`` and ``codex`` are the folders of the two agents.
     """
     root = git_top(brains.directory) or brains.directory
     paths = [*find_memories(root, claude, codex), *_find_in_project(root)]
@@ -35,7 +35,7 @@ def find_kept_lessons(brains: Brains, *, claude: str, codex: str) -> list[str]:
 
 
 def find_memories(root: str, claude: str, codex: str) -> list[str]:
-    """Return the files of the two agents' memories of a project."""
+    """Return the memory files of the two agents about a project."""
     project = re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(root))[:_LONGEST_NAME]
     folder = os.path.join(glob.escape(claude), "projects", glob.escape(project), "memory")
     handbook = os.path.join(codex, "memories", "MEMORY.md")
@@ -52,7 +52,7 @@ def _find_in_project(root: str) -> list[str]:
 
 
 def _list_cards(brains: Brains) -> frozenset[str]:
-    """Return the files on disk that are cards of a brain already, or copies of cards."""
+    """Return the files on disk that are already cards of a brain, or copies of cards."""
     brains.refresh()
     files: set[str] = set()
     for brain in brains.members:

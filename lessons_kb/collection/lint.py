@@ -48,7 +48,7 @@ from lessons_kb.text.sanitize import shell_word, shorten
 from lessons_kb.values import replace
 
 _MANY_PLACES = 5
-"""A pattern that matches more places of today's code describes something ordinary."""
+"""A pattern with more matches in today's code describes something ordinary."""
 _NO_AST_GREP = "detect: ast patterns are not looked for: ast-grep is not installed"
 
 
@@ -58,10 +58,11 @@ def lint(
     *,
     progress: Callable[[int, int], object] = lambda _done, _total: None,
 ) -> list[Finding]:
-    """Read every file of a brain again and return the findings, by path and line.
+    """Read every file of a brain again, and return the findings by path and line.
 
-    With ``directory``, the root of a project in git, patterns that match too many places in its
-    files are reported, too. ``progress`` receives the number of files read, and of all files.
+    With ``directory``, the root of a project in git, patterns with too many matches in its files
+    are reported as well. ``progress`` receives the number of files read and the number of all
+    files.
     """
     try:
         settings, _origins = read_settings(brain.root)
@@ -110,14 +111,14 @@ def by_place(finding: Finding) -> tuple[str, int, str]:
 
 
 def check_document(document: Document) -> list[Finding]:
-    """Return the findings about a file that follow from its text alone."""
+    """Return the findings about a file that depend only on its text."""
     is_note = document.card is not None and document.card.kind == NOTE
     found = document.findings if is_note else check_card(document)
     return [*found, *check_globs(document)]
 
 
 def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
-    """Return the globs with spaces that match no file of a project in git.
+    """Return findings about globs with spaces that match no file of a project in git.
 
     They are probably several globs in one value.
     """
@@ -144,7 +145,7 @@ def check_paths(documents: Iterable[Document], directory: str) -> list[Finding]:
 
 
 def check_freshness(brain: Brain, documents: Iterable[Document]) -> list[Finding]:
-    """Return which cards name code that was moved or is gone, and which wait for a confirmation."""
+    """Return findings about cards whose code was moved or is gone, or that need confirmation."""
     documents = list(documents)
     standings = judge_documents(brain, documents)
     findings = []
@@ -156,7 +157,7 @@ def check_freshness(brain: Brain, documents: Iterable[Document]) -> list[Finding
 
 
 def check_conflicts(cards: Iterable[Card | None]) -> list[Finding]:
-    """Return which cards demand the opposite of another about the same subject."""
+    """Return the findings about cards that demand the opposite of another card."""
     findings = []
     for conflict in find_conflicts(card for card in cards if card is not None):
         given, other = choose(conflict.first, conflict.second)
@@ -172,13 +173,13 @@ def check_conflicts(cards: Iterable[Card | None]) -> list[Finding]:
 
 
 CONFLICT = "conflict"
-"""The rule of lint for two cards that demand the opposite of each other."""
+"""The lint rule for two cards that make opposite demands."""
 MAX_DEMAND = 80
-"""Characters that a message shows of a demand."""
+"""The maximum number of characters of a demand in a message."""
 
 
 def check_successions(documents: Iterable[Document]) -> list[Finding]:
-    """Return which names of predecessors and successors fit no card."""
+    """Return the findings about names of predecessors and successors that fit no card."""
     documents = [document for document in documents if document.card is not None]
     names: set[str] = set()
     for document in documents:
@@ -213,9 +214,9 @@ def check_standing_of(card: Card, document: Document) -> list[Finding]:
 
 
 def fix_moved_paths(brain: Brain) -> list[str]:
-    """Rewrite the entries of ``paths`` whose files were moved; return the ids of these cards.
+    """Rewrite the entries of ``paths`` whose files were moved, and return the ids of their cards.
 
-    Everything else in a file stays byte for byte. Entries that a text below a label gives stay.
+    All other bytes of a file stay the same. Entries in a text below a label stay as well.
     """
     settings, _origins = read_settings(brain.root)
     limit = settings.index.max_file_bytes
@@ -240,7 +241,7 @@ def _replace_paths(data: bytes, *, moves: Mapping[str, Sequence[str]]) -> bytes:
 
 
 def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]:
-    """Return the ``ast`` patterns with a syntax error; without ast-grep, a single remark."""
+    """Return the ``ast`` patterns with a syntax error, or a single remark without ast-grep."""
     findings: list[Finding] = []
     for card, document in detecting:
         line = document.key_lines.get("detect", 0)
@@ -254,7 +255,7 @@ def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]
 
 
 def _check_languages(pattern: Pattern, path: str, line: int) -> Iterator[Finding]:
-    """Yield a finding for each of its languages in which an ``ast`` pattern has a syntax error."""
+    """Yield a finding for each language in which an ``ast`` pattern has a syntax error."""
     languages = {find_language(pattern.language), *map(language_of, pattern.files)} - {""}
     for language in sorted(languages):
         fault = check_syntax(pattern, language)
@@ -273,7 +274,7 @@ def _finding(
 def check_places(
     detecting: Sequence[tuple[Card, Document]], root: str, directory: str
 ) -> list[Finding]:
-    """Return the patterns that match more than a handful of places in a project in git."""
+    """Return findings about patterns with more than a handful of matches in a project in git."""
     if not git_top(directory):
         return []
     owners: dict[Rule, tuple[Card, Document]] = {}

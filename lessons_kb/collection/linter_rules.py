@@ -1,7 +1,7 @@
-"""Rules of a project's own linter: which one finds a card's mistake, and whether it is enabled.
+"""Find the rule of a project's own linter for a card's mistake, and whether it is enabled.
 
-The configuration is read, never run. What JavaScript computes in an ESLint configuration is not
-seen: a rule counts as enabled if its name stands there with a level.
+The configuration is read but never run. Values that JavaScript computes in an ESLint configuration
+are not seen. A rule counts as enabled if its name occurs there with a level.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ RUFF, ESLINT, TEST = "ruff", "eslint", "test"
 _BANNED_API, _RESTRICTED = "ruff:TID251", "eslint:no-restricted-syntax"
 _MAX_BYTES = 1_000_000
 _RUFF_FILES = (".ruff.toml", "ruff.toml", "pyproject.toml")
-"""In the order in which ruff looks for them."""
+"""The files in the order in which ruff looks for them."""
 _ESLINT_FILES = (
     *("eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts"),
     *(".eslintrc.json", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.yml", ".eslintrc.yaml"),
@@ -49,26 +49,26 @@ class RuleProposal:
     """A rule of a linter, or a test, that finds the mistake of a card."""
 
     name: str
-    """As ``enforced-by`` has it: the tool, a colon and the rule or the file."""
+    """The name as in ``enforced-by``: the tool, a colon, and the rule or the file."""
     enabled: bool = False
-    """Whether the project has it already."""
+    """Whether the project has already enabled it."""
     lines: tuple[str, ...] = ()
-    """What to add to the configuration, by hand."""
+    """The lines to add to the configuration by hand."""
     config: str = ""
-    """The file of the configuration; "" if a new file is written instead."""
+    """The file of the configuration, or "" if a new file is written instead."""
     files: tuple[tuple[str, str], ...] = ()
-    """New files, relative to the project: path and text."""
+    """The paths, relative to the project, and the texts of new files."""
 
 
 class Linters:
-    """The linters of one project, whose configuration is read once."""
+    """The linters of one project. Their configuration is read once."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
 
     @cached_property
     def ruff(self) -> tuple[str, Mapping[str, Any]] | None:
-        """The file in which the project configures ruff, and the settings."""
+        """The file in which the project configures ruff, and the settings of ruff in it."""
         for name in _RUFF_FILES:
             text = self.read(name)
             if text is None:
@@ -98,7 +98,7 @@ class Linters:
         return tuple(rule for rule in _read_table() if self.is_enabled(rule["name"]))
 
     def read(self, name: str) -> str | None:
-        """Return the text of a file of the project, None if there is none."""
+        """Return the text of a file of the project, or None if there is no such file."""
         path = os.path.join(self._directory, *name.split("/"))
         with contextlib.suppress(OSError, StorageError):
             return read_regular(path, limit=_MAX_BYTES, name=path).decode("utf-8", "replace")
@@ -121,7 +121,7 @@ class Linters:
 
 
 def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """Return a table of TOML, an empty one if the value is none."""
+    """Return a table of TOML, or an empty table if the value is not a table."""
     value = data.get(key)
     return value if isinstance(value, dict) else {}
 
@@ -131,7 +131,7 @@ def _read_table() -> tuple[Mapping[str, str], ...]:
 
 
 def _is_ruff_enabled(code: str, settings: Mapping[str, Any], banned: str) -> bool:
-    """Return whether ruff's settings enable a rule and, for a ban, name what is banned."""
+    """Return whether ruff's settings enable a rule and, for a ban, contain the banned name."""
     lint = _table(settings, "lint")
 
     def read(key: str, default: tuple[str, ...] = ()) -> list[str]:
@@ -147,7 +147,7 @@ def _is_ruff_enabled(code: str, settings: Mapping[str, Any], banned: str) -> boo
 
 
 def _longest(code: str, prefixes: Iterable[str]) -> int:
-    """Return how many characters of a code the most specific of some prefixes has; -1 for none."""
+    """Return the length of the longest prefix of a code among ``prefixes``, or -1 without one."""
     lengths = [-1]
     for prefix in prefixes:
         if prefix == "ALL":
@@ -164,7 +164,7 @@ def _is_eslint_enabled(rule: str, config: str, selector: str) -> bool:
 
 
 def find_enabled_rule(card: Card, linters: Linters) -> str:
-    """Return an enabled rule of the project's linter that covers a card; "" if none does."""
+    """Return an enabled rule of the project's linter that covers a card, or "" if none does."""
     for rule in linters.enabled_rules:
         if _covers(rule, card):
             return rule["name"]
@@ -175,7 +175,7 @@ def find_enabled_rule(card: Card, linters: Linters) -> str:
 
 
 def _propose_bans(card: Card, linters: Linters) -> list[RuleProposal]:
-    """Return the bans of a name or a call for a card; none if it has several patterns."""
+    """Return the bans of a name or a call for a card. A card with several patterns has none."""
     if len(card.detect) != 1:
         return []
     (pattern,) = card.detect
@@ -184,10 +184,10 @@ def _propose_bans(card: Card, linters: Linters) -> list[RuleProposal]:
 
 
 def propose_rule(card: Card, linters: Linters) -> RuleProposal | None:
-    """Return the rule of the project's own linter for a card; None without a usable pattern.
+    """Return the linter rule of the project for a card, or None without a usable pattern.
 
-    The first that fits: a rule that the linter has, a ban of a name or of a piece of syntax, a rule
-    file of ast-grep or Semgrep, a test.
+    The first rule that fits is returned. The order is a rule of the linter, a ban of a name or of a
+    piece of syntax, a rule file of ast-grep or Semgrep, and a test.
     """
     enabled = find_enabled_rule(card, linters)
     if enabled:
@@ -203,7 +203,7 @@ def propose_rule(card: Card, linters: Linters) -> RuleProposal | None:
 
 
 def _covers(rule: Mapping[str, str], card: Card) -> bool:
-    """Return whether each pattern of the card finds what a rule finds, and not its repair."""
+    """Return whether each pattern of a card matches a rule's bad example but not its good one."""
     extension = _EXTENSIONS[rule["language"]]
     for pattern in card.detect:
         if not _finds(pattern, rule["bad"], extension):
@@ -236,7 +236,7 @@ def _name_ruff_table(file: str, table: str) -> str:
 
 
 def _propose_ban(card: Card, pattern: Pattern, linters: Linters) -> RuleProposal | None:
-    """Return ruff's ban of a name, for a pattern that finds the calls of that name."""
+    """Return ruff's ban of a name, for a pattern that matches calls of that name."""
     called = _find_called(pattern)
     if linters.ruff is None or not called or _language(pattern) not in ("python", ""):
         return None
@@ -252,7 +252,7 @@ def _propose_ban(card: Card, pattern: Pattern, linters: Linters) -> RuleProposal
 
 
 def _propose_syntax(card: Card, pattern: Pattern, linters: Linters) -> RuleProposal | None:
-    """Return ESLint's ban of a call, for a pattern that finds that call."""
+    """Return ESLint's ban of a call, for a pattern that matches that call."""
     called = _find_called(pattern)
     is_script = _language(pattern) in (*_SCRIPTS, "")
     if linters.eslint is None or called.count(".") != 1 or not is_script:
@@ -274,7 +274,7 @@ def _escape(text: str) -> str:
 
 
 def _find_called(pattern: Pattern) -> str:
-    """Return the dotted name that a pattern finds calls of; "" for other patterns."""
+    """Return the dotted name whose calls a pattern matches, or "" for other patterns."""
     if pattern.unless or pattern.relations or pattern.kind not in ("ast", "regex"):
         return ""
     form = _DOTTED_CALL if pattern.kind == "ast" else _REGEX_CALL

@@ -1,4 +1,4 @@
-"""Find cards by name: an id, an alias, a slug, a prefix or the path of a link."""
+"""Find cards by an id, an alias, a slug, a prefix or the path of a link."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from lessons_kb.values import replace
 _SHORTEST = 12
 """The minimum number of characters of a shortened id, so that it stays readable."""
 MAX_SHOWN = 5
-"""The maximum number of candidates in a message."""
+"""The maximum number of candidates that a message names."""
 
 
 def names(
     card: Card, *, stage: str | None = None, topic: str | None = None, project: str | None = None
 ) -> bool:
-    """Return whether a card names this stage, topic and project; None matches every card."""
+    """Return whether a card has this stage, topic and project. None matches every card."""
     filters = ((stage, card.stages), (topic, card.topics), (project, (card.project or "",)))
     for wanted, values in filters:
         if wanted is not None and wanted.casefold() not in map(str.casefold, values):
@@ -38,7 +38,7 @@ def names(
 
 
 class CardLookup:
-    """The cards of the brains that apply: listed, and found by their names."""
+    """Lists the cards of the brains that apply, and finds them by their names."""
 
     def __init__(self, brains: Brains) -> None:
         self._brains = brains
@@ -46,8 +46,9 @@ class CardLookup:
     def all(self, *, notes: bool = False, aliased: bool = False) -> list[Card]:
         """Return every card of any status, by brain and path.
 
-        A file that belongs to two nested brains counts for the nearer one. With ``aliased``, an id
-        that two brains have begins with the alias of its brain; ``find`` accepts both forms.
+        A file that belongs to two nested brains counts for the nearer brain. With ``aliased``, an
+        id that occurs in two brains begins with the alias of its brain. ``find`` accepts both
+        forms.
         """
         self._brains.refresh()
         by_file: dict[str, tuple[Brain, Card]] = {}
@@ -65,7 +66,7 @@ class CardLookup:
         return cards
 
     def check_free(self, path: str) -> None:
-        """Raise InputError if a path on disk is that of a card, even of an unreadable one."""
+        """Raise InputError if a path on disk is the path of a card, even of an unreadable card."""
         full = os.path.realpath(path)
         if not full.endswith((".md", ".markdown")) or not os.path.isfile(full):
             return
@@ -76,13 +77,12 @@ class CardLookup:
                 raise InputError(f"{inside} is a card; choose another file")
 
     def find(self, name: str, *, notes: bool = True) -> tuple[Brain, Card]:
-        """Return the card that ``name`` means, and its brain; notes count only with ``notes``.
+        """Return the card that ``name`` means, and its brain. Notes count only with ``notes``.
 
-        ``name`` is an id, an id with its brain's alias (``alias:id``), a handle (``L12``), the path
-        of a link to the card, a slug, or an unambiguous prefix of id or slug; the nearest brain
-        that knows it wins.
-        Raises CardNotFound, which names the most similar card, and AmbiguousCard, which names the
-        candidates.
+        ``name`` is an id, an id with the alias of its brain (``alias:id``), a handle (``L12``), the
+        path of a link to the card, a slug, or an unambiguous prefix of an id or a slug. The nearest
+        brain with such a card wins. Raises CardNotFound, which names the most similar card, and
+        AmbiguousCard, which names the candidates.
         """
         self._brains.refresh()
         everything: list[str] = []
@@ -94,7 +94,7 @@ class CardLookup:
             wanted = remove_alias(name, brain)
             if handled is not None and handled.brain == get_brain_name(brain.root):
                 wanted = handled.card
-            # First the usual case, for which twelve thousand cards need not be read. Then the
+            # First the usual case, which does not require reading twelve thousand cards. Then the
             # target of a link, if that file was scanned.
             target = disk.relative(brain.root, os.path.realpath(os.path.join(brain.root, wanted)))
             for path in (wanted, target):
@@ -128,7 +128,7 @@ class CardLookup:
             note = note or next(iter(find_fitting(wanted, files)), "")
         if note:
             raise CardNotFound(f"{disk.shown(note)} is a note, not a card; edit the file itself")
-        # An exact match: a reader over a server must not find deleted cards by prefixes.
+        # An exact match, because a reader over a server must not find deleted cards by prefixes.
         if gone := self.find_in_trash(name, exact=True)[1]:
             back = f"`lessons restore {shell_word(gone[0])}` brings it back"
             raise CardNotFound(f"{disk.shown(gone[0])} is in the trash; {back}")
@@ -138,10 +138,10 @@ class CardLookup:
         raise CardNotFound(_not_found(name, everything))
 
     def shorten_ids(self, cards: Sequence[Card]) -> dict[str, str]:
-        """Return the id of each card → a short name that ``find`` accepts.
+        """Return a mapping from the id of each card to a short name that ``find`` accepts.
 
-        It is the shortest unambiguous beginning of the slug that ends with a whole word, or the id
-        if every beginning is ambiguous.
+        The short name is the shortest unambiguous beginning of the slug that ends with a whole
+        word, or the id if every beginning is ambiguous.
         """
         ids = sorted(card.id for card in self.all(notes=True))
         slugs = sorted(map(_slug, ids))
@@ -168,11 +168,11 @@ class CardLookup:
         return {card.id: shorten(card.id) for card in cards}
 
     def get(self, name: str) -> Card:
-        """Return the card that ``name`` means; see ``find``."""
+        """Return the card that ``name`` means. See ``find``."""
         return self.find(name)[1]
 
     def find_in_trash(self, name: str, *, exact: bool) -> tuple[Brain, list[str]]:
-        """Return the cards in the trash that ``name`` fits, with their brain, the nearest one."""
+        """Return the nearest brain with cards in the trash that ``name`` fits, and these cards."""
         for brain in self._brains.members:
             paths = {entry.path for entry in load(TRASH).entries(brain.root)}
             fitting = find_fitting(name, paths, exact=exact)

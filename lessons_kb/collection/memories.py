@@ -1,4 +1,4 @@
-"""Compare what agents remember of a project with its cards, and draft what no card covers."""
+"""Compare the memories of agents about a project with its cards, and draft the missing cards."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from lessons_kb.store.repositories import git_top
 
 
 class Memory(NamedTuple):
-    """One lesson, or another text, that an agent remembers."""
+    """A lesson or another text in the memory of an agent."""
 
     title: str
     where: str
-    """File and line."""
+    """The file and the line."""
     lesson: Incoming | None
-    """What a draft would be made of; None if no draft is needed."""
+    """The content of a draft, or None if no draft is needed."""
     card: str = ""
-    """Id of the card that covers it."""
+    """The id of the card that covers it."""
     reason: str = ""
     """Why no draft is needed."""
 
@@ -56,7 +56,7 @@ def read_memories(brains: Brains, *, claude: str, codex: str) -> list[Memory]:
 
 
 def draft_memories(brains: Brains, memories: Sequence[Memory], count: int) -> list[Draft]:
-    """Write drafts of the first ``count`` memories that no card covers; return the drafts."""
+    """Write and return drafts of the first ``count`` memories that no card covers."""
     drafts: list[Draft] = []
     folders = brains.members[0].settings.folders
     lessons = [memory.lesson for memory in memories if memory.lesson is not None]

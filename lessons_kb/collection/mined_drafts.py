@@ -1,4 +1,4 @@
-"""Write drafts of the mistakes that mining found in a project's past."""
+"""Write drafts of the mistakes that mining found in the past of a project."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ from lessons_kb.text.redact import redact
 from lessons_kb.values import replace
 
 _CAUSE_WORDS = 5
-"""The first words of a cause, by which it is found in a diff."""
+"""The first words of a cause, which identify it in a diff."""
 
 
 def draft(
     brains: Brains, candidates: Sequence[Candidate], count: int, *, write: bool = True
 ) -> list[Draft]:
-    """Return drafts of the first ``count`` candidates without a draft, and write them.
+    """Write and return drafts of the first ``count`` candidates that have no draft.
 
     Without ``write`` no file is changed.
     """
@@ -129,7 +129,7 @@ def pick_code(diff: str, causes: Sequence[str] = ()) -> str:
     """Return the part of a diff that changes code.
 
     Lessons are left out, because they would reveal the answer. Tests are left out unless nothing
-    else changed. If the result is too long to be shown, only the hunks with a cause stay.
+    else changed. If the result is too long to be shown, only the hunks that contain a cause stay.
     """
     parts: list[tuple[str, str]] = []
     for part in split_files(diff):

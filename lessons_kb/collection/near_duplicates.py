@@ -1,8 +1,9 @@
 """Find near-duplicates of a lesson: candidates by BM25, then the similarity of two texts.
 
-There are three levels, because a wrong merge destroys a lesson. A program may merge cards that are
-the ``same``. A person decides about ``near`` ones. ``related`` cards have the same form, but
-another subject. ``python -m benchmarks dedup`` measures the thresholds below.
+There are three levels, because a wrong merge destroys a lesson. A program may merge cards of the
+level ``same``. A person decides about cards of the level ``near``. Cards of the level ``related``
+have the same form but another subject. ``python -m benchmarks dedup`` measures the thresholds
+below.
 """
 
 from __future__ import annotations
@@ -28,9 +29,9 @@ NEAR = "near"
 RELATED = "related"
 
 PROPOSED = 0.55
-"""The least similarity of a near-duplicate: recall .59 at precision .96 on pairs/ko_question."""
+"""The minimum similarity of a near-duplicate: recall .59 at precision .96 on pairs/ko_question."""
 CANDIDATES = 20
-"""The most cards that are compared word by word."""
+"""The maximum number of cards that are compared word by word."""
 _DENSE = "\u1100-\u11ff\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3"
 _TURNING = frozenset(
     """
@@ -39,7 +40,7 @@ _TURNING = frozenset(
     off from to with only until while if unless less more too own same other
     """.split()  # noqa: SIM905 - a table for people
 )
-"""Stop words that change the meaning of a sentence: titles that differ in one are not the same."""
+"""Stop words that change the meaning of a sentence. Titles that differ in one are not the same."""
 _SYMBOL = r"[=<>+*/%&|^~#@$\\!?-]+"
 
 
@@ -51,13 +52,13 @@ class NearDuplicate:
     level: str
     """``same``, ``near`` or ``related``."""
     score: float
-    """From 0 to 1; 1 for the same words."""
+    """From 0 to 1, where 1 means the same words."""
     reason: str
     """One line for the person who decides."""
 
 
 class Duplicates:
-    """The cards of a brain, searched for near-duplicates of a new card."""
+    """The cards of a brain, which are searched for near-duplicates of a new card."""
 
     def __init__(self, cards: Iterable[Card]) -> None:
         self._cards = [card for card in cards if card.kind != "note"]
@@ -76,7 +77,7 @@ class Duplicates:
         documents: list[list[str]] = []
         for card in self._cards:
             text = f"{card.title}\n{_join_text(card)}\n{' '.join(card.symptoms)}"
-            # A placeholder, since a corpus without a single term would divide by zero.
+            # A placeholder, because a corpus without a single term would divide by zero.
             documents.append(analyze(text) or ["\0"])
         return LuceneBM25(documents)
 
@@ -85,8 +86,8 @@ class Duplicates:
     ) -> list[NearDuplicate]:
         """Return the likeliest near-duplicates of a card with this title, by level, score and id.
 
-        ``text`` is the rest of the card (cause and checklist). ``kind`` limits the search to cards
-        of one kind.
+        ``text`` is the rest of the card (its cause and checklist). ``kind`` limits the search to
+        cards of one kind.
         """
         titled = self._titles.get(normal_title(title), ())
         candidates = [*titled, *self._find_candidates(f"{title}\n{text}")]
@@ -106,7 +107,7 @@ class Duplicates:
 
 
 def find_alike(title: str, candidates: Iterable[Card], *, text: str = "") -> list[NearDuplicate]:
-    """Return the candidates that are near-duplicates of a card with this title, best first."""
+    """Return the candidates that are near-duplicates of a card with this title, the best first."""
     unique: dict[str, Card] = {}
     for card in candidates:
         unique.setdefault(card.id, card)
@@ -126,7 +127,7 @@ _ORDER = {SAME: 0, NEAR: 1, RELATED: 2}
 
 
 def compare(title: str, card: Card, *, text: str = "") -> NearDuplicate | None:
-    """Return the card as a near-duplicate of a lesson with this title and text, else None."""
+    """Return the card as a near-duplicate of a lesson with this title and text, or None."""
     if normal_title(title) == normal_title(card.title):
         return _same_title(card)
     if is_same_wording(title, card.title):
@@ -150,9 +151,9 @@ def compare(title: str, card: Card, *, text: str = "") -> NearDuplicate | None:
 def similarity(first: str, second: str) -> float:
     """Return the similarity of two texts, from 0 to 1.
 
-    It is the mean of three Dice coefficients (Dice 1945) over multisets: words (stems; characters
-    of Hangul, Kana and Han), pairs (of stems; character bigrams) and pieces (letter trigrams;
-    trigrams of Jamo, in which a particle or an ending is a small part).
+    The similarity is the mean of three Dice coefficients (Dice 1945) over multisets. These are
+    words (stems; characters of Hangul, Kana and Han), pairs (of stems; character bigrams) and
+    pieces (letter trigrams; trigrams of Jamo, in which a particle or an ending is a small part).
     """
     total = 0.0
     for first_units, second_units in zip(_count_units(first), _count_units(second), strict=True):
@@ -174,7 +175,8 @@ def is_same_wording(first: str, second: str) -> bool:
 
 
 _SHORTEST = 6
-"""The least length of a title: a character without spaces counts 1, any other word 2."""
+"""The minimum length of a title. A character of a script without spaces counts 1, any other word
+2."""
 
 
 def _same_title(card: Card) -> NearDuplicate:
@@ -188,7 +190,7 @@ def _join_text(card: Card) -> str:
 
 
 def _split_words(text: str) -> list[str]:
-    """Return the words and symbols of a text; a run of dense script is one word."""
+    """Return the words and symbols of a text. A run of a dense script is one word."""
     text = unicodedata.normalize("NFKC", text).casefold()
     words = re.findall(rf"[{_DENSE}]+|[^\W{_DENSE}]+|{_SYMBOL}", text)
     return [word for word in words if word not in ("-", "!", "?", "/")]
@@ -201,7 +203,7 @@ def _is_dense(word: str) -> bool:
 
 @lru_cache(maxsize=4096)
 def _count_units(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
-    """Return the words, the pairs and the pieces of a text; see `similarity`."""
+    """Return the words, the pairs and the pieces of a text. See `similarity`."""
     words = [word for word in _split_words(text) if word[0].isalnum()]
     dense = [word for word in words if _is_dense(word)]
     stems = analyze(" ".join(word for word in words if not _is_dense(word)))
@@ -216,9 +218,9 @@ def _count_units(text: str) -> tuple[Counter[str], Counter[str], Counter[str]]:
 
 
 def _split_wording(text: str) -> list[str]:
-    """Return, in order, the stems, the words that change a meaning, the numbers and the symbols.
+    """Return the stems, the words that change a meaning, the numbers and the symbols, in order.
 
-    Words of dense script are joined, because the spaces between them are optional.
+    Words of a dense script are joined, because the spaces between them are optional.
     """
     wording: list[str] = []
     for word in _split_words(text):
@@ -235,9 +237,9 @@ def _split_wording(text: str) -> list[str]:
 
 
 def _is_other_subject(first: str, second: str) -> bool:
-    """Return whether two titles have one form and different subjects: "A for X" and "A for Y".
+    """Return whether two titles have one form but different subjects: "A for X" and "A for Y".
 
-    That is the case if every difference is a replacement, or if a number, a symbol or a negation
+    This is the case if every difference is a replacement, or if a number, a symbol or a negation
     differs.
     """
     first_parts, second_parts = _split_parts(first), _split_parts(second)
@@ -255,7 +257,7 @@ def _is_other_subject(first: str, second: str) -> bool:
 
 
 def _split_parts(text: str) -> list[str]:
-    """Return the wording of a title, with dense script divided into characters."""
+    """Return the wording of a title, with dense scripts divided into characters."""
     parts: list[str] = []
     for word in _split_wording(text):
         parts += list(word) if _is_dense(word) else [word]

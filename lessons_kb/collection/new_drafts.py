@@ -54,18 +54,20 @@ from lessons_kb.text.times import format_moment
 from lessons_kb.values import replace
 
 _MAX_HEADER_BYTES = 50_000
-"""The most bytes of a proposal that go into the header, which may have 64,000 characters."""
+"""In bytes: the maximum size of the header parts of a proposal. A header may have 64,000
+characters."""
 
 
 class NewDrafts(DraftLookup):
-    """The drafts of the nearest brain, with the ways to write new ones."""
+    """Writes new drafts of the nearest brain."""
 
     def collect(self, session: str | None = None) -> list[Draft]:
         """Draft the mistakes in the events of the last seven days, of one session if it is named.
 
-        It is called at the end of a turn, of a session and of a captured run. Returns the drafts
-        that were written, extended or counted; a second call finds nothing new. Without events it
-        costs one query of the journal. Raises the first LessonsError after all triggers are done.
+        The method is called at the end of a turn, of a session and of a captured run. It returns
+        the drafts that were written, extended or counted. A second call finds nothing new. Without
+        events, it costs one query of the journal. Raises the first LessonsError after all triggers
+        are done.
         """
         now = time.time()
         drafts: list[Draft] = []
@@ -94,14 +96,14 @@ class NewDrafts(DraftLookup):
         now: float | None = None,
         **parts: Unpack[NewCard],
     ) -> Draft:
-        """Write a draft in somebody's own words. It replaces an earlier one with the same title.
+        """Write a draft in the words of a person. It replaces an earlier draft with the same title.
 
-        An earlier draft stays if it was edited since or was proposed by another user of a server
-        (``by``); this proposal then becomes a second draft. The same proposal twice is one draft,
+        An earlier draft stays if it was edited since then, or if another user of a server (``by``)
+        proposed it. This proposal then becomes a second draft. Two equal proposals are one draft,
         even if the first writer was killed.
 
-        ``prevention`` are the items of the checklist, ``detect`` patterns as in a header. Raises
-        InputError for an invalid pattern or a proposal that is too large.
+        ``prevention`` contains the items of the checklist, and ``detect`` contains patterns as in a
+        header. Raises InputError for an invalid pattern or a proposal that is too large.
         """
         _check_proposal_size(title, example, [*detect], prevention, parts)
         title = redact(title)  # the key is in lower case, where redaction finds no secret
@@ -123,7 +125,7 @@ class NewDrafts(DraftLookup):
         with self._folder.locked():
             names = numbered_names(_make_name(PROPOSED, key), "")
             name = next(name for name in names if self._may_replace(name, text, by=by))
-            # A file without facts was left by a killed writer. The trash keeps it.
+            # A file without facts was left by a killed writer. It goes to the trash.
             over = None if self._folder.facts_of(name) is None else self._folder.read(name)
             self._folder.write(name, text, facts, over=over)
         return self.get(name)
@@ -131,10 +133,10 @@ class NewDrafts(DraftLookup):
     def add_mined(
         self, candidate: Candidate, sketch: Sketch, *, place: int, write: bool = True
     ) -> Draft | None:
-        """Write a draft of a mistake in the past, and return it.
+        """Write and return a draft of a mistake in the past.
 
-        Returns None if there was ever a draft of it: of the same candidate, or of one of its
-        commits or sightings. Without ``write`` nothing is written.
+        Returns None if there was ever a draft of the same candidate, or of one of its commits or
+        sightings. Without ``write``, nothing is written.
         """
         name = _make_name(MINED, candidate.id)
         with self._folder.locked():
@@ -163,7 +165,7 @@ class NewDrafts(DraftLookup):
         return self.get(name)
 
     def add_memory(self, text: str, *, origin: str, place: int) -> Draft | None:
-        """Write a draft of a lesson that an agent remembers, and return it.
+        """Write and return a draft of a lesson in the memory of an agent.
 
         Returns None if there was ever a draft of it.
         """
@@ -177,10 +179,10 @@ class NewDrafts(DraftLookup):
         return self.get(name)
 
     def sketch_session(self, session: str | None = None, *, title: str = "") -> Sketch:
-        """Return a sketch of the mistake in a session, by default the latest one.
+        """Return a sketch of the mistake in a session, by default the latest session.
 
         ``title`` limits the sketch to the mistake that it names, and the change to the files that
-        were edited for it. Raises InputError if the journal has no such session.
+        were edited for that mistake. Raises InputError if the journal has no such session.
         """
         journal = self._brain.journal.events
         if session is None:
@@ -221,7 +223,7 @@ class NewDrafts(DraftLookup):
         return sketch_diff(inside, redact(hunks), line=line, title=title)
 
     def _draft_trigger(self, trigger: Trigger, now: float) -> Draft | None:
-        """Write, extend or count the draft of a trigger; None if there is nothing to report.
+        """Write, extend or count the draft of a trigger. Return None if there is nothing to report.
 
         The ``ids`` of a trigger are its observations, its ``key`` is the mistake, and ``name`` is
         the id of the draft.
@@ -233,7 +235,7 @@ class NewDrafts(DraftLookup):
         with self._folder.locked():
             facts_by_name = self._folder.facts()
             for name, facts in facts_by_name.items():
-                # A draft has an observation of it: the turn went on, or this is a repeated call.
+                # A draft has one of its observations: the turn went on, or this is a repeated call.
                 if not {*trigger.ids}.isdisjoint(facts.get("ids", ())):
                     return self._extend(name, facts, trigger)
             earlier = {
@@ -246,7 +248,7 @@ class NewDrafts(DraftLookup):
                     return self._count_again(name, facts, trigger, now)
             if self._is_flaky(trigger):
                 return None
-            # There is no draft yet, or earlier ones were settled and the mistake came back.
+            # There is no draft yet, or earlier drafts were settled and the mistake came back.
             name = _make_name(trigger.kind, trigger.key)
             if name in facts_by_name:
                 name = f"{name}-{len(earlier) + 1}"
@@ -261,9 +263,9 @@ class NewDrafts(DraftLookup):
         return self.get(name)
 
     def _find_broken_card(self, trigger: Trigger) -> Card | None:
-        """Return the card of this brain about the mistake that broke again, as a prompt says.
+        """Return the card of this brain about the mistake that, according to a prompt, came back.
 
-        A prompt that names nothing, such as "it broke again", is about the prompt before it.
+        A prompt that names no mistake, such as "it broke again", refers to the prompt before it.
         """
         phrase = find_phrase(trigger.cause.text, self._brain.settings.triggers.patterns)
         if trigger.kind != FEEDBACK or phrase is None or phrase[0] != FEEDBACK:
@@ -278,7 +280,10 @@ class NewDrafts(DraftLookup):
         return None
 
     def _note_counted(self, trigger: Trigger, card: Card, now: float) -> bool:
-        """Note that a mistake is counted on its card. Return False if it has a draft or a note."""
+        """Record that a mistake is counted on its card.
+
+        Returns False if it has a draft or a note.
+        """
         name = _make_name(trigger.kind, trigger.key)
         with self._folder.locked():
             for facts in self._folder.facts().values():
@@ -292,7 +297,7 @@ class NewDrafts(DraftLookup):
     def _count_again(
         self, name: str, facts: DraftFacts, trigger: Trigger, now: float
     ) -> Draft | None:
-        """Count a mistake once more on its draft; None if the draft was discarded."""
+        """Count a mistake once more on its draft. Return None if the draft was discarded."""
         counted: DraftFacts = {
             **facts,
             "seen": int(facts.get("seen", 1)) + 1,
@@ -304,7 +309,7 @@ class NewDrafts(DraftLookup):
         return self.get(name) if is_open else None
 
     def _extend(self, name: str, facts: DraftFacts, trigger: Trigger) -> Draft | None:
-        """Write more into an unedited draft whose turn has gone on; None if nothing changed."""
+        """Extend an unedited draft whose turn has gone on. Return None if nothing changed."""
         new_ids = [observation for observation in trigger.ids if observation not in facts["ids"]]
         if not new_ids:  # these events were collected before
             return None
@@ -329,7 +334,7 @@ class NewDrafts(DraftLookup):
         return in_git and not self._find_fix(trigger)
 
     def _may_replace(self, name: str, text: str, *, by: str) -> bool:
-        """Return whether a proposal may use this name: it is free, or its draft may be replaced."""
+        """Return whether a proposal may use a name that is free or whose draft may be replaced."""
         existing, facts = self._folder.read(name), self._folder.facts_of(name)
         if existing is None or facts is None or existing == text:
             return True
@@ -340,9 +345,9 @@ class NewDrafts(DraftLookup):
         return _compose(sketch, trigger.cause.at)
 
     def _find_fix(self, trigger: Trigger) -> str:
-        """Return the diff that fixed the mistake of a trigger: the change since the last failure.
+        """Return the diff that fixed the mistake of a trigger: the change since its last failure.
 
-        Returns "" if it is unknown. The files of the trigger come first.
+        The files of the trigger come first. The result is "" if the diff is unknown.
         """
         if trigger.kind != RED_GREEN or not trigger.failure or is_posted(trigger.cause.session):
             return ""
@@ -355,7 +360,7 @@ class NewDrafts(DraftLookup):
         )
 
     def _find_directory(self, event: Event) -> str:
-        """Return the directory of an event if it exists here, else the current project."""
+        """Return the directory of an event if it exists here, or else the current project."""
         exists = not is_posted(event.session) and os.path.isdir(event.scope)
         return event.scope if exists else self._brains.directory
 
@@ -386,7 +391,7 @@ def _count_bytes(texts: Iterable[str]) -> int:
 
 
 def _make_facts(kind: str, key: str, text: str, at: float) -> DraftFacts:
-    """Return the facts that are stored beside the text of a new draft."""
+    """Return the facts that are stored next to the text of a new draft."""
     return {
         "kind": kind,
         "key": key,

@@ -33,16 +33,16 @@ class Concept:
     """A file of a bundle."""
 
     path: str
-    """POSIX path in the bundle."""
+    """The POSIX path in the bundle."""
     title: str
     description: str
     text: str
 
 
 def write_bundle(brains: Brains, folder: str) -> tuple[Concept, ...]:
-    """Write a bundle with every card and note to a new folder; return its concepts.
+    """Write a bundle with every card and note to a new folder, and return its concepts.
 
-    Secrets are removed. Raises InputError for a folder with files, or within a brain.
+    Secrets are removed. Raises InputError for a folder that has files or is within a brain.
     """
     full = os.path.realpath(folder)
     if os.path.lexists(full) and (not os.path.isdir(full) or os.listdir(full)):
@@ -94,7 +94,7 @@ def _without_secrets(text: str) -> str:
 
 
 def _choose_path(path: str, taken: set[str]) -> str:
-    """Return the path of a file in the bundle: its own, unless OKF reserves its name."""
+    """Return the path of a file in the bundle, which differs only if OKF reserves its name."""
     folder, name = posixpath.split(path)
     stem = posixpath.splitext(path)[0]
     if name.casefold() in RESERVED:
@@ -103,7 +103,7 @@ def _choose_path(path: str, taken: set[str]) -> str:
 
 
 def _list_names(paths: Mapping[str, str]) -> dict[str, str]:
-    """Return each name by which a card may be called → its path in the bundle."""
+    """Return a mapping from each possible name of a card to its path in the bundle."""
     names: dict[str, str] = {}
     for card_id, path in paths.items():
         stem = posixpath.splitext(card_id)[0]
@@ -113,7 +113,7 @@ def _list_names(paths: Mapping[str, str]) -> dict[str, str]:
 
 
 def _build_indexes(concepts: tuple[Concept, ...]) -> dict[str, str]:
-    """Return the path of each folder's index → its text."""
+    """Return a mapping from the path of each folder's index to its text."""
     inside: dict[str, list[Concept]] = {"": []}
     folders: dict[str, set[str]] = {"": set()}
     for concept in concepts:
@@ -170,7 +170,7 @@ def _list_files(folder: str) -> list[str]:
 
 
 def _read_concept(text: str, path: str) -> Incoming:
-    """Return a concept as a card or a note. Raises LessonsError if it is none."""
+    """Return a concept as a card or a note. Raises LessonsError if it is neither."""
     text = from_okf(text)
     if not read_texts(split_header(text)).get("type"):
         raise InputError("it has no `type`, so it is not a concept")

@@ -1,4 +1,4 @@
-"""Trace a card back to where its lesson comes from, for people."""
+"""Describe, for people, the origins of the lesson of a card."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HASH = re.compile(r"[0-9a-f]{7,40}")
 def describe_sources(text: str, *, directory: str = "") -> list[str]:
     """Return a line for each source of a card or draft with this text.
 
-    With ``directory``, a folder of the project, git is asked about commits.
+    With ``directory``, a folder of the project, commits are looked up in git.
     """
     return [_describe(source, directory) for source in read_sources_of(text)]
 
@@ -49,7 +49,7 @@ def _describe(source: Source, directory: str) -> str:
 
 
 def _find_commit(source: Source, directory: str) -> CommitLine | None:
-    """Return what git knows of the commit of a source; None if it does not have it."""
+    """Return git's data about the commit of a source, or None if git does not have the commit."""
     if source.scheme != COMMIT_SOURCE or not _HASH.fullmatch(source.name):
         return None
     with contextlib.suppress(GitError):

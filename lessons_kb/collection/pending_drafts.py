@@ -10,7 +10,7 @@ from lessons_kb.mining.triggers import Trigger, find_triggers
 from lessons_kb.store.draft_files import DraftFolder
 
 WINDOW_SECONDS = 7 * 86_400
-"""The longest time between a mistake and its fix."""
+"""The maximum time between a mistake and its fix."""
 MAX_EVENTS = 5_000
 
 

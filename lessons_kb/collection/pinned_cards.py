@@ -1,8 +1,8 @@
-"""Give the cards of a clone that a secret of the environment vouches for.
+"""Provide the cards of a clone for which a secret of the environment vouches.
 
-A cloud agent starts in a fresh container without trust records. A variable names a commit, or the
-key that signs. The cards that this commit vouches for are copied to the user's own brain, so that
-nothing that changes in the clone later reaches an agent.
+A cloud agent starts in a fresh container without trust records. A variable names a commit or the
+signing key. The cards for which this commit vouches are copied to the user's own brain, so that no
+later change in the clone reaches an agent.
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ _MAX_BYTES = 100_000_000
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILE_MODES = ("100644", "100755")
 _GOOD = ("G", "U")
-"""What git says of a good signature: of a key that it trusts, and of another key. The fingerprint
-alone decides here."""
+"""Git's letters for a good signature, by a key that it trusts or by another key. Only the
+fingerprint decides here."""
 _NO_REPLACEMENT = {"GIT_NO_REPLACE_OBJECTS": "1"}
 _ADVICE = f"set {COMMIT_VARIABLE} or {SIGNER_VARIABLE} in the settings of the environment"
 
 
 class Pinned(NamedTuple):
-    """The cards that were copied, and those that stay silent."""
+    """The cards that were copied, and the cards that are not used."""
 
     root: str
     """The brain in the clone."""
     commit: str
     copied: tuple[str, ...]
-    """Paths of the files, relative to the brain."""
+    """The paths of the files, relative to the brain."""
     silent: tuple[str, ...]
-    """Paths of the files in HEAD that differ from the commit, or are not in it."""
+    """The paths of the files in HEAD that differ from the commit or are not in it."""
 
 
 def pin_cards(folder: str, environment: Mapping[str, str]) -> Pinned:
-    """Copy the cards that a variable vouches for to the user's own brain.
+    """Copy the cards for which a variable vouches to the user's own brain.
 
-    Raises InputError or Untrusted if the variables do not vouch for them, BrainNotFound, GitError
-    or StorageError.
+    Raises InputError or Untrusted if the variables do not vouch for them, and BrainNotFound,
+    GitError or StorageError.
     """
     root, repository = _find_brain(folder)
     inside = os.path.relpath(root, repository.top).replace(os.sep, "/")
@@ -88,7 +88,7 @@ def _find_brain(folder: str) -> tuple[str, Repository]:
 
 
 def _find_commit(repository: Repository, inside: str, environment: Mapping[str, str]) -> str:
-    """Return the hash of the commit that the environment vouches for."""
+    """Return the hash of the commit for which the environment vouches."""
     commit = environment.get(COMMIT_VARIABLE, "").strip().lower()
     signer = environment.get(SIGNER_VARIABLE, "").strip()
     if commit and signer:
@@ -107,7 +107,7 @@ def _find_commit(repository: Repository, inside: str, environment: Mapping[str, 
 
 
 def _find_signed(repository: Repository, inside: str, signer: str) -> str:
-    """Return the newest commit that touches the brain, if this key has signed it."""
+    """Return the newest commit that changes the brain. Raises Untrusted without this signature."""
     words = ("log", "-1", "--format=%H", "HEAD", "--", f":(top,literal){inside}")
     commit = decode(repository.ask(*words, **_NO_REPLACEMENT)).strip()
     if not _HASH.fullmatch(commit):
@@ -132,11 +132,11 @@ _PROGRAMS = (
     *("gpg.program=gpg", "gpg.openpgp.program=gpg"),
     *("gpg.ssh.program=ssh-keygen", "gpg.x509.program=gpgsm"),
 )
-"""The programs that verify; the repository's configuration must not name others."""
+"""The programs that verify signatures. The configuration of the repository must not set them."""
 
 
 def _normalize(fingerprint: str) -> str:
-    """Return a fingerprint as git prints it: of OpenPGP in capitals and without spaces."""
+    """Return a fingerprint as git prints it. For OpenPGP it is in capitals and without spaces."""
     if fingerprint.startswith("SHA256:"):
         return fingerprint.rstrip("=")
     return fingerprint.replace(" ", "").removeprefix("0x").upper()
@@ -149,7 +149,10 @@ def _find_tree(repository: Repository, commit: str, inside: str) -> str:
 
 
 def _list_files(repository: Repository, commit: str, inside: str) -> dict[str, str]:
-    """Return path → blob of the cards and settings of a brain in a commit; links are left out."""
+    """Return a mapping from paths to blobs of the cards and settings of a brain in a commit.
+
+    Links are left out.
+    """
     words = ["ls-tree", "-r", "-z", "--full-tree", commit]
     if inside != ".":
         words += ["--", f"{inside}/"]
@@ -168,7 +171,7 @@ def _list_files(repository: Repository, commit: str, inside: str) -> dict[str, s
 
 
 def _read_blobs(repository: Repository, blobs: Sequence[str]) -> dict[str, bytes]:
-    """Return blob → content."""
+    """Return a mapping from blobs to their content."""
     if not blobs:
         return {}
     asked = "".join(f"{blob}\n" for blob in blobs).encode()
@@ -184,7 +187,7 @@ def _read_blobs(repository: Repository, blobs: Sequence[str]) -> dict[str, bytes
 
 
 def _replace_copies(files: Mapping[str, bytes], commit: str) -> None:
-    """Write the files to the user's own brain, in the place of those of an earlier run."""
+    """Write the files to the user's own brain, and replace the files of an earlier run."""
     own = os.path.realpath(user_brain())
     replace_pinned(own, files, commit)
     brain = Brain(own)

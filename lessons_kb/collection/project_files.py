@@ -1,4 +1,4 @@
-"""The files of a project, and which names in a text are among them."""
+"""The files of a project, and the names in a text that refer to them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _PLACE_IN_FILE = re.compile(r"(?::\d+)+\Z|#L\d+.*\Z")
 
 
 class ProjectFiles:
-    """The files of the project around a folder, listed once they are asked for.
+    """The files of the project around a folder, which are listed on first use.
 
-    Without git, names are looked up on the disk.
+    Without git, names are looked up on disk.
     """
 
     def __init__(self, directory: str) -> None:
@@ -48,7 +48,7 @@ class ProjectFiles:
     def choose_paths(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the names that denote files, folders or globs of the project, each once.
 
-        A leading ``./`` and a line number are taken off.
+        A leading ``./`` and a line number are removed.
         """
         paths: dict[str, None] = {}
         for name in names:

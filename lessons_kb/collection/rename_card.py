@@ -1,4 +1,4 @@
-"""Rename a card: its title, its file, the links to it and its records."""
+"""Rename a card: change its title, its file, the links to it and its records."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ class Renamed:
     """The result of renaming a card."""
 
     old: str
-    """The id of the card before."""
+    """The former id of the card."""
     card: Card
     linked: tuple[str, ...] = ()
-    """Files whose links were changed."""
+    """The files whose links were changed."""
     failed: tuple[str, ...] = ()
     """One line for each file that could not be changed."""
 
 
 def rename_card(brains: Brains, name: str, title: str) -> Renamed:
-    """Give a card a new title and the file name that fits it; its folder stays.
+    """Give a card a new title and a matching file name. Its folder stays the same.
 
-    The links in the brain's files and the records in the journal and the drafts follow. Raises
-    DuplicateCard if another card has the title, InputError if the title names no mistake,
+    The links in the files of the brain and the records in the journal and the drafts are updated.
+    Raises DuplicateCard if another card has the title, InputError if the title names no mistake,
     CardNotFound and EditRefused.
     """
     cards = CardEdits(brains)
@@ -89,7 +89,7 @@ def move_records(brain: Brain, old: str, new: str) -> None:
 
 
 def _retitle(card: Card, text: str, *, title: str) -> str:
-    """Return a card's text with another title.
+    """Return the text of a card with another title.
 
     A level-1 heading with the old title is changed as well.
     """
@@ -102,7 +102,7 @@ def _retitle(card: Card, text: str, *, title: str) -> str:
         lines[place] = re.sub(pattern, lambda match: match[1] + title, lines[place])
     text = text[: len(text) - len(body)] + "".join(lines)
     retitled = parse_card(text, path=card.id, folders={}).card
-    # The title of a heading is read as Markdown, in which `__init__` is bold; then a key is needed.
+    # The title of a heading is read as Markdown, in which `__init__` is bold, so it needs a key.
     if retitled and retitled.title == title:
         return text
     return edit_header(text, {"title": title})

@@ -1,6 +1,6 @@
-"""Cards as rules in the formats of agents that run no hook of ours.
+"""Export cards as rules in the formats of agents that run no hook of ours.
 
-Each rule stands in a marked block. What somebody else wrote around the block stays.
+Each rule is in a marked block. The text of other authors around the block stays.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ _MAX_BYTES = 1_000_000
 _NAME = "lessons-{}"
 _HELPS = "helps"
 _PLACES = {_HELPS: -1, "no effect": 1, "harms": 2}
-"""Verdict → place of a card in the export; 0 for the other verdicts."""
+"""Maps a verdict to the place of its cards in the export. Other verdicts have the place 0."""
 
 
 @frozen
 class RuleForm:
-    """The rules of one agent: where they are, and how a header names their files."""
+    """The rules of one agent: their location, and the form in which a header names their files."""
 
     folder: str
-    """Folder of the files, relative to the project; "" = all rules stand in one file."""
+    """The folder of the files, relative to the project, or "" if all rules are in one file."""
     file: str
-    """Name of a file with a placeholder, or the one file."""
+    """The name of a file with a placeholder, or the name of the only file."""
     scoped: Callable[[Sequence[str]], Mapping[str, object]] | None = None
     """Returns the header of a rule for some globs."""
     general: Mapping[str, object] = field(default_factory=dict)
-    """The header of a rule for every file."""
+    """The header of a rule that applies to every file."""
 
 
 def _scope_claude(globs: Sequence[str]) -> Mapping[str, object]:
@@ -104,25 +104,25 @@ class RuleChange:
     """A file of an export, and whether it is up to date."""
 
     path: str
-    """Relative to the project."""
+    """The path relative to the project."""
     before: bytes | None
     after: bytes | None
-    """None = the file is not needed any more."""
+    """The new content, or None if the file is not needed any more."""
 
     @property
     def is_current(self) -> bool:
-        """Return whether the file is as the export would write it."""
+        """Return whether the content of the file is already the content of the export."""
         return self.before == self.after
 
 
 @frozen
 class RuleExport:
-    """What an export would write."""
+    """The planned content of an export."""
 
     changes: tuple[RuleChange, ...]
     cards: int
     left_out: tuple[str, ...]
-    """Ids of the cards for which the budget has no room, the best first."""
+    """The ids of the cards that exceed the budget, the best first."""
 
 
 def plan_rules(brains: Brains, form_name: str, project: str, *, budget: int) -> RuleExport:
@@ -153,16 +153,16 @@ class _Rank(NamedTuple):
     """The sort key of a card in an export."""
 
     standing: int
-    """The place of its verdict: a lesson that helps comes first, one that harms last."""
+    """The rank of its verdict. A helpful lesson comes first, a harmful one last."""
     difference: float
-    """The share of sessions in which it prevents its mistake, negated."""
+    """The share of sessions in which the lesson prevents its mistake, negated."""
     severity: int
     occurrences: int
     name: str
 
 
 def _rank_cards(brains: Brains) -> list[tuple[Brain, Card]]:
-    """Return the cards that may be injected today, those with the best record first."""
+    """Return the cards that may be injected today, with the best record first."""
     rows: list[tuple[_Rank, Brain, Card]] = []
     for brain in brains.members:
         refresh_standings(brain)
@@ -174,7 +174,7 @@ def _rank_cards(brains: Brains) -> list[tuple[Brain, Card]]:
 
 
 def _find_exported(brain: Brain, project: str | None) -> list[Card]:
-    """Return the cards that may be injected today; a successor stands for its predecessors."""
+    """Return the cards that may be injected today. A successor replaces its predecessors."""
     numbers = [number for number, _digest in brain.catalogue.numbers().values()]
     usable = find_usable(brain, numbers, project)
     return list({card.id: card for card in usable.values()}.values())
@@ -208,12 +208,15 @@ def _write_index_line(card: Card, place: str) -> str:
 
 
 def _plain_globs(card: Card) -> list[str]:
-    """Return the globs of a card. Claude Code never loads a rule whose glob begins with ``./``."""
+    """Return the globs of a card without a leading ``./``.
+
+    Claude Code never loads a rule whose glob begins with it.
+    """
     return [glob.removeprefix("./").lstrip("/") for glob in card.paths]
 
 
 def _build_files(form: RuleForm, chosen: Sequence[tuple[Card, str]]) -> dict[str, tuple[str, str]]:
-    """Return path → header and text of the block, for each file of an export."""
+    """Return a mapping from each path of an export to the header and the text of its block."""
     if not form.folder:
         texts = [_name_paths(card, text, form) for card, text in chosen]
         return {form.file: (_write_header(form.general), "\n".join(texts))} if texts else {}
@@ -232,7 +235,7 @@ def _build_files(form: RuleForm, chosen: Sequence[tuple[Card, str]]) -> dict[str
 
 
 def _name_paths(card: Card, text: str, form: RuleForm) -> str:
-    """Return a rule with the files that it is for, where no header can name them."""
+    """Return a rule that names its files, for a form whose header cannot name them."""
     globs = _plain_globs(card)
     if not globs or form.general:
         return text
@@ -260,7 +263,7 @@ def _list_written(form: RuleForm, project: str) -> Iterator[str]:
 
 
 def _plan_file(project: str, path: str, content: tuple[str, str]) -> RuleChange:
-    """Plan one file: its block is replaced, appended, or taken out if the content is empty."""
+    """Plan the change of one file: replace or append its block, or remove it if it is empty."""
     before = _read(os.path.join(project, path))
     header, text = content
     old = (before or b"").decode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""Draft the mistake between two runs of the same tests: one that failed and one that passed."""
+"""Draft the mistake between a failed and a passed run of the same tests."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.values import replace
 
 CI = "ci"
-"""Takes the place of the agent's name for runs of tests."""
+"""Replaces the name of the agent for runs of tests."""
 _MAX_COMMITS = 20
-"""How many commits between the two runs are read for their messages."""
+"""The maximum number of commits between the two runs whose messages are read."""
 _MAX_FAILURES = 3
 
 
@@ -35,9 +35,9 @@ def draft_runs(
 ) -> tuple[Draft | None, list[Failure]]:
     """Write a draft of the change that repaired tests, and return it with the repaired tests.
 
-    ``reports`` are the JUnit reports of the failed and of the passed run, and ``commits`` are their
-    commits. The draft is None if there was ever one of this change. Raises InputError if no test
-    was repaired, or if nothing but tests changed between the commits.
+    ``reports`` are the JUnit reports of the failed and the passed run, and ``commits`` are their
+    commits. The draft is None if there was ever a draft of this change. Raises InputError if no
+    test was repaired, or if only tests changed between the commits.
     """
     before, after = (_read(path) for path in reports)
     failures = find_repaired(before, after)
@@ -72,7 +72,7 @@ def _read(path: str) -> Report:
 
 
 def _resolve(repository: Repository, name: str) -> str:
-    """Return the hash of a commit. Raises InputError if there is none of that name."""
+    """Return the hash of a commit. Raises InputError if there is no commit with this name."""
     arguments = ("rev-parse", "--quiet", "--verify", "--end-of-options", f"{name}^{{commit}}")
     done = repository.run(*arguments)
     if done.code or not name.strip():
@@ -81,7 +81,7 @@ def _resolve(repository: Repository, name: str) -> str:
 
 
 def _read_commits(repository: Repository, bad: str, good: str) -> list[CommitFacts]:
-    """Return the commits between the runs, the likeliest correction of a mistake first."""
+    """Return the commits between the runs, with the likeliest correction of a mistake first."""
     arguments = ("rev-list", "--no-merges", f"--max-count={_MAX_COMMITS}", f"{bad}..{good}")
     names = decode(repository.ask(*arguments)).split()
     patches = read_patches(repository.top, names)

@@ -1,4 +1,4 @@
-"""Find cards to archive: harmful ones, those unused for long, and those whose code is gone."""
+"""Find cards to archive: harmful cards, cards without recent use, and cards whose code is gone."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ class Stale:
 
     card: Card
     days: int
-    """Days since its last use."""
+    """The number of days since its last use."""
     harm: str = ""
-    """Why it is harmful; "" if it is only unused."""
+    """Why it is harmful, or "" if it is only unused."""
 
 
 def find_stale(brains: Brains) -> list[Stale]:
     """Return the active cards of the nearest brain that are harmful or stale.
 
-    A card is stale if its mistake was seen once and the card was unused for ``stale_days``, unless
-    the ledger says that it helps. Harmful cards come first, then those from triggers, then those
-    unused for longest. A use is a date in the card, or an injection or a later outcome that the
-    journal counts by day. A card without any use is as old as its file.
+    A card is stale if its mistake was seen once and it was unused for ``stale_days``, unless the
+    ledger shows that it helps. Harmful cards come first, then cards from triggers, then the cards
+    without use for the longest time. A use is a date in the card, or an injection or a later
+    outcome that the journal counts by day. A card without any use is as old as its file.
     """
     brain = brains.members[0]
     limit = brain.settings.learn.stale_days

@@ -31,11 +31,11 @@ class Step:
     """One change, and the functions that undo it."""
 
     what: str
-    """The change in words, such as ``bump of lessons/a.md``."""
+    """A description of the change, such as ``bump of lessons/a.md``."""
     names: tuple[str, ...]
-    """Names of the cards to show again after the undo, as ``Cards.find`` accepts them."""
+    """The names of the cards to show again after the undo, in a form for ``Cards.find``."""
     reverts: tuple[_Revert, ...]
-    """Called in this order."""
+    """The functions, which are called in this order."""
     remark: str = ""
     """A sentence to show after the undo."""
 
@@ -43,8 +43,8 @@ class Step:
 class Undoing:
     """The cards and drafts of a brain, with the changes that were made through this object.
 
-    All methods raise LessonsError. ``undo`` reverts the latest change. It never overwrites what
-    another program has written since.
+    All methods raise LessonsError. ``undo`` reverts the latest change. It never overwrites the
+    later changes of another program.
     """
 
     def __init__(self, brains: Brains) -> None:
@@ -56,14 +56,14 @@ class Undoing:
         return f"{brain.alias}:{path}" if len(self._brains.members) > 1 else path
 
     def bump(self, name: str) -> Card:
-        """Count the mistake once more; see ``Cards.bump``."""
+        """Count the mistake once more. See ``Cards.bump``."""
         brain, card = Cards(self._brains).find(name)
         at = time.time()
         with self._changing(f"bump of {card.id}", brain, card.id, at=at):
             return Cards(self._brains).bump(name, at=at)[0]
 
     def confirm(self, name: str) -> Card:
-        """Note that a person found the card true today; see ``Cards.confirm``."""
+        """Record that a person confirmed the card today. See ``Cards.confirm``."""
         brain, card = Cards(self._brains).find(name)
         with self._changing(f"confirmation of {card.id}", brain, card.id):
             return Cards(self._brains).confirm(name)[0]
@@ -84,7 +84,7 @@ class Undoing:
         return card
 
     def edit(self, brain: Brain, path: str, editor: Callable[[str], object]) -> bool:
-        """Call ``editor`` with the path of a file on disk; return whether the file changed.
+        """Call ``editor`` with the path of a file on disk, and return whether the file changed.
 
         The file need not be a valid card.
         """
@@ -97,7 +97,7 @@ class Undoing:
         return _read_if_exists(brain, path) != before
 
     def edit_draft(self, name: str, editor: Callable[[str], object]) -> bool:
-        """Call ``editor`` with the path of a draft; return whether the draft changed."""
+        """Call ``editor`` with the path of a draft, and return whether the draft changed."""
         _drafts, draft, reopen = self._open_draft(name)
         if draft.is_card:
             return self.edit(self._brains.members[0], draft.id, editor)
@@ -109,7 +109,7 @@ class Undoing:
         return True
 
     def accept(self, name: str, *, on_duplicate: str = "fail", keep_quotes: bool = False) -> Card:
-        """Turn a draft into a card; see ``Drafts.accept``."""
+        """Turn a draft into a card. See ``Drafts.accept``."""
         drafts, draft, reopen = self._open_draft(name)
         brain = self._brains.members[0]
         accept = partial(
@@ -131,7 +131,7 @@ class Undoing:
         return card
 
     def merge(self, name: str, card_name: str) -> Card:
-        """Count a draft on a card; see ``Drafts.merge``."""
+        """Count a draft on a card. See ``Drafts.merge``."""
         drafts, draft, reopen = self._open_draft(name)
         brain, card = Cards(self._brains).find(card_name, notes=False)
         at, what = time.time(), f"merging of {draft.id} into {card.id}"
@@ -139,17 +139,17 @@ class Undoing:
             return drafts.merge(draft.id, card_name, at=at)
 
     def discard(self, name: str) -> Draft:
-        """Remove a draft; see ``Drafts.discard``."""
+        """Remove a draft. See ``Drafts.discard``."""
         drafts, draft, reopen = self._open_draft(name)
         drafts.discard(draft.id)
         self._add_step(f"discarding of {draft.id}", reopen)
         return draft
 
     def undo(self) -> tuple[str, tuple[str, ...]]:
-        """Undo the latest change; return a line for the user, and the cards to show again.
+        """Undo the latest change. Return a line for the user, and the cards to show again.
 
         If another program has changed the same file, the change stays and the line says so. The
-        next call undoes the change before.
+        next call undoes the change before it.
         """
         if not self._steps:
             return "nothing to undo", ()
@@ -184,9 +184,9 @@ class Undoing:
         then: _Revert | None = None,
         remark: str = "",
     ) -> Iterator[None]:
-        """Add a step that undoes what the block changes in a file, if it changes anything.
+        """Add a step that undoes the changes of the block in a file, if there are any.
 
-        ``at`` is the time of a bump; the bump is then removed from the journal as well. With a
+        ``at`` is the time of a bump. The bump is then removed from the journal as well. With a
         ``trash_reason``, the changed file goes to the trash. ``then`` is called last.
         """
         before = _read(brain, path)
@@ -207,7 +207,7 @@ class Undoing:
             if trash_reason and after is not None:
                 trash.put_bytes(brain.root, path, after, trash_reason)
             brain.touch()
-            # A journal that cannot be written costs statistics, but the card was reverted.
+            # If the journal cannot be written, a statistic is lost, but the card was reverted.
             with contextlib.suppress(StorageError):
                 if at is not None:
                     brain.journal.outcomes.count(path, BUMPED, at=at, times=-1)
@@ -217,10 +217,10 @@ class Undoing:
         self._add_step(what, *reverts, at=(brain, path), remark=remark)
 
     def _open_draft(self, name: str) -> tuple[Drafts, Draft, Callable[..., None]]:
-        """Return the drafts, one of them by its name, and a function that restores it.
+        """Return the drafts, one of them by its name, and a function that restores that draft.
 
-        The argument of that function is the text that the draft must have before, None (the
-        default) for a draft that was settled.
+        The argument of the function is the text that the draft must have before the call, or None
+        (the default) for a draft that was settled.
         """
         drafts = Drafts(self._brains)
         draft = drafts.get(name)
@@ -248,7 +248,7 @@ class Undoing:
 
 
 def _read_if_exists(brain: Brain, path: str) -> bytes | None:
-    """Return the bytes of a file; None if it cannot be read."""
+    """Return the bytes of a file, or None if it cannot be read."""
     try:
         return _read(brain, path)
     except StorageError:

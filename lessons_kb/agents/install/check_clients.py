@@ -1,4 +1,4 @@
-"""What `lessons doctor` says of the clients: their versions, and whether our hooks are approved."""
+"""Report the versions of the clients and the approval of our hooks, for `lessons doctor`."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from lessons_kb.process.programs import find_program
 from lessons_kb.process.run import ask_in_lines
 
 _SECONDS = 5.0
-"""For a client to print its version or list its hooks; both take less than one second."""
+"""The maximum time to print a version or list hooks. Both usually take less than one second."""
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _MAX_NAMED = 3
 _APPROVE = "open `{}`, type /hooks and approve them"
 
 
 def check_clients(project: str) -> Iterator[Health]:
-    """Yield lines about the connected agents whose programs are on the PATH. Raises nothing."""
+    """Yield lines about the connected agents whose programs are on the PATH. Never raises."""
     for agent, row in AGENTS.items():
         program = find_program(row.program)
         if program is None or not has_hooks(agent, project):
@@ -34,7 +34,7 @@ def check_clients(project: str) -> Iterator[Health]:
 
 
 def advise_gates(project: str, brains: Brains) -> Iterator[Health]:
-    """Yield a line about cards whose lesson reaches the model of an agent only after the change."""
+    """Yield a line about cards whose lesson reaches an agent's model only after the change."""
     names = [name for name, row in AGENTS.items() if row.late_before and has_hooks(name, project)]
     if not names:
         return
@@ -62,7 +62,7 @@ def _list_ungated(brain: Brain) -> list[Card]:
 
 
 def _check_version(row: Agent, program: str) -> Iterator[Health]:
-    """Yield a line if the client is newer than the one we ran, or was held back by npm."""
+    """Yield a line if the client is newer than the version we ran, or if npm held it back."""
     version = _read_version(program)
     numbers = _split_version(version)
     if row.held_version and version == row.held_version:
@@ -79,7 +79,7 @@ def _check_version(row: Agent, program: str) -> Iterator[Health]:
 
 
 def _read_version(program: str) -> str:
-    """Return the version that a client prints, "" if it prints none in time."""
+    """Return the version that a client prints, or "" if it prints none in time."""
     line = ask_in_lines(
         [program, "--version"],
         [],
@@ -95,7 +95,7 @@ def _split_version(version: str) -> tuple[int, ...]:
 
 
 def _check_approval(row: Agent, program: str, project: str) -> Iterator[Health]:
-    """Yield a line if hooks of ours are written that the user has not approved."""
+    """Yield a line if there are hooks of ours that the user has not approved."""
     module = row.module
     answer = ask_in_lines(
         [program, *row.hook_server.split()],

@@ -1,4 +1,4 @@
-"""Change single values of a JSON or TOML text and leave every other character as it is.
+"""Change single values of a JSON or TOML text, and leave every other character unchanged.
 
 JSON may contain comments and trailing commas. New text adopts the file's indentation, its line
 ends, and its use of trailing commas.
@@ -22,36 +22,36 @@ _TOKEN = re.compile(
     r'("(?:[^"\\]|\\.)*+"?|(?!//|/\*)(?:[\w.+-]++|[^\s"])|\A)'
     rf"({_SKIPPED})(,(?={_SKIPPED}[\]}}]))?({_SKIPPED})"
 )
-"""A token, spaces and comments after it, a trailing comma, and spaces and comments after that."""
+"""Matches a token with spaces and comments, a trailing comma, and spaces and comments."""
 _COMMENT = re.compile(r'"(?:[^"\\]|\\.)*"|(//[^\r\n]*|/\*(?:[^*]|\*(?!/))*+\*/)')
-"""A string, or a comment, which is group 1."""
+"""Matches a string, or a comment as group 1."""
 _CONSTANTS = ("NaN", "Infinity", "-Infinity")
-"""Python's parser accepts these constants, JSON does not."""
+"""Constants that Python's parser accepts but JSON does not allow."""
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _CLOSING = {"{": "}", "[": "]"}
 _INDENT = re.compile(r"^([ \t]+)(?=[\"\]\[{}])", re.MULTILINE)
 
 Path = Sequence[Any]
-"""Keys of objects and positions in arrays, from the outside in."""
+"""The keys of objects and the positions in arrays, from the outside in."""
 
 
 @frozen
 class _JsonPlace:
-    """A member of an object or an element of an array; its value is ``text[value:end]``."""
+    """A member of an object or an element of an array. Its value is ``text[value:end]``."""
 
     key: str | int = ""
     start: int
-    """Position of the key; of the value for an element."""
+    """The position of the key, or the position of the value for an element."""
     value: int
     end: int
     comma: int = -1
-    """Position of the comma after it, -1 if there is none."""
+    """The position of the comma after it, or -1 if there is none."""
 
 
 def read_data(text: str) -> Any:
-    """Parse a text with one JSON value; comments and trailing commas are allowed.
+    """Parse a text with one JSON value. Comments and trailing commas are allowed.
 
-    The last value of a repeated key counts. Raises InputError, which names line and column.
+    The last value of a repeated key counts. Raises InputError, which names the line and the column.
     """
     try:
         return json.loads(_blank(text))
@@ -64,7 +64,7 @@ def read_data(text: str) -> Any:
 
 @functools.lru_cache(maxsize=4)
 def _blank(text: str) -> str:
-    """Return plain JSON of the same length: spaces replace comments and trailing commas."""
+    """Return plain JSON of the same length, with spaces for comments and trailing commas."""
 
     def refuse(word: str) -> NoReturn:
         raise ValueError(word)
@@ -77,8 +77,8 @@ def _blank(text: str) -> str:
             comma = " "
         return word + re.sub(r"[^\r\n]", " ", skipped) + comma + re.sub(r"[^\r\n]", " ", more)
 
-    # Most files have no comments. Parsing is faster than the regular expression, which matters:
-    # agents store histories in their settings, so that these can have megabytes.
+    # Most files have no comments. Parsing is then faster than the regular expression, which matters
+    # because agents store histories in their settings, so that these can have megabytes.
     try:
         json.loads(text, parse_constant=refuse)
     except (ValueError, RecursionError):
@@ -98,7 +98,7 @@ def _read_end(text: str, at: int) -> tuple[Any, int]:
 
 
 def _list_parts(text: str, start: int) -> list[_JsonPlace]:
-    """List the members or elements of the container at ``start``, [] for any other value."""
+    """List the members or elements of the container at ``start``, or [] for any other value."""
     closing, at = _CLOSING.get(text[start]), _skip(text, start + 1)
     parts: list[_JsonPlace] = []
     while closing and text[at] != closing:
@@ -115,7 +115,7 @@ def _list_parts(text: str, start: int) -> list[_JsonPlace]:
 
 
 def _walk(text: str, path: Path) -> list[_JsonPlace]:
-    """List the places along the path, the whole document first, up to the first missing part."""
+    """List the places along a path up to the first missing part, with the document first."""
     start = _skip(text, 0)
     trail = [_JsonPlace(start=start, value=start, end=_read_end(text, start)[1])]
     for key in path:
@@ -127,12 +127,12 @@ def _walk(text: str, path: Path) -> list[_JsonPlace]:
 
 
 def put(text: str, path: Path, value: Any) -> str:
-    """Return the text with ``value`` at ``path``; missing containers are created.
+    """Return the text with ``value`` at ``path``. Missing containers are created.
 
-    A string selects a member of an object, a number an element of an array. The number after the
-    last element appends one. A value that is equal already keeps its spelling. Raises InputError
-    if the path leads through another kind of value, EditRefused if the edited text would not parse
-    to the expected data.
+    A string selects a member of an object, and a number selects an element of an array. The number
+    after the last element appends an element. If an equal value is already there, its spelling
+    stays. Raises InputError if the path leads through another kind of value, and EditRefused if the
+    edited text would not parse to the expected data.
     """
     data, trail = read_data(text), _walk(text, path)
     *before, key = path[: len(trail)]
@@ -159,9 +159,9 @@ def put(text: str, path: Path, value: Any) -> str:
 
 
 def take(text: str, path: Path) -> str:
-    """Return the text without the value at ``path``; unchanged if there is none.
+    """Return the text without the value at ``path``, or the same text if there is no value.
 
-    Raises InputError and EditRefused as ``put`` does.
+    Raises InputError and EditRefused in the same cases as ``put``.
     """
     data, trail = read_data(text), _walk(text, path)
     if len(trail) <= len(path):
@@ -172,7 +172,7 @@ def take(text: str, path: Path) -> str:
 
 
 def get(data: Any, path: Path) -> Any:
-    """Return the value at ``path`` in parsed data, None if there is none."""
+    """Return the value at ``path`` in parsed data, or None if there is none."""
     for key in path:
         try:
             data = data[key]
@@ -210,9 +210,9 @@ def _insert(text: str, holder: _JsonPlace, key: str | int, value: Any) -> str:
 
 
 def _remove(text: str, holder: _JsonPlace, part: _JsonPlace) -> str:
-    """Return the text without a part and its comma, and without its line if it has its own.
+    """Return the text without a part and its comma, and without its line if nothing else is there.
 
-    Comments in the part stay: somebody else wrote them.
+    Comments in the part stay, because somebody else wrote them.
     """
     parts = _list_parts(text, holder.value)
     number = parts.index(part)
@@ -244,7 +244,7 @@ def list_comments(text: str) -> list[str]:
 
 
 def _write_comments(text: str, start: int, end: int, comments: Sequence[str]) -> str:
-    """Return comments on lines of their own, in the place of ``text[start:end]``."""
+    """Return the text with comments, on lines of their own, in place of ``text[start:end]``."""
     if not comments:
         return ""
     line = _find_newline(text)
@@ -255,7 +255,7 @@ def _write_comments(text: str, start: int, end: int, comments: Sequence[str]) ->
 
 
 def _write(text: str, value: Any, indent: str | None) -> str:
-    """Return a value as JSON in the style of agents; on one line if ``indent`` is None."""
+    """Return a value as JSON in the style of agents, on one line if ``indent`` is None."""
     if indent is None:
         return json.dumps(value, ensure_ascii=False)
     written = json.dumps(value, ensure_ascii=False, indent=_find_unit(text))
@@ -263,7 +263,7 @@ def _write(text: str, value: Any, indent: str | None) -> str:
 
 
 def _is_flat(text: str, place: _JsonPlace) -> bool:
-    """Return whether a container is on one line, or the value is not a container."""
+    """Return whether a container is on one line, or whether the value is not a container."""
     parts = _list_parts(text, place.value)
     if not parts:
         return text[place.value] not in _CLOSING
@@ -295,10 +295,10 @@ def read_toml(text: str) -> dict[str, Any]:
 
 
 def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
-    """Return the text with these values in the table at ``path``; its other keys stay.
+    """Return the text with these values in the table at ``path``. Its other keys stay.
 
     A new table is written at the end. Raises InputError if ``path`` leads through another kind of
-    value, EditRefused if the edited text would not parse to the expected data.
+    value, and EditRefused if the edited text would not parse to the expected data.
     """
     import tomlkit
 
@@ -333,7 +333,7 @@ def put_table(text: str, path: Sequence[str], values: dict[str, Any]) -> str:
 
 
 def put_block(text: str, block: str, begins: str, ends: str) -> str:
-    """Return a TOML text with a block of lines at its end, in place of an earlier one.
+    """Return a TOML text with a block of lines at its end, which replaces an earlier block.
 
     Raises InputError if the text, or the text with the block, cannot be parsed.
     """
@@ -349,9 +349,10 @@ def put_block(text: str, block: str, begins: str, ends: str) -> str:
 
 
 def take_block(text: str, begins: str, ends: str) -> str:
-    """Return a text without the lines from one that begins with ``begins`` to the line ``ends``.
+    """Return a text without the lines from the first that begins with ``begins`` to ``ends``.
 
-    The empty line above them is ours, too. Comments between them stay: somebody else wrote them.
+    The empty line above them is ours as well. Comments between them stay, because somebody else
+    wrote them.
     """
 
     def list_comments_inside(match: re.Match[str]) -> str:
@@ -364,9 +365,9 @@ def take_block(text: str, begins: str, ends: str) -> str:
 
 
 def take_table(text: str, path: Sequence[str], keys: Collection[str]) -> str:
-    """Return the text without the table at ``path`` and its ``keys``; every other byte stays.
+    """Return the text without the table at ``path`` and its ``keys``. Every other byte stays.
 
-    Other keys of the table become comments: without ours they would be a broken entry.
+    Other keys of the table become comments, because the entry would be broken without our keys.
     """
     expected = read_toml(text)
     if get(expected, path) is None:
@@ -387,7 +388,7 @@ class _Statement:
 
     text: str
     path: tuple[str, ...] = ()
-    """The table of a header; the table and the key of a value; () for the others."""
+    """The table of a header, the table and the key of a value, or () for other statements."""
     is_header: bool = False
 
 
@@ -399,7 +400,7 @@ def _take_statements(text: str, path: Sequence[str], keys: Collection[str]) -> s
     for statement in _split_statements(text):
         if statement.path in ours:
             if statement.is_header and is_after_gap:
-                rest.pop()  # we wrote the empty line above our table, too
+                rest.pop()  # we also wrote the empty line above our table
             rest.append(_find_toml_comment(statement.text))
         elif statement.path[: len(table)] == table:
             rest.append(re.sub(r"^(?=[^\r\n])", "# ", statement.text, flags=re.MULTILINE))
@@ -448,7 +449,7 @@ def _find_keys(data: Any) -> tuple[str, ...]:
 
 
 def _find_toml_comment(statement: str) -> str:
-    """Return the comment at the end of a statement with its line end, "" if there is none."""
+    """Return the comment at the end of a statement with its line end, or "" if there is none."""
     data = tomllib.loads(statement)
     for match in re.finditer("#", statement):
         if _parses_to(statement[: match.start()], data):

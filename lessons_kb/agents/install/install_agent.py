@@ -1,4 +1,4 @@
-"""Install into an agent's settings, and uninstall: plan every file, write them, record the changes.
+"""Install into an agent's settings, and uninstall: plan and write files, and record the changes.
 
 `lessons doctor` also checks and repairs installations with the functions here.
 """
@@ -64,9 +64,9 @@ NAMES = {"hook": "lessons-hook", "server": "lessons"}
 
 
 def find_entries(*, bare: bool) -> Entries:
-    """Return the names with which agents call our programs: bare, or as absolute paths.
+    """Return the names by which agents call our programs: bare names or absolute paths.
 
-    Raises InputError if a program is neither where Python's installers put it nor on the PATH.
+    Raises InputError if a program is neither in the folder of Python's installers nor on the PATH.
     """
     if bare:
         return Entries(**NAMES)
@@ -76,7 +76,7 @@ def find_entries(*, bare: bool) -> Entries:
 
 def _find_program(name: str) -> str:
     """Return the absolute path of a program of this installation. Raises InputError."""
-    # The interpreter's link is not resolved: in a virtual environment it leads out of it.
+    # The link of the interpreter is not resolved, because it leads out of a virtual environment.
     folder = os.path.abspath(os.path.dirname(sys.executable))
     for place in (folder, sysconfig.get_path("scripts"), None):
         path = find_program(name, place)
@@ -92,21 +92,21 @@ def has_sdk() -> bool:
 
 @frozen
 class _Step:
-    """One file of an installation: its content before and after, and the record of the change."""
+    """A file of an installation: its content before and after, and the record of the change."""
 
     target: Target
     before: bytes | None
     after: bytes | None
-    """None = the file does not exist."""
+    """The content after the step, or None if the file does not exist then."""
     record: dict[str, Any] = field(default_factory=dict)
     original: bytes | None = None
     """The content of the file without any part of ours."""
     kept: bool = False
     """Whether a part of ours stays because another installation needs it."""
     unread: bool = False
-    """Whether the file cannot be parsed, and was never ours."""
+    """Whether the file cannot be parsed and was never ours."""
     edited: bool = False
-    """Whether somebody changed a file that we had written as a whole, so that it stays."""
+    """Whether the file stays because somebody changed it after we had written all of it."""
 
     @property
     def action(self) -> str:
@@ -127,13 +127,14 @@ class _Step:
 def install(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     """Write our hooks, our server entry and our commands into the agent's files.
 
-    A second call changes nothing. All files are read and edited before the first is written. If a
-    file cannot be edited, InputError, EditRefused or StorageError is raised and no file changes.
+    A second call changes nothing. All files are read and edited before the first file is written.
+    If a file cannot be edited, InputError, EditRefused or StorageError is raised, and no file
+    changes.
     """
     steps = []
     for target in check_targets(request):
         if target.part_of and _is_foreign_file(target.part_of, target):
-            # A file beside somebody else's skill would configure that skill.
+            # A file next to a skill of somebody else would configure that skill.
             steps.append(_plan_removal(target, request))
         else:
             steps.append(_plan_install(target, request))
@@ -147,7 +148,7 @@ def install(request: Request, *, dry_run: bool = False) -> list[FileChange]:
 
 
 def _is_foreign_file(path: str, target: Target) -> bool:
-    """Return whether somebody else wrote the file at ``path``, which ``target`` is a part of."""
+    """Return whether somebody else wrote the file at ``path`` to which ``target`` belongs."""
     return is_foreign(agent_settings.read_settings_file(path), target)
 
 
@@ -155,7 +156,8 @@ def uninstall(request: Request, *, dry_run: bool = False) -> list[FileChange]:
     """Remove everything of ours from the agent's files.
 
     If nobody else has changed a file since the installation, its original bytes are restored.
-    Sessions that still run with the removed hooks get no answer any more. Raises as ``install``.
+    Sessions that still run with the removed hooks no longer get an answer. Raises the same errors
+    as ``install``.
     """
     steps = [_plan_removal(target, request) for target in check_targets(request)]
     steps = _keep_parts(steps)
@@ -173,7 +175,7 @@ def _holder(request: Request) -> str:
 
 
 def _keep_parts(steps: Sequence[_Step]) -> list[_Step]:
-    """Return the steps, in which the parts of a file that stays because it was edited stay too."""
+    """Return the steps. If an edited file stays, the other parts that belong to it stay too."""
     edited = {step.target.path for step in steps if step.edited}
     kept = []
     for step in steps:
@@ -188,8 +190,8 @@ def _keep_parts(steps: Sequence[_Step]) -> list[_Step]:
 def _is_edited(data: bytes | None, target: Target, request: Request) -> bool:
     """Return whether somebody changed a file that we had written as a whole.
 
-    It has our bytes if they are those of the last change in its record, or those that this release
-    writes for any path of our programs.
+    The file is unchanged if its bytes are those of the last change in its record, or those that
+    this release writes for any path of our programs.
     """
     if data is None or target.syntax != "text" or is_foreign(data, target):
         return False
@@ -254,7 +256,7 @@ def _plan_removal(target: Target, request: Request) -> _Step:
 
 
 def _is_unreadable(data: bytes, target: Target) -> bool:
-    """Return whether a file cannot be parsed and does not name our programs either."""
+    """Return whether a file cannot be parsed and does not contain the names of our programs."""
     if HOOK.encode() in data or b"lessons" in data:
         return False
     try:
@@ -270,7 +272,7 @@ def _name(piece: Piece) -> str:
 
 
 def _strip(data: bytes | None, target: Target, like: bytes | None) -> bytes | None:
-    """Return a file without our pieces; the same bytes if it has none."""
+    """Return a file without our pieces, or the same bytes if it has none."""
     if data is None:
         return None
     with _naming(target.path):
@@ -278,7 +280,7 @@ def _strip(data: bytes | None, target: Target, like: bytes | None) -> bytes | No
 
 
 def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[FileChange]:
-    """Write the planned files unless ``dry_run``. Return one change for each step."""
+    """Write the planned files unless ``dry_run`` is set. Return one change for each step."""
     backups = {} if dry_run else _write_files(steps)
     if not dry_run:
         _forget_undone(steps)
@@ -294,7 +296,7 @@ def _carry_out(steps: list[_Step], *, dry_run: bool) -> list[FileChange]:
 
 
 def _write_files(steps: Sequence[_Step]) -> dict[str, str]:
-    """Write and record the changes. Return the path of each changed file's backup."""
+    """Write and record the changes. Return the path of the backup of each changed file."""
     changed = [step for step in steps if step.before != step.after]
     for step in changed:
         agent_settings.check_writable(step.target.path)
@@ -305,7 +307,7 @@ def _write_files(steps: Sequence[_Step]) -> dict[str, str]:
             backups[path] = agent_settings.back_up(path, step.before)
         if record:
             # The record is written first. If the process is killed before the change, the hash in
-            # the record shows that the change is missing; a change is never without a record.
+            # the record shows that the change is missing. There is never a change without a record.
             agent_settings.remember_change(path, record, step.original)
         if step in changed:
             folders = agent_settings.replace_settings_file(path, step.after, expected=step.before)
@@ -330,7 +332,7 @@ def _forget_undone(steps: Sequence[_Step]) -> None:
 
 @contextlib.contextmanager
 def _naming(path: str) -> Iterator[None]:
-    """Put the path of the file in front of the message of an error."""
+    """Add the path of the file to the beginning of the message of an error."""
     try:
         yield
     except LessonsError as error:
@@ -352,12 +354,12 @@ class Connection:
     path: str
     scope: str
     project: str
-    """"" for the scope ``user``."""
+    """The project, or "" for the scope ``user``."""
     shared: bool
 
     @property
     def command(self) -> str:
-        """The command that disconnects it, to be run in the project."""
+        """The command that disconnects the file. It has to be run in the project."""
         words = ["lessons uninstall", self.agent]
         if self.scope == "project":
             words.append("--scope project")
@@ -367,7 +369,7 @@ class Connection:
 
 
 def list_connections() -> list[Connection]:
-    """List the recorded installations, file by file, those in committed files first."""
+    """List the recorded installations file by file, with committed files first."""
     connections = []
     for record in agent_settings.list_changes():
         path = str(record["path"])
@@ -389,7 +391,7 @@ def _is_personal(agent: str, project: str, path: str) -> bool:
 
 
 def find_remaining(agent: str, changes: Sequence[FileChange]) -> Iterator[str]:
-    """Yield a note for each installation of an agent that these changes leave."""
+    """Yield a note for each installation of an agent that remains after these changes."""
     undone = {os.path.realpath(change.path) for change in changes if change.diff}
     commands = set()
     for connection in list_connections():
@@ -403,15 +405,15 @@ def find_remaining(agent: str, changes: Sequence[FileChange]) -> Iterator[str]:
 _OWN_PATH = re.compile(
     r"(?:/|[A-Za-z]:\\)[^\"'`\r\n]*?[\\/]lessons(?:-hook)?(?:\.exe|\.cmd)?(?=[\"'`\s])"
 )
-"""An absolute path of one of our programs, in any file that we write as a whole."""
+"""Matches an absolute path of one of our programs in a file that we write as a whole."""
 _PROGRAM = re.compile(r"[\"'](?P<path>[^\"'\r\n]*[\\/]lessons(?:-hook)?(?:\.exe)?)[\"' ]")
 
 
 def check_agents(project: str, calls: Mapping[str, float] = MappingProxyType({})) -> list[Health]:
-    """Return lines about each agent that is set up or present on this machine. Raises nothing.
+    """Return lines about each agent that is set up or present on this machine. Never raises.
 
-    ``calls`` has the time of each agent's last call, in seconds since the epoch: the settings alone
-    do not show that hooks work.
+    ``calls`` contains the time of each agent's last call, in seconds since the epoch, because the
+    settings alone do not show that hooks work.
     """
     lines: list[Health] = []
     for agent in AGENTS:
@@ -427,7 +429,7 @@ def check_agents(project: str, calls: Mapping[str, float] = MappingProxyType({})
 
 
 def has_hooks(agent: str, project: str) -> bool:
-    """Return whether an agent calls us here: by the user's settings, the project's or a plugin."""
+    """Return whether an agent calls us here, by settings of the user or project, or by a plugin."""
     for scope, shared in (("user", False), ("project", False), ("project", True)):
         entries = Entries(**NAMES)
         request = Request(agent=agent, project=project, scope=scope, shared=shared, entries=entries)
@@ -440,7 +442,7 @@ def has_hooks(agent: str, project: str) -> bool:
 
 
 def _check_plugin(agent: str, calls: Mapping[str, float], *, connected: bool) -> Iterator[Health]:
-    """Yield a line for our plugin, if the agent has installed it."""
+    """Yield a line about our plugin if the agent has installed it."""
     row = AGENTS[agent]
     manifests = glob.glob(os.path.join(expand(row.folder), row.plugin)) if row.plugin else []
     if not manifests:
@@ -485,13 +487,13 @@ def _is_recorded(path: str, request: Request) -> bool:
 
 
 def _list_programs(text: str) -> list[str]:
-    """List the absolute paths of programs of ours that settings call."""
+    """List the absolute paths of our programs that settings call."""
     paths = (match["path"].replace("\\\\", "\\") for match in _PROGRAM.finditer(text))
     return list(dict.fromkeys(filter(os.path.isabs, paths)))
 
 
 def _has_missing_program(text: str) -> bool:
-    """Return whether settings call a program of ours that cannot be started."""
+    """Return whether settings call one of our programs that cannot be started."""
     others = (path for path in _list_programs(text) if path != launcher_path())
     return not all(os.access(path, os.X_OK) for path in others) or _lacks_launcher(text)
 
@@ -501,7 +503,7 @@ def _lacks_launcher(text: str) -> bool:
 
 
 def _find_program_problem(text: str) -> str | None:
-    """Return a program of ours that settings call and that does not work, and why."""
+    """Return a program of ours that settings call but that does not work, and the reason."""
     for path in _list_programs(text):
         if not os.path.exists(path):
             return f"{path}, which no longer exists"
@@ -529,7 +531,7 @@ def _compare_hooks(request: Request, path: str, text: str) -> HookState:
 
 
 def _find_route(text: str) -> str | None:
-    """Return the route of the hooks in these settings, None if there are no hooks of ours."""
+    """Return the route of our hooks in these settings, or None if there are no hooks of ours."""
     if TOOL in text and "mcp_tool" in text:
         return "mcp"
     return "command" if HOOK in text else None
@@ -594,7 +596,7 @@ def _check(request: Request, paths: Sequence[str], calls: Mapping[str, float]) -
 
 
 def _report_error(agent: str, error: LessonsError) -> Health:
-    """Return a line about an error; its advice after the semicolon becomes the fix."""
+    """Return a line about an error. The advice after the semicolon in its message is the fix."""
     detail, _, fix = str(error).partition("; ")
     return Health(level="error", what="agent", detail=f"{agent}: {detail}", fix=fix)
 
@@ -634,11 +636,11 @@ def find_notes(request: Request) -> Iterator[str]:
 
 
 def fix_agents(project: str) -> list[Health]:
-    """Rewrite installations that call a program that does not work, or call it for an unknown
-    event, or were written by another version.
+    """Rewrite the installations that do not work or that another version wrote.
 
-    Only recorded installations are rewritten, in the same scope and with the same route. A part
-    that the user removed stays removed. Raises nothing; the returned lines contain errors.
+    An installation does not work if it calls a broken program or calls a program for an unknown
+    event. Only recorded installations are rewritten, in the same scope and with the same route. A
+    part that the user removed stays removed. Never raises: the returned lines contain the errors.
     """
     lines = []
     for agent in AGENTS:
@@ -661,7 +663,10 @@ def fix_agents(project: str) -> list[Health]:
 
 
 def _repair_launcher(paths: Sequence[str]) -> bool:
-    """Write the launcher again if these files call it and it does not work; return whether."""
+    """Write the launcher again if these files call it and it does not work.
+
+    Returns whether it was written.
+    """
     programs = {program for path in paths for program in _list_programs(_read(path))}
     if launcher_path() not in programs or not find_launcher_problem():
         return False
@@ -678,7 +683,7 @@ def _calls_for_unknown_event(request: Request, path: str) -> bool:
 
 
 def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
-    """Return the request that rewrites an installation, None if that would change nothing."""
+    """Return the request that rewrites an installation, or None if it would change nothing."""
     texts = list(map(_read, paths))
     renewal = replace(
         request,
@@ -694,15 +699,15 @@ def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
     for path, text in zip(paths, texts, strict=True):
         if _find_route(text) and not has_strict_files(text, targets[path]):
             return renewal  # the cards with `gate: strict` protect other files now
-    # Files of this version are left alone: they may call another installation on purpose, or lack
-    # a part that the user removed.
+    # Files of this version are left alone. They may call another installation on purpose, or lack a
+    # part that the user removed.
     outdated = any(map(_find_other_writer, paths)) and all("lessons" in text for text in texts)
     differs = outdated and any(change.diff for change in install(renewal, dry_run=True))
     return renewal if differs else None
 
 
 def _find_other_writer(path: str) -> str | None:
-    """Return the version that wrote our part of a file, None if it is this version."""
+    """Return the version that wrote our part of a file, or None if it is this version."""
     record, _original = agent_settings.read_change(path)
     version = str(record.get("version", "0.1.0 or before"))
     return None if version == __version__ else version

@@ -1,9 +1,9 @@
-"""The launcher: the program that agents' settings name. It starts this installation's hook client.
+"""Manage the launcher, the program in agents' settings that starts our hook client.
 
-It is in the state folder, so that its path survives upgrades. It starts Python without ``site``,
-which a console script cannot do. Its first line names the interpreter from which the virtual
-environment was created: without that environment the launcher still runs, and says why there are
-no lessons.
+The launcher is in the state folder, so that its path survives upgrades. It starts Python without
+``site``, which a console script cannot do. Its first line names the interpreter from which the
+virtual environment was created. Without that environment, the launcher still runs and reports why
+there are no lessons.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from lessons_kb.store.session_notes import is_taken_out
 
 NAME = "lessons-hook"
 _MAX_INTERPRETER_CHARS = 120
-"""Every kernel accepts a first line with a path of this length."""
+"""In bytes. Every kernel accepts a first line with a path of this length."""
 _MAX_BYTES = 100_000
 _TEXT = """\
 #!{interpreter} -IS
@@ -44,8 +44,8 @@ except Exception:
     posix._exit(int("strict" in sys.argv[2:]))
 main()
 """
-"""The launcher imports the client instead of containing it: Python caches the compiled module,
-which reduces the start to three quarters of the time."""
+"""The launcher imports the client and does not contain it, because Python caches the compiled
+module. This reduces the start to three quarters of the time."""
 _STRING = r"'[^'\n]*'|\"[^\"\n]*\""
 """The ``repr`` of a text without escaped quotes."""
 
@@ -79,7 +79,7 @@ _GONE = (
 
 
 def launcher_path() -> str:
-    """Return the path of the launcher, whether it exists or not; "" if this platform has none."""
+    """Return the path of the launcher even if it does not exist; "" if this platform has none."""
     python = sys.executable
     if os.name == "nt" or len(python) > _MAX_INTERPRETER_CHARS or any(map(str.isspace, python)):
         return ""
@@ -87,7 +87,7 @@ def launcher_path() -> str:
 
 
 def write_launcher() -> None:
-    """Write the launcher, unless its file is up to date. Raises StorageError."""
+    """Write the launcher unless its file is up to date. Raises StorageError."""
     path, text = launcher_path(), _launcher_text()
     with contextlib.suppress(OSError, StorageError):
         if not path:
@@ -101,16 +101,16 @@ def write_launcher() -> None:
 
 
 def refresh_launcher() -> None:
-    """Bring an existing launcher up to date. Raises StorageError."""
+    """Update an existing launcher. Raises StorageError."""
     if os.path.lexists(launcher_path()):
         write_launcher()
 
 
 def find_launcher_problem() -> str | None:
-    """Return why the launcher cannot start a hook client, None if it can.
+    """Return why the launcher cannot start a hook client, or None if it can.
 
-    The launcher of another installation of ours is fine, if that installation exists. So is a
-    launcher that does not exist, because then settings call another program.
+    The launcher of another existing installation of ours causes no problem. A launcher that does
+    not exist causes no problem either, because settings then call another program.
     """
     path = launcher_path()
     if not os.path.lexists(path):
@@ -134,9 +134,9 @@ def find_launcher_problem() -> str | None:
 
 
 def _launcher_text() -> bytes:
-    """Return the launcher's text.
+    """Return the text of the launcher.
 
-    ``MESSAGES`` in it has, for each agent, the text that identifies the start of a session, the
+    For each agent, its ``MESSAGES`` contain the text that identifies the start of a session, the
     silent answer, and the answer that shows the user a line.
     """
     package = os.path.dirname(lessons_kb.__file__)
@@ -159,8 +159,8 @@ def _launcher_text() -> bytes:
 def _find_interpreter() -> str:
     """Return the Python from which this virtual environment was created.
 
-    The path is the one that the environment's link names. It is not the real path, which changes
-    with a minor upgrade by a package manager.
+    The result is the path that the link of the environment names. It is not the real path, which
+    changes when a package manager installs a minor upgrade.
     """
     python, inside = sys.executable, sys.prefix.rstrip(os.sep) + os.sep
     while sys.prefix != sys.base_prefix and python.startswith(inside) and os.path.islink(python):

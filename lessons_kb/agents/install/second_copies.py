@@ -1,4 +1,4 @@
-"""Find a command of ours that an agent reads twice: from the user's folder and from the project."""
+"""Find commands of ours that an agent reads twice, from the user's folder and the project."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class SecondCopy:
 
     @property
     def fix(self) -> str:
-        """The two commands: each removes one copy."""
+        """The two commands, each of which removes one copy."""
         shared = " --shared" if self.removal.shared else ""
         here = f"lessons uninstall {self.agent} --scope project{shared}"
         return f"run `{here}`, or `lessons uninstall {self.agent}` to keep the project's"
@@ -59,7 +59,7 @@ def find_second_copy(agent: str, project: str) -> SecondCopy | None:
 
 
 def check_second_copies(project: str) -> Iterator[Health]:
-    """Yield a line for each agent that reads a command of ours twice. Raises nothing."""
+    """Yield a line for each agent that reads a command of ours twice. Never raises."""
     for agent in AGENTS:
         copy = find_second_copy(agent, project)
         if copy is not None:

@@ -1,6 +1,6 @@
-"""Build our hooks, server entries and commands; add them to an agent's files, and remove them.
+"""Build our hooks, server entries and commands, add them to an agent's files, and remove them.
 
-The agent's row in ``agents.table`` says which files it reads and in which format.
+The row of the agent in ``agents.table`` names the files that it reads and their format.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from lessons_kb.text.patterns import expand_braces
 from lessons_kb.values import frozen, replace
 
 WRITTEN = "Written by `lessons install"
-"""Every file that is ours as a whole contains this text."""
+"""Every file that belongs only to us contains this text."""
 
 COMMANDS: Mapping[str, str] = {
     "lesson": "Draft a lesson card about a mistake. Use when the user asks to record one.",
     "lessons-review": "Confirm or discard drafts of lessons. Use when the user asks to review.",
 }
-"""Name → description in the agent's menu."""
+"""Maps the name of a command to its description in the menu of an agent."""
 _POLICY = "skills/{}/agents/openai.yaml"
 _EXPLICIT_ONLY = "policy:\n  allow_implicit_invocation: false\n"
-"""Policy file beside a skill of the layout ``skill``: only the user may call the skill."""
+"""The policy file next to a skill of the layout ``skill``. Only the user may call the skill."""
 _LAYOUTS = {
     "plain": "<!-- {note} -->\n\n{body}",
     "toml": "# {note}\ndescription = {quoted}\nprompt = {prompt}\n",
@@ -58,11 +58,11 @@ _LAYOUTS = {
         "{body}"
     ),
 }
-"""Layouts of a command's file. The model itself never calls a command with layout ``silent``."""
+"""Layouts of the file of a command. The model never calls a command with layout ``silent``."""
 
 
 def build_commands(agent: str, program: str) -> dict[str, str]:
-    """Return the files of our commands: path below the agent's folder → text.
+    """Return a mapping from paths below the agent's folder to the texts of our command files.
 
     ``program`` is the path or name of ``lessons``.
     """
@@ -96,10 +96,10 @@ def build_commands(agent: str, program: str) -> dict[str, str]:
 HOOK = "lessons-hook"
 TOOL = "lessons_hook"
 SERVER = "lessons"
-"""Name of our server in the settings of every agent."""
+"""The name of our server in the settings of every agent."""
 
 _SECONDS = 10
-"""Timeout of a hook, far above our own deadline: an agent that kills a hook may show an error."""
+"""In seconds, far above our own deadline, because an agent that kills a hook may show an error."""
 _STOP_SECONDS = 20
 _CALL = ("tool_name", "tool_use_id", "tool_input")
 _FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -109,8 +109,8 @@ _FIELDS: Mapping[str, tuple[str, ...]] = {
     "PostToolUseFailure": (*_CALL, "error", "is_interrupt"),
     "Stop": ("last_assistant_message",),
 }
-"""Events that the MCP route serves → the fields of their payload that it passes on. Servers are not
-connected at the start and the end of a session: a command answers these events."""
+"""Maps the events that the MCP route serves to the payload fields that it passes on. Servers are
+not connected at the start and the end of a session, so a command answers these events."""
 _GONE = "Lessons are off: lessons-hook is gone; run `lessons install {}`"
 _LINE_OF = "LINE_OF:"
 """The start of a placeholder for the command line of another agent."""
@@ -123,17 +123,17 @@ _COMMAND_LINES = (
     re.compile(rf"{_CALL_LINE}(?:; exit 0| \|\| (?:{_FALLBACK}))?"),
     re.compile(rf"try \{{ {_CALL_LINE} \}} catch \{{ \}}; exit 0"),
 )
-"""The command lines that this release and earlier ones wrote, in POSIX shells and PowerShell. Any
-other line that names our program was written by the user."""
+"""The command lines that this release and earlier releases wrote, in POSIX shells and PowerShell.
+Any other line that names our program was written by the user."""
 
 
 def build_hooks(
     agent: str, program: str, *, via: str, strict_files: Sequence[str] = ()
 ) -> dict[str, list[dict[str, Any]]]:
-    """Return our hooks: the agent's event → a list with our entry.
+    """Return our hooks as a mapping from the agent's event to a list with our entry.
 
-    ``program`` is the path or name of our hook, ``via`` one of ``ROUTES``. ``strict_files`` are the
-    patterns of files whose change is refused if our hook fails.
+    ``program`` is the path or name of our hook, and ``via`` is one of ``ROUTES``. ``strict_files``
+    contains the patterns of the files whose change is refused if our hook fails.
     """
     row = _owner(AGENTS[agent])
     groups = {}
@@ -154,7 +154,7 @@ def build_hooks(
 
 
 BLOCK_BEGINS, BLOCK_ENDS = "# >>> lessons-kb", "# <<< lessons-kb"
-"""How the first line of our block in a TOML file begins, and its last line."""
+"""The beginning of the first line of our block in a TOML file, and its last line."""
 
 
 def build_toml_hooks(agent: str, program: str) -> str:
@@ -170,7 +170,7 @@ def build_toml_hooks(agent: str, program: str) -> str:
 
 
 def _build_command_handler(row: Agent, event: str, program: str, seconds: int) -> dict[str, Any]:
-    """Return the agent's handler, in which the placeholders of its row are filled in."""
+    """Return the handler of an agent with the placeholders of its row filled in."""
     line = _command_line(program, row.name)
     called = f"& {line}" if line.startswith(("'", '"')) else line
     values: dict[str, Any] = {
@@ -184,7 +184,7 @@ def _build_command_handler(row: Agent, event: str, program: str, seconds: int) -
         "MILLISECONDS": seconds * 1_000,
     }
     for value in row.handler.values():
-        if value.startswith(_LINE_OF):  # it reads the hooks of the other agent's file, too
+        if value.startswith(_LINE_OF):  # it also reads the hooks in the other agent's file
             values[value] = _command_line(program, value.removeprefix(_LINE_OF))
     return {key: values.get(value, value) for key, value in row.handler.items()}
 
@@ -216,12 +216,12 @@ def _build_tool_handler(row: Agent, event: str, seconds: int) -> dict[str, Any]:
 
 
 def _owner(row: Agent) -> Agent:
-    """Return the agent whose file of hooks and commands an agent reads."""
+    """Return the agent whose file of hooks and commands this agent reads."""
     return AGENTS[row.shares or row.name]
 
 
 def build_plugin(agent: str, program: str) -> str:
-    """Return the text of our plugin for an agent that has plugins instead of hooks."""
+    """Return the text of our plugin for an agent that has plugins and no hooks."""
     row = AGENTS[agent]
     text = read_template(os.path.join(*row.plugin_template.split("/")))
     origin = row.dialect or agent
@@ -257,7 +257,7 @@ def _is_our_line(line: str) -> bool:
 
 
 def _calls_our_program(program: str, arguments: Any) -> bool:
-    """Return whether a program and its arguments are our hook and the name of one agent."""
+    """Return whether a program is our hook and its arguments are the name of one agent."""
     names_agent = any(arguments in ([agent], [agent, STRICT]) for agent in AGENTS)
     return names_agent and _PROGRAM.search(program) is not None
 
@@ -272,10 +272,10 @@ def _command_line(program: str, agent: str) -> str:
 def _harmless_line(row: Agent, event: str, program: str) -> str:
     """Return a command line that succeeds even if the program is missing.
 
-    Some agents treat the failure of a hook as a refusal: Gemini CLI refuses the prompt and every
-    call, Copilot CLI every call. At the start of a session the line reports the missing program.
-    A committed file also runs on the machines of colleagues who do not have the program, in a
-    POSIX shell or in PowerShell.
+    Some agents treat the failure of a hook as a refusal. Gemini CLI refuses the prompt and every
+    call, and Copilot CLI refuses every call. At the start of a session, the line reports the
+    missing program. A committed file also runs on the machines of colleagues without the program,
+    in a POSIX shell or in PowerShell.
     """
     line = _command_line(program, row.name)
     if os.name == "nt" or not os.path.isabs(program):
@@ -302,13 +302,13 @@ class Entries:
 
 @frozen
 class Request:
-    """An installation: for which agent, in which scope, and with which parts."""
+    """An installation: its agent, its scope and its parts."""
 
     agent: str
     project: str
-    """Root of the project, also if the scope is "user"."""
+    """The root of the project, even if the scope is "user"."""
     scope: str = "user"
-    """One of ``SCOPES``."""
+    """The scope, one of ``SCOPES``."""
     shared: bool = False
     """Whether to write the project's committed file instead of the user's personal file."""
     via: str = "command"
@@ -320,31 +320,31 @@ class Request:
 
 @frozen
 class Piece:
-    """One part of ours in a file."""
+    """A part of ours in a file."""
 
     form: str
-    """``hooks``: a list for each event. ``entry``: an object of ours. ``mark``: a key that is set
-    if it is missing. ``text``: the whole file; another file at its path is an error. ``offer``: the
-    whole file; another file at its path stays."""
+    """``hooks`` is a list for each event, and ``entry`` is an object of ours. ``mark`` is a key
+    that is set if it is missing. ``text`` is a whole file, and another file at its path is an
+    error. ``offer`` is a whole file as well, but another file at its path stays."""
     path: tuple[str, ...] = ()
     value: Any
 
 
 @frozen
 class Target:
-    """One file, and our parts in it."""
+    """A file, and our parts in it."""
 
     path: str
     syntax: str = "json"
-    """``json`` (comments and trailing commas allowed), ``toml`` or ``text``."""
+    """``json`` (with comments and trailing commas allowed), ``toml`` or ``text``."""
     pieces: tuple[Piece, ...]
     executable: bool = False
     part_of: str = ""
-    """The file of ours that this file belongs to, "" if it is independent."""
+    """The file of ours to which this file belongs, or "" if it is independent."""
 
 
 def find_targets(request: Request) -> list[Target]:
-    """List the files that an installation writes: hooks, server, commands."""
+    """List the files that an installation writes: hooks, server and commands."""
     row = AGENTS[request.agent]
     owner = _owner(row)
     for_all = is_committed(request) or request.scope == "user"
@@ -356,7 +356,7 @@ def find_targets(request: Request) -> list[Target]:
         block = build_toml_hooks(owner.name, request.entries.hook)
         targets = [Target(path=path, syntax="toml", pieces=(Piece(form="block", value=block),))]
     elif owner.handler:
-        # A committed file is read by colleagues, too, who may not have the program.
+        # A committed file is also read by colleagues, who may not have the program.
         files = [] if is_committed(request) else find_strict_files(request)
         program = request.entries.hook
         hooks = build_hooks(owner.name, program, via=request.via, strict_files=files)
@@ -372,7 +372,7 @@ def find_targets(request: Request) -> list[Target]:
             targets = [Target(path=path, pieces=(*targets[0].pieces, *server.pieces))]
         else:
             targets.append(server)
-    # A personal installation in a project has no commands: git would report their files.
+    # A personal installation in a project has no commands, because git would report their files.
     if for_all and owner.command_file:
         targets += _find_commands(owner, request, folder)
     return targets
@@ -381,7 +381,7 @@ def find_targets(request: Request) -> list[Target]:
 def find_strict_files(request: Request) -> list[str]:
     """Return the patterns of the files that cards with ``gate: strict`` protect.
 
-    They come from the gate files, which only brains have that the user trusts.
+    They come from the gate files, which exist only for brains that the user trusts.
     """
     if not AGENTS[request.agent].strict:
         return []
@@ -398,9 +398,9 @@ def find_strict_files(request: Request) -> list[str]:
 
 
 def _anchor(path: str, top: str) -> list[str]:
-    """Return the patterns of a card's glob, absolute if the project is known.
+    """Return the patterns of a card's glob, which are absolute if the project is known.
 
-    A glob with an exclamation mark only takes files away from others, so it gives no pattern.
+    A glob with an exclamation mark only excludes files from other globs, so it gives no pattern.
     """
     if path.startswith("!"):
         return []
@@ -412,7 +412,7 @@ def _anchor(path: str, top: str) -> list[str]:
 
 
 def _find_programs(owner: Agent, request: Request, folder: str) -> list[Target]:
-    """List the programs of an agent that runs a file named after each event."""
+    """List the programs of an agent that runs a file for each event, named after the event."""
     targets = []
     note = f"{WRITTEN} {owner.name}`; `lessons uninstall {owner.name}` removes it."
     for event in owner.events:
@@ -461,14 +461,14 @@ def _find_server(row: Agent, request: Request) -> Target:
 
 
 def _find_folder(row: Agent, request: Request) -> str:
-    """Return the agent's folder: the user's, or the one in the project."""
+    """Return the folder of the agent, for the user or in the project."""
     if request.scope == "user":
         return expand(row.folder)
     return os.path.join(request.project, row.project_folder)
 
 
 def _place(template: str, request: Request, folder: str) -> str:
-    """Return the path for a template from a row: absolute, or below ``folder``."""
+    """Return the path for a template from a row, either absolute or below ``folder``."""
     path = expand(template).replace("{project}", request.project)
     return os.path.join(folder, path.replace("/", os.sep))
 
@@ -488,9 +488,9 @@ def expand(template: str) -> str:
 
 
 def check_targets(request: Request) -> list[Target]:
-    """List the files to write. No file of a project is a link to a place outside of it.
+    """List the files to write. No file of a project may link to a place outside of it.
 
-    Raises InputError for such a link, and for a combination of options that does not exist.
+    Raises InputError for such a link, and for an invalid combination of options.
     """
     check_request(request)
     targets = find_targets(request)
@@ -517,7 +517,7 @@ def is_present(agent: str) -> bool:
 
 
 def check_request(request: Request) -> None:
-    """Raise InputError for a combination of options that does not exist."""
+    """Raise InputError for an invalid combination of options."""
     if request.agent not in AGENTS:
         raise InputError(f"unknown agent {request.agent!r}; use one of {', '.join(AGENTS)}")
     if request.shared and request.scope != "project":
@@ -539,9 +539,10 @@ _BOM = "\ufeff"
 
 
 def add_pieces(data: bytes | None, target: Target) -> bytes:
-    """Return the file's content with our pieces added; everything else stays as it is.
+    """Return the content of the file with our pieces added. The rest stays unchanged.
 
-    Raises InputError if the file cannot be parsed, or has something else where our part belongs.
+    Raises InputError if the file cannot be parsed, or if it has a different value in place of our
+    part.
     """
     if target.syntax == "text":
         (piece,) = target.pieces
@@ -576,16 +577,16 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
 
 @frozen
 class HookState:
-    """The events whose hooks in a file are not as an installation writes them."""
+    """The events whose hooks in a file differ from those of an installation."""
 
     changed: tuple[str, ...]
-    """Events for which our hook is missing or was edited."""
+    """The events for which our hook is missing or was edited."""
     unknown: tuple[str, ...]
-    """Other events that call our hook: a misspelt name, for example."""
+    """Other events that call our hook, for example under a misspelt name."""
 
 
 def compare_hooks(data: bytes, target: Target) -> HookState:
-    """Compare the hooks in a file with those of a target. Raises InputError if it has no JSON."""
+    """Compare the hooks in a file with a target's. Raises InputError if the file is not JSON."""
     text, _bom = _decode(data)
     changed: list[str] = []
     unknown: list[str] = []
@@ -608,7 +609,7 @@ def compare_hooks(data: bytes, target: Target) -> HookState:
 
 
 def has_strict_files(text: str, target: Target) -> bool:
-    """Return whether the strict hooks in a file are those of a target. Raises InputError."""
+    """Return whether the strict hooks in a file equal those of a target. Raises InputError."""
     for piece in target.pieces:
         if piece.form != "hooks":
             continue
@@ -630,7 +631,7 @@ def _list_strict(groups: Any) -> list[str]:
 
 
 def is_foreign(data: bytes | None, target: Target) -> bool:
-    """Return whether somebody else wrote a file that would be ours as a whole."""
+    """Return whether somebody else wrote a file that we would write as a whole."""
     return target.syntax == "text" and data is not None and WRITTEN.encode() not in data
 
 
@@ -641,7 +642,7 @@ def has_hooks_of_ours(data: bytes, target: Target) -> bool:
 
 
 def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> bytes | None:
-    """Return the file's content without our pieces, None if nothing else is left.
+    """Return the content of the file without our pieces, or None if nothing else is left.
 
     Containers that become empty are removed as well, unless ``like``, the earlier content of the
     file, has them. A file without our pieces is returned unchanged. Raises InputError if the file
@@ -672,7 +673,7 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
 
 
 def _is_empty(text: str, target: Target) -> bool:
-    """Return whether a file without our hooks and entries has nothing left but our marks."""
+    """Return whether a file without our hooks and entries contains only our marks."""
     rest = read_data(text) if target.syntax == "json" else None
     if isinstance(rest, dict):
         if list_comments(text):
@@ -687,7 +688,7 @@ def _read(text: str, target: Target) -> Any:
 
 
 def _add_hooks(text: str, piece: Piece) -> str:
-    """Return the text with our entries after those of others, and without outdated ones of ours."""
+    """Return the text with our entries after the others, and without our outdated entries."""
     model: dict[str, Any] = {}  # an event without hooks goes, the object of all hooks stays
     for key in reversed(piece.path):
         model = {key: model}
@@ -724,7 +725,7 @@ def _take_hooks(
 
 
 def _take_ours(text: str, path: tuple[Any, ...]) -> str:
-    """Return the text without our entries in a list, including those in groups with others'."""
+    """Return the text without our entries in a list, including those in groups with others."""
     groups = get(read_data(text), path)
     if not isinstance(groups, list):
         return text

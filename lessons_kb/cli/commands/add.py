@@ -41,7 +41,7 @@ _OPTION_FOR = {
     MISSING["symptoms"]: "--symptom",
     MISSING["symptom"]: "--symptom",
 }
-"""Text for a missing part of a card → the option that adds the part."""
+"""Maps the text for a missing part of a card to the option that adds this part."""
 
 
 _REPEATABLE = ("--do", "--symptom")
@@ -66,7 +66,7 @@ def _ask(option: str) -> str:
 
 
 def _ask_for(chosen: CardOptions, missing: Container[str | None]) -> bool:
-    """Ask the user for the missing options; return whether the user gave any answer."""
+    """Ask the user for the missing options. Return whether the user gave any answer."""
     has_answer = False
     if "--why" in missing:
         answer = _ask("--why")
@@ -82,7 +82,7 @@ def _ask_for(chosen: CardOptions, missing: Container[str | None]) -> bool:
 
 
 def _propose(brains: Brains, title: str, chosen: CardOptions) -> None:
-    """Write a draft; print what it lacks, and the cards that may be the same lesson."""
+    """Write a draft. Print its missing parts, and the cards that may be the same lesson."""
     if title == STDIN:
         raise InputError("--draft takes a title and options, not a card on stdin")
     details = chosen.as_details()

@@ -92,7 +92,7 @@ def _as_row(stale_card: Stale, archived: Container[str]) -> tuple[str, ...]:
 
 
 def _archive_gone(*, dry_run: bool, yes: bool) -> None:
-    """Archive, after a question about each, the cards that name only code that is gone."""
+    """Archive the cards that name only code that is gone, after a question about each card."""
     brains = open_brain()
     found = find_gone(brains)
     chosen = []

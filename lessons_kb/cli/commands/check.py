@@ -134,7 +134,7 @@ def _check_diff(
     evidence: Sequence[str],
     names: Sequence[str] | None,
 ) -> Check:
-    """Check a diff against the named cards, else against those that match it or detect a line."""
+    """Check a diff against the named cards, or else against the cards that match it."""
     text = " ".join(answer)
     facts = read_texts([read_file(name) for name in evidence])
     facts = replace(facts, edits=(*facts.edits, *read_diff_evidence(change).edits))
@@ -156,7 +156,7 @@ def _check_answer(
     names: Sequence[str] | None,
     session: str | None,
 ) -> Check:
-    """Check an answer against the named cards, else against those injected for the last prompt."""
+    """Check an answer against the named cards, or else against those for the last prompt."""
     facts = read_texts([read_file(name) for name in evidence])
     text = read_text(answer, what="answer")
     if not text.strip() and not evidence:

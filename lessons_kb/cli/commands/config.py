@@ -1,4 +1,4 @@
-"""`lessons config`: the settings in effect and the origin of each."""
+"""`lessons config`: print the settings in effect and the origin of each setting."""
 
 from __future__ import annotations
 

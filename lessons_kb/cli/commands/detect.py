@@ -137,7 +137,7 @@ def detect(
 
 
 def _test_patterns(cards: Sequence[Card]) -> int:
-    """Print the examples of patterns that fail; return their number."""
+    """Print the examples for which a pattern fails, and return their number."""
     tried = failed = 0
     for card in cards:
         for pattern in card.detect:

@@ -188,9 +188,10 @@ def _check(found: Diet, limit: int, agent: str | None) -> None:
 
 
 def _find_brain(root: str, *, needed: bool) -> Brain | None:
-    """Return the brain of the repository that gets the cards, None if no brain is needed.
+    """Return the brain of the repository that gets the cards, or None if no brain is needed.
 
-    This is the brain at its top, where sessions start, or else the nearest brain inside it.
+    This is the brain at the top of the repository, where sessions start, or else the nearest brain
+    inside it.
     """
     try:
         brains = open_brain()
@@ -230,7 +231,7 @@ def _propose_none(_stays: Sequence[Stay], _project: Project) -> Mapping[int, Con
 def _propose(
     found: Diet, stays: Sequence[Stay], project: Project, agent: str | None, *, yes: bool
 ) -> Mapping[int, Condition]:
-    """Return the conditions that an agent finds in rules and that pass the checks."""
+    """Return the conditions that an agent finds in rules, limited to those that pass the checks."""
     if not stays or agent is None:
         return {}
     prompts = _build_condition_prompts(found, stays)
@@ -330,7 +331,7 @@ def _print_remarks(found: Diet) -> None:
 
 
 def _print_readers(found: Diet, readers: Sequence[Reader]) -> None:
-    """Print which agents in use read the files; files with the same readers share a line."""
+    """Print the agents in use that read the files. Files with the same readers share a line."""
     files: dict[str, list[str]] = {}
     for file in found.files:
         names = [

@@ -40,14 +40,14 @@ COLUMNS = {
     "tokens": "tokens",
     "milliseconds": "ms",
 }
-"""Field of the report → column of the table."""
+"""Maps a field of the report to a column of the table."""
 
 
 _LESS_IS_BETTER = ("false_injection", "false_offer", "tokens", "milliseconds")
 
 
 _ROOM = 100
-"""A terminal with this many columns shows all figures side by side."""
+"""A terminal with this number of columns shows all figures side by side."""
 
 
 _DIGITS = {"tokens": 1, "milliseconds": 1}
@@ -64,7 +64,7 @@ _KINDS = {
 
 
 _MAX_QUERY = 200
-"""Characters of a prompt that are shown."""
+"""The maximum number of characters of a prompt that are shown."""
 
 
 def evaluate(
@@ -126,7 +126,7 @@ def evaluate(
 
 
 def _read_bound(text: str) -> tuple[str, float]:
-    """Return the figure that METRIC=VALUE names, and its bound. Raises InputError."""
+    """Return the figure in METRIC=VALUE, and its bound. Raises InputError."""
     name, _, value = text.rpartition("=")
     figures = {column: figure for figure, column in COLUMNS.items()}
     figures |= {figure: figure for figure in COLUMNS}
@@ -163,7 +163,7 @@ def _format_figure(figure: str, value: float | None) -> str:
 
 
 def _print_faults(faults: Sequence[Fault], engine: str) -> None:
-    """Print each prompt with a fault, and below it the cards and the reasons."""
+    """Print each prompt with a fault, followed by the cards and the reasons."""
     line = 0
     for fault in faults:
         if fault.line != line:

@@ -29,7 +29,7 @@ ROWS = 50
 
 
 _WIDTHS = {"when": 14, "kind": 10, "tool": 12, "outcome": 17, "what": 60, "session": 8}
-"""Column → its maximum width in characters."""
+"""Maps a column to its maximum width in characters."""
 
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -81,7 +81,7 @@ def events(
 
 
 def _parse_since(text: str, *, now: float) -> float:
-    """Return seconds since the epoch for ``2h`` (ago), an ISO date or an ISO date and time."""
+    """Return the seconds since the epoch for ``2h`` (ago), an ISO date, or a date and time."""
     if duration := re.fullmatch(r"(\d{1,9})\s?([smhdw])", text.strip()):
         return now - int(duration[1]) * _UNITS[duration[2]]
     try:
@@ -93,7 +93,7 @@ def _parse_since(text: str, *, now: float) -> float:
 
 
 def _line(event: Event) -> str:
-    """Return an event as one line of a list that goes on: in columns, or with tabs for a pipe."""
+    """Return an event as one line of a growing list, in columns, or with tabs for a pipe."""
     cells = [clean_line(cell) for cell in _row(event)]
     columns = terminal_width()
     if columns is None:

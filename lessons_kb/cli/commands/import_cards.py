@@ -29,7 +29,7 @@ from lessons_kb.model import as_data
 from lessons_kb.text.sanitize import clean_line, counted, shell_word
 
 _MOST_NAMED = 5
-"""Files of a source that are named one by one."""
+"""The maximum number of files of a source that are named one by one."""
 
 
 def import_cards(
@@ -76,7 +76,7 @@ def import_cards(
     words = list(paths or ())
     files = _find_kept(brains) if all_ else _find_files(words)
     exchange = Exchange(brains)
-    # All are read before the first is written: the last file may be one that cannot be read.
+    # All files are read before the first card is written, because the last may be unreadable.
     plan = exchange.plan_files(
         files, near=near, project=project, topics=split_list(tags), own_project=all_
     )
@@ -133,7 +133,7 @@ def _find_kept(brains: Brains) -> list[tuple[str, str]]:
 
 
 def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (source, path) of each file that is meant; say what was found out."""
+    """Return the source and the path of each file that is meant, and report what was detected."""
     if words[0] in NAMES and not os.path.exists(words[0]):
         if not words[1:]:
             raise InputError(f"no file to import; write `lessons import {words[0]} FILE`")
@@ -152,7 +152,7 @@ def _find_files(words: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def _report_sources(found: Sequence[tuple[str, str]]) -> None:
-    """Report what each file is taken for; many files of a source share a line."""
+    """Report the detected source of each file. Many files of a source share a line."""
     for name in NAMES:
         paths = [path for source, path in found if source == name]
         if len(paths) > _MOST_NAMED:

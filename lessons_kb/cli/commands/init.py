@@ -79,7 +79,7 @@ def init(
 
 
 def _offer_mining(root: str) -> bool:
-    """Offer to search the history of the project for lessons; without a terminal, print a hint.
+    """Offer to search the history of the project for lessons, or print a hint without a terminal.
 
     Returns whether the user accepted.
     """
@@ -94,7 +94,7 @@ def _offer_mining(root: str) -> bool:
 
 
 def _confirm(root: str, count: int) -> bool:
-    """Ask whether agents may read the cards that a folder already contains; the default is no."""
+    """Ask whether agents may read the cards that a folder already contains. The default is no."""
     if options().json or not is_interactive():
         return False
     cards = counted(count, "card")

@@ -108,7 +108,7 @@ def _summarise(
     *,
     verbose: bool,
 ) -> str:
-    """Return the last line: how many findings of each level there are, and how to see all."""
+    """Return the last line, with the number of findings of each level and how to see all."""
     if not findings:
         return "no problems"
     levels = [finding.level for finding in findings]
@@ -119,7 +119,7 @@ def _summarise(
 
 
 def _print_report(faults: Sequence[Finding], advice: Sequence[Finding]) -> None:
-    """Print faults one by one, or by rule where they are many, and advice by rule."""
+    """Print faults one by one, or by rule if there are many, and print advice by rule."""
     if is_listed_whole(faults, advice):
         _print_findings(sort_by_file([*faults, *advice]))
         return
@@ -133,7 +133,7 @@ def _print_report(faults: Sequence[Finding], advice: Sequence[Finding]) -> None:
 
 
 def _print_findings(findings: Sequence[Finding]) -> None:
-    """Print each finding in its line; on a terminal below the name of its file."""
+    """Print each finding in its own line. On a terminal, it is below the name of its file."""
     if not sys.stdout.isatty():
         for finding in findings:
             print_wrapped(render.finding_line(finding), hang=4)

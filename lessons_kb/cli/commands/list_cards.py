@@ -18,7 +18,7 @@ from lessons_kb.text.sanitize import counted
 from lessons_kb.text.times import age
 
 ROWS = 20
-"""Default of ``--limit``."""
+"""The default of ``--limit``."""
 
 
 _COLUMNS = ("id", "stage", "count", "title", "project", "last task", "age")
@@ -28,7 +28,7 @@ _WIDE = ("title", "id", "count", "age", "stage", "project", "last task")
 
 
 _NARROW = ("title", "id", "count", "age")
-"""Columns on a narrow terminal; a terminal of _ROOM columns shows _WIDE, a pipe _COLUMNS."""
+"""The columns on a narrow terminal. A terminal of _ROOM columns shows _WIDE, a pipe _COLUMNS."""
 
 
 _ROOM = 120
@@ -127,7 +127,7 @@ def list_cards(
     rows = [_describe(card) for card in shown]
     columns: tuple[str, ...] = _COLUMNS
     if width := terminal_width():
-        # One line per card: the title first, and the shortest id by which commands find the card.
+        # Each card has one line, with its title first, and the shortest id that commands accept.
         short = CardLookup(brains).shorten_ids(shown)
         rows = [{**row, "id": short[row["id"]]} for row in rows]
         columns = _WIDE if width >= _ROOM else _NARROW
@@ -142,7 +142,7 @@ def read_today() -> dt.date:
 
 
 def _describe(card: Card) -> dict[str, str]:
-    """Return column → cell of a card's row."""
+    """Return a mapping from columns to the cells of a card's row."""
     states = [card.status] if card.status != "active" else []
     states += ["template"] if card.template else []
     today = read_today()

@@ -56,7 +56,7 @@ def mark(
     if what != "irrelevant":
         return
     if prompt is None:
-        # In an agent, the prompt of that session is meant, and of no other.
+        # In an agent, only a prompt of its own session is meant.
         prompt = find_prompt(brains, effect.card, session or session_of()[0] or None)
     text = shorten_prompt(prompt)
     if not text:

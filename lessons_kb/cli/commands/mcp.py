@@ -72,7 +72,7 @@ def mcp(
 
 
 def _find_folder() -> str:
-    """Return the project that the agent passes to its servers, else the working directory."""
+    """Return the project that the agent passes to its servers, or else the working directory."""
     for agent in AGENTS.values():
         for variable in agent.project:
             folder = os.environ.get(variable, "")

@@ -1,4 +1,4 @@
-"""`lessons merge-driver`: git calls it to merge a card."""
+"""`lessons merge-driver`: merge a card for git."""
 
 from __future__ import annotations
 

@@ -221,7 +221,7 @@ def run_mine(
     limit: int = SHOWN,
     comments: Sequence[str] = (),
 ) -> list[Draft]:
-    """Print the candidates; return the drafts that were written."""
+    """Print the candidates, and return the drafts that were written."""
     result = _read_past(brains, all_projects, since, comments)
     return _report(brains, result, drafts, limit)
 
@@ -244,7 +244,7 @@ def _read_past(
 def _report(
     brains: Brains, result: MiningResult, drafts: int, limit: int, *, ask_agent: bool = True
 ) -> list[Draft]:
-    """Print the candidates and write drafts of the first; return the drafts."""
+    """Print the candidates, write drafts of the first ones, and return these drafts."""
     if not options().json:
         for line in result.trouble:
             say(line)

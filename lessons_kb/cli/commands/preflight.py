@@ -22,7 +22,7 @@ from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import replace
 
 _MAX_REPEATED = 60
-"""A longer prompt is not repeated in the advice."""
+"""In characters. A longer prompt is not repeated in the advice."""
 
 
 def preflight(
@@ -51,7 +51,7 @@ def preflight(
     try:
         brains = open_brain()
     except Untrusted as error:
-        say(str(error))  # the answer is empty, and stderr says why
+        say(str(error))  # the answer is empty, and stderr has the reason
         return
     if diff is None:
         text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())

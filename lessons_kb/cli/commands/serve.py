@@ -157,7 +157,7 @@ def _say_what_reviewers_cannot_do(roots: Mapping[str, str], branch: str) -> None
 
 
 def _name_roots(words: Iterable[str]) -> dict[str, str]:
-    """Return name → folder of the brains to serve."""
+    """Return a mapping from names to the folders of the brains to serve."""
     roots: dict[str, str] = {}
     for word in words:
         name, equals, folder = word.partition("=")

@@ -39,7 +39,7 @@ from lessons_kb.store.purge import purge_state
 from lessons_kb.text.sanitize import counted, visible
 
 EDITORS = {"code": "VS Code", "nvim": "Neovim", "hx": "Helix", "zed": "Zed"}
-"""Program → editor that can check cards while a user writes them."""
+"""Maps a program to an editor that can check cards while a user writes them."""
 
 
 ASK = "Show me that a lesson arrives."
@@ -156,7 +156,7 @@ def _disconnect_all(*, yes: bool, purge: bool, diff: bool) -> None:
 
 
 def _describe_left(results: Sequence[AgentChanges]) -> Iterator[str]:
-    """Yield a line for each file that stays: it cannot be parsed, or somebody changed it."""
+    """Yield a line for each file that stays because it is unreadable or somebody changed it."""
     for result in results:
         for file in result.files:
             if file.action == "unread":
@@ -193,7 +193,7 @@ def _describe_agents(
 ) -> Iterator[str]:
     """Yield a line for each file of each agent that would change, or ``state`` if there are none.
 
-    With ``diff``, the difference follows each line.
+    With ``diff``, each line is followed by the difference.
     """
     for result in plan:
         changes = [file for file in result.files if file.diff]
@@ -210,13 +210,13 @@ def _describe_agents(
 
 
 _VERBS = {"created": "create", "changed": "change", "removed": "remove"}
-"""Action of a planned change → its verb."""
+"""Maps the action of a planned change to its verb."""
 
 
 def _describe_undo(
     plan: Sequence[AgentChanges], refused: list[str], state: str, *, diff: bool
 ) -> Iterator[str]:
-    """Yield the lines that describe what ``--undo`` would do."""
+    """Yield the lines that describe the effects of ``--undo``."""
     if plan or refused:
         yield "Agents to disconnect:"
         yield from _describe_agents(plan, refused, state="not connected", diff=diff)
@@ -227,7 +227,7 @@ def _describe_undo(
 def _describe_plan(
     plan: Sequence[AgentChanges], refused: list[str], *, diff: bool
 ) -> Iterator[str]:
-    """Yield the lines that describe what the command would do."""
+    """Yield the lines that describe the effects of the command."""
     changes = _list_changes(plan)
     yield f"Agents found here, and {counted(len(changes), 'file')} to write:"
     yield from _describe_agents(plan, refused, state="connected already", diff=diff)
@@ -251,7 +251,7 @@ def _describe_plan(
 
 
 def _print_next_steps(results: Sequence[AgentChanges], first: str) -> None:
-    """Print what is left to do, and a prompt that matches the first lesson."""
+    """Print the remaining steps, and a prompt that matches the first lesson."""
     connected = [result for result in results if _has_own_entries(result)]
     names = [result.agent for result in connected]
     print(f"Connected: {', '.join(names)}.")

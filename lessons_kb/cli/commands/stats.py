@@ -1,4 +1,4 @@
-"""`lessons stats`: show what was injected, which mistakes recurred, and what helps."""
+"""`lessons stats`: show injected lessons, recurring mistakes, and the effect of lessons."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ History = tuple[tuple[str, str, int], ...]
 
 
 ROWS = 10
-"""Maximum rows of each table; JSON has all."""
+"""The maximum number of rows of each table. The JSON output has all rows."""
 
 
 _DAYS = 20
@@ -71,7 +71,7 @@ _COLUMNS = {
     "which the lesson was withheld.",
     "with": "WITH is the same for the sessions that had the lesson.",
 }
-"""Column of the most injected cards → its meaning. It is printed if the column has a figure."""
+"""Maps columns of the most injected cards to meanings, which are printed if there is a figure."""
 
 
 _VERDICTS = {
@@ -82,7 +82,7 @@ _VERDICTS = {
     "no facts yet": ("without facts yet",) * 2,
     "never used": ("never injected",) * 2,
 }
-"""Verdict → how it follows one card, and several."""
+"""Maps a verdict to its wording after one card, and after several cards."""
 
 
 _HISTORY = {
@@ -94,7 +94,7 @@ _HISTORY = {
     "helpful": "helpful",
     "harmful": "harmful",
 }
-"""Event that is counted by day → column of the table."""
+"""Maps an event that is counted by day to the column of the table."""
 
 
 def stats(
@@ -287,9 +287,9 @@ def _fraction(part: int, whole: int) -> str:
 
 
 def _injected(effect: Effect | Overview) -> str:
-    """Return how often something was injected, and in how many sessions.
+    """Return how often lessons were injected, and in how many sessions.
 
-    An injection by a command on a terminal belongs to no session.
+    An injection by a command on a terminal does not belong to a session.
     """
     if not effect.sessions:
         return f"{effect.injections:,}×, outside any session"
@@ -297,7 +297,7 @@ def _injected(effect: Effect | Overview) -> str:
 
 
 def _rate(rate: Rate) -> str:
-    """Return the number of sessions in which a mistake was left, and the interval of the rate."""
+    """Return the number of sessions in which the mistake remained, and the rate's interval."""
     if not rate.of:
         return "no sessions"
     sessions = f"the mistake left in {rate.times} of {counted(rate.of, 'session')}"
@@ -312,7 +312,7 @@ def _items(effect: Effect | Overview) -> str:
 
 
 def _spark(values: Sequence[int]) -> str:
-    """Return a sparkline after two spaces; "" for a single week, and without a terminal."""
+    """Return a sparkline after two spaces, or "" for a single week or without a terminal."""
     most = max(values, default=0)
     if not most or len(values) < _WEEKS_OF_A_CHART or not sys.stdout.isatty():
         return ""

@@ -29,11 +29,11 @@ from lessons_kb.process.clock import today
 from lessons_kb.text.sanitize import ago, clean_line, counted, shell_word, shorten
 
 _MAX_OFFERED, _MAX_PROMPT = 200, 300
-"""Characters of a prompt in a question, and in an explanation."""
+"""The numbers of characters of a prompt in a question and in an explanation."""
 
 
 def _offer(brains: Brains, near: Verdict, prompt: str) -> None:
-    """Offer to add the prompt to a card's symptoms; without a terminal, print the command."""
+    """Offer to add the prompt to a card's symptoms. Without a terminal, print the command."""
     symptom = shorten_prompt(prompt)
     shown = shorten(clean_line(symptom), _MAX_OFFERED)
     name, confidence = clean_line(near.id), f"{near.confidence:.2f}"
@@ -45,7 +45,7 @@ def _offer(brains: Brains, near: Verdict, prompt: str) -> None:
 
 
 def _teach(brains: Brains, name: str, prompt: str) -> None:
-    """Add a prompt to a card's symptoms, and print that."""
+    """Add a prompt to a card's symptoms, and print a confirmation."""
     card = load(EDIT_CARDS).CardEdits(brains).teach(name, "symptoms", prompt)
     say(f"{clean_line(card.id)}: + symptoms: \u201c{clean_line(shorten_prompt(prompt))}\u201d")
 
@@ -117,12 +117,12 @@ def why(
 
 
 def _ago(at: float) -> str:
-    """Return a date and time, and how long ago it was."""
+    """Return a date and time, and how long ago they were."""
     return f"{dt.datetime.fromtimestamp(at):%Y-%m-%d %H:%M}, {ago(time.time() - at)}"
 
 
 def _list_remarks(brains: Brains, why: Why) -> dict[str, Sequence[str]]:
-    """Return the id of each given card → the remarks on how it stands to its project."""
+    """Return a mapping from the id of each injected card to the remarks on its standing."""
     lookup = CardLookup(brains)
     remarks: dict[str, Sequence[str]] = {}
     for verdict in (*why.verdicts, *why.later, *why.earlier):
@@ -182,14 +182,14 @@ def _explain(why: Why, language: str, remarks: Mapping[str, Sequence[str]]) -> I
 
 
 def format_confidence(confidence: float, least: float | None) -> str:
-    """Return a confidence with as many digits as tell it from the threshold."""
+    """Return a confidence with enough digits to distinguish it from the threshold."""
     text = f"{confidence:.2f}"
     is_below = least is not None and confidence < least
     return f"{confidence:.4f}" if is_below and text == f"{least:.2f}" else text
 
 
 def _tell_difference(one: Verdict) -> str:
-    """Return what a card that was held back lacked, and what would have made the difference."""
+    """Describe the thresholds that a card missed, and the words that would raise its score."""
     text = f"a lesson takes {one.lesson_at:.2f}"
     if one.title_at is not None and not one.offered:
         text += f", a title {one.title_at:.2f}"
