@@ -83,7 +83,9 @@ class OpenBrains:
         return opened
 
     def look(self, directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:
-        """Discover the brains around a directory, for ``find``; none if ``roots`` were given."""
+        """Discover the brains around a directory for ``find``. The result is empty if ``roots``
+        were given.
+        """
         if self._roots:
             return Discovery(trusted={}, untrusted=())
         return look_in_agent(os.path.realpath(directory), environment)
@@ -108,10 +110,10 @@ class _Preparation:
     def __init__(self, opened: Brain) -> None:
         self._opened = opened
         self._prepared: dict[str, str] = {}
-        """Root of a brain → the manifest of the files that are prepared."""
+        """Mapping from the root of a brain to the manifest of the files that are prepared."""
 
     def __call__(self, writer: Layer) -> None:
-        """Encode some files; if none are left, find the thresholds and let searches use the model.
+        """Encode some files. If none are left, find the thresholds and let searches use the model.
 
         ``writer`` is the brain of the thread that watches the files.
         """
