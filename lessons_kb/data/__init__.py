@@ -21,7 +21,9 @@ def read_lines(name: str) -> list[str]:
 
 
 def read_words(name: str) -> dict[str, frozenset[str]]:
-    """Return section → its words, of a plain list in which ``[section]`` begins a section."""
+    """Return a mapping from sections to their words, from a plain list where ``[section]`` begins a
+    section.
+    """
     words: dict[str, set[str]] = {}
     section: set[str] = set()
     for line in read_lines(name):
@@ -53,7 +55,9 @@ def read_toml(name: str) -> Mapping[str, Any]:
 
 
 def read_patterns(name: str) -> dict[str, tuple[str, ...]]:
-    """Return key → its list of texts, with ``«x»`` replaced by the fragment x."""
+    """Return a mapping from each key to its list of texts, in which ``«x»`` is replaced by the
+    fragment x.
+    """
     data = read_toml(name)
     fragments = data.get("fragments", {})
     return {
