@@ -68,14 +68,16 @@ def read_patterns(name: str) -> dict[str, tuple[str, ...]]:
 
 
 def compile_patterns(name: str, *keys: str) -> list[re.Pattern[str]]:
-    """Return for each key a regular expression that fits any of its texts, in any case."""
+    """Return, for each key, a regular expression that matches any of its texts, ignoring case."""
     patterns = read_patterns(name)
     wholes = ("|".join(f"(?:{pattern})" for pattern in patterns[key]) for key in keys)
     return [re.compile(whole, re.IGNORECASE) for whole in wholes]
 
 
 def read_mapping(name: str) -> dict[str, dict[str, str]]:
-    """Return table → name → value, with ``«x»`` replaced by the fragment x."""
+    """Return a mapping from each table to its names and values, in which ``«x»`` is replaced by the
+    fragment x.
+    """
     data = read_toml(name)
     fragments = data.get("fragments", {})
     mapping: dict[str, dict[str, str]] = {}

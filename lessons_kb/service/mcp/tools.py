@@ -91,7 +91,7 @@ may contain some of them.
 """
 _LINE_CHARS = 300
 _HOUR = 3_600
-"""Kinds of events that neither the user nor the agent caused."""
+"""The maximum age, in seconds, of the newest prompt whose session is used."""
 _CARD_FIELDS = (
     *("id", "kind", "title", "severity", "status", "occurrences", "last_seen"),
     *("topics", "paths", "symptoms", "why", "checklist"),
