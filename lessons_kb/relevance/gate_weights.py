@@ -1,4 +1,4 @@
-"""The numbers of the relevance gate: each with its feature, its unit and its reason.
+"""The numbers of the relevance gate, each with its feature, its unit and its reason.
 
 `python -m benchmarks gate` and `python -m benchmarks quality` evaluate a change of the numbers.
 These values retain the most right cards of retrieval sets in English and Korean (rules, weaknesses,
@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 
 class LogOdds(NamedTuple):
-    """Weights: the log odds of a card are the sum of each weight times its feature."""
+    """Weights of the features. The log odds of a card are the sum of each weight times its
+    feature.
+    """
 
     bias: float
     """Feature: 1. Unit: log odds. Reason: without evidence, a card is not about a prompt."""
@@ -107,7 +109,7 @@ class AfterPrompt(NamedTuple):
     first: float
     """Sum of log odds and nats from which the card that ranks first is given for a change."""
     further: float
-    """The same for the cards that rank below it."""
+    """The same sum for the cards that rank below the first card."""
     error: float
     """Confidence for the error alone from which a card is given."""
     together: float
@@ -115,7 +117,7 @@ class AfterPrompt(NamedTuple):
     earlier: float
     """Share of the log odds at the prompt, above those of ``near``, that counts."""
     near: float
-    """Confidence at the prompt from which a card is remembered for the turn."""
+    """Confidence at the prompt from which a card is stored for the turn."""
     surest: float
     """Highest confidence for which log odds are computed."""
     least_said: float
