@@ -182,12 +182,12 @@ def is_available() -> bool:
 
 
 def language_of(path: str) -> str:
-    """Return the language of a file from its extension; "" if it is unknown."""
+    """Return the language of a file from its extension, or "" if it is unknown."""
     return _LANGUAGES["extensions"].get(path.rpartition(".")[2].casefold(), "")
 
 
 def find_language(name: str) -> str:
-    """Return the language with a name or file extension, in any case; "" if it is unknown."""
+    """Return the language with a name or file extension, in any case, or "" if it is unknown."""
     extensions, names = _LANGUAGES["extensions"], _LANGUAGES["names"]
     name = name.casefold()
     return name if name in extensions.values() else extensions.get(name) or names.get(name, "")
@@ -262,7 +262,7 @@ def _swap_quotes(literal: re.Match[str]) -> str:
 
 
 def check_syntax(pattern: Pattern, language: str) -> str:
-    """Return why ast-grep rejects a pattern in a language; "" if it accepts it."""
+    """Return why ast-grep rejects a pattern in a language, or "" if it accepts it."""
     try:
         _find_all(_parse("", language), build_rule(pattern))
     except ValueError as error:
@@ -271,7 +271,9 @@ def check_syntax(pattern: Pattern, language: str) -> str:
 
 
 def parse(text: str, language: str) -> Any:
-    """Return the root of a text's syntax tree; None without ast-grep or for an unknown language."""
+    """Return the root of a text's syntax tree, or None without ast-grep or for an unknown
+    language.
+    """
     try:
         return _parse(text.encode("utf-8", "replace").decode(), language)
     except ValueError:
@@ -401,7 +403,7 @@ class Match:
 
     rule: Rule
     path: str
-    """The path of the file; "" for a command."""
+    """The path of the file, or "" for a command."""
     line: int
     """The 1-based number of the line, or 0 if it is unknown."""
     column: int

@@ -270,7 +270,7 @@ class ServerQuery:
         return tuple(map(read_hit, answer))
 
     def describe_trouble(self) -> str:
-        """Return a line for the user about ``trouble``; "" if there is none."""
+        """Return a line for the user about ``trouble``, or "" if there is none."""
         if not self.trouble:
             return ""
         if not self._settings.url:

@@ -127,7 +127,7 @@ class _TitleFile(NamedTuple):
     """The file that maps handles to cards, and lists the titles of a large brain."""
 
     path: str = ""
-    """The path by which the agent opens it; "" if there is no file."""
+    """The path by which the agent opens it, or "" if there is no file."""
     places: tuple[str, ...] = ()
     """The files of the cards whose titles it lists."""
     has_all: bool = False

@@ -272,7 +272,7 @@ class FileLedger(StatefulGuard):
             self._add(name, paths)
 
     def format(self, max_bytes: int | None = None) -> str:
-        """Return both lists under their headings; "" if both are empty.
+        """Return both lists under their headings, or "" if both are empty.
 
         The text has at most ``max_bytes`` bytes. Modified files are listed first, and a list that
         was cut states the number of missing files.
@@ -318,7 +318,7 @@ def parse_ledger(summary: str) -> tuple[set[str], set[str]]:
 
 
 def _format_list(title: str, paths: Collection[str], room: int) -> str:
-    """Return a heading and as many items as fit into ``room`` bytes; "" if no item fits."""
+    """Return a heading and as many items as fit into ``room`` bytes, or "" if no item fits."""
     text = f"## {title}"
     items = [f"\n- {_show(path)}" for path in paths]
     if items and count_bytes(text) + sum(map(count_bytes, items)) <= room:

@@ -116,9 +116,9 @@ class Effect:
     reason: str = ""
     """One sentence that explains verdict and proposal."""
     first_injected: str | None
-    """An ISO date; None if the card was never injected."""
+    """An ISO date, or None if the card was never injected."""
     last_injected: str | None
-    """An ISO date; None if the card was never injected."""
+    """An ISO date, or None if the card was never injected."""
     added: tuple[tuple[str, int, int], ...] = ()
     """The number of times that commits added the mistake, according to its patterns. The items are
     (month such as ``2026-01``, times before the card was created, times since then), oldest first.

@@ -413,7 +413,7 @@ def fence(text: str, language: str, *, limit: int = MAX_DIFF) -> str:
 
 
 def find_diff(text: str) -> str:
-    """Return the unified diff in a draft or in the card that it became; "" if there is none."""
+    """Return the unified diff in a draft or in the card that it became, or "" if there is none."""
     match = _DIFF.search(text)
     return f"{match[2]}\n" if match else ""
 
@@ -439,7 +439,7 @@ def format_patterns(patterns: Iterable[Pattern]) -> str:
 
 
 def pick_hunks(diff: str, path: str, line: int = 0) -> str:
-    """Return the part of a unified diff for a file; "" if there is none.
+    """Return the part of a unified diff for a file, or "" if there is none.
 
     With ``line``, a line number in the new file, only the hunk that contains it is returned.
     """

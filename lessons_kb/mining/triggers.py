@@ -145,7 +145,7 @@ class Trigger:
     request: str = ""
     """The last prompt before ``cause``, or "" if it is unknown."""
     quote: str = ""
-    """The user's sentence, or the reason of a failed stage; "" if there is none."""
+    """The user's sentence, or the reason of a failed stage, or "" if there is none."""
     files: tuple[str, ...] = ()
     """The files that a rollback names. For other kinds, these are the files that were changed
     before the cause, since the test first failed or else since the session began.

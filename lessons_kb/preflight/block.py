@@ -116,7 +116,9 @@ def pack(
 
 
 def footer(names: Sequence[str], language: str = "en") -> str:
-    """Return one line with the number and the names of the given lessons; "" if there are none."""
+    """Return one line with the number and the names of the given lessons, or "" if there are
+    none.
+    """
     ids = ", ".join(map(clean_line, names))
     return WORDS[language]["footer"].format(count=len(names), ids=ids) if names else ""
 

@@ -469,7 +469,7 @@ class Branch(Repository):
         return (mode, blob) if kind == "blob" and name == path else None
 
     def read(self, commit: str, path: str) -> bytes | None:
-        """Return the content of a file in a commit; None if there is no such file.
+        """Return the content of a file in a commit, or None if there is no such file.
 
         Raises GitError if the file is too large.
         """
@@ -606,7 +606,7 @@ def list_commits(
     """Return the ids of HEAD and its ancestors without merges, newest first.
 
     ``since`` is a date in one of git's formats. ``after`` is a commit that is left out together
-    with its ancestors, and ``most`` is the largest number of commits (0 = all). Raises GitError
+    with its ancestors, and ``most`` is the largest number of commits (0 means all). Raises GitError
     without git, a repository or a commit.
     """
     repository = Repository(cwd)

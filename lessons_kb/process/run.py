@@ -129,7 +129,7 @@ def run_captured(
     """Run ``command`` in a session of its own, pass its output through, and record its end.
 
     The command and all of its descendants are ended if it prints nothing for ``stall`` seconds
-    (None = never), or if this process gets Ctrl-C, SIGTERM or SIGHUP. They are killed ``grace``
+    (None means never), or if this process gets Ctrl-C, SIGTERM or SIGHUP. They are killed ``grace``
     seconds later. The command gets a terminal if our stdout or stderr is one, else pipes, and it
     reads from our stdin. Memory use does not depend on the amount of output. A command that cannot
     be started is reported in the result, not raised.

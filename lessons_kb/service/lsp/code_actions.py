@@ -333,7 +333,7 @@ def _find_card_actions(
 def prepare_rename(
     files: Files, document: OpenDocument, params: PrepareRenameParams | RenameParams
 ) -> Range | None:
-    """Return the range of the title under the cursor, None if the cursor is not in the title.
+    """Return the range of the title under the cursor, or None if the cursor is not in the title.
 
     A card whose title is its file name has no such range.
     """

@@ -118,7 +118,9 @@ def _diagnose_draft(file: CardFile, text: Text) -> list[Diagnostic]:
 
 
 def find_marks(files: Files, document: OpenDocument, lines: range) -> list[Mark]:
-    """Return the marks that start in some lines, [] if the document changed since its diagnosis."""
+    """Return the marks that start in some lines, or [] if the document changed since its
+    diagnosis.
+    """
     marked_document, marks = files.matches.get(document.uri, (None, []))
     if marked_document is not document:
         return []
@@ -242,7 +244,7 @@ def find_patterns(text: str) -> Iterator[tuple[range, Pattern]]:
 
 
 def find_pattern(text: str, line: int) -> Pattern | None:
-    """Return the pattern on a line of a card, None if there is no valid pattern."""
+    """Return the pattern on a line of a card, or None if there is no valid pattern."""
     return next((pattern for lines, pattern in find_patterns(text) if line in lines), None)
 
 

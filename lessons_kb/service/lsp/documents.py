@@ -56,7 +56,7 @@ class Text:
         self._starts = list(accumulate(map(len, self.lines[:-1]), initial=0))
 
     def line(self, number: int) -> str:
-        """Return a line by its number, from 0, without its line end; "" if it does not exist."""
+        """Return a line by its number, from 0, without its line end, or "" if it does not exist."""
         return self.lines[number].rstrip("\r\n") if 0 <= number < len(self.lines) else ""
 
     def replace(self, where: Range, text: str) -> Text:
@@ -165,7 +165,7 @@ class Documents(dict[str, OpenDocument]):
         self[uri] = replace(document, version=version, text=text)
 
     def at(self, path: str) -> OpenDocument | None:
-        """Return the open document of a real path, None if it is not open."""
+        """Return the open document of a real path, or None if it is not open."""
         documents = list(self.values())  # another thread may open a document meanwhile
         return next((document for document in documents if document.path == path), None)
 
@@ -180,7 +180,7 @@ class Documents(dict[str, OpenDocument]):
 
 
 def path_of(uri: str) -> str:
-    """Return the real path that a ``file:`` URI names, "" for any other URI."""
+    """Return the real path that a ``file:`` URI names, or "" for any other URI."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -277,7 +277,7 @@ class Files:
         self._cards: dict[str, tuple[object, list[Card]]] = {}
 
     def find(self, path: str) -> CardFile | SourceFile | None:
-        """Return the kind of the file at a real path, None if no brain applies to it."""
+        """Return the kind of the file at a real path, or None if no brain applies to it."""
         brains = self.brain_of(os.path.dirname(path))
         if path.endswith(SUFFIXES):
             card_file = (brains and _find_card_file(brains, path)) or self._find_draft(path)
@@ -309,7 +309,7 @@ class Files:
         return any(is_inside(root, brains.directory) for root in roots)
 
     def brain_of(self, folder: str) -> Library | None:
-        """Return the trusted brains that apply to a folder, None if there are none.
+        """Return the trusted brains that apply to a folder, or None if there are none.
 
         Their content is that of their last commit, because a scan of twelve thousand files would
         take too long while the user types; see ``refresh``.

@@ -102,7 +102,7 @@ def _describe_key(name: str) -> list[str]:
 
 
 def title_line(file: CardFile, document: OpenDocument) -> int:
-    """Return the line, from 0, of a card's title; 0 if its text has no title."""
+    """Return the line, from 0, of a card's title, or 0 if its text has no title."""
     parsed = file.parse(document.text.whole)
     if "title" in parsed.key_lines:
         return parsed.key_lines["title"] - 1

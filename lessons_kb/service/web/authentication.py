@@ -49,7 +49,7 @@ class Shared:
         self.closed = _spawn.RawValue("b", 0)
         """Whether there ever was a token. From then on, every request needs a token."""
         self.metrics = ""
-        """Folder in which each worker stores its metrics; "" if there is only one process."""
+        """Folder in which each worker stores its metrics, or "" if there is only one process."""
         self.full_at = _spawn.RawArray("d", _SLOTS)
         """For each place among the tokens, the time at which its token bucket is full again."""
 
@@ -107,7 +107,7 @@ class Tokens:
             shared.closed.value = 1
 
     def find_caller(self, authorization: str) -> Caller | None:
-        """Return the caller that an ``Authorization`` header identifies, None if it is invalid.
+        """Return the caller that an ``Authorization`` header identifies, or None if it is invalid.
 
         If there ever was a token, a request without one is refused, even after all tokens are
         removed: a change to a file must not open the server.
@@ -119,7 +119,7 @@ class Tokens:
         return None if token is None else self._caller(token)
 
     def begin_login(self, secret: str) -> str | None:
-        """Return a new cookie for the secret of a token, None if there is no such token."""
+        """Return a new cookie for the secret of a token, or None if there is no such token."""
         token = find_token(self._read(), secret.strip())
         if token is None:
             return None
@@ -127,7 +127,9 @@ class Tokens:
         return f"{claims}:{_sign(token.digest, 'login', claims)}"
 
     def find_login(self, cookie: str) -> Caller | None:
-        """Return the caller that a cookie identifies, None if it is invalid, expired or ended."""
+        """Return the caller that a cookie identifies, or None if it is invalid, expired or
+        ended.
+        """
         if self._is_open():
             return self._local_caller()
         claims, _, signature = cookie.rpartition(":")
@@ -162,7 +164,7 @@ class Tokens:
         return not self._shared.closed.value
 
     def _read(self) -> tuple[ServerToken, ...]:
-        """Return the tokens, () if their file is damaged."""
+        """Return the tokens, or () if their file is damaged."""
         stamp: tuple[int, ...] | None
         try:
             info = os.stat(tokens_path())

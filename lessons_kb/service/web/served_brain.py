@@ -50,7 +50,7 @@ class Summary:
     cards: int
     drafts: int
     changed_at: float
-    """Time of the last change to a file, in seconds since the epoch; 0 if there are no files."""
+    """Time of the last change to a file, in seconds since the epoch, or 0 if there are no files."""
     changed: Card | None
     """The card in that file, or None if the file cannot be used."""
 
