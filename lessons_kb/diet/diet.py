@@ -52,7 +52,7 @@ def read_diet(directory: str, paths: Sequence[str] = ()) -> Diet:
     are read.
 
     If a default file cannot be read, a note is added. Raises InputError if a path in ``paths`` is
-    not a file or lies outside the project, and StorageError.
+    not a file or is outside the project. Raises StorageError.
     """
     root = find_project(directory)
     diet = Diet(root=root)

@@ -135,7 +135,9 @@ class Proof:
 def open_proof(
     cards: Mapping[str, str], project: str, brain: Brain | None = None
 ) -> Iterator[Proof]:
-    """Open a temporary copy of a brain to which ``cards`` (path → text) are added."""
+    """Open a temporary copy of a brain to which ``cards`` (a mapping from paths to texts) are
+    added.
+    """
     with tempfile.TemporaryDirectory(prefix="lessons-diet-") as folder:
         root = os.path.realpath(os.path.join(folder, "brain"))
         os.mkdir(root)
@@ -182,7 +184,9 @@ def find_failing(
     rules: Sequence[tuple[str, Condition]],
     progress: Callable[[int, int], object] = lambda _done, _all: None,
 ) -> dict[int, str]:
-    """Return position of each rule that does not arrive → the first occasion without it."""
+    """Return a mapping from the position of each rule that does not arrive to the first occasion
+    without it.
+    """
     failing: dict[int, str] = {}
     for place, (text, condition) in enumerate(rules):
         progress(place, len(rules))

@@ -67,7 +67,7 @@ class Place(NamedTuple):
 
 
 def find_pairs(diet: Diet) -> Iterator[tuple[str, Place, Place]]:
-    """Yield (``same`` or ``contradicts``, first, second) for rules that are alike.
+    """Yield (``same`` or ``contradicts``, first, second) for rules that are similar.
 
     Two rules contradict each other if only one of them forbids, or if only their numbers differ.
     """

@@ -95,7 +95,7 @@ def _find_matches(
 
 
 def _drop_ignored(detection: Detected) -> tuple[Match, ...]:
-    """Return the matches without those whose line has a mark that names the card."""
+    """Return the matches, except matches whose line has a mark that names the card."""
     card_id = detection.card.id
     slug = os.path.splitext(os.path.basename(card_id))[0]
     names = {card_id.casefold(), slug.casefold()}

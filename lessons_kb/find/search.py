@@ -48,10 +48,10 @@ def search(
     fresh: bool = True,
     asked_by: str = "",
 ) -> list[Hit]:
-    """Return the best hits for ``text``, best first, including those that did not pass the gate.
+    """Return the best hits for ``text``, best first, including hits that did not pass the gate.
 
     ``fresh`` refreshes the indexes first; otherwise the last commit is searched. The lessons
-    withheld from the session ``asked_by`` (by default that of this process) are left out.
+    withheld from the session ``asked_by`` (by default the session of this process) are left out.
     """
     query = Query(
         text=text,

@@ -294,8 +294,8 @@ def ask_server(
     """Start a request for lessons to the user's server. Return None if no server is set for
     ``directory``.
 
-    ``prompt`` is sent unchanged, so the caller redacts secrets first. The deadline is ``seconds``
-    or that of the user's settings, whichever is shorter.
+    ``prompt`` is sent unchanged, so the caller redacts secrets first. The time limit is ``seconds``
+    or the limit in the user's settings, whichever is shorter.
     """
     try:
         settings = read_user_settings(ServerSettings)

@@ -90,8 +90,8 @@ class Access:
     """The session whose withheld cards are not listed, or "" if no cards are withheld."""
 
     def find(self, folder: str) -> str | None:
-        """Return the agent's path of a folder, which is "" for the agent's own folder. Return None
-        if the agent cannot read the folder.
+        """Return the path of a folder for the agent, which is "" for the agent's own folder. Return
+        None if the agent cannot read the folder.
         """
         inside = f"{folder}{os.sep}".startswith(self.directory.rstrip(os.sep) + os.sep)
         return relative_path(folder, self.directory) if inside or self.outside else None

@@ -286,7 +286,7 @@ def _find_topics(above: Sequence[tuple[int, str]]) -> Iterator[str]:
 
 
 def _read_globs(split: Split) -> tuple[str, ...]:
-    """Return the globs in a header, except those that match everything."""
+    """Return the globs in a header, except globs that match everything."""
     for entry in read_header(split).entries:
         if canonical(entry.key) in GLOB_KEYS:
             globs: list[str] = []

@@ -77,7 +77,7 @@ def evaluate(brains: Brains, labelled: Sequence[Labelled], *, engine: str | None
     """Run every labelled prompt through `Brain.search` and `Brain.preflight`.
 
     ``engine`` is one of ENGINES, or ALL_ENGINES for the engines that need no extra. By default, it
-    is the engine in ``lessons.toml``. The rankings are those without the gate, and the blocks have
+    is the engine in ``lessons.toml``. The rankings are made without the gate, and the blocks have
     no notes. Nothing is journalled. Raises InputError, with the line, if an expected name does not
     denote a card.
     """

@@ -254,7 +254,9 @@ class _BrainCounts:
         return sum(bool(find_returns(card, self.occasions.get(card.id, ()))) for card in active)
 
     def failed(self) -> list[tuple[str, str, int]]:
-        """Return a tuple (ISO day, "failed", 1) for each time that a lesson was given in vain."""
+        """Return a tuple (ISO day, "failed", 1) for each time that a lesson was given without
+        success.
+        """
         rows: list[tuple[str, str, int]] = []
         for occasions in self.occasions.values():
             told = [occasion for occasion in occasions if occasion.told != WITHHELD]

@@ -100,7 +100,7 @@ class Verdict:
 
 @frozen
 class Why:
-    """The lessons of one prompt, and those that its session got until the next prompt."""
+    """The lessons of one prompt, and the lessons that its session got until the next prompt."""
 
     source: str
     """The source is ``noted`` if it comes from the prompt's record, ``unnoted`` for sessions that

@@ -38,8 +38,9 @@ class LogOdds(NamedTuple):
     """Feature: ln(r / (`Shape.many_rivals` + r)), where r is the number of cards that share a
     word with the prompt. Unit: none. Reason: by chance, the best of many cards shares more."""
     domain: float
-    """Feature: how much more common the prompt's terms are in this brain than in the world,
-    faded. Unit: nats. Reason: the prompt is about what the brain is about."""
+    """Feature: how much more common the prompt's terms are in this brain than in the world, faded.
+    Unit: nats. Reason: the prompt is about the subject of the brain.
+    """
     phrases: float
     """Feature: ln(1 + pairs of adjacent words that are adjacent in the card). Unit: none. Reason:
     words that occur together mean more than scattered words."""
@@ -87,7 +88,7 @@ class Shape(NamedTuple):
     only_files: float
     """Lowest confidence in a card that guards a file at hand. Reason: its author named the file."""
     alike: float
-    """Share of the information of two prompts that they must have in common to be alike."""
+    """Share of the information of two prompts that they must have in common to be similar."""
     nearly: float
     """Part of the confidence in a card for a part of a prompt, from which another card is nearly
     as sure. Reason: with 0.9, three in four of the further cards given are right (19 of 25 on four

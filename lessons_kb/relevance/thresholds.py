@@ -64,7 +64,9 @@ def parse_thresholds(text: str) -> BrainThresholds:
 
 
 def apply_thresholds(gate: Gate, thresholds: Thresholds) -> Gate:
-    """Return the gate's settings, with a brain's thresholds for those that the user did not set."""
+    """Return the gate's settings, with a brain's thresholds in place of thresholds that the user
+    did not set.
+    """
     lesson, title = gate.min_confidence, gate.offer_confidence
     if lesson == DEFAULTS.gate.min_confidence:
         lesson = thresholds.lesson

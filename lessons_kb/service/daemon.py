@@ -212,7 +212,7 @@ class _Daemon:
             self._waiting.release()
 
     def _answer(self, connection: socket.socket) -> list[bytes] | None:
-        """Return what the client prints, or None if it must answer by itself."""
+        """Return the output of the client, or None if the client must answer by itself."""
         connection.settimeout(hook_client.PATIENCE_SECONDS)
         parts = iter(partial(connection.recv, 1 << 18), b"")
         fields = hook_client.unpack(b"".join(parts))
@@ -277,7 +277,7 @@ class _Daemon:
         return [text.encode("utf-8", "replace") for text in texts]
 
     def _prepare(self, brains: Library) -> None:
-        """Load what the first answer from a brain needs."""
+        """Load the data that the first answer from a brain needs."""
         if brains not in self._warm:
             for brain in brains.members:
                 brain.ensure_indexed()

@@ -150,7 +150,7 @@ def stop_daemon() -> bool:
 
 
 def find_obstacle() -> str:
-    """Return why the daemon cannot create its socket and what to do, or "" if it can."""
+    """Return why the daemon cannot create its socket, with a fix, or "" if it can."""
     with contextlib.suppress(OSError):
         hook_client.socket_path(b"")
         return ""

@@ -197,7 +197,7 @@ def _read_event(
     here = text_of(payload, "cwd")
     roots = payload.get("workspace_roots") or payload.get("workspacePaths")
     named = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else here
-    if user:  # the paths are those of another machine
+    if user:  # the paths belong to another machine
         event.session, event.transcript = posted_session(user, event.session), ""
     else:
         here, named = (path if os.path.isabs(path) else "" for path in (here, named))

@@ -149,10 +149,10 @@ class _Concern:
 def answer(hook: Hook) -> Answer:
     """Refuse a call, let the user decide, or give the cards about the call. See the table above.
 
-    These cards are the best of those whose ``paths`` match (see ``_choose_guards``), those whose
-    mistake the call is about to make, with its lines, and those that the text of the call is surely
-    about. A card that the session already has is given as a reminder. If the model was instructed
-    to stop, its next call ends the turn.
+    These cards are the best cards whose ``paths`` match (see ``_choose_guards``), the cards whose
+    mistake the call is about to make, with its lines, and the cards that the text of the call is
+    surely about. A card that the session already has is given as a reminder. If the model was
+    instructed to stop, its next call ends the turn.
     """
     brains, event = hook.open_brains(), hook.event
     if line := _take_stop(hook):
@@ -236,7 +236,7 @@ def answer(hook: Hook) -> Answer:
 
 
 def _is_being_built(brain: Brain) -> bool:
-    """Return whether the index of a brain lacks files because it is being built anew."""
+    """Return whether the index of a brain lacks files because it is being rebuilt."""
     return brain.state is not None and brain.state.unread > 0
 
 

@@ -311,7 +311,7 @@ class Files:
     def brain_of(self, folder: str) -> Library | None:
         """Return the trusted brains that apply to a folder, or None if there are none.
 
-        Their content is that of their last commit, because a scan of twelve thousand files would
+        Their content comes from their last commit, because a scan of twelve thousand files would
         take too long while the user types; see ``refresh``.
         """
         try:

@@ -231,7 +231,7 @@ class LessonsServer(LanguageServer):
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def _diagnose(self, document: OpenDocument) -> None:
-        """Publish the diagnostics of the changed lines, then those of the whole document."""
+        """Publish the diagnostics of the changed lines, and then of the whole document."""
         uri, detect = document.uri, self._detect
         for whole, pause in PAUSES.items():
             await asyncio.sleep(pause)

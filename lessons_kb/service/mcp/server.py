@@ -296,7 +296,7 @@ def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSession
 
 
 def check_request(request: Request, *, local: bool) -> None:
-    """Raise HTTPException for a request that is refused regardless of its sender.
+    """Raise HTTPException for a request that must be refused regardless of its sender.
 
     ``local`` states that only this machine reaches the server. The request must then name a
     loopback host, which stops DNS rebinding by web pages.

@@ -92,7 +92,7 @@ ROUTES = (
 
 
 class Error(TypedDict):
-    """Why there is no answer."""
+    """The reason why there is no answer."""
 
     error: str
 
