@@ -72,8 +72,8 @@ def preflight(
 ) -> Preflight:
     """Return the block for ``prompt``. Its text is "" if no lesson applies.
 
-    ``fresh`` refreshes the indexes first; otherwise the last commit is searched. ``remember``
-    writes the result to the journal.
+    If ``fresh`` is true, the indexes are refreshed first. Otherwise the last commit is searched.
+    ``remember`` writes the result to the journal.
     """
     if fresh:
         brains.refresh_for_search()

@@ -175,7 +175,7 @@ def detect_history(
     """Return the numbers of times that mistakes were added in the commits up to HEAD, by (alias,
     card id).
 
-    Cards whose mistake was never added are left out; the others are sorted by id. With
+    Cards whose mistake was never added are left out. The other cards are sorted by id. With
     ``seconds``, counting stops after that time, and the next call continues there. Raises GitError.
     """
     months: dict[tuple[str, str], Months] = {}

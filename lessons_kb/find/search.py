@@ -50,8 +50,9 @@ def search(
 ) -> list[Hit]:
     """Return the best hits for ``text``, best first, including hits that did not pass the gate.
 
-    ``fresh`` refreshes the indexes first; otherwise the last commit is searched. The lessons
-    withheld from the session ``asked_by`` (by default the session of this process) are left out.
+    If ``fresh`` is true, the indexes are refreshed first. Otherwise the last commit is searched.
+    The lessons withheld from the session ``asked_by`` (by default the session of this process) are
+    left out.
     """
     query = Query(
         text=text,

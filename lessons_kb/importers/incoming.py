@@ -85,7 +85,7 @@ class Imported:
 
 
 def make_origin(system: str, source: str, *parts: str) -> str:
-    """Return the origin of a lesson; ``parts`` identify it within its system."""
+    """Return the origin of a lesson. ``parts`` identify the lesson within its system."""
     text = "\0".join(" ".join(part.split()).casefold() for part in parts)
     source = " ".join(source.replace("#", " ").split())
     return f"{system}:{source}#{zlib.crc32(text.encode('utf-8', 'replace')):08x}"

@@ -277,7 +277,7 @@ def _of_commits(group: Sequence[RankedCommit], now: float) -> Candidate:
 def _rank(points: float, cost: int, now: float, *, often: int, **facts: Any) -> Candidate:
     """Return a candidate whose rank increases with its likelihood, frequency, cost and recency.
 
-    ``points`` are relative to a likelihood of one half; ``cost`` counts tool calls and turns.
+    ``points`` are relative to a likelihood of one half. ``cost`` counts tool calls and turns.
     """
     likely = math.log1p(math.exp(points))
     recent = 0.5 + 0.5 * math.exp2(-max(now - facts["at"], 0.0) / _DAY / HALF_LIFE_DAYS)

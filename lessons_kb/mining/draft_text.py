@@ -631,6 +631,6 @@ def _is_open(text: str) -> bool:
 
 
 def _words(text: str) -> float:
-    """Return the number of words; in a script without spaces, two characters are one word."""
+    """Return the number of words. In a script without spaces, two characters are one word."""
     dense = len(re.findall(r"[\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3]", text))
     return len(re.findall(r"[^\W\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3]+", text)) + dense / 2

@@ -482,7 +482,7 @@ def _first_value(data: Mapping[str, Any], keys: Sequence[str]) -> object:
 
 
 def restore(kind: type[_T], row: Mapping[str, Any]) -> _T:
-    """Return a dataclass from its stored row. Lists become tuples; unknown keys are ignored."""
+    """Return a dataclass from its stored row. Lists become tuples, and unknown keys are ignored."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for name, value in row.items():

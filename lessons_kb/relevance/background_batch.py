@@ -85,7 +85,7 @@ def _measure(terms: Sequence[str], background: _Background) -> float:
 
 
 _POWERS = FADING ** np.arange(1_000)
-"""FADING to the powers 0 to 999; no prompt has more terms."""
+"""FADING to the powers 0 to 999. No prompt has more terms."""
 
 
 @cache

@@ -149,7 +149,7 @@ def compute_recall(
 
 
 def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = HIT_DEPTH) -> float:
-    """Return 1 if a relevant document is in the first ``depth`` places, else 0."""
+    """Return 1 if a relevant document is in the first ``depth`` places, or else 0."""
     return float(any(card in relevant for card in ranked[:depth]))
 
 

@@ -71,7 +71,7 @@ def note_failure(error: str) -> None:
 
 
 def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
-    """Start the daemon as a detached process; return False if it is too early for a start.
+    """Start the daemon as a detached process. Return False if it is too early for a start.
 
     The daemon opens the brain of ``directory`` before the first request. A lock ensures that only
     one daemon runs. Never raises, because the next hook tries again.

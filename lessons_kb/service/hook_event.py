@@ -172,11 +172,11 @@ def _parse(data: bytes | str) -> Payload | None:
 def _read_event(
     row: Agent, name: str, payload: Payload, environment: Mapping[str, str], cwd: str, user: str
 ) -> HookEvent | None:
-    """Parse an event; return None if it needs no answer.
+    """Parse an event. Return None if the event needs no answer.
 
-    The session's project and the agent's working directory become absolute; ``cwd`` is used if the
-    payload names no directory. A session's first event pins its directory. ``user`` is the user who
-    sent the event from another machine, or "".
+    The session's project and the agent's working directory become absolute. ``cwd`` is used if the
+    payload does not name a directory. A session's first event pins its directory. ``user`` is the
+    user who sent the event from another machine, or "".
     """
     if name not in row.events:
         return None

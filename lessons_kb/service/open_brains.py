@@ -27,7 +27,7 @@ class OpenBrains:
     """Open brains by working directory. Threads may share it."""
 
     def __init__(self, directory: str, *, roots: Sequence[str] = (), watched: bool = True) -> None:
-        """``directory`` is the default; ``roots``, if any, are used for every directory.
+        """``directory`` is the default. ``roots``, if there are any, are used for every directory.
 
         If the brains are not ``watched``, callers must refresh them.
         """
@@ -44,7 +44,8 @@ class OpenBrains:
         *,
         found: Discovery | None = None,
     ) -> Brain:
-        """Return the open brain of a directory; ``found`` is the result of ``look``, if available.
+        """Return the open brain of a directory. ``found`` is the result of ``look``, if it is
+        available.
 
         Trust and identity are checked at each call. An entry is closed if another brain has taken
         its place, or if its cache was removed. Raises Untrusted, BrainNotFound.

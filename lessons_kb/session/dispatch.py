@@ -52,9 +52,9 @@ def respond(
 
     ``look`` discovers the brains around a directory. ``find`` is for a process that keeps brains
     open, and ``leave_open`` for a process that ends at once, because closing a journal takes time.
-    ``deliver`` sends the answer and returns an Unheard if the answer did not arrive; it is then
-    stored for the session's next event. Raises LessonsError, or any error that a damaged file may
-    cause; the caller must handle it.
+    ``deliver`` sends the answer and returns an Unheard if the answer did not arrive. The answer is
+    then stored for the session's next event. Raises LessonsError, or any error that a damaged file
+    may cause. The caller must handle it.
     """
     hook = Hook(hook_event, capabilities, look=look, find=find)
     if len(hook_event.text) > MAX_TEXT_CHARS:

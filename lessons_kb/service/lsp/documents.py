@@ -43,8 +43,8 @@ from lessons_kb.values import frozen, replace
 class Text:
     r"""A text in lines. As in the protocol, only ``\r\n``, ``\n`` and ``\r`` end a line.
 
-    A position after the end of its line means the end of the line; a position inside a character
-    means the start of the character; a line after the last one means the end of the text. An edit
+    A position after the end of its line means the end of the line. A position inside a character
+    means the start of the character. A line after the last line means the end of the text. An edit
     returns a new text, so that threads may share one.
     """
 
@@ -78,7 +78,7 @@ class Text:
         return self._starts[at.line] + self.column(at)
 
     def position(self, line: int, column: int) -> Position:
-        """Return the position of a line and a column, both from 0; the column is in characters."""
+        """Return the position of a line and a column, both from 0. The column is in characters."""
         line = min(max(line, 0), len(self.lines) - 1)
         return Position(line=line, character=_units(self.line(line)[: max(column, 0)]))
 
@@ -218,7 +218,7 @@ class CardFile:
     brains: Library
     brain: Brain
     id: str
-    """The id of the card; for a draft, the id that the card would get."""
+    """The id of the card. For a draft, this is the id that the card would get."""
     draft: str = ""
     """The id of the draft, or "" for a card."""
 

@@ -182,7 +182,7 @@ def find_symbols(
 
 
 def _symbol(text: Text, name: str, kind: SymbolKind, start: int, end: int) -> DocumentSymbol:
-    """Return the symbol of some lines; ``end`` is the line after the last."""
+    """Return the symbol of some lines. ``end`` is the line after the last line."""
     last = text.position(end - 1, len(text.line(end - 1)))
     where = Range(start=text.position(start, 0), end=last)
     return DocumentSymbol(name=name, kind=kind, range=where, selection_range=text.span(start))

@@ -159,7 +159,9 @@ class LessonsServer(LanguageServer):
         self._publish(uri, [])
 
     async def refresh(self) -> None:
-        """Check the brains' files; if they changed, schedule the diagnostics of every document."""
+        """Check the brains' files. If they have changed, schedule the diagnostics of every
+        document.
+        """
         if await self.run("refresh", self.files.refresh):
             for uri in list(self.documents):
                 self.schedule(uri, full=True)

@@ -138,7 +138,7 @@ def build_server(
     answer_hook: Answer | None = None,
     kind: type[LessonsMCPServer] = LessonsMCPServer,
 ) -> MCPServer[str]:
-    """Return the server for ``workspace``; ``run()`` starts it over stdio.
+    """Return the server for ``workspace``. ``run()`` starts it over stdio.
 
     ``answer_hook`` returns the output of a hook for (agent, event). If it is None, hooks are not
     served.
@@ -149,7 +149,8 @@ def build_server(
         version=__version__,
         description="Lessons from mistakes, before they are made again",
         instructions=INSTRUCTIONS,
-        # Standard error is for people; the SDK would print a traceback for each invalid request.
+        # Standard error is for people. The SDK would print a traceback there for each invalid
+        # request.
         log_level="CRITICAL",
         lifespan=connect,
     )
@@ -281,9 +282,9 @@ _CHECKED_BEFORE = TransportSecuritySettings(enable_dns_rebinding_protection=Fals
 
 
 def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSessionManager:
-    """Return the request handler of ``server`` for any path; it works while its ``run()`` runs.
+    """Return the request handler of ``server`` for any path. It works while its ``run()`` runs.
 
-    Its caller checks hosts, origins and tokens. It is stateless: there are no protocol sessions
+    Its caller checks hosts, origins and tokens. It is stateless, so there are no protocol sessions
     that a request could use with the token of another caller.
     """
     server.streamable_http_app(

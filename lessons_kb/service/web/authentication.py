@@ -86,7 +86,7 @@ class Caller(ServerToken):
     """The reasons why the answer may be older than the files."""
 
     def session(self, name: str) -> str:
-        """Return the caller's own name for a session; no other caller can use it."""
+        """Return the caller's own name for a session. No other caller can use this name."""
         return posted_session(self.name, name)
 
 

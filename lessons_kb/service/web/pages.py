@@ -73,7 +73,7 @@ class View:
     request: Request
     login: Caller
     form: Mapping[str, str]
-    """The submitted fields; empty for a GET request."""
+    """The submitted fields, which are empty for a GET request."""
     served: ServedBrain
     branch: str
     """The branch on which the server commits accepted drafts."""
@@ -130,7 +130,7 @@ class View:
 def show(
     template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
-    """Return a page from a template in ``templates/pages``; every value is escaped."""
+    """Return a page from a template in ``templates/pages``. Every value is escaped."""
     html = _environment().get_template(template).render(**values)
     return HTMLResponse(html, status, headers={**_PRIVATE, **_allow("'self'"), **(headers or {})})
 
@@ -195,7 +195,9 @@ def show_cards(view: View) -> Response:
 def _search_projects(
     served: ServedBrain, query: str, *, kinds: Sequence[str], projects: Iterable[str]
 ) -> list[Hit]:
-    """Search a brain for each project; return each card's first hit, best hit first."""
+    """Search a brain for each project. Return the first hit of each card, with the best hit
+    first.
+    """
     hits: dict[str, Hit] = {}
     for project in projects:
         project_hits = served.open(f"/{project}").search(query, kinds=kinds, limit=_MAX_HITS)

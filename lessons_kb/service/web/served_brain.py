@@ -227,7 +227,7 @@ class _Inbox(Drafts):
         return replace(super().propose(title, **{**parts, "by": self._by}), path="")
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
-        """Return the cards that may be the same lesson; [] while the index cannot be read."""
+        """Return the cards that may be the same lesson, or [] while the index cannot be read."""
         try:
             return super().find_near_duplicates(draft)
         except UNAVAILABLE:
