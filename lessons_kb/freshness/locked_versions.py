@@ -107,7 +107,7 @@ def _read_pipfile_lock(text: str) -> Iterator[Pair]:
 def _read_package_lock(text: str) -> Iterator[Pair]:
     data = json.loads(text)
     for path, package in data.get("packages", {}).items():
-        # The dependencies of a package do not concern the code of the project.
+        # Packages nested inside another package do not concern the code of the project.
         is_own = path.startswith("node_modules/") and path.count("node_modules/") == 1
         if is_own and isinstance(package.get("version"), str):
             yield path.removeprefix("node_modules/"), package["version"]

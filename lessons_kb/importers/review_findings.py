@@ -63,7 +63,9 @@ _STATELESS = f"nothing says whether it is {', '.join(EVIDENCE[:-1])} or {EVIDENC
 def _read_block(
     block: Fragment, below: Sequence[Fragment], where: str, base: str, *, is_deferral: bool
 ) -> Iterator[Incoming | PassedOver]:
-    """Yield the finding in a block. ``is_deferral`` states that its section is about deferrals."""
+    """Yield the finding in a block. ``is_deferral`` states whether its section is about
+    deferrals.
+    """
     cells = _read_cells(block)
     if "claim" in cells and "state" in cells:
         yield _claim(cells, where, base)

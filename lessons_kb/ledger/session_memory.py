@@ -296,8 +296,8 @@ class SessionMemory:
     def answer_once(
         self, event: str, token: str, *, number: int, at: float, text: str = ""
     ) -> AnsweredEvent | None:
-        """Record that the process ``token`` answers an event. Return the record, which may exist
-        already.
+        """Record that the process ``token`` answers an event. Return the new record, or the record
+        that this process made before.
 
         Return None if another process answered the event, because the agent has reported it twice.
         A record is valid for some seconds, and until the journal has a new event (``number``).

@@ -377,7 +377,9 @@ def _make_verdict(card: CardOutcome) -> Verdict:
 
 
 def _explain_nearest(brains: Brains, query: Query, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdicts. The first verdicts that the gate suppressed have the missing words."""
+    """Return the verdicts. The missing words are added to the first verdicts that the gate
+    suppressed.
+    """
     explained: list[Verdict] = []
     left = _EXPLAINED
     for verdict in verdicts:

@@ -45,7 +45,7 @@ CONTEXT_CLOSE = "[/CONTEXT]"
 MAX_WHY = 160
 """The maximum number of characters of a ``Why:`` line's text, including the ellipsis."""
 SMALL_MODEL_PART = 20
-"""The largest budget is this fraction (one twentieth) of ``model_context``."""
+"""The divisor of ``model_context`` that gives the maximum budget, one twentieth."""
 AGENT_FILES = frozenset(
     ("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
 ) | {"copilot-instructions.md"}

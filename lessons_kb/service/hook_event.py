@@ -135,8 +135,8 @@ def answer_event(
 
 
 def _describe_unasked(environment: Mapping[str, str], trouble: str) -> str:
-    """Return the line with which the client of a strict gate refuses the call, or "" if no strict
-    gate is affected.
+    """Return the line with which the client of a strict gate refuses the call, or "" if the client
+    has no strict gate.
     """
     if STRICT_VARIABLE.decode() not in environment:
         return ""
