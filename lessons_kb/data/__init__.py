@@ -21,7 +21,9 @@ def read_lines(name: str) -> list[str]:
 
 
 def read_words(name: str) -> dict[str, frozenset[str]]:
-    """Return section → its words, of a plain list in which ``[section]`` begins a section."""
+    """Return a mapping from sections to their words, from a plain list where ``[section]`` begins a
+    section.
+    """
     words: dict[str, set[str]] = {}
     section: set[str] = set()
     for line in read_lines(name):
@@ -53,7 +55,9 @@ def read_toml(name: str) -> Mapping[str, Any]:
 
 
 def read_patterns(name: str) -> dict[str, tuple[str, ...]]:
-    """Return key → its list of texts, with ``«x»`` replaced by the fragment x."""
+    """Return a mapping from each key to its list of texts, in which ``«x»`` is replaced by the
+    fragment x.
+    """
     data = read_toml(name)
     fragments = data.get("fragments", {})
     return {
@@ -64,14 +68,16 @@ def read_patterns(name: str) -> dict[str, tuple[str, ...]]:
 
 
 def compile_patterns(name: str, *keys: str) -> list[re.Pattern[str]]:
-    """Return for each key a regular expression that fits any of its texts, in any case."""
+    """Return, for each key, a regular expression that matches any of its texts, ignoring case."""
     patterns = read_patterns(name)
     wholes = ("|".join(f"(?:{pattern})" for pattern in patterns[key]) for key in keys)
     return [re.compile(whole, re.IGNORECASE) for whole in wholes]
 
 
 def read_mapping(name: str) -> dict[str, dict[str, str]]:
-    """Return table → name → value, with ``«x»`` replaced by the fragment x."""
+    """Return a mapping from each table to its names and values, in which ``«x»`` is replaced by the
+    fragment x.
+    """
     data = read_toml(name)
     fragments = data.get("fragments", {})
     mapping: dict[str, dict[str, str]] = {}

@@ -7,14 +7,18 @@ from lessons_kb.values import frozen
 
 @frozen
 class Change:
-    """A changed part of a file, before and after; complete lines if they are known."""
+    """A changed part of a file, before and after. It has complete lines if they are available."""
 
     path: str
-    """A POSIX path, relative to the project root if it is below it."""
+    """A POSIX path, which is relative to the project root if the file is below it."""
     before: str = ""
     after: str
     line: int = 1
-    """The 1-based number of the first line of ``after`` in the changed file; 0 if unknown."""
+    """The 1-based number of the first line of ``after`` in the changed file, or 0 if it is
+    unknown.
+    """
     prefix: str = ""
     suffix: str = ""
-    """The rest of the file around the part, if known. Syntax is parsed with it."""
+    """The text of the file after the part, and ``prefix`` before it, if available. Syntax is parsed
+    with both.
+    """

@@ -1,7 +1,8 @@
 """Search one text for many patterns that are compiled together.
 
-One pass of RE2 over the text finds which regular expressions match at all. Only those are searched
-again for their positions. Code is parsed only if it contains the words of a syntax pattern.
+One pass of RE2 over the text finds which regular expressions match at all. Only these expressions
+are searched again for their positions. Code is parsed only if it contains the words of a syntax
+pattern.
 """
 
 from __future__ import annotations
@@ -25,15 +26,19 @@ from lessons_kb.text.patterns import FindPatterns, Globs, compile_regex, compile
 from lessons_kb.values import frozen, replace
 
 MAX_PATTERNS = 20
-"""Patterns per card."""
+"""The maximum number of patterns per card."""
 MAX_TEXT = 500
-"""Characters of one regular expression or syntax pattern."""
+"""The maximum number of characters of one regular expression or syntax pattern."""
 MAX_PROGRAM = 2_000
-"""RE2 instructions of one regular expression: two Unicode classes, or about 200 characters."""
+"""The maximum number of RE2 instructions of one regular expression, which suffices for two Unicode
+classes or about 200 characters.
+"""
 MAX_FILES = 20
-"""Globs per pattern."""
+"""The maximum number of globs per pattern."""
 _MAX_PATTERN_MEMORY = 4 << 20
-"""Bytes per pattern. If they do not suffice, RE2 continues without its fastest engine."""
+"""The memory limit per pattern, in bytes. If it is too small, RE2 continues without its fastest
+engine.
+"""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 _SINGLE_QUOTES = "put the pattern in single quotes, which keep backslashes as they are"
 _SAFE_SIZE = 10
@@ -47,7 +52,8 @@ _METAVARIABLE = re.compile(r"\$\$?\$?[A-Z_][A-Z0-9_]*|\$\$\$")
 
 
 def check_pattern(pattern: Pattern) -> str:
-    """Return why a pattern is invalid, with a suggested fix after "; "; "" if it is valid.
+    """Return why a pattern is invalid, followed by "; " and a suggested fix. Return "" if it is
+    valid.
 
     The syntax of an ``ast`` pattern is not checked here, because its parser is an optional extra.
     """
@@ -145,13 +151,17 @@ def _check_regex(name: str, text: str) -> str:
 
 EXTRA = "ast"
 MAX_NODES = 1_000
-"""Matches of one pattern in one text. Finding the position of a node takes time linear in the
-length of the text."""
+"""The maximum number of matches of one pattern in one text. The time to find the position of a node
+is linear in the length of the text.
+"""
 _MANY = 3
-"""From this many patterns on it is faster to find the nodes that any of them matches first."""
+"""The number of patterns from which it is faster first to find the nodes that any pattern
+matches.
+"""
 _FEW = 500
-"""Up to this many nodes it is faster to test each node with each pattern, at 20 µs. A search of
-the tree for one pattern takes 10 to 15 ms in a file of 5,000 lines."""
+"""The number of nodes up to which it is faster to test each node with each pattern, which takes 20
+µs. A search of the tree for one pattern takes 10 to 15 ms in a file of 5,000 lines.
+"""
 
 
 @cache
@@ -172,12 +182,12 @@ def is_available() -> bool:
 
 
 def language_of(path: str) -> str:
-    """Return the language of a file from its extension; "" if it is unknown."""
+    """Return the language of a file from its extension, or "" if it is unknown."""
     return _LANGUAGES["extensions"].get(path.rpartition(".")[2].casefold(), "")
 
 
 def find_language(name: str) -> str:
-    """Return the language with a name or file extension, in any case; "" if it is unknown."""
+    """Return the language with a name or file extension, in any case, or "" if it is unknown."""
     extensions, names = _LANGUAGES["extensions"], _LANGUAGES["names"]
     name = name.casefold()
     return name if name in extensions.values() else extensions.get(name) or names.get(name, "")
@@ -204,11 +214,12 @@ _QUOTE = re.compile(r"['\"`]")
 def build_rule(pattern: Pattern) -> dict[str, Any]:
     """Return an ``ast`` pattern as ast-grep's rule object.
 
-    A trailing ``$$$`` also matches no argument at all, and single and double quotes match each
-    other. In a relation, a word matches any node with that text, and ``key=value`` an argument or
-    an entry. ``inside`` a decorator matches in the decorated function or class. ``inside`` an
-    expression means that it is the parent; ``inside`` a statement (with ``$$$``) means any
-    ancestor. ``follows`` matches earlier statements of the same block and of the blocks around it.
+    A trailing ``$$$`` also matches if there is no argument at all, and single and double quotes
+    match each other. In a relation, a word matches any node with that text, and ``key=value``
+    matches an argument or an entry. ``inside`` a decorator matches in the decorated function or
+    class. ``inside`` an expression means that the expression is the parent. ``inside`` a statement
+    (with ``$$$``) means any ancestor. ``follows`` matches earlier statements of the same block and
+    of the blocks around it.
     """
     rules = [_any_of(pattern.text)]
     for name, text in pattern.relations:
@@ -244,14 +255,14 @@ def _any_of(text: str) -> dict[str, Any]:
 
 
 def _swap_quotes(literal: re.Match[str]) -> str:
-    """Return a string literal in the other quotes, if its content allows that."""
+    """Return a string literal with the other kind of quotes, if its content allows that."""
     quote = "'" if literal[1] == '"' else '"'
     content = literal[2]
     return literal[0] if quote in content or "\\" in content else f"{quote}{content}{quote}"
 
 
 def check_syntax(pattern: Pattern, language: str) -> str:
-    """Return why ast-grep rejects a pattern in a language; "" if it accepts it."""
+    """Return why ast-grep rejects a pattern in a language, or "" if it accepts it."""
     try:
         _find_all(_parse("", language), build_rule(pattern))
     except ValueError as error:
@@ -260,7 +271,9 @@ def check_syntax(pattern: Pattern, language: str) -> str:
 
 
 def parse(text: str, language: str) -> Any:
-    """Return the root of a text's syntax tree; None without ast-grep or for an unknown language."""
+    """Return the root of a text's syntax tree, or None without ast-grep or for an unknown
+    language.
+    """
     try:
         return _parse(text.encode("utf-8", "replace").decode(), language)
     except ValueError:
@@ -270,10 +283,11 @@ def parse(text: str, language: str) -> Any:
 def find_nodes(
     text: str, language: str, patterns: Sequence[Pattern]
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield (index of the pattern, start, end) of each matching node; positions in characters.
+    """Yield (index of the pattern, start, end) for each matching node, with positions in
+    characters.
 
-    A pattern that is not valid code in this language matches nothing. Without ast-grep nothing is
-    yielded.
+    A pattern that is not valid code in this language does not match anything. Without ast-grep,
+    nothing is yielded.
     """
     root = parse(text, language)
     if root is None:
@@ -298,7 +312,9 @@ def find_nodes(
 
 
 def _find_any(root: Any, rules: Sequence[dict[str, Any]]) -> list[Any] | None:
-    """Return the nodes that any rule matches; None if they are many, or if a rule is invalid."""
+    """Return the nodes that any rule matches, or None if there are many nodes or if a rule is
+    invalid.
+    """
     with suppress(ValueError):
         nodes = [*islice(_find_all(root, {"any": rules}), _FEW + 1)]
         if len(nodes) <= _FEW:
@@ -308,7 +324,9 @@ def _find_any(root: Any, rules: Sequence[dict[str, Any]]) -> list[Any] | None:
 
 @contextmanager
 def _refuses(problem: str) -> Iterator[None]:
-    """Raise ValueError if the parser panics. The exception's class is known only by its name."""
+    """Raise ValueError if the parser panics. The class of its exception is identified only by its
+    name.
+    """
     try:
         yield
     except BaseException as error:
@@ -344,7 +362,7 @@ def parse_diff(text: str) -> Iterator[Change]:
 def place_in(change: Change, text: str) -> Change:
     """Return a change with the text around it, from the ``text`` of the changed file.
 
-    The change is returned as it is if its lines are not in the file at their place.
+    The change is returned unchanged if its lines are not at their place in the file.
     """
     lines = text.splitlines(keepends=True)
     start, count = change.line - 1, change.after.count("\n")
@@ -355,15 +373,17 @@ def place_in(change: Change, text: str) -> Change:
 
 
 MAX_CHARS = 1_000_000
-"""How many characters of a text are searched."""
+"""The maximum number of characters of a text that are searched."""
 MAX_SYNTAX_CHARS = 200_000
-"""The longest text that is parsed: ast-grep takes about a second for garbage of this length."""
+"""The maximum length of a text that is parsed. ast-grep takes about a second for garbage of this
+length.
+"""
 MAX_MATCHES = 1_000
-"""Matches of one pattern in one text."""
+"""The maximum number of matches of one pattern in one text."""
 _MAX_MEMORY = 64 << 20
-"""Bytes per compiled set of patterns."""
+"""The memory limit of a compiled set of patterns, in bytes."""
 _MAX_SHOWN = 200
-"""How many characters of a line are quoted."""
+"""The maximum number of characters of a line that are quoted."""
 
 
 @frozen
@@ -383,15 +403,15 @@ class Match:
 
     rule: Rule
     path: str
-    """The path of the file; "" for a command."""
+    """The path of the file, or "" for a command."""
     line: int
-    """1-based; 0 if unknown."""
+    """The 1-based number of the line, or 0 if it is unknown."""
     column: int
-    """1-based, in characters."""
+    """The 1-based column, in characters."""
     text: str
     """The line in which the match begins, stripped, at most 200 characters."""
     length: int = 0
-    """How many characters of that line belong to the match; 0 if unknown."""
+    """The number of characters of that line that belong to the match, or 0 if it is unknown."""
     ignored: tuple[str, ...] = ()
     """Ids or slugs, in lower case, of cards that a comment on the matched lines tells to ignore."""
 
@@ -400,7 +420,7 @@ class _Hit(NamedTuple):
     rule: Rule
     start: int
     end: int
-    """Byte offsets in the changed part."""
+    """The byte offset of the end in the changed part."""
     text: str
     """The matched text with normalised white space."""
 
@@ -408,7 +428,8 @@ class _Hit(NamedTuple):
 class Matcher:
     """Compiled rules, which passed ``check_pattern``. It is safe to share between threads.
 
-    Each kind of pattern is compiled at its first search: a command needs no pattern of files.
+    Each kind of pattern is compiled at its first search, because a command needs no patterns of
+    files.
     """
 
     def __init__(self, rules: Iterable[Rule]) -> None:
@@ -462,7 +483,9 @@ class Matcher:
         return list(matches.values())
 
     def _without_old(self, hits: list[_Hit], change: Change, after: bytes) -> list[_Hit]:
-        """Leave out as many hits of each text as there were before the change, old lines first."""
+        """Return the hits without as many hits of each text as there were before the change. Hits
+        on old lines are removed first.
+        """
         before = _encode(change.before)
         old_hits = self._find(change, before, change.before, among={hit.rule for hit in hits})
         if not old_hits:
@@ -565,7 +588,7 @@ def _find_syntax(
 ) -> Iterator[_Hit]:
     """Yield the matching nodes that overlap a part of a text.
 
-    ``begin`` and ``length`` of the part are in characters; the hits have byte offsets in it.
+    ``begin`` and ``length`` of the part are in characters. The hits have byte offsets in the part.
     """
     whole = whole.encode("utf-8", "replace").decode()
     part = whole[begin : begin + length]

@@ -1,4 +1,4 @@
-"""The files and commands that show that a rule holds."""
+"""The files and commands that show that a rule applies."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from lessons_kb.diet.project_files import Project
 from lessons_kb.values import frozen
 
 MAX_SHARE = 0.5
-"""A condition that covers a larger share of the project's files applies to almost any task."""
+"""The maximum share of the project's files that a condition covers. A broader condition applies to
+almost any task.
+"""
 _MOST_GLOBS = 12
 _BETWEEN = r"\s+(?:-\S+\s+)*(?:run\s+)?"
 COMMAND_START = r"^(?:\w+=\S*\s+)*"
@@ -21,7 +23,7 @@ BROAD = "its files are a large part of the project"
 
 @frozen
 class Condition:
-    """A condition of a rule that session events can show: by files, by commands, or by both."""
+    """A condition of a rule that session events can show, by files, by commands, or by both."""
 
     said: str
     """The condition in the words of the rule."""
@@ -55,7 +57,9 @@ def make_path_condition(said: str, globs: Sequence[str], project: Project) -> Co
 
 
 def sample_files(globs: Sequence[str], project: Project) -> tuple[str, ...]:
-    """Return sample files: the first, a middle and the last match, and a new file in a folder."""
+    """Return sample files, which are the first, a middle and the last match, and a new file in a
+    folder.
+    """
     files = sorted({path for glob in globs for path in project.match(glob)})
     if not files:
         return ()

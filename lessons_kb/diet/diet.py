@@ -28,7 +28,7 @@ class Diet:
 
     root: str
     files: list[RulesFile] = field(default_factory=list)
-    """Their names are paths relative to the root."""
+    """The rules files. Their names are paths relative to the root."""
     notes: list[str] = field(default_factory=list)
     """One line for each file that was not read, with the reason."""
     tracked: Sequence[str] = ()
@@ -36,7 +36,9 @@ class Diet:
     imported: set[str] = field(default_factory=set)
     """Files that are read only because another file imports them."""
     linked: set[str] = field(default_factory=set)
-    """Files with a second hard link; replacing such a file would separate the two names."""
+    """Files with a second hard link. If such a file were replaced, the two names would be
+    separated.
+    """
 
 
 def find_project(directory: str) -> str:
@@ -46,10 +48,11 @@ def find_project(directory: str) -> str:
 
 
 def read_diet(directory: str, paths: Sequence[str] = ()) -> Diet:
-    """Read rules files and the files that they import; by default all rules files of the project.
+    """Read rules files and the files that they import. By default, all rules files of the project
+    are read.
 
     If a default file cannot be read, a note is added. Raises InputError if a path in ``paths`` is
-    not a file or lies outside the project, and StorageError.
+    not a file or is outside the project. Raises StorageError.
     """
     root = find_project(directory)
     diet = Diet(root=root)
@@ -88,7 +91,9 @@ def _read_imports(diet: Diet, full: str, file: RulesFile, depth: int) -> None:
 
 
 def _read_file(diet: Diet, path: str, *, imported: bool = False) -> list[tuple[str, RulesFile]]:
-    """Add a file to a diet unless it is there under another name; return it with its real path."""
+    """Add a file to a diet unless it is there under another name. Return the file with its real
+    path.
+    """
     full = os.path.realpath(path)
     name = os.path.relpath(full, diet.root).replace(os.sep, "/")
     if name.startswith("../"):

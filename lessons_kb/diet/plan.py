@@ -1,4 +1,6 @@
-"""Plan a diet: which rules move, why the others stay, and how many tokens sessions then read."""
+"""Plan a diet: which rules move, why the other rules stay, and how many tokens sessions then
+read.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +67,7 @@ class Stay:
 
 
 Propose = Callable[[Sequence[Stay], Project], Mapping[int, Condition]]
-"""Returns position of a rule → its condition, for the rules that have one."""
+"""Returns a mapping from the positions of rules to their conditions, for rules with a condition."""
 
 
 @mutable
@@ -75,7 +77,7 @@ class Plan:
     moves: list[Move] = field(default_factory=list)
     stays: list[Stay] = field(default_factory=list)
     texts: dict[str, str | None] = field(default_factory=dict)
-    """The text of each file after the diet; None if the file is removed."""
+    """The text of each file after the diet, or None if the file is removed."""
 
     def rules(self) -> list[MovedRule]:
         """Return the rules that the transaction writes as cards."""
@@ -107,7 +109,7 @@ def plan_diet(
     """Return the plan of a diet. A rule moves only if the proof shows that agents get it.
 
     ``stay`` returns why no rule of a file may move. ``propose`` may return conditions of rules in
-    which no condition was found, and ``improve`` may extend the cards of the candidates. Both run
+    which no condition was found. ``improve`` may extend the cards of the candidates. Both run
     before the proof. Nothing is written.
     """
     plan = Plan()
@@ -172,7 +174,7 @@ def _why_file_stays(diet: Diet, file: RulesFile) -> str:
 
 
 def _make_move(file: RulesFile, rule: AgentRule, condition: Condition) -> Move | None:
-    """Return the move of a rule; None if no card can contain the rule word for word."""
+    """Return the move of a rule, or None if no card can contain the rule word for word."""
     title = title_of(rule)
     base = os.path.basename(file.name)
     above = " > ".join(filter(None, (rule.title, *rule.headings)))
@@ -185,7 +187,8 @@ def _make_move(file: RulesFile, rule: AgentRule, condition: Condition) -> Move |
         sections=((SITUATION, f"From {base}{under}."), (PREVENTION, lead + as_item(rule.text))),
         paths=condition.globs,
         source=RULE,
-        # Context for a call reaches the model with its result: too late for such a command.
+        # Context for a call reaches the model with the result of the call, too late for such a
+        # command.
         gate=ONCE_GATE if condition.has_to_come_first else None,
     )
     text = card_text(lesson, created=today(), folders={})
@@ -261,7 +264,7 @@ def _lines(moves: Sequence[Move], file: RulesFile) -> set[int]:
 
 
 def _text_afterwards(file: RulesFile, lines: set[int]) -> str | None:
-    """Return the text of a file without some rules; None if a scoped file has no rules left."""
+    """Return the text of a file without some rules, or None if a scoped file has no rules left."""
     if lines and file.globs and not file.has_rules_besides(lines):
         return None
     return file.without(lines)

@@ -194,7 +194,9 @@ def find_failing(
     rules: Sequence[tuple[str, Condition]],
     progress: Callable[[int, int], object] = lambda _done, _all: None,
 ) -> dict[int, str]:
-    """Return position of each rule that does not arrive → the first occasion without it."""
+    """Return a mapping from the position of each rule that does not arrive to the first occasion
+    without it.
+    """
     failing: dict[int, str] = {}
     for place, (text, condition) in enumerate(rules):
         progress(place, len(rules))

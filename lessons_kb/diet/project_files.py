@@ -32,7 +32,7 @@ class Project:
 
     @cached_property
     def folders(self) -> Counter[str]:
-        """Folder → number of files in it."""
+        """Mapping from each folder to the number of files in it."""
         counts = Counter[str]()
         for path in self.files:
             for place, character in enumerate(path):
@@ -59,7 +59,7 @@ class Project:
         return path in self.names or path in self.folders
 
     def match(self, glob: str) -> list[str]:
-        """Return the files that match a glob; none if the glob is invalid."""
+        """Return the files that match a glob. The result is empty if the glob is invalid."""
         if glob not in self._matches:
             found: list[str] = []
             try:
@@ -73,7 +73,9 @@ class Project:
         return self._matches[glob]
 
     def find_folder(self, word: str) -> str:
-        """Return the folder that a word names; "" if no folder, or more than one, has this name."""
+        """Return the folder that a word names, or "" if no folder, or more than one, has this
+        name.
+        """
         if word.casefold() in _COMMON_WORDS:
             return ""
         for name in (word.casefold(), f"{word.casefold()}s"):
@@ -85,7 +87,9 @@ class Project:
         return ""
 
     def find_glob(self, name: str) -> str:
-        """Return the glob for a file, folder or glob that a rule names; "" if nothing matches."""
+        """Return the glob for a file, folder or glob that a rule names, or "" if nothing
+        matches.
+        """
         path = _PLACEHOLDER.sub("*", name.strip().strip("@").removeprefix("./")).strip("/")
         if not path.strip("*/.") or " " in path or path.startswith(("~", "..", "http")):
             return ""
@@ -104,7 +108,9 @@ class Project:
         return below if self.match(below) else ""
 
     def _find_by_name(self, name: str) -> str:
-        """Return the glob for a file that is named without its folder; "" if none has this name."""
+        """Return the glob for a file that is named without its folder, or "" if no file has this
+        name.
+        """
         if re.fullmatch(r"\.\w+", name):  # a file extension
             return f"**/*{name}" if self.match(f"**/*{name}") else ""
         if "." not in name.strip("."):

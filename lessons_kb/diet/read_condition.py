@@ -1,4 +1,4 @@
-"""Find the condition of a rule: the files or the commands to which the rule applies.
+"""Find the condition of a rule, which is the files or the commands to which the rule applies.
 
 A rule moves only if a session event shows that its condition is met: an edit of a file, or a
 command. A situation in words ("when adding a provider") can be worded in unforeseeable ways, so a
@@ -45,7 +45,7 @@ _TOPIC = re.compile(
     r"\A(?!(?:when|if|before|after|while|for|in|on|to|once)\b)[A-Z][\w/&-]*(?:\s[\w/&-]+){0,2}:\s+(?=\S)",
     re.IGNORECASE,
 )
-"""A topic before the rule itself: "Dependencies: …"."""
+"""Matches a topic before the rule itself, such as "Dependencies: …"."""
 _CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL)\b")
 _SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _CONDITION = re.compile(
@@ -86,7 +86,7 @@ _TRAILING_PLACE = re.compile(
     r"(?:\s+(?:files?|directory|folder|package|crate|module|tests?|code))?)\Z",
     re.IGNORECASE,
 )
-"""An activity in a place, as opposed to something that is put or looked up there."""
+"""Matches an activity in a place, as opposed to something that is put or looked up there."""
 _IMPERATIVE = re.compile(
     r"\A(?:please\s+)?(?:always|never|do\s+not|don['\u2019]t|make\s+sure|be\s+sure|run|re-?run|use|"
     r"ensure|avoid|update|check|verify|include|add|keep|read|follow|test|build|format|lint|"
@@ -128,7 +128,7 @@ _ORDER = re.compile(
     r"ensure|prefer)\b",
     re.IGNORECASE,
 )
-"""A demand, as opposed to a statement such as "so that stories don't load it"."""
+"""Matches a demand, as opposed to a statement such as "so that stories don't load it"."""
 _FORBIDDEN_EDIT = re.compile(
     r"(?:do\s+not|don['\u2019]?t|avoid|never|not\s+be|no)\s+(?:\w+\s+){0,2}?"
     r"(?:edit|edited|editing|edits|modify|modified|modifying|change|changed|changing|touch|"
@@ -141,25 +141,25 @@ _RUN = re.compile(
     r"(?:the\s+)?`([^`\n]+)`",
     re.IGNORECASE,
 )
-"""A command that is run, as opposed to one that is missing or only mentioned."""
+"""Matches a command that is run, as opposed to a command that is missing or only mentioned."""
 _WORK = re.compile(
     r"(?:(?:when(?:ever)?|if|before|after|to|once|any ?time)\s+(?:you(?:'re)?\s+)?(?:are\s+)?)?"
     r"(?:add|creat|chang|modif|updat|remov|"
     r"renam|implement|introduc|regist|edit|touch|extend|work|need to work)\w*\b",
     re.IGNORECASE,
 )
-"""A situation in which files are changed."""
+"""Matches a situation in which files are changed."""
 _REFERENCE = re.compile(
     r"\b(?:see|read|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy|lock)\b",
     re.IGNORECASE,
 )
-"""Words before the name of a file that is only to be read."""
+"""Matches words before the name of a file that is only to be read."""
 _GUIDE = re.compile(
     r"(?:\./)?(?P<folder>[\w.@-][\w./@-]*)/(?:AGENTS|CLAUDE|README|CONTRIBUTING)\.md", re.IGNORECASE
 )
-"""A guide to its own folder: whoever has to read it works in this folder."""
+"""Matches a guide to its own folder, because an agent that has to read it works in this folder."""
 _MANY_PLACES = 2
-"""If a rule changes this many files, its situation always includes an edit of one of them."""
+"""The number of files of a rule from which its situation always includes an edit of one of them."""
 _SHORTEST_NAME = 3
 _BEFORE = 24
 _MOST_BESIDE = 40
@@ -174,17 +174,17 @@ _STATE = re.compile(
     r"hangs?|crash(?:es)?|complains?)\b",
     re.IGNORECASE,
 )
-"""A failure, which shows in an output and not in an edit or a command."""
+"""Matches a failure, which is visible in an output but not in an edit or a command."""
 _ELSEWHERE = re.compile(
     r"\b(?:outside(?:\s+of)?|not\s+(?:in|under|inside|within)|except(?:\s+(?:in|for|under))?|"
     r"other\s+than|without|besides|excluding|beyond)\s+(?:the\s+)?`",
     re.IGNORECASE,
 )
-"""Everywhere but in a place."""
+"""Matches a phrase for everywhere except in a place."""
 _RULES_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "README.md")
-"""Without a folder, these names mean the rules file itself, or any such file."""
+"""Names that, without a folder, mean the rules file itself or any such file."""
 _WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
-"""Introduces situations, not what to do in one."""
+"""Matches an introduction of situations, as opposed to instructions for a situation."""
 _FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
 _NEXT_ITEM = re.compile(r"\n(?:[-*+]|\d+[.)])\s")
 _OTHERWISE = re.compile(
@@ -192,7 +192,7 @@ _OTHERWISE = re.compile(
     r"\b(?:in all other cases|everywhere else)\b",
     re.IGNORECASE,
 )
-"""A rule for a condition and for its opposite always applies."""
+"""Matches a rule for a condition and for its opposite, which always applies."""
 _ALTERNATIVES = re.compile(r",\s*(?:or|and)\s+|\s+(?:or|and)\s+|,\s+", re.IGNORECASE)
 _DOING = re.compile(
     r"\A(?:when(?:ever)?|if|before|after|while|for|in|to|once|any ?time)\s+(?:you(?:'re)?\s+)?"
@@ -274,7 +274,7 @@ def holds_for_any_task(said: str) -> bool:
 
 
 def _read_label(text: str) -> str:
-    """Return the bold words at the start of a rule; "" if there are none."""
+    """Return the bold words at the start of a rule, or "" if there are none."""
     label = _LABEL.match(text)
     return label["label"] if label else ""
 

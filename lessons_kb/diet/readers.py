@@ -1,4 +1,4 @@
-"""List which agent reads which rules files, in every session or only for some files.
+"""List the rules files that each agent reads, in every session or only for some files.
 
 The table in docs/diet.md has the source of each row.
 """
@@ -30,7 +30,9 @@ NO_HOOKS = "no agent here has our hooks (--yes-without-hooks moves it)"
 
 
 class HidingFolders(NamedTuple):
-    """Two folders of rules; a rule in the newer one hides the older one's rule of that name."""
+    """Two folders of rules. A rule in the newer folder hides the rule with the same name in the
+    older folder.
+    """
 
     newer: str
     older: str
@@ -43,7 +45,7 @@ class ReadingAgent:
     files: tuple[str, ...]
     """File names or globs, relative to the root."""
     otherwise: tuple[str, ...] = ()
-    """Files that it reads if none of ``files`` exists."""
+    """The files that it reads if none of ``files`` exists."""
     is_always: Callable[[Mapping[str, str], str], bool] = lambda _header, _name: True
     """Returns whether the agent reads a file with this header in every session."""
     own: tuple[str, ...] = ()
@@ -163,7 +165,7 @@ def find_readers(diet: Diet) -> list[Reader]:
 
 
 def why_file_stays(file: RulesFile, readers: Sequence[Reader]) -> str:
-    """Return why the rules of a file must stay; "" if all agents that read it have our hooks."""
+    """Return why the rules of a file must stay, or "" if all agents that read it have our hooks."""
     own = [reader for reader in readers if file.name in reader.files]
     without = [reader.agent for reader in own if not reader.has_hooks]
     if without:
@@ -217,7 +219,9 @@ def _read_header(text: str) -> dict[str, str]:
 
 
 def _find_read(diet: Diet, agent: str) -> Iterator[RulesFile]:
-    """Yield the files of a diet that an agent reads, and the files that they import, each once."""
+    """Yield the files of a diet that an agent reads and the files that they import, without
+    duplicates.
+    """
     row = READING_AGENTS[agent]
     files = {file.name: file for file in diet.files}
     names = [name for name in files if _is_named(diet, name, row.files)]
@@ -239,7 +243,7 @@ def _find_read(diet: Diet, agent: str) -> Iterator[RulesFile]:
 
 
 def _drop_hidden(names: Sequence[str], folders: HidingFolders) -> list[str]:
-    """Leave out rules in an older folder if the newer folder has a rule with the same name."""
+    """Return the names without rules in an older folder that the newer folder has as well."""
     newer = {os.path.basename(name) for name in names if name.startswith(folders.newer)}
 
     def is_hidden(name: str) -> bool:

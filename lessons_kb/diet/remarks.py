@@ -1,4 +1,6 @@
-"""Remarks on the rules of a project: missing files, duplicates, contradictions, and their use."""
+"""Remarks on the rules of a project, about missing files, duplicates, contradictions and their
+use.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,7 @@ def find_gone(diet: Diet) -> list[tuple[RulesFile, AgentRule, str]]:
 
 
 def _find_folders(diet: Diet) -> Counter[str]:
-    """Return folder → number of files in it, for each folder of the project."""
+    """Return a mapping from each folder of the project to the number of files in it."""
     return Counter(
         path[:place] for path in diet.tracked for place, char in enumerate(path) if char == "/"
     )
@@ -66,7 +68,7 @@ class Place(NamedTuple):
 
 
 def find_pairs(diet: Diet) -> Iterator[tuple[str, Place, Place]]:
-    """Yield (``same`` or ``contradicts``, first, second) for rules that are alike.
+    """Yield (``same`` or ``contradicts``, first, second) for rules that are similar.
 
     Two rules contradict each other if only one of them forbids, or if only their numbers differ.
     """
@@ -118,18 +120,19 @@ def _compare(
 
 @mutable
 class Use:
-    """How many sessions on this machine concerned a rule."""
+    """The numbers of sessions on this machine that concern a rule."""
 
     relevant: int = 0
-    """Sessions in which something that the rule names was mentioned or touched."""
+    """The number of sessions in which something that the rule names was mentioned or changed."""
     broken: int = 0
-    """Sessions in which the agent wrote or ran something that the rule forbids."""
+    """The number of sessions in which the agent wrote or ran something that the rule forbids."""
 
 
 def count_uses(diet: Diet) -> tuple[int, dict[str, Use]]:
-    """Return the number of the project's sessions, and text of a rule → its use in them.
+    """Return the number of the project's sessions, and a mapping from the text of each rule to its
+    use.
 
-    A rule that names nothing is left out, because no session can show when it applies.
+    A rule that does not name anything is left out, because no session can show when it applies.
     """
     rules = [rule for file in diet.files for rule in file.rules]
     forbidden = {rule.words: _FORBIDDEN.findall(rule.text) for rule in rules}

@@ -29,7 +29,7 @@ _END_OF_NOUN = (
     r"(?=\s*\Z|[,:;?/`]|\s+(?:that|which|of|for|in|under|with|and|or|where|using|to|on|by|from|"
     r"before|after|when|directly|manually|use|make|run|follow|prefer|keep)\b)"
 )
-"""Text that may follow a noun: "tests of the store", but not "test results", another noun."""
+"""Matches text that may follow a noun, as in "tests of the store", but not in "test results"."""
 _VERB = (
     r"(?:must|should|shall|may|can|cannot|can't|needs?|requires?|uses?|never|follows?|always|"
     r"do(?:es)?\s+not|don't|goes?|go|belongs?|lives?|live|have\s+to|"
@@ -61,7 +61,7 @@ _IS_UPKEEP = re.compile(
     re.IGNORECASE,
 )
 _IS_WRITING = re.compile(r"\A(?:write|make)\b", re.IGNORECASE)
-"""Activities on the things that accompany any other change."""
+"""Matches activities on the things that accompany any other change."""
 
 
 class Situation(NamedTuple):

@@ -67,7 +67,7 @@ class FileEdit:
     name: str
     before: bytes
     after: bytes | None
-    """The new content; None if the file is removed."""
+    """The new content, or None if the file is removed."""
 
 
 @frozen
@@ -127,7 +127,9 @@ def undo_diet(root: str) -> Undone:
 
 
 def _can_be_restored(root: str, record: DietRecord, file: RecordedFile) -> bool:
-    """Return whether a file can be restored: it is unchanged, or contains all its rules again."""
+    """Return whether a file can be restored, because it is unchanged or contains all its rules
+    again.
+    """
     now = _read(root, file.name)
     if now is None or now == file.before or digest(now) == file.after:
         return True
@@ -136,7 +138,7 @@ def _can_be_restored(root: str, record: DietRecord, file: RecordedFile) -> bool:
 
 
 def recover(root: str) -> Undone | None:
-    """Undo a killed diet, or complete a killed undo; return None if there is neither."""
+    """Undo a killed diet, or complete a killed undo. Return None if there is neither."""
     undone = None
     for record in find_records(root):
         if record.state != DONE:
@@ -231,7 +233,7 @@ def _take_back(root: str, record: DietRecord) -> Undone:
 
 
 def _settle_temps(root: str, record: DietRecord, number: int) -> None:
-    """Remove the temporary files that a killed run left, and put back text that an editor saved.
+    """Remove the temporary files that a killed run left, and restore text that an editor has saved.
 
     Before the exchange, a temporary file contains our bytes or the beginning of them. After it, it
     contains the former content of the rules file.
@@ -269,7 +271,7 @@ def _restore(full: str, file: RecordedFile, temp: str) -> bool:
 
 
 def _remove_card(root: str, record: DietRecord, card: RecordedCard) -> str:
-    """Remove a card of a diet and return its path; "" if the card no longer exists."""
+    """Remove a card of a diet and return its path, or "" if the card no longer exists."""
     for brain, path in _find_card(root, record, card):
         full = _full(brain, path)
         with contextlib.suppress(CardNotFound), storage_errors(full):
@@ -285,7 +287,9 @@ def _remove_card(root: str, record: DietRecord, card: RecordedCard) -> str:
 
 
 def _find_card(root: str, record: DietRecord, card: RecordedCard) -> Iterator[tuple[str, str]]:
-    """Yield (brain, path) of files with a card: first by the card's path, then by its origin."""
+    """Yield (brain, path) for the files with a card, found by the card's path first and then by its
+    origin.
+    """
     brains = [os.path.normpath(os.path.join(root, record.brain))]
     brains += [root] if is_brain(root) else []
     brains += find_below(root)
@@ -347,7 +351,9 @@ def _changed(name: str) -> str:
 
 
 def edits_of(root: str, texts: Mapping[str, str | None]) -> list[FileEdit]:
-    """Return the edits that write ``texts`` (name → new text; None removes the file)."""
+    """Return the edits that write ``texts``, a mapping from names to new texts. None removes the
+    file.
+    """
     edits = []
     for name, text in texts.items():
         before = _read(root, name) or b""

@@ -1,4 +1,4 @@
-"""The cards about the part of the repository that a session works in."""
+"""The cards about the part of the repository in which a session works."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from lessons_kb.find.search import complete_query, find_hits
 from lessons_kb.model import Query
 
 _LATEST_CHANGES = 40
-"""So many of the latest changes in the journal tell which files are being worked on."""
+"""The number of latest changes in the journal that show which files are being worked on."""
 
 
 def find_cards_at_hand(brains: Brains, directory: str, *, most: int) -> list[tuple[Brain, str]]:
-    """Return brain and id of the cards nearest to the working directory and the changed files.
+    """Return the brains and ids of the cards nearest to the working directory and the changed
+    files.
 
-    Those are the files that agents changed last, as the journal knows them: a session's start has
-    no time for git. The best card is first. The list is empty at the top of a repository in which
-    nothing was changed.
+    The journal shows the files that agents changed last, because there is no time for git at the
+    start of a session. The best card is first. The list is empty at the top of a repository in
+    which nothing was changed.
     """
     below = os.path.relpath(directory, brains.directory).replace(os.sep, "/")
     folder = "" if below == "." or below.startswith("..") else below
@@ -37,6 +38,6 @@ def find_cards_at_hand(brains: Brains, directory: str, *, most: int) -> list[tup
 
 
 def _list_changed(brain: Brain) -> list[str]:
-    """Return the files of the latest changes, the last one first."""
+    """Return the files of the latest changes, with the last change first."""
     changes = brain.hook_journal.events.find(kinds=[*CHANGES], limit=_LATEST_CHANGES)
     return list(dict.fromkeys(path for change in changes for path in change.targets))

@@ -1,4 +1,4 @@
-"""The block for a prompt: find candidates, pack them, and note what was given."""
+"""The block for a prompt: find candidates, pack them, and record the given lessons."""
 
 from __future__ import annotations
 
@@ -34,40 +34,46 @@ class RetrievalOptions:
 
     stage: str | None = None
     paths: tuple[str, ...] = ()
-    """Files at hand, relative to the project root; those named in the prompt are added."""
+    """Files at hand, relative to the project root. Files that the prompt names are added."""
     session: str | None = None
-    """The session. It gets a lesson again after ``reinject_after`` prompts, or once it changed."""
+    """The session. It gets a lesson again after ``reinject_after`` prompts, or once the lesson has
+    changed.
+    """
     asked_by: str = ""
-    """The session whose withheld lessons are left out; by default ``session``."""
+    """The session whose withheld lessons are left out, by default ``session``."""
     occasion: str = "prompt"
-    """The occasion under which the ledger notes withheld lessons; with "" it notes none."""
+    """The occasion under which the ledger records withheld lessons. With "" it records none."""
 
     budget: int | None = None
-    """The most tokens, in units of ``counter``; None uses ``lessons.toml``."""
+    """The maximum number of tokens, as counted by ``counter``. None uses ``lessons.toml``."""
     max_chars: int | None = None
     counter: TokenCounter = estimate_tokens
     context: bool | None = None
-    """Whether excerpts of notes are added; None uses ``lessons.toml``."""
+    """Whether excerpts of notes are added. None uses ``lessons.toml``."""
     alone: bool | None = None
-    """Whether notes may appear without a lesson; by default only if ``context`` is True."""
+    """Whether notes may appear without a lesson. By default, this is so only if ``context`` is
+    True.
+    """
 
     served: Callable[[], Sequence[Hit]] | None = None
     """Returns the lessons of a server, which are merged with the local ones. It is called last."""
     place: Callable[[Brain, Hit], str] | None = None
-    """Returns the file that an agent can open to read an offered card; "" if there is none."""
+    """Returns the file that an agent can open to read an offered card, or "" if there is none."""
     titled: bool = False
     """Whether the agent already has the titles of all cards in its context."""
     lasting: bool = True
-    """Whether texts stay in the agent's context, so that a title is offered once in a session."""
+    """Whether texts stay in the agent's context, so that a title is offered only once in a
+    session.
+    """
 
 
 def preflight(
     brains: Brains, prompt: str, options: RetrievalOptions, *, fresh: bool, remember: bool
 ) -> Preflight:
-    """Return the block for ``prompt``; its text is "" if no lesson applies.
+    """Return the block for ``prompt``. Its text is "" if no lesson applies.
 
-    ``fresh`` refreshes the indexes first; otherwise the last commit is searched. ``remember``
-    writes the result to the journal.
+    If ``fresh`` is true, the indexes are refreshed first. Otherwise the last commit is searched.
+    ``remember`` writes the result to the journal.
     """
     if fresh:
         brains.refresh_for_search()
@@ -110,7 +116,9 @@ class _Candidates:
     """The settings of the nearest brain with the caller's options applied."""
 
     def without(self, withheld: Mapping[Brain, set[str]]) -> _Candidates:
-        """Return the candidates without withheld cards and without the notes that these cite."""
+        """Return the candidates without withheld cards and without the notes that those cards
+        cite.
+        """
         hits = []
         for brain, hit in self.found.hits:
             if hit.card.id not in withheld.get(brain, ()):
@@ -206,7 +214,9 @@ def _make_offers(nearest: Settings, homes: Homes, options: RetrievalOptions) -> 
 def _find_withheld(
     block: Preflight, homes: Homes, session: str, occasion: str
 ) -> dict[Brain, set[str]]:
-    """Return brain → ids of the block's cards that are withheld from the session."""
+    """Return a mapping from each brain to the ids of the block's cards that are withheld from the
+    session.
+    """
     shown: dict[Brain, list[Card]] = {}
     for hit in (*block.lessons, *block.offered):
         shown.setdefault(homes[hit.brain, hit.card.id], []).append(hit.card)

@@ -1,4 +1,6 @@
-"""Find the thresholds of a brain when its index is built, by asking it prompts to coding agents."""
+"""Find the thresholds of a brain when its index is built, by searching it for prompts to coding
+agents.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,13 @@ from lessons_kb.store.catalogue import State
 from lessons_kb.values import replace
 
 FEWEST_CARDS = 30
-"""A smaller brain has the default thresholds: too few cards tell nothing about its prompts."""
+"""A smaller brain has the default thresholds, because too few cards show nothing about its
+prompts.
+"""
 _STEPS = 2
-"""The thresholds are found anew once the number of cards has grown or shrunk by about two fifths:
-in so many steps for each doubling."""
+"""The number of steps for each doubling of the number of cards. The thresholds are found anew at
+each step, once the number of cards has grown or shrunk by about two fifths.
+"""
 
 
 def calibrate(brains: Brains, *, by_meaning: bool = False) -> None:
@@ -29,11 +34,11 @@ def calibrate(brains: Brains, *, by_meaning: bool = False) -> None:
 
 
 def calibrate_brain(brain: Brain, *, by_meaning: bool = False) -> None:
-    """Find the thresholds of a brain, unless they hold for its size already.
+    """Find the thresholds of a brain, unless they are already valid for its size.
 
     The thresholds for words take up to a second, in which the words of the prompts are searched.
-    Those ``by_meaning`` take three seconds more, because a model has to encode the prompts: no
-    search waits for that, but ``lessons index`` and the daemon do it.
+    The thresholds ``by_meaning`` take three more seconds, because a model has to encode the
+    prompts. No search waits for this, because ``lessons index`` and the daemon do it.
     """
     state = brain.state
     if state is None or state.cards < FEWEST_CARDS:
@@ -54,7 +59,7 @@ def calibrate_brain(brain: Brain, *, by_meaning: bool = False) -> None:
 
 
 def describe_basis(state: State) -> str:
-    """Return what the thresholds of a brain depend on: build, engine, and size in steps."""
+    """Return the basis of the thresholds of a brain: build, engine, and size in steps."""
     size = round(log2(max(state.cards, 1)) * _STEPS)
     return f"{versions(state.settings['index']['engine'])} {size}"
 
@@ -70,4 +75,6 @@ def _ask(brain: Brain, *, by_meaning: bool) -> list[float]:
 
 
 _LIMIT = 4
-"""The card with the highest confidence is among the first in the ranking."""
+"""The number of cards that are judged, because the card with the highest confidence is among the
+first in the ranking.
+"""

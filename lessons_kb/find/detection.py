@@ -27,11 +27,11 @@ class Detected:
     brain: Brain
     card: Card
     matches: tuple[Match, ...]
-    """At least one, in the order of the changes."""
+    """The matches in the order of the changes. There is at least one."""
 
 
 def has_detectors(brains: Brains) -> bool:
-    """Return whether any card of any brain has a pattern. It reads no card."""
+    """Return whether any card of any brain has a pattern. No card is read."""
     for brain in brains.members:
         brain.ensure_indexed()
     return any(brain.state is not None and brain.state.detectors for brain in brains.members)
@@ -50,8 +50,8 @@ def find_detected(
     The cards come from the last commit, the nearest brain first. If no card has patterns,
     ``changes`` are not read. Changes of the brains' own cards are ignored, because a card that
     quotes its mistake would match itself. Lines marked ``lessons: ignore CARD`` are ignored as
-    well. The exception is a change ``proposed`` by an agent: for a card with a gate the mark does
-    not count, or the agent could excuse itself.
+    well. The exception is a change ``proposed`` by an agent. For a card with a gate, the mark then
+    does not count, because the agent could excuse itself.
     """
     if not has_detectors(brains):
         return []
@@ -95,7 +95,7 @@ def _find_matches(
 
 
 def _drop_ignored(detection: Detected) -> tuple[Match, ...]:
-    """Return the matches without those whose line has a mark that names the card."""
+    """Return the matches, except matches whose line has a mark that names the card."""
     card_id = detection.card.id
     slug = os.path.splitext(os.path.basename(card_id))[0]
     names = {card_id.casefold(), slug.casefold()}
@@ -107,7 +107,7 @@ def find_in_files(
 ) -> list[Detected]:
     """Return the cards whose mistake is in files. ``paths`` are relative to ``root``.
 
-    Matches whose mark is in ``without`` are left out; see `mark_matches`.
+    Matches whose mark is in ``without`` are left out. See `mark_matches`.
     """
     changes: list[Change] = []
     for path in paths:
@@ -122,7 +122,9 @@ def find_in_files(
 
 
 def mark_matches(detected: Iterable[Detected]) -> list[str]:
-    """Return a mark for each match, which identifies card, file and text of the line."""
+    """Return a mark for each match, which identifies the card, the file and the text of the
+    line.
+    """
     return [_mark(detection, match) for detection in detected for match in detection.matches]
 
 
@@ -136,7 +138,8 @@ def find_in_evidence(
 ) -> list[DetectedLine]:
     """Return the added lines and the commands of the checked turn that match a pattern.
 
-    With ``look``, lines that are no longer in their file are left out: the agent removed them.
+    With ``look``, lines that are no longer in their file are left out, because the agent removed
+    them.
     """
     changes: list[Change] = []
     for edit in evidence.edits:
@@ -216,13 +219,13 @@ def place_change(change: Change, root: str) -> Change:
 
 
 def place_creation(change: Change, root: str) -> Change:
-    """Return a change that writes a whole file, with the current text of the file as ``before``."""
+    """Return a change that writes a whole file. Its ``before`` is the current text of the file."""
     before = read_text(os.path.join(root, *change.path.split("/")))
     return replace(change, before=before, line=1)
 
 
 def read_text(path: str) -> str:
-    """Return the text of a file; "" if it is missing or has more than MAX_CHARS bytes."""
+    """Return the text of a file, or "" if the file is missing or has more than MAX_CHARS bytes."""
     try:
         data = read_regular(path, limit=MAX_CHARS, name=path)
     except (OSError, StorageError):

@@ -27,11 +27,12 @@ from lessons_kb.store.state_folder import state_dir
 from lessons_kb.text.sanitize import counted
 
 _HEAD = 8_000
-"""Characters that are searched for a NUL, which marks a binary file, as git does."""
+"""The number of characters that are searched for a NUL, which marks a binary file as in git."""
 
 
 def detect_files(brains: Brains, paths: Iterable[str]) -> Iterator[tuple[Card, Match]]:
-    """Yield every match in some files, by file and line. ``paths`` start at the project root.
+    """Yield every match in some files, sorted by file and line. ``paths`` are relative to the
+    project root.
 
     Binary files and files of more than MAX_CHARS bytes are skipped.
     """
@@ -42,7 +43,7 @@ def detect_files(brains: Brains, paths: Iterable[str]) -> Iterator[tuple[Card, M
 
 
 def read_source(path: str) -> str:
-    """Return the text of a file; "" if it is binary, too large or missing."""
+    """Return the text of a file, or "" if the file is binary, too large or missing."""
     text = read_text(path)
     return "" if is_binary(text) else text
 
@@ -65,15 +66,15 @@ def is_binary(text: str) -> bool:
 
 
 def detect_diff(brains: Brains, diff: str) -> list[tuple[Card, Match]]:
-    """Return the mistakes in the lines that a unified diff adds, by file and line.
+    """Return the mistakes in the lines that a unified diff adds, sorted by file and line.
 
-    The paths of the diff start at the project root.
+    The paths of the diff are relative to the project root.
     """
     return flatten(find_detected(brains, _place_diff(brains.directory, diff)))
 
 
 def _place_diff(directory: str, diff: str) -> list[Change]:
-    """Return the changes of a diff with the text around them, as far as the files show it."""
+    """Return the changes of a diff with the text around them, if the files contain that text."""
     return [
         place_in(change, read_text(os.path.join(directory, change.path)))
         for change in parse_diff(diff)
@@ -83,12 +84,12 @@ def _place_diff(directory: str, diff: str) -> list[Change]:
 def list_tree(
     directory: str, paths: Sequence[str] = (), *, warn: Callable[[str], object] = bool
 ) -> list[str]:
-    """Return the project's files, or those within ``paths``, relative to the project root.
+    """Return the project's files, or the files within ``paths``, relative to the project root.
 
-    Files that git ignores are left out. Without git, hidden files are left out instead. No link is
-    followed, since a repository may have a link to a private file. A file named in ``paths`` is
-    always returned. ``warn`` is called if git refuses the repository; it is then treated as one
-    without git.
+    Files that git ignores are left out. Without git, hidden files are left out instead. Links are
+    not followed, because a repository may have a link to a private file. A file named in ``paths``
+    is always returned. ``warn`` is called if git refuses the repository. The repository is then
+    treated as one without git.
     """
     named = [path for path in paths if os.path.isfile(os.path.join(directory, path))]
     folders = [path for path in paths if path not in named]
@@ -121,7 +122,7 @@ def _walk_visible(directory: str, folders: Iterable[str]) -> Iterator[str]:
 
 
 def flatten(detected: Iterable[Detected]) -> list[tuple[Card, Match]]:
-    """Return each match with its card, by file and line."""
+    """Return each match with its card, sorted by file and line."""
     pairs = [(detection.card, match) for detection in detected for match in detection.matches]
     return sorted(pairs, key=lambda pair: (pair[1].path, pair[1].line, pair[0].id))
 
@@ -149,9 +150,11 @@ def describe_unused(brains: Brains) -> Iterator[str]:
 
 
 GLANCE_SECONDS = 3.0
-"""Seconds that `glance` spends on the history; the next call continues there."""
+"""The maximum time, in seconds, that `glance` spends on the history. The next call continues
+there.
+"""
 _MAX_COMMITS = 20_000
-"""Commits that are counted."""
+"""The maximum number of commits that are counted."""
 _MAX_CACHE_BYTES = 4_000_000
 _CACHE_NAME = "detected-history.json"
 
@@ -170,9 +173,10 @@ class _Added(NamedTuple):
 
 
 Months = tuple[tuple[str, int, int], ...]
-"""(``2026-01``, mistakes before the card was created, mistakes since), oldest first.
+"""Tuples (month such as ``2026-01``, mistakes before the card was created, mistakes since then),
+oldest first.
 
-For a card without a date, all of them count as before.
+If a card has no date, all mistakes count as before its creation.
 """
 
 
@@ -197,7 +201,7 @@ def detect_history(
 
 
 def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
-    """Continue the cached count, unless the patterns or the project have changed since."""
+    """Continue the cached count, unless the patterns or the project have changed since then."""
     directory, repository = brains.directory, Repository(brains.directory)
     head = repository.head()
     digest = _digest_patterns(brains)
@@ -230,7 +234,7 @@ def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
 
 
 def _digest_patterns(brains: Brains) -> str:
-    """Return a digest of the project and of everything that decides what its patterns match."""
+    """Return a digest of the project and of everything that affects the matches of its patterns."""
     cards: list[list[object]] = []
     for brain in brains.members:
         for card in brain.read(lambda brain: brain.catalogue.all_cards()):
@@ -254,7 +258,7 @@ def _count_commit(brains: Brains, commit: Commit) -> Counter[_Added]:
 
 
 def glance(brains: Brains) -> dict[tuple[str, str], Months]:
-    """Return the history as far as it can be counted in a few seconds; empty without git."""
+    """Return the history as far as it can be counted in a few seconds. It is empty without git."""
     try:
         return detect_history(brains, seconds=GLANCE_SECONDS)
     except (GitError, StorageError):

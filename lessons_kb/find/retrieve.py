@@ -1,4 +1,4 @@
-"""Search one brain: engine, ranking and gate. Merge the hits of several brains."""
+"""Search one brain by engine, ranking and gate, and merge the hits of several brains."""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from lessons_kb.brain.semantic_similarity import Nearness
 
 _FIRST_FETCH = 32
-"""Candidates in the first request to the engine. If too many are excluded, more are requested."""
+"""The number of candidates in the first request to the engine. If too many are excluded, more are
+requested.
+"""
 
 
 _MOST_PARTS = 8
@@ -39,7 +41,9 @@ _MOST_PAIRS = 400
 
 
 _FUNCTION_WORD = 0.15
-"""Guessed share from which a word counts as a function word; it has at most four letters."""
+"""The guessed share from which a word counts as a function word. Such a word has at most four
+letters.
+"""
 
 
 @frozen
@@ -47,11 +51,13 @@ class Retrieved:
     """The result of a query in one brain."""
 
     hits: tuple[Hit, ...]
-    """The judged hits, best first, at most the query's limit, including those that did not pass."""
+    """The judged hits, best first, including hits that did not pass. There are at most as many as
+    the limit of the query.
+    """
     frequencies: dict[str, int]
-    """Document frequency of each term of the query."""
+    """The document frequency of each term of the query."""
     size: int
-    """Documents in the index."""
+    """The number of documents in the index."""
 
 
 STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens it"
@@ -60,7 +66,7 @@ STILL_TEMPLATE = f"{SUPPRESSED}: it is still the template; `lessons edit` opens 
 def find(brain: Brain, query: Query, *, by_meaning: bool = True) -> Retrieved:
     """Search one brain's last commit and judge the hits. Call it within ``Brain.read``.
 
-    Without ``by_meaning`` only the words count, whatever is installed.
+    Without ``by_meaning``, only the words count, even if a model is installed.
     """
     engine, state = brain.reader, brain.state
     size = 0 if engine is None else engine.size()
@@ -78,8 +84,9 @@ def find(brain: Brain, query: Query, *, by_meaning: bool = True) -> Retrieved:
         frequencies=frequencies,
         size=size,
     )
-    # A hit has to beat this many files. Notes compete with cards as well, but not the reverse: a
-    # brain has few notes, and a few long texts share words with any prompt.
+    # The number of files with which a hit competes. Notes compete with cards, but cards do not
+    # compete with notes, because a brain has few notes and a few long texts share words with any
+    # prompt.
     rivals = state.cards + (state.notes if notes else 0)
     meaning = brain.meaning if by_meaning else None
     nearness = meaning.near(query.text) if meaning is not None else None
@@ -104,17 +111,19 @@ class _Words:
     """The words of a query, and how often they occur in the brain."""
 
     terms: list[str]
-    """Index terms, in order, with repetitions."""
+    """The index terms in order, with repetitions."""
     weights: Mapping[str, float]
-    """Term → weight in the query, of the most distinctive terms."""
+    """Mapping from each of the most distinctive terms to its weight in the query."""
     frequencies: dict[str, int]
-    """Term → number of documents with it."""
+    """Mapping from each term to the number of documents with this term."""
     size: int
-    """Documents in the index."""
+    """The number of documents in the index."""
 
     @property
     def weights_in_cards(self) -> dict[str, float]:
-        """The weights of the terms that occur in the brain; most words of a log do not."""
+        """The weights of the terms that occur in the brain. Most words of a log do not occur
+        there.
+        """
         return {term: weight for term, weight in self.weights.items() if self.frequencies[term]}
 
 
@@ -124,19 +133,19 @@ class _Candidates:
 
     hits: list[Hit]
     numbers: dict[str, int]
-    """Id of a card → number of its file."""
+    """Mapping from the id of each card to the number of its file."""
 
 
 def _fetch_candidates(
     brain: Brain, engine: Reader, query: Query, words: _Words, nearness: Nearness | None
 ) -> _Candidates:
-    """Return the ranked hits of a query, at most its limit.
+    """Return the ranked hits of a query, at most as many as its limit.
 
-    ``nearness`` is the similarity of all files to the query; None without ``[semantic]``.
+    ``nearness`` is the similarity of all files to the query, or None without ``[semantic]``.
     """
     settings = brain.settings
     field_weights = {name: getattr(settings.ranking, name) for name in FIELDS}
-    # Notes have negative numbers, so they are excluded before anything of them is read.
+    # Notes have negative numbers, so they are excluded before any of their data is read.
     least = -inf if NOTE in query.kinds else 0
     most = 0 if set(KINDS).isdisjoint(query.kinds) else inf
     guarding: set[int] = set()
@@ -204,7 +213,9 @@ def _gather_evidence(
 
 
 def _split_parts(text: str) -> list[frozenset[str]]:
-    """Return the terms of each part of a query: a sentence, or several of a long query."""
+    """Return the terms of each part of a query. A part is a sentence, or several sentences of a
+    long query.
+    """
     sentences = split_sentences(text)
     step = max(-(-len(sentences) // _MOST_PARTS), 1)
     parts: list[frozenset[str]] = []
@@ -215,7 +226,7 @@ def _split_parts(text: str) -> list[frozenset[str]]:
 
 
 def _suppress_unfit(brain: Brain, judged: list[Hit], gate: Gate) -> None:
-    """Replace the hits of harmful cards and of unfilled templates with ones that did not pass."""
+    """Replace the hits of harmful cards and of unfilled templates with hits that did not pass."""
     least = min(gate.min_confidence, gate.offer_confidence)
     likely = [hit.card for hit in judged if hit.confidence >= least]
     reasons = find_harmful(brain, likely)
@@ -232,9 +243,9 @@ def _suppress_unfit(brain: Brain, judged: list[Hit], gate: Gate) -> None:
 def _answer_by_successors(
     brain: Brain, cards: Mapping[int, Card], scores: Mapping[int, float], query: Query
 ) -> dict[int, Card]:
-    """Return the cards with successors in the place of superseded ones.
+    """Return the cards, in which successors replace superseded cards.
 
-    The words of a predecessor match its successor. If a card has two hits, the better is kept.
+    The words of a predecessor match its successor. If a card has two hits, the better hit is used.
     """
     if not brain.successors() or query.inactive:
         return dict(cards)
@@ -257,9 +268,9 @@ def _find_pairs(
 ) -> list[tuple[str, str]]:
     """Return the pairs of neighbouring words of a query that are informative.
 
-    A pair with a function word is not. The analyzer has removed the function words of the languages
-    that it knows; in other languages, a word with a large guessed share counts as one. A pair with
-    a word that no card has is not informative either.
+    A pair with a function word is not informative. The analyzer has removed the function words of
+    the languages that it supports. In other languages, a word with a large guessed share counts as
+    a function word. A pair with a word that no card contains is not informative either.
     """
     functional = {word for word, share in guessed.items() if share >= _FUNCTION_WORD}
     nowhere = {term for term, frequency in frequencies.items() if not frequency}
@@ -304,14 +315,14 @@ def read_today() -> str:
 
 
 def find_silence(card: Card, today: str) -> str:
-    """Return why an active card is not injected today; "" if it can be injected."""
+    """Return why an active card is not injected today, or "" if it can be injected."""
     if "" < card.waits_from <= today:
         return f"it waits for `lessons confirm` since {card.waits_from}"
     return card.standing.silence
 
 
 def find_usable(brain: Brain, numbers: Iterable[int], project: str | None) -> dict[int, Card]:
-    """Return number → card, of the files that may be injected in a project.
+    """Return a mapping from numbers to cards, for the files that may be injected in a project.
 
     Call it within ``Brain.read``.
     """
@@ -331,11 +342,12 @@ def merge_hits(
 ) -> list[tuple[Brain, Hit]]:
     """Merge the hits of several brains, nearest first, into one ranking.
 
-    Raw scores of two brains cannot be compared. So each brain's scores are scaled: the best one
-    becomes that brain's highest confidence. The order within a brain stays, and the nearer brain
-    wins ties. A file that belongs to two nested brains counts for the nearer one. If two brains
-    have the same id, ``Hit.brain`` distinguishes them. The hits of a server (``served``) rank
-    like those of the farthest brain and are returned with the nearest brain.
+    Raw scores of two brains cannot be compared. Therefore the scores of each brain are scaled so
+    that the best score becomes the brain's highest confidence. The order within a brain does not
+    change, and the nearer brain wins ties. A file that belongs to two nested brains counts for the
+    nearer one. If two brains have the same id, ``Hit.brain`` distinguishes them. The hits of a
+    server (``served``) rank like those of the farthest brain and are returned with the nearest
+    brain.
     """
     if len(answers) == 1 and not served:
         brain, only = answers[0]
@@ -367,17 +379,20 @@ def _scale(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def _identities(card: Card) -> tuple[tuple[str, ...], ...]:
-    """Return the keys by which copies of a card are recognized: its content, and file and title."""
+    """Return the keys by which copies of a card are recognized: its content, and its file with its
+    title.
+    """
     title = " ".join(card.title.casefold().split())
     file = card.id.rpartition(":")[2]
     return ("content", title, card.why, *card.checklist), ("file", title, file)
 
 
 def files_to_guard(prompt: str) -> tuple[str, tuple[str, ...]]:
-    """Return the text to search for, and the files that the prompt names as ones to work on.
+    """Return the text to search for, and the files in the prompt that are to be changed.
 
-    If the prompt is a question, there are none, and their names are removed from the text: a
-    question changes no file, and the cards that guard a file come with its change.
+    If the prompt is a question, there are no such files, and the names of files are removed from
+    the text. A question does not change a file, and the cards that guard a file are given with its
+    change.
     """
     paths = find_paths(prompt)
     if not paths or not is_question(prompt):

@@ -16,20 +16,24 @@ from lessons_kb.text.paths import relative_path
 from lessons_kb.values import replace
 
 HIT_LIMIT = 10
-"""Hits judged for a preflight: more than can be injected, so that `why` can list the next ones."""
+"""The number of hits that are judged for a preflight. It is more than can be injected, so that
+`why` can list the next hits.
+"""
 _MOST_CHARS = 60_000
-"""Of a longer prompt, only both ends are searched: about 8,000 different words in 0.3 s."""
+"""The maximum number of characters of a prompt, which have about 8,000 different words and take 0.3
+s. Of a longer prompt, only both ends are searched.
+"""
 
 
 class Found(NamedTuple):
     """The result of one query over all brains."""
 
     hits: list[tuple[Brain, Hit]]
-    """Judged hits, best first, each with the brain that holds the card."""
+    """Judged hits, best first, each with the brain that contains the card."""
     frequencies: dict[str, int]
-    """Document frequency of each term of the query, over all brains."""
+    """The document frequency of each term of the query, over all brains."""
     size: int
-    """Documents in all indexes."""
+    """The number of documents in all indexes."""
 
 
 def search(
@@ -44,10 +48,11 @@ def search(
     fresh: bool = True,
     asked_by: str = "",
 ) -> list[Hit]:
-    """Return the best hits for ``text``, best first, including those that did not pass the gate.
+    """Return the best hits for ``text``, best first, including hits that did not pass the gate.
 
-    ``fresh`` refreshes the indexes first; otherwise the last commit is searched. The lessons
-    withheld from the session ``asked_by`` (by default that of this process) are left out.
+    If ``fresh`` is true, the indexes are refreshed first. Otherwise the last commit is searched.
+    The lessons withheld from the session ``asked_by`` (by default the session of this process) are
+    left out.
     """
     query = Query(
         text=text,

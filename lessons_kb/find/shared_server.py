@@ -1,8 +1,8 @@
 """Fetch lessons from a server that the user shares with others, while local brains are searched.
 
-A server's lessons are not trusted more than a card that somebody else wrote. They are bounded here,
-and sanitized when a block is packed. The user's settings say whether they may ask for permission
-and whether their patterns are used.
+A server's lessons are not trusted more than a card that somebody else wrote. Their size is limited
+here, and they are sanitized when a block is packed. The user's settings say whether they may ask
+for permission and whether their patterns are used.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ if TYPE_CHECKING:
 from lessons_kb.text.addresses import parse_address
 
 ServedLesson = dict[str, Any]
-"""A lesson of a server as JSON data, bounded by ``read_lesson``."""
+"""A lesson of a server as JSON data, whose size ``read_lesson`` limits."""
 
 
 _MAX_ITEMS = 30
 
 
 _MAX_CHARS = 500
-"""The most characters of a title, a reason or an item."""
+"""The maximum number of characters of a title, a reason or an item."""
 
 
 _KEYS = (
@@ -59,7 +59,8 @@ _KEYS = (
 
 
 def read_lesson(answer: Mapping[str, Any], *, name: str, gate: bool, detect: bool) -> ServedLesson:
-    """Return a lesson from a server's answer, bounded. ``name`` is the name of the server's brain.
+    """Return a lesson of limited size from a server's answer. ``name`` is the name of the server's
+    brain.
 
     ``gate`` and ``detect`` say whether the lesson may ask for permission and whether its patterns
     are used. Raises ValueError, TypeError, KeyError or OverflowError if it is not a valid lesson.
@@ -129,7 +130,7 @@ def _clean_lines(value: object) -> tuple[str, ...]:
 
 
 def _parse_patterns(value: object) -> Iterator[tuple[object, Pattern]]:
-    """Yield each valid pattern of a lesson, as JSON data and parsed."""
+    """Yield each valid pattern of a lesson, both as JSON data and parsed."""
     if not value or not isinstance(value, list):
         return
 
@@ -143,8 +144,8 @@ def find_in_call(
 ) -> tuple[list[tuple[Card, tuple[str, ...]]], list[tuple[Card, tuple[Match, ...]]]]:
     """Return the cards with a gate on files of a call, and the cards whose mistake is in the call.
 
-    ``files`` are relative to the project root. The first list has each card with its files, the
-    second each card with its matches.
+    ``files`` are relative to the project root. The first list contains each card with its files,
+    and the second list contains each card with its matches.
     """
     guarded: list[tuple[Card, tuple[str, ...]]] = []
     for card in cards:
@@ -180,15 +181,15 @@ _PATH = re.compile(r"(?:/[^?#]*)?/v1/brains/([A-Za-z0-9][A-Za-z0-9._-]{0,63})/?"
 
 
 _MAX_BYTES = 400_000
-"""The most bytes of an answer."""
+"""The maximum number of bytes of an answer."""
 
 
 _MAX_LESSONS = 8
-"""The most lessons that are used of an answer."""
+"""The maximum number of lessons that are used from an answer."""
 
 
 _MAX_STALE = 300
-"""The most characters of a server's reason why its lessons may be outdated."""
+"""The maximum number of characters of a server's reason why its lessons may be outdated."""
 
 
 _PROBE_SECONDS = 5.0
@@ -209,11 +210,15 @@ _STATUS_FAULTS: Mapping[int, str] = {
 
 
 class Unanswered(LessonsError):
-    """A server gave no usable answer. The message continues a sentence after the server's name."""
+    """A server gave no usable answer. The message continues a sentence that begins with the
+    server's name.
+    """
 
 
 class ServerQuery:
-    """A request for lessons that is running. It raises nothing: ``trouble`` says what failed."""
+    """A running request for lessons. It never raises an error; ``trouble`` contains the reason of a
+    failure.
+    """
 
     def __init__(
         self,
@@ -256,7 +261,8 @@ class ServerQuery:
             answer = self._answers.get(timeout=max(self._until - time.monotonic(), 0.0))
         except queue.Empty:
             answer = Unanswered("does not answer in time")
-            # Close the connection: a server that sends byte by byte would occupy the thread.
+            # Close the connection, because a server that sends byte by byte would occupy the
+            # thread.
             for connection in self._open:
                 # AttributeError: a connection that is being made has no socket yet. Connecting has
                 # a time limit of its own.
@@ -270,7 +276,7 @@ class ServerQuery:
         return tuple(map(read_hit, answer))
 
     def describe_trouble(self) -> str:
-        """Return a line for the user about ``trouble``; "" if there is none."""
+        """Return a line for the user about ``trouble``, or "" if there is none."""
         if not self.trouble:
             return ""
         if not self._settings.url:
@@ -291,10 +297,11 @@ class ServerQuery:
 def ask_server(
     prompt: str, *, directory: str, project: str | None, seconds: float
 ) -> ServerQuery | None:
-    """Start a request for lessons to the user's server; None if no server is set for ``directory``.
+    """Start a request for lessons to the user's server. Return None if no server is set for
+    ``directory``.
 
-    ``prompt`` is sent unchanged, so the caller redacts secrets first. The deadline is ``seconds``
-    or that of the user's settings, whichever is shorter.
+    ``prompt`` is sent unchanged, so the caller redacts secrets first. The time limit is ``seconds``
+    or the limit in the user's settings, whichever is shorter.
     """
     try:
         settings = read_user_settings(ServerSettings)
@@ -321,7 +328,8 @@ def name_server(url: str) -> str:
 
 
 def probe_server(settings: ServerSettings) -> str:
-    """Send one request to a server; return why its lessons may be outdated, "" if they are not.
+    """Send one request to a server. Return why its lessons may be outdated, or "" if they are up to
+    date.
 
     Raises Unanswered.
     """
@@ -335,7 +343,8 @@ def _ask(
     seconds: float,
     connections: list[http.client.HTTPConnection],
 ) -> tuple[list[ServedLesson], str]:
-    """Return the lessons for a prompt and the reason why they may be outdated, or "".
+    """Return the lessons for a prompt, and the reason why they may be outdated, or "" if they are
+    up to date.
 
     The connection is added to ``connections``, so that another thread can close it. Raises
     Unanswered.
@@ -394,7 +403,7 @@ def _ask(
 def _read_certificates(ca_file: str) -> ssl.SSLContext:
     """Return a TLS context that trusts a file's certificates.
 
-    Without a file it trusts those of OpenSSL, which reads SSL_CERT_FILE.
+    Without a file, it trusts the certificates of OpenSSL, which reads SSL_CERT_FILE.
     """
     import ssl
 

@@ -55,19 +55,25 @@ _FILE_LINE = 12
 
 _FEW, _FEW_TOKENS = 60, 950
 _TOKENS_EACH = 15
-"""Up to 60 titles may take 950 tokens; a longer list of a small brain takes 15 a title."""
+"""Up to 60 titles may take 950 tokens. A longer list of a small brain takes 15 tokens for each
+title.
+"""
 _LONGEST_LINE, _SHORTEST_LINE = 20, 14
-"""The range of the length, in tokens, at which lines are cut; the longest that fits is used."""
+"""The range of the length, in tokens, at which lines are cut. The largest length that fits is
+used.
+"""
 _USUAL_LINE = 10
-"""Tokens of a short line. For a large brain, only as many titles are read as may fit."""
+"""The number of tokens of a short line. For a large brain, only as many titles are read as may
+fit.
+"""
 _MAX_TITLE = 160
 _PART_AT_HAND = 3
 """One in this many titles of a large brain is about the files at hand."""
 _COPIES, _NEW = "copies-", ".new"
 _MOST_COPIES = 100
-"""The maximum number of cards of a brain elsewhere; each card has to be copied."""
+"""The maximum number of cards of a brain elsewhere, because each card has to be copied."""
 _OLD = 86_400
-"""Seconds after which no session still needs a file of titles that was replaced."""
+"""Seconds after which no session needs a replaced file of titles any longer."""
 
 
 @frozen
@@ -81,10 +87,12 @@ class Access:
     ignored: bool = True
     """Whether it also reads files that git ignores."""
     session: str = ""
-    """The session whose withheld cards are not listed; "" if no cards are withheld."""
+    """The session whose withheld cards are not listed, or "" if no cards are withheld."""
 
     def find(self, folder: str) -> str | None:
-        """Return the agent's path of a folder ("" for its own); None if it cannot read it."""
+        """Return the path of a folder for the agent, which is "" for the agent's own folder. Return
+        None if the agent cannot read the folder.
+        """
         inside = f"{folder}{os.sep}".startswith(self.directory.rstrip(os.sep) + os.sep)
         return relative_path(folder, self.directory) if inside or self.outside else None
 
@@ -101,7 +109,9 @@ class ListedCard(NamedTuple):
     handled: HandledCard
     """The card as the file of handles names it."""
     rank: tuple[int, str]
-    """How often its mistake was seen and it was given, and the last time; the highest is first."""
+    """The number of times that its mistake was seen or that it was given, and the last time. The
+    highest rank comes first.
+    """
 
 
 class _Listed(NamedTuple):
@@ -117,11 +127,11 @@ class _TitleFile(NamedTuple):
     """The file that maps handles to cards, and lists the titles of a large brain."""
 
     path: str = ""
-    """The path by which the agent opens it; "" if there is no file."""
+    """The path by which the agent opens it, or "" if there is no file."""
     places: tuple[str, ...] = ()
     """The files of the cards whose titles it lists."""
     has_all: bool = False
-    """Whether ``places`` has all cards."""
+    """Whether ``places`` contains all cards."""
 
 
 _NO_FILE = _TitleFile()
@@ -134,7 +144,7 @@ def build_titles(
     most: int,
     counter: TokenCounter = estimate_tokens,
 ) -> str:
-    """Return the titles of the cards that an agent can open; "" if there are none.
+    """Return the titles of the cards that an agent can open, or "" if there are none.
 
     The text has at most ``most`` tokens, counted by ``counter``, and at most as many as the
     settings allow. A brain of up to SMALL_BRAIN cards is listed completely. For a larger brain, the
@@ -176,13 +186,14 @@ def _build(
 
 
 def find_handle(brain: Brain, card: str) -> str:
-    """Return the handle of a card; "" if no handle can be recorded."""
+    """Return the handle of a card, or "" if no handle can be recorded."""
     handled = HandledCard(get_brain_name(brain.root), card)
     return give_handles([handled]).get(handled, "")
 
 
 def _choose(brains: Brains, access: Access, *, most: int) -> _Listed:
-    """Return the titles to list, the best first: all of small brains, ``most`` of large brains.
+    """Return the titles to list, with the best first. These are all titles of small brains and
+    ``most`` titles of large brains.
 
     Titles of a large brain that concern the files at hand come before the most used titles.
     """
@@ -201,11 +212,11 @@ def _choose(brains: Brains, access: Access, *, most: int) -> _Listed:
     nearness = {card: place for place, card in enumerate(at_hand)}
 
     def get_place(one: ListedCard) -> tuple[bool, int]:
-        """Return the sort key of a card: cards of small brains first, then those at hand."""
+        """Return the sort key of a card. Cards of small brains come first, then cards at hand."""
         is_of_large = counts[one.brain] > SMALL_BRAIN
         return is_of_large, nearness.get((one.brain, one.card), len(nearness))
 
-    cards.sort(key=get_place)  # a stable sort: equals stay in the order of use
+    cards.sort(key=get_place)  # a stable sort: equal cards stay in the order of use
     small = sum(counts[one.brain] <= SMALL_BRAIN for one in cards)
     return _Listed(cards[: max(most, small)], total, is_large)
 
@@ -219,8 +230,8 @@ def _find_titles(
 ) -> tuple[list[ListedCard], int]:
     """Return ``most`` cards of each brain and those ``at_hand``, and the total number of cards.
 
-    The most used cards are first. A repeated mistake and a recent injection count the same; among
-    equals, the latest card is first.
+    The most used cards come first. A repeated mistake and a recent injection count the same. Among
+    equal cards, the latest comes first.
     """
     cards: dict[str, ListedCard] = {}
     total = 0
@@ -248,7 +259,9 @@ def _find_titles(
 
 
 def _name_place(brains: Brains, brain: Brain, card: str, folder: str | None, access: Access) -> str:
-    """Return the path of a card for the agent, in the brain's ``folder`` if it reads that."""
+    """Return the path of a card for the agent. It is in the brain's ``folder`` if the agent can
+    read that.
+    """
     if folder is None:
         return find_place(brains, brain, card, access)
     return f"{folder}/{card}" if folder else card
@@ -261,7 +274,9 @@ def _fit(
     budget: int,
     counter: TokenCounter,
 ) -> tuple[str, int]:
-    """Return the text of as many titles as fit, each as long as possible, and their number."""
+    """Return the text of as many titles as fit, each as long as possible, and the number of
+    titles.
+    """
     named = [(handles.get(one.handled, ""), one) for one in listed.cards]
 
     def write(count: int, longest: int) -> str:
@@ -300,7 +315,9 @@ def _write_text(
 
 @lru_cache(maxsize=4096)
 def _format_line(name: str, title: str, longest: int) -> str:
-    """Return a line: a handle (or the file if there is none), and the title, cut at a word."""
+    """Return a line with the handle (or the file if there is no handle) and the title, cut at a
+    word.
+    """
     start = show_path(name)
     words = shorten(defang_line(title), _MAX_TITLE)
     line = f"{start} {words}".rstrip()
@@ -329,7 +346,8 @@ def _write_file(
     *,
     with_titles: bool,
 ) -> _TitleFile:
-    """Write the file of handles, and all titles if ``with_titles``; return a description of it.
+    """Write the file of handles, with all titles if ``with_titles``. Return a description of the
+    file.
 
     A changed text gets a new file name, because a session may still need the previous file.
     """
@@ -372,9 +390,9 @@ def _remove_old_files(cache: str) -> None:
 
 
 def _list_all(cards: Sequence[ListedCard], total: int, budget: int) -> tuple[str, tuple[str, ...]]:
-    """Return as many titles as the budget allows, grouped by folder, and their files.
+    """Return as many titles as the budget allows, grouped by folder, and the files of their cards.
 
-    If the file names do not fit in addition, they are left out; the agent then searches for a
+    If the file names do not fit in addition, they are left out. The agent then searches for a
     title.
     """
     text, count = _list_in_folders(cards, total, budget, named=True)
@@ -430,13 +448,14 @@ def is_whole(text: str) -> bool:
 
 
 def _find_cache(brains: Brains, access: Access) -> str:
-    """Return the first cache folder that the agent can read; "" if there is none."""
+    """Return the first cache folder that the agent can read, or "" if there is none."""
     caches = (one.cache for one in brains.members if access.find(one.cache) is not None)
     return next(caches, "") if access.ignored else ""
 
 
 def find_place(brains: Brains, brain: Brain, card: str, access: Access) -> str:
-    """Return the path by which an agent opens a card; "" if it would have to ask the user.
+    """Return the path by which an agent opens a card, or "" if the agent would have to ask the
+    user.
 
     If the brain is elsewhere, this is a copy in the git-ignored folder of a brain that the agent
     can read.
@@ -471,7 +490,7 @@ def _name_copies(brain: Brain) -> str:
 
 
 def find_card(brain: Brain, path: str) -> str:
-    """Return the id of the card in a file or in a copy of the file; "" for another file."""
+    """Return the id of the card in a file or in a copy of the file, or "" for another file."""
     below = path.removeprefix(brain.root + os.sep) if path.startswith(brain.root + os.sep) else ""
     copied = path.partition(f"{os.sep}{_name_copies(brain)}{os.sep}")[2]
     return (copied or below).replace(os.sep, "/")

@@ -1,4 +1,6 @@
-"""Find what a change means for cards: a last file that it removes, a condition that it turns."""
+"""Find the effects of a change on cards: a last file that it removes, or a condition that it
+reverses.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,10 @@ _NO_BLOB = re.compile("0+")
 
 @frozen
 class Effect:
-    """What a change means for one card."""
+    """The effect of a change on one card."""
 
     card: str
-    """Its id."""
+    """The id of the card."""
     rule: str
     message: str
     fix: str
@@ -38,7 +40,7 @@ class Effect:
 
 
 def find_effects(brain: Brain, directory: str, diff: Diff) -> list[Effect]:
-    """Return what a change means for the active cards of a brain in the same repository."""
+    """Return the effects of a change on the active cards of a brain in the same repository."""
     top = git_top(directory)
     if top is None or git_top(brain.root) != top:
         return []
@@ -87,7 +89,7 @@ def _find_lost_files(active: Sequence[Claims], top: str, diff: Diff) -> Iterator
 
 
 def _list_heads(diff: Diff) -> list[str]:
-    """Return what the diff says of each file before the first change of its lines."""
+    """Return the head of each file in the diff, which precedes the first change of its lines."""
     return [part.partition("\n@@")[0] for part in _FILE.split(diff.text)]
 
 
@@ -104,7 +106,7 @@ def _match(anchor: Anchor) -> Callable[[str], bool]:
         return lambda path: path == anchor.name or path.endswith(f"/{anchor.name}")
     try:
         globs = compile_globs([anchor.name])
-    except InputError:  # `lint` says so
+    except InputError:  # `lint` reports it
         return lambda _path: False
     return lambda path: match_globs(globs, path)
 
@@ -138,7 +140,7 @@ def _find_turned(active: Sequence[Claims], top: str, diff: Diff) -> Iterator[Eff
 
 
 def _read_version(top: str, diff: Diff, name: str, *, is_before: bool) -> str | None:
-    """Return the text of a manifest before or after a change; None if there is none."""
+    """Return the text of a manifest before or after a change, or None if there is no manifest."""
     if name not in diff.files:
         return read_manifest(top, name)
     heading = f"diff --git a/{name} b/{name}\n"

@@ -23,7 +23,7 @@ from lessons_kb.model import Standing
 from lessons_kb.values import frozen, replace
 
 _PARTS = 3
-"""The numbers of a semantic version."""
+"""The number of parts of a semantic version."""
 _RUNTIMES = frozenset({"python", "node", "go"})
 _HIGHEST = 999_999
 Uses = Mapping[tuple[str, str], Use]
@@ -35,7 +35,9 @@ class Truth(Enum):
     TRUE = "true"
     FALSE = "false"
     UNKNOWN = "unknown"
-    """The project does not name the package, or has versions of both kinds."""
+    """The project does not name the package, or has versions for which the condition holds and
+    others.
+    """
 
 
 @frozen
@@ -56,7 +58,9 @@ class Decision:
 
 
 def read_uses(read: Callable[[str], str | None]) -> Uses:
-    """Return the versions that a project uses; ``read`` returns the text of a file at its top."""
+    """Return the versions that a project uses. ``read`` returns the text of a file in its top
+    folder.
+    """
     return read_versions(FILES, read)
 
 
@@ -79,7 +83,8 @@ def judge_condition(standing: Standing, when: Sequence[str], uses: Uses) -> Stan
 def decide(condition: Condition, uses: Uses) -> Decision:
     """Return whether a condition holds in a project that uses these versions.
 
-    A name without an ecosystem is looked up in all; two that know it leave it undecided.
+    A name without an ecosystem is looked up in all ecosystems. If two of them contain it, the
+    condition is undecided.
     """
     ecosystems = [condition.ecosystem] if condition.ecosystem else ECOSYSTEMS
     found = []
@@ -105,9 +110,9 @@ def decide(condition: Condition, uses: Uses) -> Decision:
 
 
 def _list_versions(name: str, written: str) -> tuple[str, ...]:
-    """Return the versions that a text stands for: the lowest and the highest.
+    """Return the lowest and the highest version that a text may mean.
 
-    `.nvmrc` and `.python-version` may name the first numbers only.
+    `.nvmrc` and `.python-version` may name only the first numbers.
     """
     missing = _PARTS - written.count(".") - 1
     if name not in _RUNTIMES or missing <= 0:
@@ -154,14 +159,17 @@ def _satisfies(version: str, operator: str, number: str) -> bool:
         operator = "="
     if operator == "~=":  # of Python: any later version with the same first numbers
         operator = "^" if number.count(".") == 1 else "~"
-    # A project that uses 5.0.0-rc.1 uses a version above 4: npm alone would not install it.
+    # A project that uses 5.0.0-rc.1 uses a version above 4. By npm's own rules, such a range would
+    # not include it.
     return bool(
         nodesemver.satisfies(version, f"{operator}{number}", loose=True, include_prerelease=True)
     )
 
 
 def _fill_up(version: str) -> str:
-    """Return a version with three numbers: `.nvmrc` and `go.mod` name one or two."""
+    """Return a version with three numbers, because `.nvmrc` and `go.mod` may name only one or
+    two.
+    """
     numbers = version.split(".")
     if len(numbers) < _PARTS and all(number.isdigit() for number in numbers):
         numbers += ["0"] * (_PARTS - len(numbers))

@@ -1,7 +1,7 @@
 """Find the fate of the files that a card names: present, moved, gone, or never there.
 
-A name counts only if it once existed in the project. Most names that are absent today never did:
-they are examples, generated files, or files of other projects.
+A name counts only if it once existed in the project. Most names that are absent today never existed
+there, because they are examples, generated files, or files of other projects.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_HOPS = 50
 _MOST_CANDIDATES = 300
 """The maximum number of former files that are looked up for one name."""
 _MOST_TARGETS = 5
-"""The maximum number of files that replace a glob; nobody would write a longer list."""
+"""The maximum number of files that replace a glob, because nobody would write a longer list."""
 
 
 @frozen
@@ -37,7 +37,7 @@ class Fate:
     state: str
     """PRESENT, MOVED, GONE, NEVER or UNCLEAR."""
     targets: tuple[str, ...] = ()
-    """Its present location: paths, or one glob."""
+    """The present location, as paths or as one glob."""
     commit: str = ""
     """The last commit that moved or removed it."""
     day: str = ""
@@ -57,7 +57,9 @@ class ProjectFiles:
         history: FileHistory,
         find_copies: Callable[[str, str], Sequence[str]],
     ) -> None:
-        """``find_copies`` returns the files of a commit that equal a file which it removed."""
+        """``find_copies`` returns the files of a commit that are equal to a file which the commit
+        removed.
+        """
         self._top = top
         self._find_copies = find_copies
         self._head = head
@@ -144,7 +146,7 @@ class ProjectFiles:
         return _UNCLEAR
 
     def _find_package(self, path: str) -> str:
-        """Return the existing folder into which a module was split; "" if there is none."""
+        """Return the existing folder into which a module was split, or "" if there is none."""
         stem = path.rpartition(".")[0]
         if stem in self._folders:
             return stem
@@ -157,7 +159,7 @@ class ProjectFiles:
         return ""
 
     def _find_copy(self, removal: Removal, path: str) -> str:
-        """Return a file with the content of a removed file; "" if there is none."""
+        """Return a file with the content of a removed file, or "" if there is none."""
         copies = self._find_copies(removal.commit, path)
         name = path.rpartition("/")[2]
         same_name = [copy for copy in copies if copy.rpartition("/")[2] == name]
@@ -212,7 +214,7 @@ def _describe(state: str, removal: Removal, *targets: str) -> Fate:
 
 
 def _join(fates: Sequence[Fate]) -> Fate:
-    """Return the fate of a name that may stand for several files."""
+    """Return the fate of a name that may denote several files."""
     for state in (PRESENT, MOVED, UNCLEAR):
         same = [fate for fate in fates if fate.state == state]
         if same:

@@ -1,7 +1,7 @@
-"""Read which versions of its packages a project uses, from its lock files and manifests.
+"""Read the versions of packages that a project uses from its lock files and manifests.
 
-Only exact versions count: those of a lock file, of a ``==`` in a manifest, and of the files that
-name the version of Python or Node.js.
+Only exact versions count. They come from lock files, from ``==`` in manifests, and from the files
+that name the version of Python or Node.js.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Use(NamedTuple):
 
 
 def normal_name(ecosystem: str, name: str) -> str:
-    """Return the name by which an ecosystem compares packages."""
+    """Return the normalised name by which an ecosystem compares packages."""
     if ecosystem == PYTHON:
         return re.sub(r"[-_.]+", "-", name).casefold()
     if ecosystem == CARGO:
@@ -51,10 +51,10 @@ def normal_name(ecosystem: str, name: str) -> str:
 def read_versions(
     files: Iterable[str], read: Callable[[str], str | None]
 ) -> dict[tuple[str, str], Use]:
-    """Return (ecosystem, package) → the versions that a project uses.
+    """Return a mapping from (ecosystem, package) to the versions that a project uses.
 
-    ``read`` returns the text of a file, or None if there is none. A file that cannot be parsed
-    counts for nothing. Of several files that name a package the first counts.
+    ``read`` returns the text of a file, or None if there is none. A file that cannot be parsed is
+    ignored. If several files name a package, the first file counts.
     """
     uses: dict[tuple[str, str], Use] = {}
     for file in files:
@@ -107,7 +107,7 @@ def _read_pipfile_lock(text: str) -> Iterator[Pair]:
 def _read_package_lock(text: str) -> Iterator[Pair]:
     data = json.loads(text)
     for path, package in data.get("packages", {}).items():
-        # What a package brings for itself does not concern the code of the project.
+        # Packages nested inside another package do not concern the code of the project.
         is_own = path.startswith("node_modules/") and path.count("node_modules/") == 1
         if is_own and isinstance(package.get("version"), str):
             yield path.removeprefix("node_modules/"), package["version"]
@@ -189,4 +189,4 @@ _READERS: Mapping[str, tuple[str, Callable[[str], Iterator[Pair]]]] = {
     ".nvmrc": (NPM, _read_node_version),
 }
 FILES = tuple(_READERS)
-"""The files that are read, the most exact of each ecosystem first."""
+"""The files that are read, with the most exact file of each ecosystem first."""

@@ -37,14 +37,16 @@ from lessons_kb.values import replace
 
 _RIVALS_MARK = "rivals"
 _PAIR = 2
-"""The number of cards from which there is something to compare."""
+"""The minimum number of cards for a comparison."""
 _PATIENCE = 120.0
 """Seconds to wait for another process that reads the history."""
 _MOST_SEARCHES = 20
-"""The maximum number of symbols whose removal one run looks up; each walks the history."""
+"""The maximum number of symbols whose removal one run looks up, because each search walks the
+history.
+"""
 
 K = TypeVar("K", bound=Hashable)
-"""The key of a card: its number in the catalogue, or its id."""
+"""The key of a card, which is its number in the catalogue or its id."""
 
 
 class _Card(NamedTuple):
@@ -52,7 +54,7 @@ class _Card(NamedTuple):
 
     claims: Claims
     since: str
-    """The day from which its anchors must exist; "" if unknown."""
+    """The day from which its anchors must exist, or "" if it is unknown."""
 
 
 def refresh_standings(brain: Brain) -> None:
@@ -105,9 +107,10 @@ def add_conditions(
 def _add_rivals(
     brain: Brain, standings: Mapping[int, Standing], rows: Mapping[int, tuple[str, Standing]]
 ) -> dict[int, Standing]:
-    """Return standings with the cards that contradict each card and are given in its place.
+    """Return standings to which the cards that contradict each card and replace it are added.
 
-    The cards are compared again only if what they demand, or which of them are given, changed.
+    The cards are compared again only if their demands, or the set of cards that are given, have
+    changed.
     """
     silences = {number: standing.silence for number, standing in standings.items()}
     signature = sorted((text, silences[number]) for number, (text, _standing) in rows.items())
@@ -124,7 +127,7 @@ def _add_rivals(
 
 
 def _find_rivals(brain: Brain, standings: Mapping[int, Standing]) -> dict[int, tuple[str, ...]]:
-    """Return the number of a card → the ids of the cards to which it yields."""
+    """Return a mapping from the number of each card to the ids of the cards to which it yields."""
     if len(standings) < _PAIR:
         return {}
     cards = brain.read(lambda one: one.catalogue.cards(standings))
@@ -139,7 +142,7 @@ def _find_rivals(brain: Brain, standings: Mapping[int, Standing]) -> dict[int, t
 
 
 def judge_documents(brain: Brain, documents: Iterable[Document]) -> dict[str, Standing]:
-    """Return id → standing for each card in ``documents``.
+    """Return a mapping from the id of each card in ``documents`` to its standing.
 
     If the history is unknown, only the conditions of a card count.
     """
@@ -215,7 +218,7 @@ def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
     """Open the history of names, with the commits up to HEAD."""
     with contextlib.ExitStack() as resources:
         cache = brain.cache
-        if not os.path.isdir(cache):  # nothing may be written for a brain that is only read
+        if not os.path.isdir(cache):  # a brain that is only read must not be written
             cache = resources.enter_context(tempfile.TemporaryDirectory())
         lock = os.path.join(cache, "history.lock")
         refused = resources.enter_context(hold_writer(lock, patience=_PATIENCE))

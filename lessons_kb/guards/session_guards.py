@@ -1,4 +1,6 @@
-"""The guards of a session: repeated failures, equal calls, edit loops, files and silent runs."""
+"""The guards of a session, for repeated failures, equal calls, edit loops, files and silent
+runs.
+"""
 
 from __future__ import annotations
 
@@ -15,16 +17,19 @@ from lessons_kb.text.token_estimate import count_bytes
 from lessons_kb.values import frozen, replace
 
 TEXTS: Mapping[str, str] = read_toml("guard_texts.toml")["texts"]
-"""Name → message. Names that end with ``line`` are for the user, the others for the model."""
+"""Mapping from names to messages. Names that end with ``line`` are for the user, the others for the
+model.
+"""
 
 
 class StatefulGuard:
-    """A guard whose state is JSON data. Most signal when a count reaches a limit."""
+    """A guard whose state is JSON data. Most guards signal when a count reaches a limit."""
 
     SHAPE: ClassVar[Mapping[str, Any]]
     """An example of the state, from which types are checked. A list may have any number of items
-    like its only item; a dict whose only key is "" may have any keys. A new guard's state has
-    empty values of the same types."""
+    like its only item, and a dict whose only key is "" may have any keys. A new guard's state has
+    empty values of the same types.
+    """
 
     def __init__(self, *, limit: int = 3) -> None:
         """Signal when a count reaches ``limit``. Raises InputError below 1."""
@@ -77,8 +82,8 @@ _UNDOES = ("remove", "rollback")
 class MistakeTracker(StatefulGuard):
     """Counts consecutive failures of any kind. A success or a new prompt resets the count.
 
-    After ``limit`` consecutive failures it nudges, and after as many again it escalates. Calls of
-    one step count as one failure, because the model has seen none of their results yet.
+    After ``limit`` consecutive failures it nudges, and after the same number again it escalates.
+    Calls of one step count as one failure, because the model has not seen any of their results yet.
     """
 
     SHAPE = {"run": [""], "nudged": False, "step": ""}  # noqa: RUF012 never changed
@@ -143,7 +148,9 @@ class RepeatGuard(StatefulGuard):
 
     @staticmethod
     def speak_for(repeat: Signal, mistake: Signal) -> Signal:
-        """Return the repeat's signal with the level and the failure kinds of the mistake."""
+        """Return the signal of the repeat guard with the level and the failure kinds of the mistake
+        signal.
+        """
         stop = mistake.level == "escalate"
         kinds = {"escalated": stop, "failure_kinds": mistake.record["failure_kinds"]}
         repeat = replace(repeat, record=repeat.record | kinds)
@@ -162,9 +169,9 @@ class RepeatGuard(StatefulGuard):
 class EditLoopGuard(StatefulGuard):
     """Counts the edits of each (scope, target) since the target was last read.
 
-    It returns a note at the ``limit``-th and at every further edit. Edits and reads that failed do
-    not count. A remove or a rollback without targets resets all counts of its scope. Prompts do not
-    reset a count.
+    It returns a note at the ``limit``-th edit and at every further edit. Edits and reads that
+    failed do not count. A remove or a rollback without targets resets all counts of its scope.
+    Prompts do not reset a count.
     """
 
     SHAPE = {"counts": {"": {"": 0}}}  # noqa: RUF012 never changed
@@ -218,7 +225,7 @@ _NOTHING = ("none", "(none)", "_none_", "n/a")
 
 
 class FileLedger(StatefulGuard):
-    """The files read and the files modified in a session. They survive every compaction.
+    """The files read and the files modified in a session. The lists survive every compaction.
 
     The order of events does not matter.
     """
@@ -226,7 +233,9 @@ class FileLedger(StatefulGuard):
     SHAPE = {"read": [""], "modified": [""]}  # noqa: RUF012 never changed
 
     def __init__(self, *, scope: str = "", max_bytes: int = 4000) -> None:
-        """List files of ``scope`` by their relative path and others in full, in ``max_bytes``."""
+        """List files of ``scope`` by relative path and other files by full path, within
+        ``max_bytes``.
+        """
         super().__init__()
         self._scope = scope
         self._max_bytes = max_bytes
@@ -263,10 +272,10 @@ class FileLedger(StatefulGuard):
             self._add(name, paths)
 
     def format(self, max_bytes: int | None = None) -> str:
-        """Return both lists under their headings; "" if both are empty.
+        """Return both lists under their headings, or "" if both are empty.
 
-        The text has at most ``max_bytes`` bytes. Modified files get room first, and a list that was
-        cut states how many files are missing.
+        The text has at most ``max_bytes`` bytes. Modified files are listed first, and a list that
+        was cut states the number of missing files.
         """
         room = self._max_bytes if max_bytes is None else max_bytes
         modified = _format_list(MODIFIED_TITLE, self.modified, room)
@@ -281,8 +290,8 @@ class FileLedger(StatefulGuard):
 def parse_ledger(summary: str) -> tuple[set[str], set[str]]:
     """Return the files read and the files modified that a text lists under our headings.
 
-    A model may have rewritten the summary. Therefore any heading level, any case, any bullet, and
-    names in backticks are accepted.
+    A model may have rewritten the summary. Therefore headings of any level and case, any bullets,
+    and names in backticks are accepted.
     """
     sections: dict[str, set[str]] = {READ_TITLE.lower(): set(), MODIFIED_TITLE.lower(): set()}
     section: set[str] | None = None
@@ -309,7 +318,7 @@ def parse_ledger(summary: str) -> tuple[set[str], set[str]]:
 
 
 def _format_list(title: str, paths: Collection[str], room: int) -> str:
-    """Return a heading and as many items as fit into ``room`` bytes; "" if no item fits."""
+    """Return a heading and as many items as fit into ``room`` bytes, or "" if no item fits."""
     text = f"## {title}"
     items = [f"\n- {_show(path)}" for path in paths]
     if items and count_bytes(text) + sum(map(count_bytes, items)) <= room:
@@ -323,7 +332,7 @@ def _format_list(title: str, paths: Collection[str], room: int) -> str:
 
 
 def _show(path: str) -> str:
-    """Return a path for display, escaped so that ``parse_ledger`` does not skip it."""
+    """Return a path for display. It is escaped so that ``parse_ledger`` does not skip it."""
     shown = show_path(path)
     if shown.startswith(("`", "…")) or shown.lower() in _NOTHING:
         return escape(shown[0]) + shown[1:]
@@ -342,7 +351,7 @@ class Limits:
     repeats: int = 3
     """Equal calls in a row."""
     edits: int = 3
-    """Edits of one target that was not read in between."""
+    """Edits of one target without a read in between."""
     ledger_bytes: int = 4000
     """Length limit of the file ledger's text."""
 
@@ -384,8 +393,8 @@ class Watch:
     def from_state(cls, state: object, *, scope: str = "", limits: Limits = DEFAULT_LIMITS) -> Self:
         """Return a watch with a state from ``to_state()``.
 
-        Any other value, such as the state of another version, gives a new watch: a lost count is
-        harmless, an error at the start of a session is not.
+        Any other value, such as the state of another version, gives a new watch. A lost count is
+        harmless, but an error at the start of a session is not.
         """
         watch = cls(scope=scope, limits=limits)
         if isinstance(state, dict) and state.get("version") == STATE_VERSION:
@@ -409,7 +418,8 @@ class StallGuard:
     """
 
     def __init__(self, *, now: float, patience: float | None = 90.0) -> None:
-        """Set the deadline ``patience`` seconds after ``now``; None = no deadline.
+        """Set the deadline ``patience`` seconds after ``now``, or no deadline if ``patience`` is
+        None.
 
         Raises InputError if ``patience`` is not above 0.
         """
@@ -418,21 +428,27 @@ class StallGuard:
         self._patience = patience
         self._last_output = now
         self.state = RUNNING
-        """``running``, or how it ended: ``completed``, ``failed``, ``cancelled``, ``stalled``."""
+        """``running`` or, after the end, ``completed``, ``failed``, ``cancelled`` or
+        ``stalled``.
+        """
 
     @property
     def deadline(self) -> float | None:
-        """When the run will count as stalled; None if never, or if the run has ended."""
+        """The time at which the run counts as stalled, or None if there is no deadline or the run
+        has ended.
+        """
         if self._patience is None or self.state != RUNNING:
             return None
         return self._last_output + self._patience
 
     def chunk(self, now: float) -> None:
-        """Record that output came, and reset the deadline."""
+        """Record that output has arrived, and reset the deadline."""
         self._last_output = now
 
     def check(self, now: float) -> Signal | None:
-        """End the run as stalled if its deadline has passed. Return the signal once, else None."""
+        """End the run as stalled if its deadline has passed. Return the signal the first time, and
+        None otherwise.
+        """
         if self.deadline is None or now < self.deadline:
             return None
         silence = now - self._last_output

@@ -1,4 +1,6 @@
-"""Read Claude Code's automatic memory: one file for each memory, and MEMORY.md, the index."""
+"""Read Claude Code's automatic memory, which has one file for each memory and an index,
+MEMORY.md.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ _FENCE = re.compile(r"```.*?```", re.DOTALL)
 
 
 def find_memory_type(text: str) -> str:
-    """Return the type of a memory; "" if the file is not a memory."""
+    """Return the type of a memory, or "" if the file is not a memory."""
     header = split_header(text).header
     for line in header.lines if header else ():
         match = _TYPE.fullmatch(line)
@@ -91,7 +93,7 @@ def _quotes_error(text: str) -> bool:
 
 
 def _read_sections(body: str, base: str) -> tuple[tuple[str, str], ...]:
-    """Return the sections of a memory: it begins with the rule, and labels mark the other parts."""
+    """Return the sections of a memory. It begins with the rule, and labels mark the other parts."""
     said = parts.read_sections(body)
     labelled = [part for part in said.parts if part.is_lead_in]
     lines = body.split("\n")

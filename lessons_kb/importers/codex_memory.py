@@ -1,4 +1,4 @@
-"""Read Codex' MEMORY.md: groups of tasks with preferences, knowledge and failures.
+"""Read the MEMORY.md of Codex, with groups of tasks that have preferences, knowledge and failures.
 
 The prompt that writes it is `memories/write/templates/memories/consolidation.md` of openai/codex.
 """
@@ -55,7 +55,7 @@ class _Group(NamedTuple):
     title: str
     text: str
     line: int
-    """The line of its heading, 1-based."""
+    """The 1-based line of its heading."""
 
 
 class _Entry(NamedTuple):
@@ -63,7 +63,7 @@ class _Entry(NamedTuple):
 
     heading: str
     text: str
-    """Markdown, without its marker and without references to tasks."""
+    """The Markdown of the item, without its marker and without references to tasks."""
     line: int
 
 
@@ -76,7 +76,7 @@ def read_codex_memory(text: str, *, name: str, directory: str = "") -> Imported:
     """Return the lessons of a MEMORY.md of Codex.
 
     Each failure is a lesson. The preferences of a group are one lesson, and its knowledge is
-    another. With ``directory``, groups about other folders are passed over.
+    another. With ``directory``, groups about other folders are skipped.
     """
     file = read_rules(text, name=name)
     lessons: list[Incoming] = []
@@ -95,7 +95,7 @@ def read_codex_memory(text: str, *, name: str, directory: str = "") -> Imported:
 
 
 def _is_same_project(cwd: str, directory: str) -> bool:
-    """Return whether a folder is the project's folder, or inside it, or around it."""
+    """Return whether a folder is the project's folder, inside it, or around it."""
     folder, project = cwd.replace("\\", "/").rstrip("/"), directory.replace("\\", "/").rstrip("/")
     return f"{folder}/".startswith(f"{project}/") or f"{project}/".startswith(f"{folder}/")
 
@@ -194,7 +194,9 @@ def _list_items(entries: list[_Entry]) -> dict[str, str]:
 
 
 def _sort_failure(entry: _Entry) -> dict[str, str]:
-    """Return the sections of ``symptom -> cause -> fix``, or of a text without these parts."""
+    """Return the sections of an entry ``symptom -> cause -> fix``, or of a text without these
+    parts.
+    """
     labelled = _LABELLED.match(entry.text)
     if labelled:
         symptom, cause, fix = labelled["symptom"], labelled["cause"], labelled["fix"]

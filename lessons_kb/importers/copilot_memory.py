@@ -1,4 +1,6 @@
-"""Read exported memories of GitHub Copilot: facts with their subject, citations and reason."""
+"""Read exported memories of GitHub Copilot, which are facts with a subject, citations and a
+reason.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ def is_copilot_memory(text: str) -> bool:
 
 
 def read_copilot_memory(text: str, *, name: str) -> Imported:
-    """Return the memories in a file: a list, an object with ``memories``, or one memory a line.
+    """Return the memories in a file, which contains a list, an object with ``memories``, or one
+    memory per line.
 
     Raises InputError, which names file and line, if the file has another form.
     """

@@ -20,7 +20,7 @@ _TRAILING = re.compile(
     rf"[ \t]*(?:[\[(]{_DATE}[\])]|[\u2014\u2013|-][ \t]*{_DATE.replace('?P<', '?P<_')})\Z"
 )
 _IN_LAST_BRACKETS = re.compile(rf"\({_DATE}{_TIME}[ \t,:\u2013\u2014-]+(?P<rest>[^()]+)\)\Z")
-"""As in ``Snapshot (2026-02-28 verbatim)``."""
+"""Matches a date in the last brackets, as in ``Snapshot (2026-02-28 verbatim)``."""
 _BRACKETED = re.compile(r"\(([^()]+)\)")
 
 
@@ -28,7 +28,7 @@ class DatedText(NamedTuple):
     """A text without its date, and the date."""
 
     date: str | None
-    """ISO date; None if the text has no date."""
+    """The ISO date, or None if the text has no date."""
     text: str
 
 

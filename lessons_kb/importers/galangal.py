@@ -37,7 +37,9 @@ IGNORED = ("embedding",)
 
 _MAX_ITEMS = 5
 _MAX_RULE = 300
-"""In characters. Longer feedback is a report; its sentences do not become a checklist."""
+"""The maximum length, in characters, of feedback whose sentences become a checklist. Longer
+feedback is a report.
+"""
 _BULLET = re.compile(r"(?m)^[ \t]*(?:[-*+]|\d{1,2}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(\S.*)$")
 
 
@@ -77,7 +79,9 @@ def read_mistakes(
 
 
 def _lesson(texts: Mapping[str, str], values: Mapping[str, Any], where: str) -> Incoming:
-    """Return the lesson of a row: ``texts`` has all columns, ``values`` those of ``_READERS``."""
+    """Return the lesson of a row. ``texts`` contains all columns, and ``values`` contains the
+    columns of ``_READERS``.
+    """
     description, stage = clean_line(texts["description"]), clean_line(texts["stage"])
     feedback, tasks = texts["feedback"].strip(), [*values["example_tasks"]]
     last_task = clean_line(texts["last_task"])
@@ -118,13 +122,15 @@ def _find_rules(feedback: str) -> list[str]:
 
 
 def _to_glob(pattern: str) -> str:
-    """Return a pattern of fnmatch as a glob: a leading ``!`` or ``#`` is a plain character."""
+    """Return a pattern of fnmatch as a glob. A leading ``!`` or ``#`` is a plain character in the
+    pattern.
+    """
     glob = pattern.replace("\\", "/").removeprefix("./")
     return f"\\{glob}" if glob[:1] in ("!", "#") else glob
 
 
 def _read_texts(value: Any) -> list[str]:
-    """Return the texts of a JSON list, each once."""
+    """Return the texts of a JSON list without duplicates."""
     data = json.loads(value or "[]")
     if not isinstance(data, list):
         raise TypeError
@@ -137,7 +143,7 @@ def _read_count(value: Any) -> int:
 
 
 def _read_date(value: Any) -> str | None:
-    """Return the UTC date of a time in seconds since the epoch, None for no value."""
+    """Return the UTC date of a time in seconds since the epoch, or None if there is no value."""
     if not value:
         return None
     seconds = read_time(float(value))
@@ -147,11 +153,11 @@ def _read_date(value: Any) -> str | None:
 
 
 class _Reader(NamedTuple):
-    """How to read the value of a column."""
+    """The way to read the value of a column."""
 
     read: Callable[[Any], Any]
     default: Any
-    """Replaces a value that cannot be read."""
+    """The value that replaces an unreadable value."""
     problem: str
     """The end of the message about a value that cannot be read."""
 

@@ -14,7 +14,7 @@ from lessons_kb.values import frozen
 SITUATION, MISTAKE, CAUSE = "Situation", "Mistake / Risk", "Root Cause"
 FIX, PREVENTION = "Fix", "Prevention Checklist"
 SECTIONS = (SITUATION, MISTAKE, CAUSE, FIX, PREVENTION)
-"""Headings in the order of a card."""
+"""The headings in the order of a card."""
 
 
 @frozen
@@ -23,14 +23,16 @@ class Incoming:
 
     title: str
     where: str
-    """File and line, or row, for messages."""
+    """The file and line, or the row, for messages."""
     origin: str = ""
-    """``system:source#digest``: always equal for the same lesson of the same system."""
+    """The origin ``system:source#digest``, which is always the same for the same lesson of a
+    system.
+    """
     former: tuple[str, ...] = ()
     """Origins that earlier releases wrote for this lesson, or for a card that contained it."""
     kind: str = "lesson"
     sections: tuple[tuple[str, str], ...] = ()
-    """(heading of SECTIONS, Markdown), in that order."""
+    """Pairs (heading of SECTIONS, Markdown), in the order of SECTIONS."""
     topics: tuple[str, ...] = ()
     project: str | None = None
     stages: tuple[str, ...] = ()
@@ -42,7 +44,7 @@ class Incoming:
     gate: str | None = None
     occurrences: int = 1
     last_seen: str | None = None
-    """ISO date, like ``created``."""
+    """The ISO date of the last occurrence, in the same form as ``created``."""
     created: str | None = None
     not_for: tuple[str, ...] = ()
     examples: tuple[str, ...] = ()
@@ -50,13 +52,15 @@ class Incoming:
     supported_by: tuple[str, ...] = ()
     reopen_when: str | None = None
     id: str = ""
-    """The card's id in the brain that exported it; "" for other systems."""
+    """The card's id in the brain that exported it, or "" for other systems."""
     text: str = ""
-    """The whole file, which is then written unchanged; "" for a card made of its parts."""
+    """The whole file, which is then written unchanged, or "" for a card that is made of its
+    parts.
+    """
     body: str = ""
     """The Markdown below the header, instead of ``sections``."""
     sources: tuple[Source, ...] = ()
-    """Where the lesson comes from: its place in the file that was imported."""
+    """The sources of the lesson, with its place in the imported file."""
     declared_paths: bool = False
     """Whether the source declares ``paths`` as paths, rather than naming them in its text."""
 
@@ -81,7 +85,7 @@ class Imported:
 
 
 def make_origin(system: str, source: str, *parts: str) -> str:
-    """Return the origin of a lesson; ``parts`` identify it within its system."""
+    """Return the origin of a lesson. ``parts`` identify the lesson within its system."""
     text = "\0".join(" ".join(part.split()).casefold() for part in parts)
     source = " ".join(source.replace("#", " ").split())
     return f"{system}:{source}#{zlib.crc32(text.encode('utf-8', 'replace')):08x}"
@@ -102,7 +106,7 @@ def add_to_situation(
 
 
 MAX_TITLE = 110
-"""In characters; longer titles are cut at a word."""
+"""The maximum number of characters of a title. Longer titles are cut at a word."""
 MAX_SECTION = 6_000
 MAX_ITEM = 300
 
@@ -116,7 +120,7 @@ _SHORTEST_CLAUSE = 25
 
 
 def unmarked(text: str) -> str:
-    """Return a text on one line without links, bold and italics; code keeps its backticks."""
+    """Return a text on one line without links, bold and italics. The backticks of code remain."""
     text = _LINK.sub(r"\1", text)
     text = _EMPHASIS.sub(r"\2", text)
     return clean_line(_LIGHT.sub(r"\1", text))
@@ -125,8 +129,8 @@ def unmarked(text: str) -> str:
 def split_lead(text: str) -> tuple[str, str]:
     """Return the title at the start of a paragraph, and the remaining text.
 
-    The title is the bold lead, or else the first sentence. If it is too long, it is cut at a clause
-    or a word, and the remaining text is the whole paragraph.
+    The title is the bold lead, or else the first sentence. If the title is too long, it is cut at a
+    clause or a word, and the remaining text is the whole paragraph.
     """
     text = text.strip()
     lead = _LEAD.match(text)
@@ -158,7 +162,7 @@ def shorten(text: str, limit: int = MAX_TITLE) -> str:
 
 
 def section(text: str) -> str:
-    """Return Markdown for a part of a card: of limited length, with headings of level 3 or more."""
+    """Return Markdown of limited length for a part of a card, with headings of level 3 or more."""
     text = clean(text).strip()
     if len(text) > MAX_SECTION:
         cut = text.rfind("\n", 0, MAX_SECTION)
@@ -180,16 +184,16 @@ def section(text: str) -> str:
 
 
 def checklist(items: Iterable[str]) -> str:
-    """Return texts as checklist items, one line each, without duplicates."""
+    """Return texts as checklist items without duplicates, one line each."""
     lines = [unmarked(item).strip() for item in items]
     unique = dict.fromkeys(filter(None, lines))
     return "\n".join(f"- [ ] {shorten(line, MAX_ITEM)}" for line in unique)
 
 
 def fit_sections(parts: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-    """Return (heading, Markdown) in the order of a card; the parts of a heading are joined.
+    """Return pairs (heading, Markdown) in the order of a card. The parts of a heading are joined.
 
-    Empty texts are left out, and so are texts that an earlier part contains.
+    Empty texts are left out. Texts that an earlier part contains are left out as well.
     """
     texts_by_heading: dict[str, list[str]] = {}
     earlier: list[str] = []

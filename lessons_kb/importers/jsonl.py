@@ -1,4 +1,6 @@
-"""Read lessons from JSON lines: our own export unchanged, other formats by the names of keys."""
+"""Read lessons from JSON lines. Our own export is restored unchanged, and other formats are read by
+the names of their keys.
+"""
 
 from __future__ import annotations
 
@@ -25,21 +27,24 @@ from lessons_kb.text.sanitize import clean_line
 from lessons_kb.text.times import read_date
 
 FORMAT = "lessons-kb/1"
-"""Format of an exported line, which ``read_lines`` restores unchanged."""
+"""The format of an exported line, which ``read_lines`` restores unchanged."""
 
 NAMES = read_mapping("import_json_keys.toml")["keys"]
-"""Key of a line, in lower case with underscores → field of ``Incoming``, or section."""
+"""Mapping from a key of a line, in lower case with underscores, to a field of ``Incoming`` or a
+section.
+"""
 
 _LISTS = ("topics", "stages", "paths", "symptoms", "not_for", "examples", "supported_by")
 _CHOICES = {key.field: key.choices for key in KEYS.values() if key.choices}
 _TAGS = ("topics", "stages", "paths")
-"""Lists that may also be one text, separated by commas."""
+"""The lists that may also be one text with commas between the items."""
 _SYNONYMS = {"critical": "high", "qa_finding": "qa-finding", "finding": "qa-finding"}
 _IGNORED = ("format", "id", "text")
 
 
 def read_lines(lines: Iterable[tuple[int, str]], *, name: str) -> Imported:
-    """Return the lessons of (line number, line); ``name`` is the file's name, for messages.
+    """Return the lessons in pairs (line number, line). ``name`` is the name of the file, for
+    messages.
 
     Empty lines are skipped. Raises InputError, which names file and line, for a line that is not a
     JSON object, has no title, or has a value that cannot be used.
@@ -95,7 +100,7 @@ def _object(line: str, where: str) -> Mapping[str, Any]:
 
 
 def _exported(data: Mapping[str, Any], where: str) -> Incoming:
-    """Return the lesson of a line of our own export, with its whole text."""
+    """Return the lesson in a line of our own export, with its whole text."""
     title = clean_line(str(data.get("title") or ""))
     if not title:
         raise InputError(f"{where}: no title; export the cards again or add one")
@@ -115,7 +120,7 @@ def _exported(data: Mapping[str, Any], where: str) -> Incoming:
 
 
 def _foreign(data: Mapping[str, Any], where: str) -> Incoming:
-    """Return the lesson of a line of another system. Raises InputError."""
+    """Return the lesson in a line of another system. Raises InputError."""
     fields: dict[str, Any] = {}
     parts: list[tuple[str, str]] = []
     for key, value in data.items():

@@ -27,7 +27,7 @@ SECTION_OF_ROLE = {
     parts.FIX: FIX,
     parts.PREVENTION: PREVENTION,
 }
-"""Role of a part → heading of the card's section."""
+"""Mapping from the role of a part to the heading of the card's section."""
 LONGEST_HEADING = 160
 """The maximum length, in characters, of a heading that becomes a title unchanged."""
 _LEAST_LABELS = 2
@@ -67,7 +67,9 @@ def read_labelled_lessons(text: str, *, name: str) -> list[LabelledLesson]:
 
 
 _LARGEST = 20
-"""The maximum size of a file, as a multiple of a card's: a file contains many lessons."""
+"""The maximum size of a file, as a multiple of the maximum size of a card, because a file contains
+many lessons.
+"""
 
 
 def _make_lesson(
@@ -96,7 +98,7 @@ def _make_lesson(
 
 
 def as_item(text: str) -> str:
-    """Return a rule as a list item, its words unchanged; a list stays a list."""
+    """Return a rule as a list item with the same words. A list is returned unchanged."""
     if text.startswith(("- ", "* ", "+ ", "1. ")):
         return text
     return "- " + text.replace("\n", "\n  ").replace("\n  \n", "\n\n")

@@ -1,4 +1,4 @@
-"""Read notes for agents in any supported form: rules, lessons, memories."""
+"""Read notes for agents in any supported form, as rules, lessons or memories."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lessons_kb.importers.whole_documents import is_rule_document, read_rule_doc
 
 
 def is_memory(text: str, *, name: str) -> bool:
-    """Return whether notes contain a lesson or a rule, rather than prose only."""
+    """Return whether notes contain a lesson or a rule, and not only prose."""
     return is_codex_memory(text) or bool(find_memory_type(text)) or holds_lessons(text, name=name)
 
 
@@ -21,9 +21,8 @@ def read_memory(
 ) -> Imported:
     """Return the lessons in notes for agents, and the parts that are not lessons.
 
-    ``siblings`` are the names of the files in the same folder; lines of an index that only name
-    such a file are passed over. With ``directory``, memories about other projects are also passed
-    over.
+    ``siblings`` are the names of the files in the same folder. Lines of an index that only name
+    such a file are skipped. With ``directory``, memories about other projects are also skipped.
     """
     if is_codex_memory(text):
         return read_codex_memory(text, name=name, directory=directory)

@@ -23,20 +23,20 @@ from lessons_kb.model import EVIDENCE
 from lessons_kb.values import replace
 
 _MEANINGS = read_mapping("import_review_columns.toml")["columns"]
-"""Name of a column, in lower case → its meaning."""
+"""Mapping from the name of a column, in lower case, to its meaning."""
 _MAY_HAVE_STATE = ("support", "verdict")
 """Meanings of columns that may contain the state if the table has no column for it."""
 _REOPEN, _WHY, _SOURCE, _LABELLED, _YAGNI = compile_patterns(
     "import_review_columns.toml", "reopen", "why", "source", "labelled", "yagni"
 )
 _DECIDED = re.compile(r"(?:→|->|=>)\s*(?:already\s+)?\**([A-Z]{3,}(?:/[A-Z]{3,})*)\**[\s,:]*")
-"""`→ DEFER`, `→ REPLACE`: the decision about an item."""
+"""Matches the decision about an item, such as `→ DEFER` or `→ REPLACE`."""
 _PUT_OFF = ("DEFER", "DEFERRED", "DROP", "DROPPED", "POSTPONE", "POSTPONED", "LATER", "SKIP")
 _NONE = ("", "-", "\u2014", "\u2013", "n/a", "none")
 
 
 def read_review(text: str, *, name: str) -> Imported:
-    """Return the claims and deferrals of a review; ``name`` is its path, for messages.
+    """Return the claims and deferrals of a review. ``name`` is its path, for messages.
 
     Deferrals become findings, and so do claims that are evidenced, anecdotal or disputed.
     """
@@ -63,7 +63,9 @@ _STATELESS = f"nothing says whether it is {', '.join(EVIDENCE[:-1])} or {EVIDENC
 def _read_block(
     block: Fragment, below: Sequence[Fragment], where: str, base: str, *, is_deferral: bool
 ) -> Iterator[Incoming | PassedOver]:
-    """Yield the finding in a block; ``is_deferral``: its section is about deferrals."""
+    """Yield the finding in a block. ``is_deferral`` states whether its section is about
+    deferrals.
+    """
     cells = _read_cells(block)
     if "claim" in cells and "state" in cells:
         yield _claim(cells, where, base)
@@ -78,7 +80,9 @@ def _read_block(
 
 
 def _walk(blocks: Sequence[Fragment]) -> Iterator[tuple[bool, Fragment, Sequence[Fragment]]]:
-    """Yield headings, items and rows: (whether its section defers, block, blocks below it)."""
+    """Yield a tuple (whether its section defers, block, blocks below it) for each heading, item and
+    row.
+    """
     defers, level, label = False, 0, -1
     for place, block in enumerate(blocks):
         text = unmarked(block.text)
@@ -102,7 +106,7 @@ def _walk(blocks: Sequence[Fragment]) -> Iterator[tuple[bool, Fragment, Sequence
 
 
 def _read_cells(block: Fragment) -> dict[str, str]:
-    """Return the cells of a row by the meaning of their columns; empty cells are left out."""
+    """Return the cells of a row by the meaning of their columns. Empty cells are left out."""
     texts: dict[str, str] = {}
     meanings = {_MEANINGS.get(column) for column, _cell in block.cells}
     lacks_state = "claim" in meanings and "state" not in meanings
@@ -125,7 +129,7 @@ def _find_evidence(state: str) -> str | None:
 def _finding(
     title: str, text: str, parts: Sequence[tuple[str, str]], where: str, base: str
 ) -> Incoming:
-    """Return a review finding; ``text`` identifies it within the review ``base``."""
+    """Return a review finding. ``text`` identifies the finding within the review ``base``."""
     return Incoming(
         title=title,
         where=where,
@@ -155,7 +159,9 @@ def _claim(cells: Mapping[str, str], where: str, base: str) -> Incoming | Passed
 
 
 def _split_supporters(text: str) -> tuple[str, ...]:
-    """Return the names in a cell, split at semicolons, or else at commas outside of brackets."""
+    """Return the names in a cell, which is split at semicolons, or else at commas outside of
+    brackets.
+    """
     text = re.sub(r"^\([^()]*\)\s*", "", unmarked(text))
     text = re.sub(r"(?:^|\s)(?:vs\.?|\+|&)\s", ", ", text)
     separator = ";" if ";" in text else ","
@@ -171,7 +177,7 @@ def _split_supporters(text: str) -> tuple[str, ...]:
 
 
 def _deferral(text: str, why: str, reopen: str, where: str, base: str) -> Incoming:
-    """Return the finding for a deferral; ``reopen`` states when to reconsider it."""
+    """Return the finding for a deferral. ``reopen`` states when to reconsider it."""
     title, rest = split_lead(text)
     facts = f"Set aside for now by the review {base}."
     parts = [(SITUATION, facts), (MISTAKE, rest), (CAUSE, why)]
@@ -185,7 +191,7 @@ def _written_deferral(
 ) -> Iterator[Incoming | PassedOver]:
     """Yield a deferral in the form of a heading, an item or a bold lead, with its labelled parts.
 
-    Yields the reason instead if the decision was another one.
+    If there was another decision, the reason is yielded instead.
     """
     is_label = any(label.match(block.text) for label in (_REOPEN, _WHY, _SOURCE))
     if is_label or not (block.kind in (HEADING, ITEM) or block.text.startswith("**")):
@@ -212,7 +218,7 @@ def _written_deferral(
 
 
 def _find_labelled(label: re.Pattern[str], texts: Sequence[str]) -> str:
-    """Return the first text with a label, without the label; "" if there is none."""
+    """Return the first text with a label, without this label, or "" if there is none."""
     for text in texts:
         match = label.match(text)
         if match:

@@ -1,6 +1,6 @@
 """Split rules files for agents (AGENTS.md, CLAUDE.md, rules folders) into their rules.
 
-Some rules apply to every task; the others apply in a certain situation, and become cards.
+Some rules apply to every task. The others apply in a certain situation and become cards.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from lessons_kb.values import frozen, mutable, replace
 
 ALWAYS, WHEN = "always", "when"
 POINTER = "More rules are lesson cards: they arrive when they apply, `lessons search` finds them."
-"""Last line of a file whose rules were moved into cards."""
+"""The last line of a file whose rules were moved into cards."""
 
 _DATA, _OF_LESSONS = "rules_files.toml", "a file of lessons"
 _LESSONS = re.compile(
@@ -57,7 +57,9 @@ _LABEL = re.compile(r"\W*([^\W\d_][^:*_\n]{0,28}?)[*_]*:")
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _NAME = re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+[A-Z\w]*(?:\.\w+)?|\b[a-z]+[A-Z]\w+")
 _IMPORT = re.compile(r"(?<![\w`@(])@(~?[\w.-]*/?[\w./-]*\w)(?=[\s,;:!?]|\Z)")
-"""As in Claude Code: nearly any extension or none, but not after a bracket or before a dot."""
+"""Matches an import as in Claude Code, with nearly any extension or none, but not after a bracket
+or before a dot.
+"""
 _NOT_IMPORTED = (".mdc", ".mdx")
 _LEAD = re.compile(r".*[:\uff1a][*_]{0,2}", re.DOTALL)
 _CLAUSE = re.compile(r"(?:[^,:.;(\u2014]|\.(?=\w))+")
@@ -68,7 +70,7 @@ _STRUCTURE = ("hr", "html_block")
 _BOLD = re.compile(r"(?:\*\*|__)[^*_.!?]{1,60}(?:\*\*|__):?")
 _LEADS, _TITLED = 8, 7
 _INDEX_LINE = re.compile(r"\s*[-*]\s+\[([^\]\n]+)\]\(([^()\s]+\.md)\)")
-"""A line of an index: a link to another file, and a description of the file."""
+"""Matches a line of an index, with a link to another file and a description of the file."""
 _ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s")
 _OVERVIEW = re.compile(r"\s*\||[^├]*├──")
 _NO_PROSE = re.compile(rf"{_OVERVIEW.pattern}|\W*```")
@@ -83,31 +85,31 @@ _MAX_SYMPTOMS = 8
 _MAX_REASON = 50
 _TOPIC_WORDS = 3
 _COMMON = 0.15
-"""A name in more than this share of a file's rules is not specific to any of them."""
+"""A name in more than this share of a file's rules is not specific to any rule."""
 
 
 @frozen
 class AgentRule:
-    """One rule, word for word."""
+    """One rule in its own words."""
 
     text: str
-    """Its lines as in the file, without their indentation, including its own lead."""
+    """The lines of the rule as in the file, without indentation, including its own lead."""
     line: int
-    """1-based."""
+    """The 1-based number of its first line."""
     kind: str = ""
     """``always`` or ``when``."""
     reason: str = ""
     """The reason for the kind."""
     title: str = ""
-    """The title of the file, "" if it has none."""
+    """The title of the file, or "" if it has none."""
     headings: tuple[str, ...] = ()
-    """The headings above it, without the title, the outermost first."""
+    """The headings above it, without the title, starting with the outermost."""
     lead: str = ""
     """The line that introduces its list."""
     names: tuple[str, ...] = ()
-    """Files, folders, globs and code that it names."""
+    """The files, folders, globs and code that it names."""
     topics: tuple[str, ...] = ()
-    """The headings above it that are topics: short, below level 1, without a date."""
+    """The headings above it that are topics, which are short, below level 1 and without a date."""
     is_introduction: bool = False
     """Whether it is a paragraph between the title and the file's lists."""
 
@@ -123,13 +125,13 @@ class _Node:
 
     block: Block
     owner: int
-    """Position of the lead or heading above it, -1 for none."""
+    """The position of the lead or heading above it, or -1 if there is none."""
     text: str = ""
-    """The text of a rule, "" if no rule begins with this block."""
+    """The text of a rule, or "" if no rule begins with this block."""
     line: int = 0
-    """The line of the rule that contains the block, 0 if it is not part of a rule."""
+    """The line of the rule that contains the block, or 0 if the block is not part of a rule."""
     above: tuple[tuple[int, str], ...] = ()
-    """(level, text) of the headings and the lead above it."""
+    """Pairs (level, text) for the headings and the lead above it."""
 
 
 @frozen
@@ -139,14 +141,14 @@ class RulesFile:
     name: str
     rules: tuple[AgentRule, ...]
     globs: tuple[str, ...] = ()
-    """Files for which an agent reads this file; () = every session."""
+    """The files for which an agent reads this file, or () if it is read in every session."""
     imports: tuple[str, ...] = ()
     """Names of the files that it imports for the agent."""
     text: str
     _nodes: tuple[_Node, ...]
 
     def without(self, lines: Collection[int]) -> str:
-        """Return the text without the rules at these lines; the rest keeps its bytes.
+        """Return the text without the rules at these lines. The bytes of the rest do not change.
 
         A heading or a lead is removed with the last rule below it. ``POINTER`` is appended to a
         file that every session reads.
@@ -207,7 +209,8 @@ class RulesFile:
 def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
     """Split a rules file into its rules.
 
-    ``folder`` is the folder to which the file applies, relative to the project; "" = all of it.
+    ``folder`` is the folder to which the file applies, relative to the project, or "" for the whole
+    project.
     """
     split = split_header(text)
     globs: tuple[str, ...] = (f"{folder}/**",) if folder else ()
@@ -266,14 +269,16 @@ def read_rules(text: str, *, name: str, folder: str = "") -> RulesFile:
 
 
 def is_name_of_lessons(name: str) -> bool:
-    """Return whether a file is named after lessons: lessons.md, LESSONS_LEARNED.md, gotchas.md."""
+    """Return whether a file is named after lessons, such as lessons.md, LESSONS_LEARNED.md or
+    gotchas.md.
+    """
     stem = re.split(r"[\\/]", name)[-1].partition(".")[0]
     words = [word for word in re.split(r"[\W_]+", stem.casefold()) if word not in _FILE_FILLERS]
     return bool(words) and all(_LESSONS.fullmatch(word) for word in words)
 
 
 def _find_topics(above: Sequence[tuple[int, str]]) -> Iterator[str]:
-    """Yield the short headings above a rule that name what it is about."""
+    """Yield the short headings above a rule that name its topic."""
     for level, label in above:
         is_short = 1 < level < _TITLED and len(label.split()) <= _TOPIC_WORDS
         if is_short and not _LESSONS.fullmatch(label) and not split_date(label).date:
@@ -281,7 +286,7 @@ def _find_topics(above: Sequence[tuple[int, str]]) -> Iterator[str]:
 
 
 def _read_globs(split: Split) -> tuple[str, ...]:
-    """Return the globs in a header, except those that match everything."""
+    """Return the globs in a header, except globs that match everything."""
     for entry in read_header(split).entries:
         if canonical(entry.key) in GLOB_KEYS:
             globs: list[str] = []
@@ -292,7 +297,9 @@ def _read_globs(split: Split) -> tuple[str, ...]:
 
 
 def _find_common(names: Mapping[int, Sequence[str]]) -> set[str]:
-    """Return the names that occur in many rules of a file; ``names`` has the names of each rule."""
+    """Return the names that occur in many rules of a file. ``names`` contains the names of each
+    rule.
+    """
     counts: Counter[str] = Counter()
     for names_of_rule in names.values():
         counts.update(names_of_rule)
@@ -310,7 +317,7 @@ class _Owner(NamedTuple):
 
 
 def _read_file_blocks(body: str) -> list[Block]:
-    """Return the blocks of a body; the pointer counts as a horizontal rule."""
+    """Return the blocks of a body. The pointer counts as a horizontal rule."""
     lines = body.split("\n")
     blocks = []
     for block in read_blocks(body):
@@ -320,7 +327,7 @@ def _read_file_blocks(body: str) -> list[Block]:
 
 
 def _find_nodes(body: str, offset: int) -> Iterator[_Node]:
-    """Yield the blocks of a body; ``offset`` is the number of lines before it in the file."""
+    """Yield the blocks of a body. ``offset`` is the number of lines before the body in the file."""
     lines = body.split("\n")
     blocks = _read_file_blocks(body)
     owners: list[_Owner] = []
@@ -362,7 +369,7 @@ def _find_nodes(body: str, offset: int) -> Iterator[_Node]:
 
 
 def find_names(text: str) -> list[str]:
-    """Return the files, globs, code and proper names that a rule names, each once."""
+    """Return the files, globs, code and proper names in a rule, without duplicates."""
     spans = [span.strip() for span in _CODE.findall(text)]
     spans = [span for span in spans if not is_command(span)]
     prose = _CODE.sub(" ", text)
@@ -377,8 +384,8 @@ def is_place(name: str) -> bool:
 def _classify(rule: AgentRule, names: Sequence[str], globs: Sequence[str]) -> tuple[str, str]:
     """Return the kind of a rule and the reason.
 
-    The weights of its features are added up; the reason is the feature with the largest weight.
-    ``names`` are its specific names, ``globs`` those of the file.
+    The weights of its features are added up. The reason is the feature with the largest weight.
+    ``names`` are the specific names of the rule, and ``globs`` are the globs of the file.
     """
     if globs:
         return WHEN, f"for {', '.join(globs)}"
@@ -422,7 +429,7 @@ def is_command(span: str) -> bool:
 
 
 def holds_lessons(text: str, *, name: str) -> bool:
-    """Return whether notes contain a lesson or a rule, rather than prose only.
+    """Return whether notes contain a lesson or a rule, and not only prose.
 
     A list item is a rule if it forbids or demands something, or names its situation. Below a
     heading for lessons, in a file of lessons, and in a file whose header names its files, every
@@ -444,8 +451,9 @@ def holds_lessons(text: str, *, name: str) -> bool:
 def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Imported:
     """Return the cards of a file of notes, and the parts that do not become cards.
 
-    Rules for every task do not become cards, nor do lines of an index that only name a file among
-    ``siblings``. ``name`` is the path, for messages. The file itself is not changed.
+    Rules for every task do not become cards. Lines of an index that only name a file among
+    ``siblings`` do not become cards either. ``name`` is the path, for messages. The file itself is
+    not changed.
     """
     file = read_rules(text, name=name)
     former = find_former_origins(file)
@@ -482,7 +490,7 @@ def read_notes(text: str, *, name: str, siblings: Collection[str] = ()) -> Impor
 
 
 def find_former_origins(file: RulesFile) -> dict[int, str]:
-    """Return line of a rule → origin of the card that release 0.1.0 created from that rule."""
+    """Return a mapping from the line of each rule to the origin of its card in release 0.1.0."""
     base = file.name.replace("\\", "/").rpartition("/")[2]
     origins: dict[int, str] = {}
     chosen = [rule for rule in file.rules if rule.kind == WHEN]
@@ -494,7 +502,7 @@ def find_former_origins(file: RulesFile) -> dict[int, str]:
 
 
 def collect_former(origins: Mapping[int, str], lines: Iterable[int]) -> tuple[str, ...]:
-    """Return the origins at these lines, each once."""
+    """Return the origins at these lines without duplicates."""
     return tuple(dict.fromkeys(origins[line] for line in lines if line in origins))
 
 
@@ -554,7 +562,9 @@ def _build_card(file: RulesFile, rules: Sequence[AgentRule]) -> Incoming:
 
 
 def _title_for(rules: Sequence[AgentRule]) -> str:
-    """Return the title of a card with some rules: the heading above them, or the first rule."""
+    """Return the title of a card with some rules, which is the heading above them or the first
+    rule.
+    """
     first = rules[0]
     headings = _undated_headings(first)
     near = headings[-1] if headings else first.lead.strip(" :")
@@ -567,7 +577,7 @@ def _title_for(rules: Sequence[AgentRule]) -> str:
     title = shorten(f"{above}: {near}" if above and is_vague else near, _MAX_TITLE)
     if len(title.split()) >= _FEWEST_WORDS:
         return title
-    # A short heading is a topic and names no mistake: a rule completes it.
+    # A short heading is a topic and does not name a mistake, so a rule completes it.
     prose = [rule for rule in rules if not _NO_PROSE.match(rule.text)]
     forbidding = [rule for rule in prose if NEGATIVE.search(rule.text)]
     completing = (*forbidding, *prose)[:1]
@@ -575,13 +585,13 @@ def _title_for(rules: Sequence[AgentRule]) -> str:
 
 
 def _undated_headings(rule: AgentRule) -> list[str]:
-    """Return the headings above a rule without dates; a heading that is only a date is left out."""
+    """Return the headings above a rule without dates. A heading that is only a date is left out."""
     texts = [split_date(label).text for label in rule.headings]
     return [text for text in texts if text]
 
 
 def _sort_into_sections(rules: Sequence[AgentRule]) -> dict[str, list[str]]:
-    """Return the rules as Markdown by section; a label such as "Why:" selects the section."""
+    """Return the rules as Markdown by section. A label such as "Why:" selects the section."""
     sections: dict[str, list[str]] = {}
     lead = ""
     for rule in rules:
@@ -605,7 +615,7 @@ def _card_key(rule: AgentRule) -> tuple[object, ...]:
 
 
 def _is_own_card(rule: AgentRule) -> bool:
-    """Return whether a rule is an entry of a list of lessons, and thus a card of its own."""
+    """Return whether a rule is an entry of a list of lessons and therefore becomes its own card."""
     marker = _ITEM.match(rule.text)
     if not marker:
         return False
@@ -624,7 +634,7 @@ def _former_card_key(rule: AgentRule) -> tuple[object, ...]:
 
 
 def _undated(text: str) -> str:
-    """Return a rule without the date that leads it."""
+    """Return a rule without the date at its beginning."""
     marker = _ITEM.match(text)
     start = marker.end() if marker else 0
     dated = split_date(text[start:].partition("\n")[0])
@@ -641,14 +651,14 @@ def title_of(rule: AgentRule) -> str:
 
 
 def as_item(text: str) -> str:
-    """Return a rule as a list item with the same words; a paragraph gets a dash."""
+    """Return a rule as a list item with the same words. A paragraph gets a dash."""
     if _ITEM.match(text):
         return text
     return "- " + text.replace("\n", "\n  ").replace("\n  \n", "\n\n")
 
 
 def _find_situations(rules: Sequence[AgentRule]) -> Iterator[str]:
-    """Yield the situations to which rules apply, in the rules' own words, each once."""
+    """Yield the situations to which rules apply, in the rules' own words and without duplicates."""
     seen = set[str]()
     for rule in rules:
         for text in (rule.lead, rule.text):

@@ -1,4 +1,6 @@
-"""Read documents that are one lesson each: solutions, lessons of gptme, rules for some files."""
+"""Read documents that contain one lesson each, such as solutions, lessons of gptme and rules for
+some files.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ _MANY = 2
 
 
 def is_one_lesson(text: str, *, name: str, folders: Mapping[str, str]) -> bool:
-    """Return whether a file is one lesson, judged by its header, or its folder and sections."""
+    """Return whether a file contains one lesson, judged by its header, or by its folder and
+    sections.
+    """
     if name.endswith(_RULE_SUFFIXES):
         return False
     keys = read_texts(split_header(text))
@@ -72,7 +76,9 @@ def read_document(text: str, *, name: str) -> Imported:
 
 
 def is_rule_document(text: str, *, name: str) -> bool:
-    """Return whether a file is one rule of Cursor or Copilot that applies to some tasks only."""
+    """Return whether a file contains one rule of Cursor or Copilot that applies only to some
+    tasks.
+    """
     if not name.endswith(_RULE_SUFFIXES):
         return False
     keys = read_texts(split_header(text))
@@ -107,7 +113,7 @@ def read_rule_document(text: str, *, name: str) -> Imported:
 
 
 def read_texts(split: Split) -> dict[str, str]:
-    """Return canonical key → first text of each entry of a header."""
+    """Return a mapping from the canonical key of each entry of a header to its first text."""
     texts: dict[str, str] = {}
     for entry in read_header(split).entries if split.header else ():
         values = [text for text in entry.texts if text]

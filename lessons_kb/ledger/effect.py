@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from lessons_kb.ledger.lesson_effect import Effect
 
 _MANY = 500
-"""From this many cards on, the counts of all cards are read with one query."""
+"""The number of cards from which the counts of all cards are read with one query."""
 
 
 SUPPRESSED = "suppressed"
@@ -21,7 +21,9 @@ SUPPRESSED = "suppressed"
 
 
 def weigh_cards(brain: Brain, cards: Iterable[Card]) -> dict[str, Effect]:
-    """Return card id → effect. Cards without counts and occasions are left out."""
+    """Return a mapping from card ids to effects. Cards without counts and occasions are left
+    out.
+    """
     by_id = {card.id: card for card in cards}
     if not by_id:
         return {}

@@ -1,4 +1,6 @@
-"""The steps by which a lesson gets stronger when its mistake comes back in spite of it."""
+"""The steps by which a lesson gets stronger when its mistake occurs again in spite of the
+lesson.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,11 @@ from lessons_kb.model import FAILED, NO_GATE, WITHHELD, Card, Occasion
 from lessons_kb.text.times import read_time
 
 TITLE, CALL, GATE, DETECT, LINTER = STEPS = ("title", "call", "gate", "detect", "linter")
-"""TITLE: the lesson comes with a prompt. CALL: it comes before a change of the files that it
-guards, or of code that a pattern finds. GATE: the first such call is refused. DETECT: the same,
-by a pattern that finds the mistake itself. LINTER: a rule of the project's linter finds it."""
+"""With TITLE, the lesson is given with a prompt. With CALL, it is given before a change of the
+files that it guards, or of code that a pattern finds. With GATE, the first such call is refused.
+With DETECT, a pattern finds the mistake itself, and the call is refused as well. With LINTER, a
+rule of the project's linter finds the mistake.
+"""
 
 
 def find_step(card: Card) -> str:
@@ -23,15 +27,15 @@ def find_step(card: Card) -> str:
 
 
 def find_next_step(card: Card) -> str:
-    """Return the step after the one that a card has reached; "" after the last."""
+    """Return the step after the step that a card has reached, or "" after the last step."""
     place = STEPS.index(find_step(card)) + 1
     return STEPS[place] if place < len(STEPS) else ""
 
 
 def find_returns(card: Card, occasions: Iterable[Occasion]) -> list[Occasion]:
-    """Return the sessions in which the mistake came back although they had been given the lesson.
+    """Return the sessions in which the mistake occurred although the lesson had been given.
 
-    Those before the last step of the card are left out: the step was the answer to them.
+    Sessions before the last step of the card are left out, because the step was the answer to them.
     """
     since = read_time(card.escalated or "")
     returns = []

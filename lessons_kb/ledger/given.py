@@ -1,4 +1,4 @@
-"""Record and find the lessons that a session was given, was offered, or has in its context."""
+"""Record and find the lessons that were given or offered to a session, or are in its context."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _find_since_asked(brains: Sequence[Brain], session: str | None) -> dict[Brai
     noted = read_outcome(asked) if asked else None
     if asked is None or noted is None:
         return None
-    for brain in brains:  # a later prompt may have been given lessons without being recorded
+    for brain in brains:  # a later prompt may have got lessons without a record
         newest = brain.journal.injections.newest()
         if newest is None or newest[1] <= int(asked.at):
             continue
@@ -73,7 +73,7 @@ def find_cards(brain: Brain, ids: set[str]) -> list[Card]:
         return []
 
     def fetch(brain: Brain) -> list[Card]:
-        # Look up each id, since these are a few cards of a brain that may have thousands.
+        # Look up each id, because these are a few cards of a brain that may have thousands.
         numbers: list[int] = []
         for path in ids:
             for number, _digest in brain.catalogue.numbers(path).values():
@@ -84,17 +84,23 @@ def find_cards(brain: Brain, ids: set[str]) -> list[Card]:
 
 
 WORDS_ONLY = "words_only"
-"""Key of a prompt's record: the model was not loaded yet when the prompt was answered."""
+"""The key in a prompt's record which states that the model was not loaded yet when it was
+answered.
+"""
 OUTCOME = "lessons"
 """The key of `outcome` in an event's record."""
 
 
 MAX_OUTCOME = 8
-"""How many cards of a block are recorded: the given ones first, then the best suppressed ones."""
+"""The maximum number of cards of a block that are recorded. Given cards come first, then the best
+suppressed cards.
+"""
 
 
 TAKEN = "offer taken"
-"""Counted once per session for a card whose title was offered and that was then opened or given."""
+"""The name of the count of cards that were opened or given after their titles were offered. A card
+counts once per session.
+"""
 
 
 _DOUBLED_AFTER = 10
@@ -104,11 +110,11 @@ _TAKEN_WEIGHS = 3
 
 
 def find_no_offer_reason(brain: Brain, session: str | None, hit: Hit) -> str:
-    """Return why the title of a hit is not offered now; "" if it is offered.
+    """Return why the title of a hit is not offered now, or "" if it is offered.
 
-    Ten sessions in which the offered card was not opened double the confidence that an offer needs;
-    each session in which it was opened makes up for three others. A card
-    that passed the gate is always offered.
+    Ten sessions in which the offered card was not opened double the confidence that an offer needs.
+    Each session in which the card was opened makes up for three others. A card that passed the gate
+    is always offered.
     """
     outcomes = brain.hook_journal.outcomes
     if session and outcomes.is_noted(session, hit.card.id, OFFER):
@@ -139,12 +145,13 @@ def note_taken(brain: Brain, session: str, card: str, *, at: float) -> None:
 
 
 Homes = Mapping[tuple[str, str], Brain]
-"""(alias of the hit's brain, card id) → the brain that records the card's events. For a card of a
-server this is the nearest brain."""
+"""Mapping from (alias of the hit's brain, card id) to the brain that records the card's events. For
+a card of a server, this is the nearest brain.
+"""
 
 
 Known = Mapping[Brain, set[tuple[str, str]]]
-"""Brain → (card id, digest) of the lessons that a session still has in its context."""
+"""Mapping from each brain to (card id, digest) pairs of the lessons in a session's context."""
 
 
 def find_known(after: Mapping[Brain, int], session: str, *, coming: int = 0) -> Known:
@@ -176,7 +183,7 @@ def note_given(
 ) -> list[GivenCard]:
     """Record the lessons of a block in the journal, and return them.
 
-    The block's tokens are divided evenly among them, or are 0 unless ``counted``.
+    The block's tokens are divided evenly among the lessons. Unless ``counted``, the tokens are 0.
     """
     rows: dict[Brain, dict[int, tuple[str, str, int]]] = {}
     tokens = block.tokens // max(len(block.lessons), 1) if counted else 0
@@ -213,19 +220,21 @@ def note_preflight(brain: Brain, session: str, prompt: str, block: Preflight, sc
 
 @frozen
 class CardOutcome:
-    """The outcome for one card at a prompt, as an event's record has it."""
+    """The outcome for one card at a prompt, as it is stored in an event's record."""
 
     id: str
     given: bool
     confidence: float | None
     reason: str
     lesson_at: float | None = None
-    """The confidence from which the brain gave a lesson, and that from which it offered a title."""
+    """The confidence from which the brain gave a lesson, and the confidence from which it offered a
+    title.
+    """
     title_at: float | None = None
 
 
 def list_outcomes(block: Preflight) -> list[CardOutcome]:
-    """Return the outcome of a block: the given, offered and suppressed cards, at most eight."""
+    """Return the outcome of a block, with at most eight given, offered and suppressed cards."""
     hits = (*block.lessons, *block.notes, *block.offered, *block.withheld)[:MAX_OUTCOME]
     given = len(block.lessons) + len(block.notes)
     return [
@@ -242,12 +251,12 @@ def list_outcomes(block: Preflight) -> list[CardOutcome]:
 
 
 def outcome(block: Preflight) -> list[dict[str, object]]:
-    """Return `list_outcomes` as JSON data for an event's record; `read_outcome` parses it."""
+    """Return `list_outcomes` as JSON data for an event's record, which `read_outcome` parses."""
     return [as_data(card) for card in list_outcomes(block)]
 
 
 def read_outcome(event: Event) -> list[CardOutcome] | None:
-    """Return the outcome in an event's record; None if there is none."""
+    """Return the outcome in an event's record, or None if there is none."""
     stored = event.record.get(OUTCOME)
     if not isinstance(stored, list):
         return None

@@ -1,4 +1,4 @@
-"""Judge from its occasions in the ledger whether a lesson prevents its mistake.
+"""Judge whether a lesson prevents its mistake from the occasions of the lesson in the ledger.
 
 Sessions that got a lesson are compared with sessions from which it was withheld. A mistake that was
 corrected in the same session counts as prevented in both groups.
@@ -28,18 +28,25 @@ VERDICTS = ("helps", "harms", "no effect", "too early", "no facts yet", "never u
 MARKS = ("helpful", "harmful", "irrelevant")
 
 SURE, FALSE_HELPS = 0.975, 0.05
-"""The probability from which a single card helps, and the accepted probability that any of several
-compared cards is said to help by chance."""
+"""The probability from which a single card is said to help, and the accepted probability that any
+of several compared cards is said to help by chance.
+"""
 HARM = 0.9
-"""The probability from which a card harms."""
+"""The probability from which a card is said to harm."""
 MIN_COMPARED = 3
-"""The least number of sessions with the card, and of sessions without it, for a comparison."""
+"""The minimum number of sessions with the card, and of sessions without it, for a comparison."""
 MIN_HARMFUL = 2
-"""So many marks of harm, if they are more than twice as many as of help, give the verdict."""
+"""The minimum number of marks of harm for the verdict. They must be more than twice as many as the
+marks of help.
+"""
 SELDOM_ADDRESSED = 0.25
-"""A checklist that is certainly addressed in a smaller share of the answers should be reworded."""
+"""The share of answers below which a checklist should be reworded, if the share is certainly
+lower.
+"""
 MIN_RETURNS = 3
-"""After so many sessions with the mistake in spite of the lesson, a stronger form is suggested."""
+"""The number of sessions with the mistake in spite of the lesson after which a stronger form is
+suggested.
+"""
 WEEKS = 26
 _TOP = 10
 _FACTLESS = "it has no `detect` pattern, and no error message or failing test in its text"
@@ -67,35 +74,41 @@ class Effect:
 
     card: Card
     brain: str = ""
-    """The alias of the card's brain; "" unless another brain has a card with the same id."""
+    """The alias of the card's brain, or "" unless another brain has a card with the same id."""
     injections: int
     sessions: int
-    """How many sessions were given the card."""
+    """The number of sessions that got the card."""
     opened: int = 0
-    """How many sessions read its file."""
+    """The number of sessions that read the card's file."""
     tokens: int
     checked: int
-    """How many checklist items were compared with answers."""
+    """The number of checklist items that were compared with answers."""
     addressed: int
-    """How many of them were addressed."""
+    """The number of these items that were addressed."""
     helpful: int
     harmful: int
     irrelevant: int
     outcomes: Mapping[str, int]
-    """Outcome → number of sessions, for the sessions that got the lesson."""
+    """Mapping from each outcome to the number of sessions, among the sessions that got the
+    lesson.
+    """
     told: Rate
     """The share of sessions with a remaining mistake, among sessions with the lesson and a known
     outcome."""
     untold: Rate
     """The same share among sessions from which the lesson was withheld."""
     difference: float
-    """The share of sessions in which the lesson prevents the mistake; negative for harm."""
+    """The share of sessions in which the lesson prevents the mistake. It is negative if the lesson
+    harms.
+    """
     interval: tuple[float, float]
     """The 95 % interval of the difference."""
     prevents: float
     """The probability that the difference is positive."""
     needed: int = 0
-    """About how many more sessions are needed for a verdict; 0 if none, or without a comparison."""
+    """The approximate number of further sessions that are needed for a verdict. It is 0 if no more
+    are needed, or without a comparison.
+    """
     verdict: str = ""
     """One of VERDICTS."""
     proposal: str = ""
@@ -103,14 +116,17 @@ class Effect:
     reason: str = ""
     """One sentence that explains verdict and proposal."""
     first_injected: str | None
-    """An ISO date; None if the card was never injected."""
+    """An ISO date, or None if the card was never injected."""
     last_injected: str | None
-    """An ISO date; None if the card was never injected."""
+    """An ISO date, or None if the card was never injected."""
     added: tuple[tuple[str, int, int], ...] = ()
-    """How often commits added the mistake, as its patterns detect it: (month such as ``2026-01``,
-    times before the card was created, times since), oldest first."""
+    """The number of times that commits added the mistake, according to its patterns. The items are
+    (month such as ``2026-01``, times before the card was created, times since then), oldest first.
+    """
     expected: float | None = None
-    """The difference, shrunk towards that of the brain's other cards; None without enough data."""
+    """The difference, shrunk towards the difference of the brain's other cards, or None without
+    enough data.
+    """
 
     @property
     def name(self) -> str:
@@ -119,7 +135,9 @@ class Effect:
 
 
 def tell_added(effects: Iterable[Effect]) -> str:
-    """Describe how often commits added mistakes that patterns detect; "" if never."""
+    """Describe how often commits added mistakes that patterns detect. Return "" if they never
+    did.
+    """
     months = [month for effect in effects for month in effect.added]
     before = sum(month[1] for month in months)
     since = sum(month[2] for month in months)
@@ -159,15 +177,17 @@ class Overview:
     addressed: int
     recurrences: int
     periods: tuple[Period, ...]
-    """The weeks, oldest first, without gaps, at most 26; () before the first event."""
+    """At most 26 weeks without gaps, oldest first, or () before the first event."""
     effects: tuple[Effect, ...]
     """The effects of all cards that are not archived, the most injected card first."""
     pooled: Pooled = field(default_factory=Pooled)
-    """What its cards prevent together."""
+    """The common effect of its cards."""
     returned: int = 0
-    """Active cards whose mistake came back since the last step of `lessons escalate`."""
+    """The number of active cards whose mistake occurred again since the last step of `lessons
+    escalate`.
+    """
     late: int = 0
-    """Events of the last seven days, on this machine, whose lessons came late."""
+    """The number of events of the last seven days, on this machine, whose lessons were late."""
 
 
 def top(overview: Overview, limit: int = _TOP) -> tuple[Effect, ...]:
@@ -202,7 +222,7 @@ def rate(times: int, of: int) -> Rate:
 
 
 def group_by_card(occasions: Iterable[Occasion]) -> Mapping[str, list[Occasion]]:
-    """Return card id → its occasions."""
+    """Return a mapping from each card id to the occasions of the card."""
     groups: dict[str, list[Occasion]] = {}
     for occasion in occasions:
         groups.setdefault(occasion.card, []).append(occasion)
@@ -239,7 +259,7 @@ def weigh(
 ) -> Effect:
     """Compute a card's effect from its counts and occasions.
 
-    ``counts`` maps the name of each count to its sum over all days. ``brain`` is the alias to show.
+    ``counts`` maps the name of each count to the sum over all days. ``brain`` is the alias to show.
     ``first`` and ``last`` are the ISO dates of its injections. ``idle`` states that a card without
     injections has existed long enough to be judged. ``facts`` are the kinds of facts that could
     show its mistake. ``compared`` is the number of cards that are judged together, which corrects
@@ -305,7 +325,9 @@ def _judge(
 
 
 def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
-    """Return a suggestion to the user and its reason, without a full stop; ("", "") for none."""
+    """Return a suggestion to the user and its reason, without a full stop, or ("", "") if there is
+    none.
+    """
     card = effect.card
     if verdict == "harms":
         return "archive", "archive or rewrite it"
@@ -326,7 +348,9 @@ def _propose(effect: Effect, verdict: str, *, idle: bool) -> tuple[str, str]:
 
 
 def tell_difference(effect: Effect) -> str:
-    """Describe the difference between sessions with and without a card; "" without both."""
+    """Describe the difference between sessions with and without a card. Return "" unless there are
+    both.
+    """
     if not effect.untold.of:
         return ""
     low, high = (f"{100 * bound:+.0f}" for bound in effect.interval)
@@ -339,7 +363,9 @@ def tell_difference(effect: Effect) -> str:
 
 
 def tell_outcomes(effect: Effect) -> str:
-    """Describe how many sessions opened a card, and the outcomes of those that got it."""
+    """Describe the number of sessions that opened a card, and the outcomes of the sessions that got
+    it.
+    """
     times = {OPENED: effect.opened, **effect.outcomes}
     names = (OPENED, *KNOWN_OUTCOMES, UNKNOWN_OUTCOME)
     return ", ".join(f"{name} {times[name]}×" for name in names if times.get(name))
@@ -358,7 +384,7 @@ def tell_pooled(pooled: Pooled) -> str:
 
 
 def count_verdicts(effects: Iterable[Effect]) -> Mapping[str, int]:
-    """Return verdict → number of cards, in the order of VERDICTS."""
+    """Return a mapping from each verdict to its number of cards, in the order of VERDICTS."""
     counts = Counter(effect.verdict for effect in effects)
     return {verdict: counts[verdict] for verdict in VERDICTS}
 

@@ -1,8 +1,8 @@
 """The memory of a session between its hooks, as typed records.
 
-It is stored as JSON in which each record is a list. The format has not changed since 0.9, because
-a hook of an older build may read the memory of a newer one, and the other way round. Invalid
-records are ignored.
+It is stored as JSON in which each record is a list. The format has not changed since 0.9, because a
+hook of an older build may read the memory of a newer build, and vice versa. Invalid records are
+ignored.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class GivenCard(NamedTuple):
     """A card that was given in this turn."""
 
     root: str
-    """The root folder of its brain; "" for a card of a server."""
+    """The root folder of its brain, or "" for a card of a server."""
     card: str
 
 
@@ -39,7 +39,7 @@ class NearHit(NamedTuple):
     """A lesson that narrowly failed the gate for the prompt."""
 
     name: str
-    """The name from `shown_name`."""
+    """The name of the lesson, from `shown_name`."""
     confidence: str
 
 
@@ -66,7 +66,9 @@ class ExpectedMistake(NamedTuple):
     brain: str
     card: str
     text: str
-    """The text for the model if the change is made in spite of it; "" if the model has it."""
+    """The text for the model if the change is made nevertheless, or "" if the model already has the
+    text.
+    """
 
 
 class StandingMistake(NamedTuple):
@@ -90,25 +92,25 @@ class SpawnedAgent(NamedTuple):
     kind: str
     prompt: str
     inherits: str | None = None
-    """``yes`` if it begins with the chat of the agent that requested it."""
+    """``yes`` if the subagent begins with the chat of the agent that requested it."""
 
 
 class AnsweredEvent(NamedTuple):
     """An event that can happen only once, and the process that answered it."""
 
     event: str
-    """What happened, for example ``start startup``."""
+    """The event, for example ``start startup``."""
     token: str
     number: str
-    """Number of the journal's last event at that time."""
+    """The number of the journal's last event at that time."""
     at: str
-    """When the event happened, in seconds since the epoch."""
+    """The time of the event, in seconds since the epoch."""
     text: str = ""
-    """What a subagent was asked."""
+    """The prompt of a subagent."""
 
 
 class Remark(NamedTuple):
-    """A text that was shown in this session, and need not be repeated yet.
+    """A text that was shown in this session and need not be repeated yet.
 
     ``key`` names a card and file, or a line (`mark_matches`), about which a text may be repeated
     after some prompts. Without the number of a prompt, it is a lesson that a change or error
@@ -124,7 +126,7 @@ class AboutCall(NamedTuple):
     """A call that the user was asked about, or that was refused, and its reason."""
 
     call: str
-    """The id of the call; "" if nobody could be asked and the model was told instead."""
+    """The id of the call, or "" if nobody could be asked and the model got the text instead."""
     key: str
     """A card and file, or the mark of a mistake's line."""
 
@@ -161,7 +163,7 @@ class Channel(Protocol):
 
     @property
     def review(self) -> str:
-        """The chat command with which the user reviews drafts; "" if there is none."""
+        """The chat command with which the user reviews drafts, or "" if there is none."""
 
     def count_tokens(self, text: str) -> int:
         """Return the number of tokens of a text."""
@@ -174,60 +176,72 @@ class SessionMemory:
     It may be changed only within ``Hook.transaction`` or ``lend_memory``.
     """
 
-    # These belong to the turn; each prompt resets them.
+    # These fields belong to the turn, and each prompt resets them.
     after: int = 0
-    """Number of the journal's last event before the turn. Unlike a clock, numbers never jump."""
+    """The number of the journal's last event before the turn. Unlike a clock, this number never
+    jumps.
+    """
     prompt_unseen: bool = False
-    """Whether a prompt was noted that the guards have not seen; the next call shows it to them."""
+    """Whether a prompt was recorded that the guards have not processed. They process it at the next
+    call.
+    """
     cards: list[GivenCard] = field(default_factory=list)
     near: list[NearHit] = field(default_factory=list)
     told: RepeatedAnswer | None = None
     late: int = 0
     """The number of lessons that changes and errors have brought in this turn."""
     stopping: StopOrder | None = None
-    """Set if calls go on failing after guidance."""
-    # These belong to calls that have not ended yet.
+    """The stop order, which is set if calls continue to fail after guidance."""
+    # These fields belong to calls that have not ended yet.
     matched: list[ExpectedMistake] = field(default_factory=list)
     stood_before: list[StandingMistake] = field(default_factory=list)
-    """A mistake that is in the files after a command, but is not in this list, is the command's."""
+    """The mistakes in the files before a command. If a mistake in the files after the command is
+    not in this list, the command made it.
+    """
     question_texts: list[QuestionText] = field(default_factory=list)
     spawned: list[SpawnedAgent] = field(default_factory=list)
     answered: list[AnsweredEvent] = field(default_factory=list)
-    """Events that an agent may report twice, and that no id tells apart."""
-    # These belong to the session.
+    """Events that an agent may report twice and that cannot be distinguished by an id."""
+    # These fields belong to the session.
     served: list[dict[str, Any]] = field(default_factory=list)
     """The lessons that a server gave in this session, as JSON data."""
     titles_from: str = ""
-    """The prompt that brought the titles of the cards, or START; "" while the model has none. The
-    titles may still wait to be delivered."""
+    """The prompt that brought the titles of the cards, or START, or "" while the model has no
+    titles. The titles may still wait to be delivered.
+    """
     all_titles: bool = False
     """Whether these were the titles of all cards."""
     shown: list[Remark] = field(default_factory=list)
     ignored: list[str] = field(default_factory=list)
-    """Card and item of each open item that the user was told of by name."""
+    """The card and the item of each open item that was named to the user."""
     asked: list[AboutCall] = field(default_factory=list)
     """The questions to the user."""
     refused: list[AboutCall] = field(default_factory=list)
     brought: list[BroughtCard] = field(default_factory=list)
     waiting: list[WaitingText] = field(default_factory=list)
-    """Texts to be delivered. A prompt drops those that are not about one of OUTLIVE_A_PROMPT."""
+    """Texts to be delivered. A prompt drops the texts that are not about one of
+    OUTLIVE_A_PROMPT.
+    """
     named: list[str] = field(default_factory=list)
-    """Titles of lessons given with an event that shows the user nothing."""
+    """Titles of lessons that were given with an event that cannot show anything to the user."""
     late_lines: list[str] = field(default_factory=list)
     """Lines for the user about late answers, and the lines of these answers."""
     late_told: bool = False
-    """Whether the user was told, or is about to be told, that lessons came late."""
+    """Whether the user has been informed, or is about to be informed, that lessons were late."""
     drafts: list[str] = field(default_factory=list)
-    """Ids of this session's drafts since the last prompt. The next prompt tells the model of the
-    newest and clears the list."""
+    """Ids of this session's drafts since the last prompt. At the next prompt, the newest is named
+    to the model and the list is cleared.
+    """
     drafted: int = 0
-    """The number of drafts that the user was not told of yet; at the start, of all open drafts."""
+    """The number of drafts that have not been mentioned to the user yet. At the start, these are
+    all open drafts.
+    """
     offered: bool = False
-    """Whether the user was told of the drafts that were open when the session began."""
+    """Whether the drafts that were open when the session began were mentioned to the user."""
     unattended: bool = False
-    """Whether nobody may be there to answer; a question would then be a denial."""
+    """Whether there may be nobody to answer. A question would then be a denial."""
     steps: dict[str, str] = field(default_factory=dict)
-    """Call → id of the model's message that made it."""
+    """Mapping from each call to the id of the model's message that made the call."""
     transcript: str = ""
     offset: int = 0
 
@@ -264,7 +278,9 @@ class SessionMemory:
         return json.dumps(stored)
 
     def take_back(self, call: str) -> set[str]:
-        """Forget the records of a call that did not run. Return the cards that it had brought."""
+        """Forget the records of a call that did not run. Return the cards that the call had
+        brought.
+        """
         gone = {remark.key for remark in self.shown if remark.call == call}
         cards = {brought.card for brought in self.brought if brought.call == call}
         for name in _OF_A_CALL:
@@ -280,10 +296,11 @@ class SessionMemory:
     def answer_once(
         self, event: str, token: str, *, number: int, at: float, text: str = ""
     ) -> AnsweredEvent | None:
-        """Record that the process ``token`` answers an event. Return the record if it did before.
+        """Record that the process ``token`` answers an event. Return the new record, or the record
+        that this process made before.
 
-        Return None if another process answered the event: the agent has reported it twice. A
-        record is valid for some seconds, and until the journal has a new event (``number``).
+        Return None if another process answered the event, because the agent has reported it twice.
+        A record is valid for some seconds, and until the journal has a new event (``number``).
         """
         for answered in self.answered:
             if answered.event != event:
@@ -299,7 +316,9 @@ class SessionMemory:
         return new
 
     def note_late(self, call: str, found: list[tuple[Brain, Card]]) -> list[tuple[Brain, Card]]:
-        """Return the lessons that no change or error has brought in this session; record them."""
+        """Return the lessons that no change or error has brought in this session, and record
+        them.
+        """
         shown = {remark.key for remark in self.shown}
         keys = {f"late {brain.alias}:{card.id}": (brain, card) for brain, card in found}
         new = [key for key in keys if key not in shown]
@@ -311,7 +330,8 @@ class SessionMemory:
         self.cards += [card for card in given if card not in self.cards]
 
     def settle_question(self, event: Event) -> Event:
-        """End the question about a call. Return its event, with the question if it was declined.
+        """End the question about a call. Return the event of the call, with the question if the
+        call was declined.
 
         After a declined call the question may be asked again, and its text waits for the model.
         After any other call the text counts as delivered.
@@ -330,9 +350,9 @@ class SessionMemory:
         return replace(event, record={**event.record, "asked": keys})
 
     def take_titles(self, titles: str, prompt: str = "", *, whole: bool) -> list[tuple[str, str]]:
-        """Return titles as a text for ``deliver``. They replace titles that still wait.
+        """Return titles as a text for ``deliver``. They replace titles that are still waiting.
 
-        ``whole`` states that they are the titles of all cards.
+        ``whole`` states whether they are the titles of all cards.
         """
         if not titles:
             return []
@@ -341,11 +361,12 @@ class SessionMemory:
         return [(TITLES, titles)]
 
     def deliver(self, texts: Sequence[tuple[str, str]], can: Channel) -> str:
-        """Return the text for the model now, with waiting texts last. Texts that do not fit wait.
+        """Return the present text for the model, with waiting texts last. Texts that do not fit
+        wait.
 
         ``texts`` are pairs (kind, text), the most important first. A text that exceeds the limit
-        alone is dropped, and so is a text that another one contains: titles that were too late, in
-        a session that gets them anew.
+        alone is dropped. A text that another text contains is dropped as well, such as titles that
+        were too late in a session that gets them again.
         """
         delivered: list[str] = []
         waiting, self.waiting = self.waiting, []
@@ -362,7 +383,7 @@ class SessionMemory:
     def expect(self, call: str, brain: str, card: str, text: str) -> None:
         """Record that a call is about to make a card's mistake.
 
-        ``text`` is for the model, at most once a session.
+        ``text`` is for the model, which gets it at most once in a session.
         """
         if any(remark.key == _mark(text) for remark in self.shown):
             text = ""
@@ -388,7 +409,7 @@ class SessionMemory:
 
 
 def _read_seconds(text: str) -> float:
-    """Return the number that a text has, 0 if it has none."""
+    """Return the number in a text, or 0 if the text is not a number."""
     try:
         return float(text)
     except ValueError:
@@ -421,7 +442,7 @@ _SINGLE_RECORDS: Mapping[str, type[Any]] = {"told": RepeatedAnswer, "stopping": 
 _MANY = 500
 _MOST = {"served": 16, "brought": 64, "steps": 32, "matched": 8, "question_texts": 8}
 _MOST |= {"spawned": 8, "answered": 16, "waiting": 8, "named": 8, "late_lines": 8}
-"""Field → the most entries that are stored."""
+"""Mapping from each field to the maximum number of entries that are stored."""
 
 
 def _read_field(memory: SessionMemory, name: str, value: object) -> None:
@@ -439,7 +460,7 @@ def _as_items(value: object) -> Sequence[object]:
 
 
 def _read_record(kind: type[Any], stored: object) -> Any:
-    """Return a list as a record; None if it has another form."""
+    """Return a list as a record, or None if the list has another form."""
     values = stored if isinstance(stored, list) else []
     least = len(kind._fields) - len(kind._field_defaults)
     if not least <= len(values) <= len(kind._fields):
@@ -455,12 +476,12 @@ def _read_record(kind: type[Any], stored: object) -> Any:
 
 
 def _as_list(record: tuple[Any, ...]) -> list[Any]:
-    """Return a record as it is stored: a last field without a value is left out."""
+    """Return a record as it is stored, which omits a last field without a value."""
     return [*record[:-1]] if record[-1] is None else [*record]
 
 
 def read_memory(journal: Journal, session: str) -> SessionMemory:
-    """Return the memory of a session. Changes of it are not stored; see `lend_memory`."""
+    """Return the memory of a session. Changes to it are not stored; see `lend_memory`."""
     return SessionMemory.from_json(journal.guard_state(session, SESSION_STATE))
 
 
@@ -468,8 +489,8 @@ def read_memory(journal: Journal, session: str) -> SessionMemory:
 def lend_memory(journal: Journal, session: str) -> Iterator[SessionMemory]:
     """Yield the session's memory within one immediate transaction, and store it at the end.
 
-    All other hooks of the brain wait for the transaction, so slow work is forbidden inside,
-    including the first import of a module; see ``Database.transaction``.
+    All other hooks of the brain wait for the transaction. Slow work is therefore forbidden inside,
+    including the first import of a module. See ``Database.transaction``.
     """
     with journal.transaction():
         before = journal.guard_state(session, SESSION_STATE)

@@ -1,6 +1,6 @@
-"""Compare two arms: the difference, its confidence interval, and the sample size needed.
+"""Compare two arms, with the difference, its confidence interval, and the required sample size.
 
-A pair of a trial is one run of a task in each arm. The inference is about these tasks: every run
+A pair of a trial is one run of a task in each arm. The inference is about these tasks. Every run
 counts, and the reader judges whether other tasks are similar.
 """
 
@@ -29,9 +29,9 @@ class Comparison:
 
     both_right: int = 0
     repaired: int = 0
-    """Wrong in the first arm, right in the second."""
+    """The number of pairs that are wrong in the first arm and right in the second."""
     broken: int = 0
-    """Right in the first arm, wrong in the second."""
+    """The number of pairs that are right in the first arm and wrong in the second."""
     both_wrong: int = 0
 
     @property
@@ -41,7 +41,9 @@ class Comparison:
 
     @property
     def difference(self) -> float:
-        """The share of right runs in the second arm minus that in the first, -1 to 1."""
+        """The share of right runs in the second arm minus the share in the first arm, from -1 to
+        1.
+        """
         return (self.repaired - self.broken) / self.pairs if self.pairs else 0.0
 
     @property
@@ -68,7 +70,8 @@ class Comparison:
 
     @property
     def needed(self) -> int:
-        """About how many pairs would show the observed difference with a power of 80 %.
+        """The approximate number of pairs that would show the observed difference with a power of
+        80 %.
 
         If no difference was observed, 20 points are assumed.
         """
@@ -91,7 +94,7 @@ def compare(pairs: Iterable[tuple[bool, bool]]) -> Comparison:
 
 
 def wilson(times: int, of: int) -> tuple[float, float]:
-    """Return the 95 % interval of a share seen ``times`` out of ``of`` (Wilson's score)."""
+    """Return the 95 % interval of the share ``times`` / ``of`` (Wilson's score)."""
     if not of:
         return 0.0, 1.0
     share, square = times / of, Z * Z
@@ -106,7 +109,7 @@ def _newcombe(
     """Return the 95 % interval of the second share minus the first, each given as (times, of).
 
     This is Newcombe's method 10 (Statistics in Medicine 17, 1998). ``phi`` is the correlation of
-    paired shares, and 0 for independent ones.
+    paired shares, and it is 0 for independent shares.
     """
     if not (first[1] and second[1]):
         return -1.0, 1.0
@@ -123,11 +126,13 @@ def _newcombe(
 
 @frozen
 class RiskDifference:
-    """How often a mistake was made in sessions with a lesson, and in others without it."""
+    """The numbers of sessions with a mistake, among sessions with a lesson and among sessions
+    without it.
+    """
 
     made: int = 0
     of: int = 0
-    """With the lesson."""
+    """The number of sessions with the lesson."""
     made_without: int = 0
     of_without: int = 0
 
@@ -138,7 +143,9 @@ class RiskDifference:
 
     @property
     def value(self) -> float:
-        """The share of sessions in which the lesson prevents the mistake; below 0 it does harm."""
+        """The share of sessions in which the lesson prevents the mistake. Below 0, the lesson does
+        harm.
+        """
         return self.made_without / self.of_without - self.made / self.of if self.known else 0.0
 
     @property
@@ -168,9 +175,11 @@ class RiskDifference:
 
     @property
     def needed(self) -> int:
-        """About how many sessions in total are needed, with the split of the present ones.
+        """The approximate total number of sessions that are needed, if they are split like the
+        present ones.
 
-        They would show the observed difference, or that it is below 20 points.
+        These sessions would show the observed difference, or that the difference is below 20
+        points.
         """
         value = max(abs(self.value), _SUPPOSED)
         spread = self.variance * (self.of + self.of_without) if self.known else 1.0

@@ -1,4 +1,6 @@
-"""Withhold lessons from some sessions, as the control group that shows their effect."""
+"""Withhold lessons from some sessions. These form the control group that shows the effect of
+lessons.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from lessons_kb.store.user_settings import WithholdSettings, read_user_settings
 
 
 def read_withholding() -> WithholdSettings:
-    """Return the user's settings for withholding; the default in a trial or if they are invalid."""
+    """Return the user's settings for withholding, or the default in a trial or if they are
+    invalid.
+    """
     if os.path.exists(user_settings_path()):
         with suppress(ConfigError):  # `lessons doctor` reports it
             settings = read_user_settings(WithholdSettings)
@@ -34,7 +38,7 @@ def find_withheld(
 
     A keyed hash of session and card decides, so that nobody can choose without the user's secret. A
     subagent belongs to the session of its parent. With an ``occasion``, the ledger records the
-    withheld lessons. A lesson that the session was already given is not withheld.
+    withheld lessons. A lesson that was already given in the session is not withheld.
     """
     settings = read_withholding() if session else WithholdSettings()
     if not settings.withhold:

@@ -17,11 +17,11 @@ from lessons_kb.text.error_signature import shows
 from lessons_kb.values import frozen, replace
 
 ALIKE = 0.6
-"""Titles that share this part of their terms are about the same mistake (Jaccard index)."""
+"""The Jaccard index of the terms of two titles from which they are about the same mistake."""
 LEAST_COMMIT = -1.0
-"""The score, in log-odds, below which a commit is no candidate."""
+"""The score, in log-odds, below which a commit is not a candidate."""
 SURE_POINTS = 3.0
-"""The points of signals at which a sighting is a mistake with a probability of one half."""
+"""The points of signals at which the probability that a sighting is a mistake is one half."""
 HALF_LIFE_DAYS = 180.0
 _DAY = 86_400.0
 _FIXED_WITHIN = 3 * _DAY
@@ -35,18 +35,18 @@ class Candidate:
     """One mistake with all its sightings and commits."""
 
     id: str
-    """Stable as long as the first sighting or commit is the same."""
+    """The id, which is stable as long as the first sighting or commit is the same."""
     title: str
     occurrences: int
-    """How many sessions, or how many commits, show it."""
+    """The number of sessions, or of commits, that show the mistake."""
     at: float
-    """The last time it was seen, in seconds since the epoch."""
+    """The last time that the mistake was seen, in seconds since the epoch."""
     rank: float
     reasons: tuple[str, ...]
-    """Why it looks like a mistake, the strongest reason first."""
+    """The reasons why it looks like a mistake, with the strongest reason first."""
     paths: tuple[str, ...] = ()
     sightings: tuple[Sighting, ...] = ()
-    """The strongest sightings, in order."""
+    """The sightings, with the strongest first."""
     commits: tuple[CommitFacts, ...] = ()
     keys: tuple[str, ...] = ()
     """The ids of all its commits, and the signatures or titles of all its sightings."""
@@ -55,7 +55,9 @@ class Candidate:
 def find_candidates(
     sightings: Iterable[Sighting], commits: Sequence[CommitFacts], *, now: float
 ) -> list[Candidate]:
-    """Return the candidates for lessons, best first. ``now`` is in seconds since the epoch."""
+    """Return the candidates for lessons, with the best first. ``now`` is in seconds since the
+    epoch.
+    """
     code = _drop_repeated_commits(commits)
     ranked = rank_commits(code)
     scores = {commit.facts.id: commit.score for commit in ranked}
@@ -75,7 +77,9 @@ def find_candidates(
 
 
 def _drop_repeated_commits(commits: Sequence[CommitFacts]) -> list[CommitFacts]:
-    """Return the first commit of each change: after a rebase or cherry-pick it is there again."""
+    """Return the first commit of each change. A rebase or cherry-pick makes another commit of
+    it.
+    """
     first: dict[tuple[object, ...], CommitFacts] = {}
     for facts in sorted(choose(commits), key=lambda facts: facts.at):
         size = (facts.added, facts.removed, facts.test_lines)
@@ -84,9 +88,10 @@ def _drop_repeated_commits(commits: Sequence[CommitFacts]) -> list[CommitFacts]:
 
 
 def _group_sightings(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
-    """Group the sightings of one mistake, by the error's signature or by similar titles.
+    """Group the sightings of one mistake by the signature of the error or by similar titles.
 
-    Groups with more points come first; among equal ones, those with an error's signature.
+    Groups with more points come first. Among groups with equal points, those with the signature of
+    an error come first.
     """
     groups: dict[object, list[Sighting]] = defaultdict(list)
     for number, sighting in enumerate(_merge_copies(sightings)):
@@ -100,7 +105,7 @@ def _group_sightings(sightings: Iterable[Sighting]) -> list[list[Sighting]]:
 def _group_commits(ranked: Sequence[RankedCommit]) -> list[list[RankedCommit]]:
     """Group commits with similar subjects that share a file.
 
-    Subjects such as "Minor cleanup" are ignored: two of them do not show the same mistake.
+    Subjects such as "Minor cleanup" are ignored, because two of them do not show the same mistake.
     """
 
     def subject_of(commit: RankedCommit) -> str:
@@ -113,8 +118,8 @@ def _group_commits(ranked: Sequence[RankedCommit]) -> list[list[RankedCommit]]:
 def typed_before(candidate: Candidate) -> tuple[str, ...]:
     """Return the prompts of the tasks in which a mistake was made.
 
-    For a mistake of several sessions these are only the prompts that resemble each other: an error
-    of the machine occurs in any task.
+    For a mistake of several sessions, only the prompts that resemble each other are returned,
+    because an error of the machine occurs in any task.
     """
     prompts = list(
         dict.fromkeys(chain.from_iterable(sighting.prompts for sighting in candidate.sightings))
@@ -131,7 +136,9 @@ def typed_before(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _merge_copies(sightings: Iterable[Sighting]) -> list[Sighting]:
-    """Return each sighting once. A session that is resumed or exported again repeats its events."""
+    """Return each sighting once. If a session is resumed or exported again, its events are
+    repeated.
+    """
     merged: list[Sighting] = []
     numbers: dict[tuple[object, ...], int] = {}
     for sighting in sightings:
@@ -158,11 +165,13 @@ def _join(
     text_of: Callable[[_Item], str],
     places_of: Callable[[_Item], Iterable[str]],
 ) -> list[list[_Item]]:
-    """Group items that share a place and whose text resembles that of the group's first item."""
+    """Group items that share a place and whose text resembles the text of the group's first
+    item.
+    """
     first_terms: list[frozenset[str]] = []
     groups: list[list[_Item]] = []
     index: dict[str, set[int]] = defaultdict(set)
-    """Place → numbers of the groups that have an item there."""
+    """Mapping from each place to the numbers of the groups that have an item there."""
     for item in items:
         terms, places = frozenset(analyze(text_of(item))), list(places_of(item))
         near = sorted(set().union(*(index[place] for place in places)))
@@ -185,7 +194,7 @@ def _alike(terms: frozenset[str], others: frozenset[str]) -> bool:
 def _find_fixes(
     group: Sequence[Sighting], code: Sequence[CommitFacts], scores: Mapping[str, float]
 ) -> list[CommitFacts]:
-    """Return commits soon after a sighting that change its files and share words with it.
+    """Return the commits soon after a sighting that change its files and share words with it.
 
     ``code`` is sorted by time.
     """
@@ -206,7 +215,7 @@ def _find_fixes(
 def _of_sightings(
     group: Sequence[Sighting], fixes: Sequence[CommitFacts], now: float
 ) -> Candidate | None:
-    """Return the candidate of a group of sightings; None if its signals are too weak."""
+    """Return the candidate of a group of sightings, or None if its signals are too weak."""
     best = sorted(group, key=lambda sighting: (-sighting.points, -sighting.at))
     sessions = len({sighting.session for sighting in group})
     points = best[0].points + 1.5 * math.log2(sessions) + bool(fixes)
@@ -242,7 +251,9 @@ def _name_sources(group: Sequence[Sighting]) -> str:
 
 
 def _of_commits(group: Sequence[RankedCommit], now: float) -> Candidate:
-    """Return the candidate of a group of similar commits, the likeliest of which is first."""
+    """Return the candidate of a group of similar commits, in which the likeliest commit is
+    first.
+    """
     best = group[0]
     first = best.facts
     reasons = [f"{len(group)} commits alike"] if len(group) > 1 else []
@@ -264,9 +275,9 @@ def _of_commits(group: Sequence[RankedCommit], now: float) -> Candidate:
 
 
 def _rank(points: float, cost: int, now: float, *, often: int, **facts: Any) -> Candidate:
-    """Return a candidate whose rank grows with its likelihood, frequency, cost and recency.
+    """Return a candidate whose rank increases with its likelihood, frequency, cost and recency.
 
-    ``points`` are relative to a likelihood of one half; ``cost`` counts tool calls and turns.
+    ``points`` are relative to a likelihood of one half. ``cost`` counts tool calls and turns.
     """
     likely = math.log1p(math.exp(points))
     recent = 0.5 + 0.5 * math.exp2(-max(now - facts["at"], 0.0) / _DAY / HALF_LIFE_DAYS)

@@ -1,4 +1,4 @@
-"""What one commit changed: message, files, counted lines, and comments that give a cause."""
+"""The facts about one commit: message, files, counted lines, and comments that give a cause."""
 
 from __future__ import annotations
 
@@ -17,24 +17,26 @@ from lessons_kb.text.error_signature import shows
 from lessons_kb.values import frozen
 
 MAX_FILE_BYTES = 400_000
-"""The size limit of one file's part of a patch. A longer part is data or generated code."""
+"""The maximum size, in bytes, of one file's part of a patch. A longer part is data or generated
+code.
+"""
 _MAX_CAUSES = 6
 _MAX_PATHS = 12
 
 _NAME = re.compile(rb'^\+\+\+ "?b/(.+?)"?\t?$', re.MULTILINE)
 _FILE = b"\ndiff --git "
 _BLANK = b" \t+-{}()[];,\r"
-"""Lines of only these characters are not counted."""
+"""Lines that consist only of these characters are not counted."""
 _COMMENT = re.compile(
     rb"^\+[ \t]*(?:///?|#|\*|/\*\*?|--|;;|<!--)[ \t]+([^\n]{10,400})"
     rb"|[ \t](?://|#)[ \t]+([^\n]{10,400})"
 )
 _WRAPS = 4
-"""How many lines before and after the line with the cause may belong to its sentence."""
+"""The number of lines before and after the line with the cause that may belong to its sentence."""
 _ENDS = (".", "!", "?", ":", ";")
 _LONG_LINE = 2_000
 _REWRAPPED = 0.9
-"""A comment with this share of its words in the removed lines was only re-wrapped."""
+"""A comment that has this share of its words in the removed lines was only re-wrapped."""
 _SIGNALS = read_patterns("mining_signals.toml")
 _CODE = frozenset(" ".join(_SIGNALS["code"]).split())
 """Extensions of files with code that people write."""
@@ -42,9 +44,9 @@ _TEXT = frozenset(" ".join(_SIGNALS["text"]).split())
 """Extensions, and names, of configuration and documentation that people write."""
 _PROSE = ("md", "mdx", "rst")
 _MIN_LINE = 10
-"""Characters of a line that is remembered. Shorter lines occur everywhere."""
+"""The minimum number of characters in a line that is stored. Shorter lines occur everywhere."""
 _MAX_LINES = 3_000
-"""How many added, and how many removed, lines of a commit are remembered."""
+"""The maximum number of added lines, and of removed lines, that are stored for a commit."""
 
 
 @frozen
@@ -53,25 +55,27 @@ class CommitFacts:
 
     id: str
     at: float
-    """Seconds since the epoch."""
+    """The time of the commit, in seconds since the epoch."""
     subject: str
     body: str = ""
     paths: tuple[str, ...] = ()
-    """Changed files that people write, without tests: code first, then the most changed."""
+    """Changed files that people write, without tests. Code comes first, then the most changed
+    files.
+    """
     tests: tuple[str, ...] = ()
     """Changed test files."""
     files: int = 0
-    """How many files it changes, generated files and tests included."""
+    """The number of files that the commit changes, including generated files and tests."""
     added: int = 0
-    """Added lines of these files, without tests."""
+    """The number of added lines in these files, without tests."""
     removed: int = 0
-    """Removed lines of these files, without tests."""
+    """The number of removed lines in these files, without tests."""
     test_lines: int = 0
-    """Added lines of tests."""
+    """The number of added lines in tests."""
     causes: tuple[str, ...] = ()
     """The first few added comments that give a cause."""
     cause_count: int = 0
-    """How many different added comments give a cause."""
+    """The number of different added comments that give a cause."""
     added_lines: str = ""
     """Checksums of the added lines; see `unpack_lines`."""
     removed_lines: str = ""
@@ -79,7 +83,7 @@ class CommitFacts:
 
     @property
     def has_code(self) -> bool:
-        """Whether it changes code, not only configuration or documentation."""
+        """Whether the commit changes code, and not only configuration or documentation."""
         return any(is_code(path) for path in self.paths[:1])
 
 
@@ -139,9 +143,10 @@ def read_facts(commit_id: str, at: float, message: str, patch: bytes) -> CommitF
 def _count_lines(
     path: str, lines: Sequence[bytes], added: array[int], removed: array[int]
 ) -> tuple[int, int]:
-    """Return how many lines a file's patch adds and removes, and append their checksums.
+    """Return the numbers of lines that a file's patch adds and removes, and append their checksums.
 
-    A checksum includes the file's name, so that the same line in another file is another line.
+    A checksum includes the file's name, so that the same line in another file counts as a different
+    line.
     """
     seed = crc32(path.rpartition("/")[2].encode())
     plus = minus = 0
@@ -180,7 +185,9 @@ def unpack_lines(text: str) -> array[int]:
 
 
 def _find_causes(lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
-    """Yield each added comment that gives a cause, with its sentence, which may span lines."""
+    """Yield each added comment that gives a cause, and its sentence, which may span several
+    lines.
+    """
     text = b"\n".join(lines).lower()
     number, counted_to, last = 0, 0, -1
     for match in _cause_finder().finditer(text):
@@ -198,13 +205,17 @@ def _find_causes(lines: Sequence[bytes]) -> Iterator[tuple[str, str]]:
 
 @cache
 def _cause_finder() -> Any:
-    """Return the pattern of a cause for RE2, which searches a history in a tenth of the time."""
+    """Return the pattern of a cause for RE2, which takes a tenth of the time to search a
+    history.
+    """
     whole = "|".join(f"(?:{pattern})" for pattern in _SIGNALS["cause"])
     return load(REGULAR_EXPRESSIONS).compile(whole.encode())
 
 
 def _read_sentence(lines: Sequence[bytes], number: int) -> str:
-    """Return the sentence of a comment that spans lines; "" if the comment follows code."""
+    """Return the sentence of a comment that spans several lines, or "" if the comment follows
+    code.
+    """
 
     def comment_of(number: int) -> str:
         match = _COMMENT.match(lines[number]) if 0 <= number < len(lines) else None
@@ -225,16 +236,16 @@ def _read_sentence(lines: Sequence[bytes], number: int) -> str:
 
 @cache
 def is_code(path: str) -> bool:
-    """Return whether the path is that of code that people wrote."""
+    """Return whether a path names a file of code that people wrote."""
     extension = path.rpartition(".")[2].lower()
     return extension in _CODE and not shows("generated", path.lower())
 
 
 @cache
 def is_written(path: str) -> bool:
-    """Return whether people wrote the file: code, configuration or documentation.
+    """Return whether people wrote the file, as code, configuration or documentation.
 
-    Change logs and lessons are left out: they describe changes that other files make.
+    Change logs and lessons are left out, because they describe changes in other files.
     """
     if is_code(path):
         return True
@@ -251,5 +262,7 @@ def is_prose(path: str) -> bool:
 
 
 def choose(history: Iterable[CommitFacts]) -> list[CommitFacts]:
-    """Return the commits that change files which people write: only they can fix a mistake."""
+    """Return the commits that change files which people write, because only these can fix a
+    mistake.
+    """
     return [facts for facts in history if facts.paths]

@@ -1,4 +1,6 @@
-"""Sketch a draft: the facts about a mistake, with placeholders for the parts a person writes."""
+"""Sketch a draft, with the facts about a mistake and placeholders for the parts that a person
+writes.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,7 @@ from lessons_kb.values import field, frozen
 SITUATION = "Situation"
 FIX = "Fix"
 UNTITLED = "Untitled"
-"""The title of a draft for which neither an error nor anybody's words are known."""
+"""The title of a draft that has neither an error nor the words of a person."""
 
 EVIDENCE = "Evidence"
 """The last heading of a completed draft. Its section is the material of the draft, and is removed
@@ -73,7 +75,7 @@ _MAX_HINT = 100
 _MAX_FILES = 12
 _MAX_PATHS = 5
 _MAX_SOURCES = 3
-"""Commits, and sightings, of a candidate that its draft names as sources."""
+"""The maximum number of commits, and of sightings, that a draft names as sources."""
 
 
 @frozen
@@ -82,7 +84,7 @@ class Sketch:
 
     title: str
     sections: Mapping[str, str] = field(default_factory=dict)
-    """Heading → Markdown."""
+    """Mapping from each heading to its Markdown."""
     kind: str = "lesson"
     topics: Sequence[str] = ()
     project: str | None = None
@@ -94,7 +96,7 @@ class Sketch:
     example: str = ""
     """The task in which the mistake was made, as one line."""
     sources: Sequence[Source] = ()
-    """Where the lesson comes from."""
+    """The sources of the lesson."""
 
 
 def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
@@ -123,14 +125,14 @@ def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
 
 
 def _make_trigger_source(trigger: Trigger) -> Source:
-    """Return the session of a trigger as a source, with what was said or failed in it."""
+    """Return the session of a trigger as a source, with the user's words or the failure in it."""
     output = trigger.failure.output if trigger.failure else ""
     quote = trigger.quote or error_excerpt(output, limit=MAX_QUOTE)
     return make_session_source(trigger.cause.session, format_moment(trigger.cause.at), quote)
 
 
 def _find_symptoms(trigger: Trigger) -> tuple[str, ...]:
-    """Return the task and the error of a mistake, which a future task may share."""
+    """Return the task and the error of a mistake, because a future task may have the same."""
     symptoms = []
     request = one_line(trigger.request, _MAX_HINT) if trigger.kind != REJECTION else ""
     if len(request.split()) >= _MIN_WORDS:
@@ -186,7 +188,9 @@ def sketch_diff(
     line: int = 0,
     title: str = "",
 ) -> Sketch:
-    """Return the sketch of a change of one file, at ``line`` or, for 0, as a whole."""
+    """Return the sketch of a change of one file at ``line``, or of the whole change if ``line`` is
+    0.
+    """
     where = f"line {line} of `{path}`" if line else f"`{path}`"
     sections = _write_sections([f"Seen at {where}."], f"The change of {where}:", hunks)
     source = make_file_source(path, line)
@@ -263,9 +267,9 @@ def _list_facts(
     body: str,
     causes: Sequence[str],
 ) -> list[str]:
-    """Return the facts about a candidate as paragraphs, each once.
+    """Return the facts about a candidate as paragraphs without duplicates.
 
-    ``excerpt`` is of its error; ``body`` and ``causes`` are of its first commit.
+    ``excerpt`` is an excerpt of its error. ``body`` and ``causes`` belong to its first commit.
     """
     facts = [f"Seen {candidate.occurrences}×: {'; '.join(candidate.reasons)}."]
     for sighting in candidate.sightings[:2]:
@@ -298,7 +302,9 @@ def _split_prose(texts: Iterable[str]) -> list[str]:
 
 
 def name_mistake(subject: str) -> str:
-    """Return the mistake that a commit's subject names; "" if it names the change instead."""
+    """Return the mistake that a commit's subject names, or "" if the subject names the change
+    instead.
+    """
     text = _REFERENCE.sub("", _CONVENTION.sub("", subject.strip())).strip()
     for pattern in _TITLES:
         match = pattern.match(text)
@@ -312,15 +318,16 @@ def name_mistake(subject: str) -> str:
 
 
 def is_instruction(sentence: str) -> bool:
-    """Return whether a sentence is an instruction, and so can be a checklist item."""
+    """Return whether a sentence is an instruction and can therefore be a checklist item."""
     text = sentence.strip()
     return _INSTRUCTION.search(text) is not None and _REPORT.search(text) is None
 
 
 def split_evidence(text: str) -> tuple[str, str]:
-    """Return the card in a draft, and its evidence. An incomplete draft is its own evidence.
+    """Return the card in a draft, and its evidence. The evidence of an incomplete draft is the
+    draft.
 
-    The evidence has no comments, because their instructions are not part of it.
+    Comments are removed from the evidence, because their instructions are not part of it.
     """
     card, mark, evidence = text.partition(f"\n## {EVIDENCE}\n")
     if mark:
@@ -330,7 +337,7 @@ def split_evidence(text: str) -> tuple[str, str]:
 
 
 def finish(text: str, template: str) -> str:
-    """Return the card of a draft, without evidence, guidance and empty headings.
+    """Return the card of a draft without evidence, guidance and empty headings.
 
     ``template`` is the template of the draft, whose unused lines are removed. A long diff is cut.
     """
@@ -352,14 +359,16 @@ def _strip_comments(body: str) -> str:
 def _write_sections(
     facts: Iterable[str], heading: str, diff: str, *, output: str = ""
 ) -> dict[str, str]:
-    """Return a section with the facts and, if there is a diff, one with the fix under ``heading``.
+    """Return a section with the facts. If there is a diff, also return a section with the fix under
+    ``heading``.
 
-    A comment after the fix has a pattern for the header: the error in the ``output`` of a failure.
+    A comment after the fix contains a pattern for the header, which matches the error in the
+    ``output`` of a failure.
     """
     sections = {SITUATION: _paragraphs(facts)}
     fix = [heading, fence(diff, "diff")] if diff.strip() else []
     signature = error_signature(output)
-    if signature and not signature.startswith("assert"):  # an expectation of a test is no cause
+    if signature and not signature.startswith("assert"):  # an expectation of a test is not a cause
         header = format_patterns([Pattern(kind="error", text=signature)])
         if "--" not in header:  # it would end the comment
             fix.append(f"{_PROPOSAL}\n{header}\n-->")
@@ -391,7 +400,9 @@ def fill(template: str, sections: Mapping[str, str]) -> str:
 
 
 def fence(text: str, language: str, *, limit: int = MAX_DIFF) -> str:
-    """Return a fenced code block, cut after ``limit`` characters. Its content cannot close it."""
+    """Return a fenced code block, cut after ``limit`` characters. Its content cannot close the
+    fence.
+    """
     body = clean(text).strip("\n")
     if len(body) > limit:
         cut = body.rfind("\n", 0, limit)
@@ -402,7 +413,7 @@ def fence(text: str, language: str, *, limit: int = MAX_DIFF) -> str:
 
 
 def find_diff(text: str) -> str:
-    """Return the unified diff in a draft or in the card that it became; "" if there is none."""
+    """Return the unified diff in a draft or in the card that it became, or "" if there is none."""
     match = _DIFF.search(text)
     return f"{match[2]}\n" if match else ""
 
@@ -428,7 +439,7 @@ def format_patterns(patterns: Iterable[Pattern]) -> str:
 
 
 def pick_hunks(diff: str, path: str, line: int = 0) -> str:
-    """Return the part of a unified diff for a file; "" if there is none.
+    """Return the part of a unified diff for a file, or "" if there is none.
 
     With ``line``, a line number in the new file, only the hunk that contains it is returned.
     """
@@ -442,7 +453,7 @@ def pick_hunks(diff: str, path: str, line: int = 0) -> str:
 
 
 def pick_hunks_with(part: str, phrases: Sequence[Sequence[str]]) -> str:
-    """Return a file's part of a diff with only the hunks that contain one of the phrases."""
+    """Return a file's part of a diff, limited to the hunks that contain one of the phrases."""
     runs = [re.compile(r"\s+".join(map(re.escape, words))) for words in phrases]
     return _keep_hunks(part, lambda hunk: any(run.search(hunk) for run in runs))
 
@@ -459,7 +470,9 @@ def split_files(diff: str) -> list[str]:
 
 
 def names_of(part: str) -> tuple[str, ...]:
-    """Return the old and the new name of the file in a part of a diff; ("",) if unknown."""
+    """Return the old and the new name of the file in a part of a diff, or ("",) if they are
+    unknown.
+    """
     head = part.split("\n@@ ", 1)[0]
     names = re.findall(r'(?m)^(?:---|\+\+\+) "?[ab]/(.+?)"?\t?$', head)
     names = names or re.findall(r"(?m)^(?:rename|copy) (?:from|to) (.+)$", head)
@@ -475,7 +488,7 @@ def _names(diff: str) -> tuple[str, ...]:
 
 def _headline(trigger: Trigger) -> str:
     spoken = trigger.cause.text if trigger.kind in (FEEDBACK, REQUEST) else ""
-    # A short message is quoted completely: it says what broke, and how.
+    # A short message is quoted completely, because it states what broke and how.
     said = _quoted(spoken if 0 < len(spoken) <= _MAX_QUOTE else trigger.quote)
     command = _code(trigger.cause.text or trigger.cause.tool)
     lines: Mapping[str, str] = {
@@ -511,7 +524,8 @@ def _changed(files: Sequence[str]) -> str:
 
 
 def _protected(files: Sequence[str]) -> tuple[str, ...]:
-    """Return the changed files for a card's ``paths``: files of the project that are not tests.
+    """Return the changed files for a card's ``paths``, which are files of the project but not
+    tests.
 
     If all of them are tests, the tests are returned.
     """
@@ -528,7 +542,7 @@ def _quoted(text: str) -> str:
 def _shorten(text: str) -> str:
     """Return a text in which file names replace absolute paths.
 
-    An absolute path contains the user's name, and its folder names would match any prompt.
+    An absolute path contains the user's name, and the names of its folders would match any prompt.
     """
     return _ABSOLUTE.sub(r"\1", _PLACE.sub("", text))
 
@@ -553,7 +567,7 @@ MISSING = {
     "symptoms": "two or three `symptoms`, worded like a future task",
     "symptom": "a second of the `symptoms`, in other words than the first",
 }
-"""Part of a card → how the part is described if it is missing."""
+"""Mapping from each part of a card to the description of the part if it is missing."""
 
 _OPEN, _NO_MISTAKE, _NO_CAUSE, _INSTRUCTION, _REPORT = compile_patterns(
     "draft_gaps.toml", "open", "no mistake", "no cause", "instruction", "report"
@@ -572,13 +586,15 @@ _REMARK = re.compile(r"(?ms)^(`{3,})[^\n]*\n.*?^\1[ \t]*$|\n?[ \t]*<!--(?!\s*sho
 _EMPTY = re.compile(r"(?m)^##[ ][^\n]+\n+(?=##[ ]|\Z)")
 _COMMENT = r"<!--.*?(?:-->|\Z)"
 _MIN_TITLE, _MIN_CAUSE, _MIN_ITEM = 3, 4, 2
-"""Words. In a script without spaces two characters count as one word."""
+"""Minimum numbers of words. In a script without spaces, two characters count as one word."""
 _LONG_CAUSE = 14
-"""Words. A longer root cause is accepted even if a part of it is vague."""
+"""The number of words from which a root cause is accepted even if a part of it is vague."""
 
 
 def find_lacks(document: Document) -> tuple[str, ...]:
-    """Return what a draft lacks to become a card, one line each; () if it is complete."""
+    """Return one line for each part that a draft needs to become a card, or () if the draft is
+    complete.
+    """
     card = document.card
     if card is None:
         return tuple(f"{finding.message}: {finding.fix}" for finding in document.findings[:1])
@@ -615,6 +631,6 @@ def _is_open(text: str) -> bool:
 
 
 def _words(text: str) -> float:
-    """Return the number of words; in a script without spaces, two characters are one word."""
+    """Return the number of words. In a script without spaces, two characters are one word."""
     dense = len(re.findall(r"[\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3]", text))
     return len(re.findall(r"[^\W\u3041-\u318f\u31a0-\u9fff\uac00-\ud7a3]+", text)) + dense / 2

@@ -1,4 +1,6 @@
-"""Read JUnit reports: which tests failed, with what message, and which of them pass later."""
+"""Read JUnit reports to find the tests that failed, their messages, and the tests that pass
+later.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +12,12 @@ from lessons_kb.text.sanitize import clean
 
 MAX_BYTES = 50_000_000
 _MAX_TEXT = 20_000
-"""How many characters of a failure's text are kept."""
+"""The maximum number of characters of a failure's text that are stored."""
 _BAD = ("failure", "error")
 
 
 class CaseName(NamedTuple):
-    """The name of a test, equal in both reports."""
+    """The name of a test, which is the same in both reports."""
 
     group: str
     """Its class, module or file."""
@@ -30,7 +32,7 @@ class Failure(NamedTuple):
 
     test: CaseName
     message: str
-    """The message of the failure, one line; its type where it has no message."""
+    """The message of the failure in one line, or the type of the failure if it has no message."""
     output: str
     """The text of the failure, such as its traceback."""
 
@@ -95,10 +97,10 @@ class _Reader:
 
 
 def read_report(data: bytes, *, name: str) -> Report:
-    """Return the tests of a JUnit report. ``name`` is the file's, for messages.
+    """Return the tests of a JUnit report. ``name`` is the name of the file, for messages.
 
-    A report with a document type is refused: no test runner writes one, and its entities could
-    fill the memory. Raises InputError.
+    A report with a document type is refused, because no test runner writes one and its entities
+    could fill the memory. Raises InputError.
     """
     reader = _Reader()
     parser = expat.ParserCreate()

@@ -69,8 +69,9 @@ _RECORDS = (
     (COPILOT, "COPILOT_HOME", ".copilot", "session-state/*.jsonl"),
     (COPILOT, "COPILOT_HOME", ".copilot", "session-state/*/events.jsonl"),
 )
-"""(agent, variable that names its folder, the folder's default name in the home folder, glob of its
-session files)."""
+"""Tuples (agent, variable that names its folder, default name of the folder in the home folder,
+glob of its session files).
+"""
 
 
 _SUBAGENT = os.sep + "subagents" + os.sep
@@ -82,13 +83,13 @@ class Source:
 
     agent: str
     path: str
-    """Its file; for a database, the file followed by ``#`` and the session's id."""
+    """Its file. For a database, this is the file followed by ``#`` and the session's id."""
     size: int
-    """Bytes; 0 for a session in a database."""
+    """The size in bytes, or 0 for a session in a database."""
     stamp: str
     """A value that changes with the record."""
     at: float
-    """When it was last written, in seconds since the epoch."""
+    """The time of the last write, in seconds since the epoch."""
     cwd: str = ""
 
 
@@ -132,11 +133,13 @@ def _home(variable: str, *names: str) -> str:
 
 
 _SessionFiles = Iterator[tuple[str, str, str]]
-"""(agent, file, working directory) of each session."""
+"""Tuples (agent, file, working directory), one for each session."""
 
 
 def _find_files(directory: str, everywhere: bool) -> _SessionFiles:
-    """Yield the sessions of agents that write one file per session with the working directory."""
+    """Yield the sessions of agents that write one file per session, which has the working
+    directory.
+    """
     project = glob.escape(re.sub(r"[^A-Za-z0-9]", "-", directory)[:200])
     for agent, variable, folder, pattern in _RECORDS:
         inside = pattern.replace("PROJECT", "" if everywhere else project)
@@ -214,21 +217,21 @@ FORMAT = 2
 
 
 FEW_COMMITS = 20
-"""A shorter history is too short for scores that compare its commits."""
+"""The minimum number of commits in a history for scores that compare its commits."""
 
 
 _RULES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md")
 
 
 _BATCH = 200
-"""Progress is reported each time so many commits have been read."""
+"""The number of commits after which progress is reported."""
 
 
 _MAX_CHANGE = 1_500
 
 
 _MANY_BYTES = 50_000_000
-"""From this size of the sessions on, a second process saves time."""
+"""The size of the sessions, in bytes, from which a second process saves time."""
 
 
 _WORKERS = 2
@@ -246,20 +249,20 @@ _T = TypeVar("_T")
 
 
 Progress = Callable[[str, int, int], None]
-"""Called with (``sessions`` or ``commits``, amount read, total); sessions are counted in bytes."""
+"""Called with (``sessions`` or ``commits``, amount read, total). Sessions are counted in bytes."""
 
 
 @mutable
 class MiningResult:
-    """The candidates, and how much was searched for them."""
+    """The candidates, and the amount of data that was searched."""
 
     candidates: list[Candidate] = field(default_factory=list)
     sessions: int
     commits: int
     comments: int = 0
-    """Comments of reviewers that name a mistake."""
+    """The number of comments by reviewers that name a mistake."""
     read: int = 0
-    """How many sessions and commits were new or changed, and therefore read."""
+    """The number of sessions and commits that were read because they were new or changed."""
     trouble: list[str] = field(default_factory=list)
 
 
@@ -279,7 +282,9 @@ def _survey(
 
 
 def tell_past(directory: str) -> str:
-    """Describe in a phrase what can be mined in a project; "" if it is too little."""
+    """Describe in a phrase the data that can be mined in a project. Return "" if there is too
+    little.
+    """
     sessions, commits, _trouble = _survey(directory)
     if not sessions and len(commits) < FEW_COMMITS:
         return ""
@@ -306,10 +311,10 @@ def mine(
 ) -> MiningResult:
     """Search the past of the project around a brain for candidates for lessons.
 
-    ``comments`` are files of review comments as GitHub or GitLab export them; InputError names a
-    file of another kind. Results are stored, redacted, in the user's state folder, so that a
-    source is read only once. An interrupt loses only the source that is being read. Raises
-    StorageError.
+    ``comments`` are files of review comments as GitHub or GitLab export them. Redacted results are
+    stored in the user's state folder, so that a source is read only once. An interrupt loses only
+    the source that is being read. Raises StorageError, or an InputError that names a file of
+    comments in another format.
     """
     reviewed = []
     for path in comments:
@@ -338,7 +343,9 @@ def _read_sessions(
     result: MiningResult,
     progress: Progress,
 ) -> Iterator[Sighting]:
-    """Yield the sightings of sessions, stored ones first. ``directory`` is as for `extract`."""
+    """Yield the sightings of sessions, with stored sightings first. ``directory`` is as for
+    `extract`.
+    """
     fresh: list[tuple[Source, str]] = []
     for source in sources:
         stamp = f"{FORMAT}:{int(not directory)}:{source.stamp}"
@@ -396,7 +403,7 @@ def _read_commits(
 def _redact_facts(facts: CommitFacts) -> dict[str, Any]:
     """Return the facts about a commit as data, without secrets.
 
-    Checksums are left as they are: they contain no text, and could look like a secret.
+    Checksums are not redacted, because they contain no text but could look like a secret.
     """
     checksums = {"added_lines": facts.added_lines, "removed_lines": facts.removed_lines}
     texts = replace(facts, added_lines="", removed_lines="")
@@ -406,7 +413,8 @@ def _redact_facts(facts: CommitFacts) -> dict[str, Any]:
 def extract(
     source: Source, directory: str, phrases: Sequence[str]
 ) -> tuple[list[dict[str, Any]], str]:
-    """Return the redacted sightings of one session, and an error message or "".
+    """Return the redacted sightings of one session, and an error message, or "" if there is no
+    error.
 
     Entries outside ``directory`` are ignored, unless it is "".
     """
@@ -428,7 +436,7 @@ _OUTCOMES = {records.CANCELLED: "cancelled", records.UNKNOWN: "unknown"}
 
 
 def _event(entry: Entry, source: Source, directory: str) -> Event | None:
-    """Return an entry as an event; None outside ``directory`` and for calls without relevance.
+    """Return an entry as an event, or None if it is outside ``directory`` or an irrelevant call.
 
     A successful call is relevant only if it ran a command or changed a file.
     """
@@ -474,7 +482,7 @@ def _first_value(data: Mapping[str, Any], keys: Sequence[str]) -> object:
 
 
 def restore(kind: type[_T], row: Mapping[str, Any]) -> _T:
-    """Return a dataclass from its stored row. Lists become tuples; unknown keys are ignored."""
+    """Return a dataclass from its stored row. Lists become tuples, and unknown keys are ignored."""
     names = {field.name for field in fields(kind)}  # type: ignore[arg-type]
     values: dict[str, Any] = {}
     for name, value in row.items():

@@ -1,4 +1,4 @@
-"""Rank the commits of a history by what shows that they correct a mistake."""
+"""Rank the commits of a history by the signals that they correct a mistake."""
 
 from __future__ import annotations
 
@@ -18,22 +18,26 @@ SOON = 7 * _DAY
 """The longest time, in seconds, between a line and its correction, and between two fixes of one
 subject."""
 _ORDINARY = 3
-"""A line that more commits add is ordinary, and says nothing about the commit that removes it."""
+"""If more commits than this add a line, the line is ordinary and does not indicate anything about
+the commit that removes it.
+"""
 _MANY_FILES = 50
-"""A commit that changes more files and does not call itself a fix never leads."""
+"""A commit that changes more files than this, and whose subject does not name a fix, is never
+first.
+"""
 _LITTLE = 30
-"""Changed lines that a fix needs. Larger changes lose points."""
+"""The number of changed lines that a fix needs. Larger changes lose points."""
 _FEW_FILES = 5
 _MUCH_BODY = 600
 _SHARED_TERMS = 2
-"""Terms of the subject that two fixes of one subject share."""
+"""The number of terms that the subjects of two fixes of one subject share."""
 
 
 class Signals(NamedTuple):
-    """What a commit shows of a mistake. Each value is 0 if it shows nothing."""
+    """The signals of a mistake in a commit. Each value is 0 if the signal is absent."""
 
     fix_subject: float
-    """1 if the subject begins with *fix*, or has that prefix."""
+    """1 if the subject begins with *fix* or has that prefix."""
     repairs: float
     """1 if the subject names a repair, such as *prevent* or *no longer*."""
     builds: float
@@ -51,7 +55,9 @@ class Signals(NamedTuple):
     failed: float
     """1 if the message names a failure: a crash, an error, a failed test or build."""
     bundled: float
-    """1 if the subject says that a review led to the change: such commits bundle small changes."""
+    """1 if, according to the subject, a review led to the change. Such commits bundle small
+    changes.
+    """
     tested: float
     """1 if a repair comes with lines of tests."""
     quiet: float
@@ -65,25 +71,26 @@ class Signals(NamedTuple):
     again: float
     """The logarithm of the number of fixes of the same subject within seven days."""
     in_a_row: float
-    """For configuration, the logarithm of the number of small commits that changed the same line
-    one after the other before this one."""
+    """For configuration, the logarithm of the number of consecutive small commits before this
+    commit that changed the same line.
+    """
     prose: float
     """1 if only documentation changes."""
     size: float
-    """How many times, as a logarithm, the changed lines exceed what a fix needs."""
+    """The logarithm of the ratio of the changed lines to the number that a fix needs."""
     files: float
-    """The same of the changed files."""
+    """The same logarithm for the changed files."""
 
 
 class Weight(NamedTuple):
-    """The weight of a signal, in log-odds, and why the signal has it."""
+    """The weight of a signal, in log-odds, and the reason for the weight."""
 
     value: float
     reason: str
 
 
 BASE = -1.9
-"""The log-odds of a commit that shows nothing."""
+"""The log-odds of a commit without signals."""
 
 WEIGHTS = {
     "fix_subject": Weight(1.2, "fitted: 84 % of mistakes, 51 % of all labelled commits"),
@@ -107,24 +114,26 @@ WEIGHTS = {
     "size": Weight(-0.4, "fitted -0.2; doubled, because large fixes led two histories"),
     "files": Weight(-1.5, "fitted: the first file beyond five counts most"),
 }
-"""Fitted by logistic regression with an L2 penalty of 1 on 152 commits of five repositories,
-drawn by chance and labelled before the fit: `python -m benchmarks mine --fit` and docs/mine.md."""
+"""The weights were fitted by logistic regression with an L2 penalty of 1 on 152 commits of five
+repositories, which were drawn at random and labelled before the fit. See `python -m benchmarks mine
+--fit` and docs/mine.md.
+"""
 
 
 @frozen
 class RankedCommit:
-    """A commit with its score and with what gave it."""
+    """A commit with its score and the basis of the score."""
 
     facts: CommitFacts
     score: float
-    """The logarithm of the odds that it corrects a mistake."""
+    """The logarithm of the odds that the commit corrects a mistake."""
     signals: Signals
     before: tuple[str, ...] = ()
-    """Earlier fixes of the same subject that this one follows, the latest first."""
+    """Earlier fixes of the same subject that this commit follows, with the latest first."""
 
 
 def score(history: Sequence[CommitFacts]) -> list[float]:
-    """Return for each commit the logarithm of the odds that it corrects a mistake."""
+    """Return, for each commit, the logarithm of the odds that it corrects a mistake."""
     return [commit.score for commit in rank_commits(history)]
 
 
@@ -143,7 +152,9 @@ def rank_commits(history: Sequence[CommitFacts]) -> list[RankedCommit]:
 
 
 def explain_rank(commit: RankedCommit) -> list[str]:
-    """Return why a commit looks like the correction of a mistake, the strongest reason first."""
+    """Return the reasons why a commit looks like the correction of a mistake, with the strongest
+    first.
+    """
     signals, facts = commit.signals, commit.facts
     reasons: list[str] = []
     if signals.reverts:
@@ -167,18 +178,20 @@ def explain_rank(commit: RankedCommit) -> list[str]:
 
 @frozen
 class Correction:
-    """What a commit corrects of other commits soon after them."""
+    """The corrections in a commit of lines that other commits added shortly before."""
 
     share_of_fixes: float = 0.0
-    """The share of its removed lines that other fixes added a short time before."""
+    """The share of its removed lines that other fixes had added shortly before."""
     commits: tuple[str, ...] = ()
-    """The commits whose lines it removes, the one with most lines first."""
+    """The commits whose lines it removes, with the commit with the most such lines first."""
     in_a_row: int = 0
-    """How many small commits before it changed the same line, one after the other."""
+    """The number of consecutive small commits before it that changed the same line."""
 
 
 def find_corrections(history: Sequence[CommitFacts]) -> dict[str, Correction]:
-    """Return commit → what it corrects. A commit that corrects nothing recent is left out."""
+    """Return a mapping from each commit to its correction. A commit that corrects nothing recent is
+    left out.
+    """
     adders: dict[int, CommitFacts] = {}
     times_added: dict[int, int] = defaultdict(int)
     fixes = {facts.id for facts in history if is_fix(facts)}
@@ -212,7 +225,7 @@ def _is_small(facts: CommitFacts) -> bool:
 
 
 def is_fix(facts: CommitFacts) -> bool:
-    """Return whether the subject says that the commit repairs something."""
+    """Return whether, according to its subject, the commit repairs something."""
     low = facts.subject.lower()
     if shows("noise", low):
         return False
@@ -222,10 +235,11 @@ def is_fix(facts: CommitFacts) -> bool:
 def _find_fixes_before(
     history: Sequence[CommitFacts], corrected: dict[str, Correction]
 ) -> dict[str, tuple[str, ...]]:
-    """Return fix → the fixes shortly before it that it follows, the latest first.
+    """Return a mapping from each fix to the fixes shortly before it that it follows, with the
+    latest first.
 
-    A fix follows another one if it changes that one's lines, or if both change a file and their
-    subjects share terms.
+    A fix follows another fix if it changes the lines of the other fix, or if both change the same
+    file and their subjects share terms.
     """
     fixes = sorted(filter(is_fix, history), key=lambda facts: facts.at)
     terms = {facts.id: frozenset(analyze(_strip_prefix(facts.subject))) for facts in fixes}
@@ -253,7 +267,7 @@ def _strip_prefix(subject: str) -> str:
 
 
 def measure_signals(facts: CommitFacts, correction: Correction, fixes_before: int) -> Signals:
-    """Return what a commit shows of a mistake."""
+    """Return the signals of a mistake in a commit."""
     subject = facts.subject.lower()
     message = f"{subject}\n{facts.body.lower()}"
     fix = is_fix(facts)
@@ -289,7 +303,9 @@ def measure_signals(facts: CommitFacts, correction: Correction, fixes_before: in
 
 
 def _weigh(facts: CommitFacts, signals: Signals) -> float:
-    """Return the log-odds of a commit. A large feature gets no more than one that shows nothing."""
+    """Return the log-odds of a commit. A large feature gets no more than a commit without
+    signals.
+    """
     total = BASE
     for name, value in signals._asdict().items():
         total += WEIGHTS[name].value * value

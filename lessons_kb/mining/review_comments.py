@@ -33,30 +33,32 @@ _MAX_DEPTH = 8
 _BETWEEN = re.compile(r"[ \t\r\n,]*")
 _TIMES = ("created_at", "createdAt", "submitted_at", "submittedAt")
 _LATEST = 4e9
-"""Seconds since the epoch. Later dates are ignored: Python cannot show them in every time zone."""
+"""The latest valid date, in seconds since the epoch. Later dates are ignored, because Python cannot
+show them in every time zone.
+"""
 _MAX_QUOTE = 300
 _MAX_TITLE = 160
 _MAX_CODE = 20
-"""Lines of a suggested change."""
+"""The maximum number of lines of a suggested change."""
 _MAX_HUNK = 6
-"""Lines of code up to the commented line."""
+"""The maximum number of lines of code up to the commented line."""
 
 
 class _Comment(NamedTuple):
     data: Mapping[str, Any]
     """The comment as it was exported."""
     request: str
-    """Its pull or merge request."""
+    """The pull request or merge request of the comment."""
     parent: str
-    """The id of the comment that it answers; "" if none."""
+    """The id of the comment that it answers, or "" if it does not answer a comment."""
 
 
 def read_comments(text: str, *, name: str) -> list[Sighting]:
     """Return the comments of an export that name a mistake, as sightings.
 
-    Praise, questions without a cause and matters of taste are left out. A reply that agrees counts
-    for the comment it answers. ``name`` is the file's, for messages. Raises InputError if the text
-    is not an export of comments.
+    Praise, questions without a cause and matters of taste are left out. A reply that agrees
+    supports the comment that it answers. ``name`` is the name of the file, for messages. Raises
+    InputError if the text is not an export of comments.
     """
     comments: list[_Comment] = []
     for data in _documents(text, name):
@@ -77,7 +79,9 @@ def read_comments(text: str, *, name: str) -> list[Sighting]:
 
 
 def _documents(text: str, name: str) -> Iterator[Any]:
-    """Yield the JSON documents of a text: a single one, one per line, or concatenated pages."""
+    """Yield the JSON documents of a text, which may be a single document, one document per line, or
+    concatenated pages.
+    """
     decoder, position = json.JSONDecoder(), 0
     text = text.strip()
     while position < len(text):
@@ -136,7 +140,7 @@ def _walk_thread(data: Mapping[str, Any], request: str, depth: int) -> Iterator[
 
 
 def _sighting(data: Mapping[str, Any], request: str, *, is_agreed: bool) -> Sighting | None:
-    """Return the mistake that a comment names; None if it names none."""
+    """Return the mistake that a comment names, or None if it does not name a mistake."""
     position, body = data.get("position"), data["body"]
     place = position if isinstance(position, Mapping) else {}
     path = clean_line(_text(data.get("path") or place.get("new_path")))

@@ -1,4 +1,4 @@
-"""Find the mistakes of a session, each of which becomes a draft.
+"""Find the mistakes of a session. Each mistake becomes a draft.
 
 ``find_triggers`` finds them in the events that our hooks journalled, ``SessionReader`` in a
 transcript that no hook saw.
@@ -40,18 +40,20 @@ from lessons_kb.text.sentences import split_sentences
 from lessons_kb.values import field, frozen, mutable, replace
 
 _RARE = 0.0005
-"""The assumed share of texts that contain a term which is not listed."""
+"""The assumed share of texts that contain an unlisted term."""
 _LEAST = 4.0
-"""Nats of shared words below which a turn is unrelated to a title."""
+"""The information of the shared words, in nats, below which a turn is unrelated to a title."""
 _MAX_CHARS = 4_000
-"""How many characters of an event are searched."""
+"""The maximum number of characters of an event that are searched."""
 
 
 def pick_turns(events: Sequence[Event], title: str) -> list[Event]:
-    """Return the events that belong to the mistake of a title; all events if no turn fits it.
+    """Return the events that belong to the mistake in a title, or all events if no turn fits the
+    title.
 
-    These are the turn (a prompt and the events after it) that shares most words with the title,
-    and the turns after it until its failed command passed. Of two equal turns the later one counts.
+    They are the events of the turn (a prompt and the events after it) that shares the most words
+    with the title, and of the turns after it until its failed command passed. Of two equal turns,
+    the later turn is used.
     """
     turns: list[list[Event]] = []
     for event in events:
@@ -69,7 +71,9 @@ def pick_turns(events: Sequence[Event], title: str) -> list[Event]:
 
 
 def _find_passing_turn(turns: Sequence[Sequence[Event]], first: int, failed: Event | None) -> int:
-    """Return the number of the turn in which a failed command passed; ``first`` if it never did."""
+    """Return the number of the turn in which a failed command passed, or ``first`` if it never
+    passed.
+    """
     if failed is None:
         return first
     for number, turn in enumerate(turns[first:], first):
@@ -81,7 +85,9 @@ def _find_passing_turn(turns: Sequence[Sequence[Event]], first: int, failed: Eve
 
 
 def find_failure(events: Sequence[Event], title: str) -> Event | None:
-    """Return the failed command that shares most words with a title; the latest of equal ones."""
+    """Return the failed command that shares the most words with a title. Of equal commands, return
+    the latest.
+    """
     failures = [one for one in events if one.kind in RUNS and one.outcome == "exec_error"]
     title_terms = {*analyze(title)}
     return max(reversed(failures), key=lambda one: _shared_nats([one], title_terms), default=None)
@@ -99,7 +105,9 @@ def _shared_nats(turn: Sequence[Event], title_terms: Collection[str]) -> float:
 RED_GREEN, STAGE, ROLLBACK = "red-green", "stage", "rollback"
 MISTAKES, INTERRUPT, REJECTION = "mistakes", "interrupt", "rejection"
 TRIGGERS = (RED_GREEN, REQUEST, FEEDBACK, STAGE, ROLLBACK, MISTAKES, INTERRUPT, REJECTION)
-"""The strongest first. A turn becomes one draft of its strongest kind, or one for each test."""
+"""The kinds of triggers, with the strongest first. A turn becomes one draft of its strongest kind,
+or one draft for each test.
+"""
 
 _PAUSE_SECONDS = 3_600
 """Events without prompts, such as captured runs, form one turn until a pause of this length."""
@@ -109,11 +117,11 @@ _COMPLAINING = frozenset(
         " mistake came back; this test fails, it does not work, we fixed that wrong thing before"
     )
 )
-"""Terms of a complaint that do not say what broke."""
+"""Terms of a complaint that do not name the broken thing."""
 _OWN_TOOL = r"(?:\A|[^a-z])lessons_[a-z]+\Z"
-"""Matches our tools. Each agent adds the server's name before it in its own way."""
+"""Matches the names of our tools. Each agent prefixes the server's name in its own way."""
 _OWN_COMMAND = r"(?:\A|[;&|(\n]\s*)(?:[^\s;&|]*/)?lessons(?:\s|\Z)"
-"""Matches our command. A user who declines it does not report a mistake."""
+"""Matches our command. A user who declines this command does not report a mistake."""
 
 
 @frozen
@@ -123,27 +131,32 @@ class Trigger:
     kind: str
     """One of TRIGGERS."""
     key: str
-    """Equal for the same mistake, also in different sessions."""
+    """A key that is equal for the same mistake, even in different sessions."""
     ids: tuple[str, ...]
     """An id for each observation of the mistake, unique across sessions."""
     cause: Event
-    """The event that completed it, such as the prompt, the green run or the rejected call."""
+    """The event that completed the trigger, such as the prompt, the passing run or the rejected
+    call.
+    """
     failure: Event | None = None
-    """The test's last failing run, or the call that was refused or failed too often; for the
-    other kinds the last call that failed before."""
+    """The last failing run of the test, or the call that was refused or failed too often. For the
+    other kinds, this is the last call that failed before.
+    """
     request: str = ""
-    """The last prompt before ``cause``; "" if unknown."""
+    """The last prompt before ``cause``, or "" if it is unknown."""
     quote: str = ""
-    """The user's sentence, or the reason of a failed stage; "" if there is none."""
+    """The user's sentence, or the reason of a failed stage, or "" if there is none."""
     files: tuple[str, ...] = ()
-    """The files that a rollback names; else the files changed before, since the test first failed
-    or, for the other kinds, since the session began."""
+    """The files that a rollback names. For other kinds, these are the files that were changed
+    before the cause, since the test first failed or else since the session began.
+    """
     changes: tuple[str, ...] = ()
-    """These changes as the journal has them: diffs and edits."""
+    """The changes of these files as the journal contains them, as diffs and edits."""
 
 
 def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> list[Trigger]:
-    """Return the triggers in a session's events, in order: one per turn, or one per fixed test.
+    """Return the triggers in a session's events, in order. There is one per turn, or one per fixed
+    test.
 
     ``phrases`` are additional patterns for feedback. Events of several sessions are separated by
     session and scope.
@@ -157,7 +170,7 @@ def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> li
         for number, turn in enumerate(turns):
             if len(turn) != 1 or turn[0].kind != FEEDBACK:
                 continue
-            # "It broke again" is about an earlier fix: both are one incident.
+            # "It broke again" is about an earlier fix, so both are one incident.
             place = _find_broken_fix(turn[0], turns[:number])
             if place is not None:
                 feedback, (fix_turn, fix_number) = turn.pop(), place
@@ -170,16 +183,20 @@ def find_triggers(events: Iterable[Event], *, phrases: Sequence[str] = ()) -> li
 
 
 def names_mistake(text: str) -> frozenset[str]:
-    """Return the terms of a complaint that name what broke; empty for "it broke again"."""
+    """Return the terms of a complaint that name the broken thing. The result is empty for "it broke
+    again".
+    """
     return frozenset(analyze(text)).difference(_COMPLAINING)
 
 
 def _find_broken_fix(
     feedback: Trigger, turns: Sequence[Sequence[Trigger]]
 ) -> tuple[int, int] | None:
-    """Return the turn, and the place in it, of the fix that a complaint speaks of; None if none.
+    """Return the turn of the fix that a complaint is about, and the position of the fix in the
+    turn.
 
-    A complaint that names nothing is about the last fix of the turn before it.
+    A complaint that names nothing is about the last fix of the previous turn. Return None if there
+    is no such fix.
     """
     named = names_mistake(feedback.cause.text)
     best, most_shared = None, 0
@@ -210,10 +227,10 @@ class _Watched:
         self._request = ""
         self._asked_at = 0.0
         self._before = ""
-        """The prompt of the previous turn, which a complaint is about."""
+        """The prompt of the previous turn, to which a complaint refers."""
         self._red: dict[str, list[Event]] = {}
         self._broken: dict[str, Event] = {}
-        """Other commands that failed with an error, by their text."""
+        """Mapping from the text of other commands to their failures with an error."""
         self._failed: Event | None = None
         self._edits: list[Event] = []
         self._commands: list[Event] = []
@@ -241,7 +258,7 @@ class _Watched:
             quote = _find_reason(event.output)
             if quote:
                 self._refuse(event, event, quote)
-            elif not event.record.get("asked"):  # a card asked the question: it exists already
+            elif not event.record.get("asked"):  # a card asked the question, so it already exists
                 self._refused = event
         if event.kind == "stage" and event.outcome in FAILURES:
             self._add(STAGE, event, key=f"{event.stage}\n{event.text}", quote=event.text)
@@ -283,7 +300,9 @@ class _Watched:
             self._interrupted = False  # the work continued without a reason for the interrupt
 
     def _find_correction(self, typed: str) -> str:
-        """Return the sentence that corrects the changes of the previous turn; "" without one."""
+        """Return the sentence that corrects the changes of the previous turn, or "" if there is
+        none.
+        """
         sentences = _sentences(typed)
         changed = any(edit.at >= self._asked_at for edit in self._edits)
         if not (changed and sentences and shows("opener", sentences[0].lower())):
@@ -317,8 +336,8 @@ class _Watched:
     def _pop_red(self, test: str) -> list[Event]:
         """Remove and return the earlier failed runs of a test that has passed now.
 
-        The passing run is the same command, one that runs more tests, or one that selects the
-        failed tests.
+        The passing run is the same command, a command that runs more tests, or a command that
+        selects the failed tests.
         """
         runs = list[Event]()
         program = re.match(_PROGRAM, test)
@@ -333,7 +352,9 @@ class _Watched:
         return sorted(runs, key=lambda run: run.at)
 
     def _is_fixed(self, failed: Event) -> bool:
-        """Return whether a file that the error names was edited since, and not created here."""
+        """Return whether a file that the error names has been edited since then and was not created
+        here.
+        """
         edited = _targets_of(edit for edit in self._edits if edit.at >= failed.at)
         created = _targets_of(edit for edit in self._edits if edit.kind == "create")
         return any(posixpath.basename(path) in failed.output for path in {*edited} - {*created})
@@ -341,9 +362,10 @@ class _Watched:
     def _is_no_mistake(self, red: Sequence[Event], failing: Sequence[str]) -> bool:
         """Return whether a test failed for another reason than a mistake in the code.
 
-        There was no test yet; the test was written before its feature; a package was missing; a
-        name was not yet renamed everywhere; or the test expected the old behaviour. The last one
-        is assumed if code was changed before the failure and only tests after it.
+        The possible reasons are: there was no test yet, the test was written before its feature, a
+        package was missing, a name was not yet renamed everywhere, or the test expected the old
+        behaviour. The last reason is assumed if code was changed before the failure and only tests
+        after it.
         """
         errors = "\n".join(error_excerpt(run.output) for run in red).lower()
         commands = [run.text.lower() for run in self._commands if run.at >= red[0].at]
@@ -417,7 +439,9 @@ _PATCH = r"(?ms)^\*\*\* Begin Patch\n(.*?)(?:^\*\*\* End Patch|\Z)"
 
 
 def _show_edit(edit: Event) -> str:
-    """Return an edit as a diff if the journal has both sides, else as the journal has it."""
+    """Return an edit as a diff if the journal has both sides, or else in the form that the journal
+    has.
+    """
     patch = None if edit.output else re.search(_PATCH, edit.text)
     if patch:  # the edit was made by a command
         return patch[1].rstrip()
@@ -430,9 +454,11 @@ def _show_edit(edit: Event) -> str:
 
 
 def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
-    """Return one trigger for each test that was fixed in a turn, else only the strongest one.
+    """Return one trigger for each test that was fixed in a turn, or else only the strongest
+    trigger.
 
-    The first one represents those left out: it has their ids and the user's sentence.
+    The first trigger represents the triggers that are left out. It has their ids and the user's
+    sentence.
     """
     tests: dict[str, Trigger] = {}
     for trigger in turn:
@@ -448,9 +474,10 @@ def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
 
 
 def _find_reason(output: str) -> str:
-    """Return the user's reason for refusing a call, without the agent's own words around it.
+    """Return the user's reason for refusing a call, without the words that the agent adds to it.
 
-    The result is "" without a reason, such as when a rule of the user's settings refused it.
+    The result is "" without a reason, for example if a rule in the user's settings refused the
+    call.
     """
     reason = re.split(r"(?i)the user said:|with the following feedback:", output, maxsplit=1)
     if len(reason) > 1:
@@ -472,7 +499,7 @@ OPENER, COMPLAINT = "turn opened with a complaint", "complaint"
 SAID_SO, ADMISSION = "said it broke again", "agent admitted it"
 THEN_GREEN, RETURNED = "red, then green", "error came back"
 REVIEW = "review"
-"""Takes the place of the agent's name for comments of reviewers."""
+"""The value in place of the agent's name for comments by reviewers."""
 REVIEWED, CAUSE, SUGGESTED = "review comment", "gives a cause", "suggests a change"
 REQUESTED, AGREED = "changes requested", "the author agreed"
 RESOLVED = "resolved"
@@ -492,24 +519,30 @@ POINTS: Mapping[str, float] = {
     REQUESTED: 1.0,
     SUGGESTED: 0.5,
 }
-"""Signal → points. A sighting needs at least LEAST points in total."""
+"""Mapping from each signal to its points. A sighting needs at least LEAST points in total."""
 LEAST = 1.5
 FEW_WORDS = 4
-"""A complaint with fewer words does not describe the mistake: "Nope."."""
+"""The minimum number of words in a complaint. A shorter one, such as "Nope.", does not describe the
+mistake.
+"""
 MAX_SIGHTINGS = 200
-"""Per session."""
+"""The maximum number of sightings per session."""
 MAX_UNSURE = 50
 _PROMPT_CHARS = 4_000
 _MAX_DIFF = 3_000
 _MAX_TITLE = 160
 _PROSE, _SENTENCE, _MAX_SENTENCES = 600, 300, 20
-"""Length limits of a typed line and of a sentence, in characters, and how many sentences count."""
+"""The maximum length of a typed line and of a sentence, in characters, and the maximum number of
+sentences.
+"""
 _EXCERPT = 800
 _OUTPUT_CHARS = 8_000
-"""How many characters at the end of an output are searched: programs report errors last."""
+"""The number of characters at the end of an output that are searched, because programs report
+errors last.
+"""
 _COMMAND_CHARS = 2_000
 _OPENING_CHARS = 800
-"""How many characters of an answer are searched: agents admit mistakes first."""
+"""The number of characters of an answer that are searched, because agents admit mistakes first."""
 _NO_TESTS = r"\bno tests (?:ran|found|were found)|collected 0 items"
 _PROGRAM = r"(?:cd \S+ && )?\S+"
 _FUNCTION = re.compile(r"^.*::|\[.*$")
@@ -525,13 +558,15 @@ class Sighting:
     session: str
     agent: str
     at: float
-    """When it was last seen, in seconds since the epoch; 0 if the record has no times."""
+    """The time when it was last seen, in seconds since the epoch, or 0 if the record has no
+    times.
+    """
     began: float = 0.0
-    """When it was first seen. This is the same in each copy of a resumed session."""
+    """The time when it was first seen, which is the same in each copy of a resumed session."""
     title: str
-    """The error line, else the user's sentence."""
+    """The line of the error, or else the user's sentence."""
     signature: str = ""
-    """Equal for equal errors; "" if no error was printed."""
+    """The signature, which is the same for the same error, or "" if no error was printed."""
     signals: tuple[str, ...] = ()
     quote: str = ""
     """The sentence of the user or of the agent."""
@@ -541,15 +576,15 @@ class Sighting:
     command: str = ""
     excerpt: str = ""
     diff: str = ""
-    """The changes until it passed."""
+    """The changes until the command passed."""
     turns: int = 1
-    """In how many turns it was seen."""
+    """The number of turns in which it was seen."""
     calls: int = 0
-    """Tool calls between the first and the last time it was seen."""
+    """The number of tool calls between the first and the last time that it was seen."""
 
     @property
     def points(self) -> float:
-        """The sum of the points of its signals: how likely it is a mistake."""
+        """The sum of the points of its signals, which shows how likely it is a mistake."""
         return sum(POINTS[signal] for signal in self.signals)
 
 
@@ -609,9 +644,10 @@ class SessionReader:
             self._called(event)
 
     def finish(self) -> list[Sighting]:
-        """Return the sightings, strongest first: errors, and complaints that are about no error.
+        """Return the sightings of errors, and of complaints that are not about an error, with the
+        strongest first.
 
-        Errors with too few points follow: other sessions may have them, too.
+        Errors with too few points follow, because they may also occur in other sessions.
         """
         errors = {
             signature: self._sighting_of(signature, error)
@@ -646,11 +682,11 @@ class SessionReader:
             return
         sentences = _sentences(text)
         signals: dict[str, str] = {}
-        """Signal → the sentence that gives it."""
+        """Mapping from each signal to the sentence with the signal."""
         phrase = find_phrase(text, self._phrases)
         if phrase and phrase[0] == FEEDBACK:
             signals[SAID_SO] = phrase[1]
-        # In the first turn nothing has been done yet that could be wrong.
+        # In the first turn, nothing that could be wrong has been done yet.
         opening = sentences[0] if number and sentences else ""
         if shows("opener", opening.lower()) and not opening.endswith("?"):
             signals[OPENER] = opening
@@ -662,7 +698,9 @@ class SessionReader:
             self._add_said(number, next(clear, " ".join(sentences[:3])), *signals)
 
     def _answered(self, opening: str) -> None:
-        """Add an agent's admission to the complaint of its turn, or as one without a complaint."""
+        """Add an agent's admission to the complaint of its turn, or as a sighting if there is no
+        complaint.
+        """
         turn = len(self._turns) - 1
         sentence = _find_said("admission", _sentences(opening)) if turn >= 0 else ""
         if not sentence:
@@ -736,7 +774,9 @@ class SessionReader:
         return list(lines)
 
     def _forget_absent(self, command: str) -> None:
-        """Mark errors about a missing package that the command installs: they are no mistakes."""
+        """Mark errors about a missing package that the command installs, because they are not
+        mistakes.
+        """
         for error in self._errors.values():
             if shows("absent", error.line.lower()):
                 names = _QUOTED_NAME.findall(error.line)
@@ -779,7 +819,9 @@ def _identify_run(event: Event) -> str:
 
 
 def _sentences(text: str) -> list[str]:
-    """Return the first sentences of a text's prose, without code and long lines such as logs."""
+    """Return the first sentences of the prose in a text, without code and long lines such as
+    logs.
+    """
     prose = re.sub(r"```.*?(?:```|\Z)", " ", text, flags=re.DOTALL)
     lines = [line for line in prose.splitlines() if len(line) < _PROSE]
     sentences = [sentence.strip() for line in lines for sentence in split_sentences(line)]
@@ -787,7 +829,9 @@ def _sentences(text: str) -> list[str]:
 
 
 def _find_said(section: str, sentences: Iterable[str]) -> str:
-    """Return the first sentence that matches a section of the table of signals; "" if none does."""
+    """Return the first sentence that matches a section of the table of signals, or "" if there is
+    none.
+    """
     for sentence in sentences:
         lower = sentence.lower()
         if shows(section, lower) and not shows("not said", lower):
@@ -796,7 +840,7 @@ def _find_said(section: str, sentences: Iterable[str]) -> str:
 
 
 def _prompts(texts: Iterable[str]) -> tuple[str, ...]:
-    """Return the first three prompts that ask for something, as one line each.
+    """Return the first three prompts that ask for something, each as one line.
 
     "Go on" and complaints are left out.
     """

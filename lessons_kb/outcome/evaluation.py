@@ -37,8 +37,10 @@ ALL_ENGINES = "all"
 
 
 MISS, FALSE, EXTRA = "miss", "false-injection", "extra"
-"""The kinds of faults: an expected card was not injected; a card was injected although none is
-expected; a card was injected in addition to the expected ones."""
+"""The kinds of faults. With MISS, an expected card was not injected. With FALSE, a card was
+injected although no card is expected. With EXTRA, a card was injected in addition to the expected
+cards.
+"""
 
 
 @frozen
@@ -48,14 +50,16 @@ class Fault:
     kind: str
     """MISS, FALSE or EXTRA."""
     line: int
-    """1-based line of the file of prompts."""
+    """The 1-based line in the file of prompts."""
     query: str
     card: str
     """The id of the card."""
     rank: int | None
-    """1-based place in the ranking without the gate; None if it is not among the first ten."""
+    """The 1-based place in the ranking without the gate, or None if the card is not among the first
+    ten.
+    """
     reason: str
-    """Why it was injected or suppressed."""
+    """The reason why the card was injected or suppressed."""
 
 
 @frozen
@@ -64,7 +68,7 @@ class Report:
 
     engines: dict[str, Evaluation]
     faults: dict[str, tuple[Fault, ...]]
-    """By engine, in the order of the prompts."""
+    """The faults by engine, in the order of the prompts."""
     inactive: tuple[str, ...] = ()
     """Expected cards that are ignored or archived, so that no engine finds them."""
 
@@ -72,9 +76,10 @@ class Report:
 def evaluate(brains: Brains, labelled: Sequence[Labelled], *, engine: str | None = None) -> Report:
     """Run every labelled prompt through `Brain.search` and `Brain.preflight`.
 
-    ``engine`` is one of ENGINES or ALL_ENGINES (those that need no extra), by default that of
-    ``lessons.toml``. The rankings are those without the gate, and the blocks have no notes. Nothing
-    is journalled. Raises InputError, with the line, if an expected name is not a card.
+    ``engine`` is one of ENGINES, or ALL_ENGINES for the engines that need no extra. By default, it
+    is the engine in ``lessons.toml``. The rankings are made without the gate, and the blocks have
+    no notes. Nothing is journalled. Raises InputError, with the line, if an expected name does not
+    denote a card.
     """
     if engine not in (None, ALL_ENGINES, *ENGINES):
         raise InputError(f"unknown engine {engine!r}; choose {', '.join((*ENGINES, ALL_ENGINES))}")
@@ -98,11 +103,11 @@ def evaluate(brains: Brains, labelled: Sequence[Labelled], *, engine: str | None
 
 
 _DEPTH = max(HIT_LIMIT, NDCG_DEPTH)
-"""Length of the rankings."""
+"""The length of the rankings."""
 
 
 class _Run:
-    """An evaluation of some brains. A card's name is its id after the alias of its brain."""
+    """An evaluation of some brains. The name of a card is its id, after the alias of its brain."""
 
     def __init__(self, brains: Brains) -> None:
         self._brains = brains
@@ -126,7 +131,9 @@ class _Run:
     def ask(
         self, brains: Brains, prompt: Labelled, expected: tuple[str, ...]
     ) -> tuple[PromptOutcome, dict[str, str]]:
-        """Return the outcome of a prompt, and name → reason of the cards that were found."""
+        """Return the outcome of a prompt, and a mapping from the names of the cards found to their
+        reasons.
+        """
         query = prompt.query
         began = time.perf_counter()
         block = preflight(
@@ -168,15 +175,17 @@ class _Run:
             )
 
     def id_of(self, name: str) -> str:
-        """Return the id of a named card, with its alias if two brains have the id."""
+        """Return the id of a named card, with the alias of its brain if two brains have this id."""
         card_id = name.partition(":")[2]
         return name if self._cards_with_id[card_id] > 1 else card_id
 
     def resolve(self, prompt: Labelled) -> tuple[str, ...]:
-        """Return the names of the expected cards. Raises InputError if one is not a card."""
+        """Return the names of the expected cards. Raises InputError if one of them does not denote
+        a card.
+        """
         names: dict[str, None] = {}
         for name in prompt.expected:
-            try:  # `Cards.get` takes milliseconds, too long for a thousand ids
+            try:  # `Cards.get` takes milliseconds, which is too long for a thousand ids
                 card = self._by_id.get(name) or Cards(self._brains).get(name)
             except LessonsError as error:
                 raise InputError(f"line {prompt.line}: {error}") from None

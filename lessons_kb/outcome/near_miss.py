@@ -1,4 +1,4 @@
-"""The near miss: the likeliest card for a prompt that got no card.
+"""The near miss, which is the likeliest card for a prompt that got no card.
 
 `lessons why` asks the user whether that card was meant. Start with `find_near_miss`.
 """
@@ -8,14 +8,15 @@ from __future__ import annotations
 from lessons_kb.outcome.why import GATE, Verdict, Why
 
 LEAST_CONFIDENCE = 0.4
-"""The least confidence for which the user is asked. Three of the five cards above it were about the
-prompt, and none of the fifteen below it."""
+"""The minimum confidence for which the user is asked. Of the cards above it, three of five were
+about the prompt. Of the cards below it, none of fifteen was.
+"""
 
 
 def find_near_miss(why: Why) -> Verdict | None:
     """Return the card with the highest confidence that only the gate suppressed.
 
-    Returns None if the prompt got a card, or if no card has the least confidence.
+    Return None if the prompt got a card, or if no card has the minimum confidence.
     """
     was_given = any(verdict.given for verdict in why.verdicts)
     if was_given or not why.prompt.strip():

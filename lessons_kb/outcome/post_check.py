@@ -1,12 +1,12 @@
 """The post-check of an answer, and the outcome of each lesson that was due in a session.
 
-Only edits and commands are evidence. Reading is not, and neither are changes of the brain's own
-files: a card that comes with its fix would be evidence for itself.
+Only edits and commands are evidence. Reading is not evidence. Changes to the brain's own files are
+not evidence either, because a card that comes with its fix would be evidence for itself.
 
 A session made the mistake of a card if an edit or a command matches a pattern of the card, or if a
 command printed the error of the card or failed its test. It corrected the mistake if, at its end,
 the line is gone or the same command succeeds. It avoided the mistake if it wrote or ran something
-in which the mistake would have shown.
+in which the mistake would have been visible.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ from lessons_kb.values import frozen, replace
 
 
 def count_items(cards: Sequence[tuple[Brain, Card]], check: Check, *, at: float) -> None:
-    """Count, for each card, the items that the answer shows and those that it does not show."""
+    """Count, for each card, the items that the answer shows and the items that it does not show."""
     for brain, card in cards:
         states = [item.state for item in check.items if item.card is card]
         shown = states.count(SHOWN)
@@ -85,11 +85,12 @@ def count_items(cards: Sequence[tuple[Brain, Card]], check: Check, *, at: float)
 
 
 def judge(check: Check, answer: str, evidence: Evidence, *, within: float = 0.0) -> Check:
-    """Return a check with the verdicts of the user's program; the same check if there is none.
+    """Return a check with the verdicts of the user's program, or the same check if there is no
+    program.
 
-    The program gets ``within`` seconds or the time in the user's settings, whichever is shorter; 0
-    uses the settings. If the program fails, ``trouble`` of the check has the reason, and the
-    built-in verdicts stay.
+    The program gets ``within`` seconds or the time in the user's settings, whichever is shorter. If
+    ``within`` is 0, the settings apply. If the program fails, ``trouble`` of the check contains the
+    reason, and the built-in verdicts remain.
     """
     if not check.items:
         return check
@@ -127,8 +128,8 @@ def find_evidence(
     """Return the edits and commands of some events.
 
     ``earlier`` are the events of the session before its last prompt. ``complete`` states that there
-    were no other events. The evidence is still not complete if an unknown tool was called, since
-    that may have done anything.
+    were no other events. The evidence is still incomplete if an unknown tool was called, because
+    the tool may have done anything.
     """
     edits: list[Edit] = []
     commands: list[Command] = []
@@ -165,10 +166,10 @@ def _writes_only_brains(call: Sequence[Event], brains: Sequence[Brain]) -> bool:
 def find_session_evidence(
     journal: Journal, session: str, brains: Sequence[Brain], *, after: int, until: int | None = None
 ) -> Evidence:
-    """Return the edits and commands of a session; complete unless it has too many events.
+    """Return the edits and commands of a session. They are complete unless it has too many events.
 
-    Events up to the number ``after`` are ``earlier``, and those after the number ``until`` are left
-    out.
+    Events up to the number ``after`` are ``earlier``, and events after the number ``until`` are
+    left out.
     """
     kinds = (*CHANGES, *RUNS, "tool")
     numbered = journal.events.numbered(session=session, kinds=kinds, limit=_MAX_EVENTS)
@@ -224,12 +225,13 @@ def _is_own(path: str, root: str) -> bool:
 
 
 _CHECKED = "checked"
-"""Key in an answer's record: a list of [root, card id, number in the block or 0] for the lessons of
-its check, and of dictionaries for the lessons of a server."""
+"""The key in an answer's record of a list. The list contains [root, card id, number in the block or
+0] for the lessons of its check, and dictionaries for the lessons of a server.
+"""
 _FIELDS = 3
 _MAX_ANSWERS = 50
 _MAX_FILE = 1_000_000
-"""The most bytes of a file in which a line is searched."""
+"""The maximum number of bytes of a file in which a line is searched."""
 
 
 def note_checked(
@@ -299,7 +301,9 @@ def check_last(brains: Brains, session: str | None = None) -> Check:
 
 
 def _find_checked_answer(journal: Journal, session: str | None) -> tuple[int, Event]:
-    """Return the latest answer that was checked, with its number. Raises InputError if none."""
+    """Return the latest answer that was checked, with its number. Raises InputError if there is
+    none.
+    """
     answers = journal.events.numbered(session=session, kinds=("answer",), limit=_MAX_ANSWERS)
     for number, answer in reversed(answers):
         if isinstance(answer.record.get(_CHECKED), list):
@@ -308,7 +312,9 @@ def _find_checked_answer(journal: Journal, session: str | None) -> tuple[int, Ev
 
 
 def _add_line_number(item: CheckedItem, scope: str, evidence: Evidence) -> CheckedItem:
-    """Return an item with the line number that its quote has in its file now, if it is there."""
+    """Return an item with the present line number of its quote in its file, if the file contains
+    the quote.
+    """
     if not item.quote or all(edit.path != item.where for edit in evidence.edits):
         return item
     root, name = os.path.split(os.path.normpath(os.path.join(scope, item.where)))
@@ -338,7 +344,7 @@ class Facts:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """The kinds of facts that the card has, of FACTS."""
+        """The kinds of facts that the card has, which are values of FACTS."""
         values = dict(zip(FACTS, (self.matcher.rules, self.errors, self.tests), strict=True))
         return tuple(kind for kind, value in values.items() if value)
 
@@ -392,7 +398,7 @@ class _Mistake(NamedTuple):
     fact: str
     """PATTERN_FACT, ERROR_FACT or TEST_FACT."""
     where: str
-    """The path of the file, or the command that failed; "" for a command that matches."""
+    """The path of the file, or the command that failed, or "" for a command that matches."""
     text: str
     """The line, the signature of the error or the name of the test."""
 
@@ -412,7 +418,7 @@ class _Mistakes:
         session did nothing that could have shown it."""
 
     def see_edit(self, event: Event, edit: Edit) -> None:
-        """Note the matches that an edit removes, and then those that it adds."""
+        """Record the matches that an edit removes, and then the matches that it adds."""
         before = edit.before or str(event.record.get("before", ""))
         for mistake in self._corrected:
             if mistake.fact != PATTERN_FACT or mistake.where != edit.path:
@@ -427,7 +433,7 @@ class _Mistakes:
             self._fact_that_would_show = self._fact_that_would_show or PATTERN_FACT
 
     def see_command(self, command: Command) -> None:
-        """Note the matches in a command."""
+        """Record the matches in a command."""
         if not self._has_command_patterns:
             return
         self._fact_that_would_show = self._fact_that_would_show or PATTERN_FACT
@@ -469,7 +475,7 @@ class _Mistakes:
                 self._corrected[mistake] = True
 
     def search_files(self, folder: str) -> None:
-        """Note the lines that are no longer in their files."""
+        """Record the lines that are no longer in their files."""
         for mistake, is_corrected in self._corrected.items():
             if is_corrected or mistake.fact != PATTERN_FACT or not mistake.where:
                 continue
@@ -502,7 +508,7 @@ def _applies_to(rule: Rule, path: str) -> bool:
 def settle(brains: Brains, journal: Journal, session: str, *, folder: str) -> None:
     """Write the present outcome of each lesson that was due in a session to the ledger.
 
-    Of a long session only the last events are read, so a mistake once seen is never unseen.
+    Of a long session, only the last events are read. Therefore a recorded mistake is never removed.
     """
     steps: list[Step] | None = None
     for brain in brains.members:
@@ -531,7 +537,7 @@ def settle(brains: Brains, journal: Journal, session: str, *, folder: str) -> No
 
 
 def _was_told_before(ledger: Ledger, occasion: Occasion) -> bool:
-    """Return whether a session got a lesson, and an earlier session had got it as well."""
+    """Return whether a session got a lesson that an earlier session had got as well."""
     occasions = [other for other in ledger.find(cards=[occasion.card]) if other.at <= occasion.at]
     told = [other for other in occasions if other.told != WITHHELD]
     return occasion in told and any(other.session != occasion.session for other in told)

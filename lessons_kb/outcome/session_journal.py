@@ -1,4 +1,4 @@
-"""The journal for Python callers and for `lessons run`: record events, and look them up."""
+"""The journal for Python callers and for `lessons run`, which record events and look them up."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ POLL_SECONDS = 0.5
 
 
 class SessionJournal:
-    """The journal of a brain; with several brains, that of the nearest.
+    """The journal of a brain, or of the nearest brain if there are several.
 
-    Secrets are removed before anything is written. All methods raise LessonsError only.
+    Secrets are removed before anything is written. All methods raise only LessonsError.
     """
 
     def __init__(self, brains: Brains) -> None:
@@ -36,11 +36,11 @@ class SessionJournal:
         self._directory = brains.directory
 
     def record(self, event: Event) -> bool:
-        """Write an event; return False if the journal has it already.
+        """Write an event. Return False if the journal already contains it.
 
-        Events with equal (session, id, kind) count once. An event without a session belongs to the
-        session of the agent that runs this process, if there is one. Raises InputError if the kind
-        is not one of EVENTS.
+        Events with the same (session, id, kind) count once. An event without a session belongs to
+        the session of the agent that runs this process, if there is one. Raises InputError if the
+        kind is not one of EVENTS.
 
         A workflow engine records a failed stage as ``stage``, a remark of the user as
         ``interrupt``, the targets of a rollback as ``rollback``, and a rejected action with the
@@ -66,7 +66,9 @@ class SessionJournal:
         return self._file.events.find(**filters)
 
     def follow(self, **filters: Unpack[EventFilters]) -> Iterator[Event]:
-        """Yield the same as ``events``, and then, forever, each new event when it is written."""
+        """Yield the same events as ``events``, and then each new event when it is written, without
+        end.
+        """
         table = self._file.events
         last = table.last_number()
         numbered = table.numbered(**filters)
@@ -79,14 +81,17 @@ class SessionJournal:
             numbered = table.numbered(**filters)
 
     def count(self, card: str, what: str, *, times: int = 1, at: float | None = None) -> None:
-        """Add to today's count of a card; ``what`` is ``addressed``, ``bumped`` or the like.
+        """Add to today's count of a card. ``what`` is the name of the count, such as ``addressed``
+        or ``bumped``.
 
         Injections are counted automatically. Counts outlive the events.
         """
         self._file.outcomes.count(card, what, at=time.time() if at is None else at, times=times)
 
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
-        """Return (card id, what was counted, ISO day, times) of one card or of all."""
+        """Return tuples (card id, name of the count, ISO day, times) of one card or of all
+        cards.
+        """
         return self._file.counts(card)
 
     @property
@@ -106,7 +111,7 @@ OUTCOMES: Mapping[str, str] = {
     "stalled": "exec_error",
     "cancelled": "cancelled",
 }
-"""State at the end of a run → outcome of the event."""
+"""Mapping from the state at the end of a run to the outcome of the event."""
 
 
 def run(
@@ -117,11 +122,12 @@ def run(
     session: str | None = None,
     stage: str | None = None,
 ) -> tuple[Ended, str]:
-    """Run a command, pass its output through and journal it; return its end and a warning.
+    """Run a command, pass its output through and journal it. Return the result of the run and a
+    warning.
 
-    The journal gets one event: ``test`` for the usual test commands, else ``command``. Without a
-    brain, or with a journal that cannot be written, the command runs nevertheless, and the warning
-    is one line about it, else "".
+    The journal gets one event, which is ``test`` for the usual test commands and ``command`` for
+    others. Without a brain, or with a journal that cannot be written, the command runs
+    nevertheless. The warning is then one line about this; otherwise it is "".
     """
     runs, event, number, trouble = None, Event(kind="command"), "", ""
     if brains is not None:
@@ -158,7 +164,9 @@ def run(
 
 
 def _end(runs: Runs, number: str, event: Event, **changes: Any) -> str:
-    """Write the end of a run unless another process has; return the error, or ""."""
+    """Write the end of a run unless another process has written it. Return the error, or "" if
+    there is none.
+    """
     try:
         runs.end(number, replace(event, at=time.time(), **changes))
     except LessonsError as error:
@@ -179,7 +187,9 @@ def draft_after(brains: Brains, command: Sequence[str], session: str | None = No
 def _make_event(
     brains: Brains, command: Sequence[str], session: str | None, stage: str | None
 ) -> Event:
-    """Return the event of a command; its text begins with ``cd`` unless it runs at the root."""
+    """Return the event of a command. Its text begins with ``cd`` unless the command runs at the
+    root.
+    """
     own_session, agent = session_of()
     here, line = os.path.realpath(os.getcwd()), shlex.join(command)
     if here != brains.directory:

@@ -44,7 +44,7 @@ from lessons_kb.text.times import read_date
 from lessons_kb.values import replace
 
 ANY = "any"
-"""The stage or project of a card that names none."""
+"""The stage or project of a card that does not name one."""
 _HISTORY = (INJECTED, ADDRESSED, UNADDRESSED, BUMPED, *MARKS)
 _WEEKLY = (INJECTED, ADDRESSED, UNADDRESSED)
 _FAILED = "failed"
@@ -58,7 +58,9 @@ class Stats:
         self._brains = brains
 
     def overview(self, *, stage: str | None = None, project: str | None = None) -> Overview:
-        """Return the totals and the effect of each card, of one stage or project if it is named."""
+        """Return the totals and the effect of each card, or of the cards of one stage or
+        project.
+        """
         self._brains.refresh()
         is_filtered = stage is not None or project is not None
         counts_by_brain: list[_BrainCounts] = []
@@ -121,9 +123,9 @@ class Stats:
         )
 
     def effect(self, name: str, *, look: bool = True) -> Effect:
-        """Return the effect of one card; ``name`` is as in ``Cards.find``.
+        """Return the effect of one card. ``name`` is as in ``Cards.find``.
 
-        With ``look``, recent commits are searched for the card's patterns, which takes up to some
+        With ``look``, recent commits are searched for the card's patterns, which may take a few
         seconds.
         """
         brain, card = Cards(self._brains).find(name)
@@ -131,7 +133,7 @@ class Stats:
         return replace(self._weigh(brain, card), added=history.get((brain.alias, card.id), ()))
 
     def history(self, name: str) -> tuple[tuple[str, str, int], ...]:
-        """Return (ISO day, count or outcome, times) of one card, oldest first."""
+        """Return tuples (ISO day, count or outcome, times) of one card, oldest first."""
         brain, card = Cards(self._brains).find(name)
         try:
             rows = brain.journal.counts(card.id)
@@ -148,7 +150,7 @@ class Stats:
         return tuple((day, what, times) for (day, what), times in sorted(times_by_day.items()))
 
     def mark(self, name: str, what: str, *, session: str | None = None) -> Effect:
-        """Note the user's judgement of a card; return the effect of the card.
+        """Record the user's judgement of a card. Return the effect of the card.
 
         ``what`` is one of MARKS and counts once in a session. ``session`` is by default the agent
         session in which this process runs. The card's file is not changed.
@@ -200,7 +202,9 @@ class _BrainCounts:
 
     @cached_property
     def differences(self) -> Mapping[str, RiskDifference]:
-        """Card → difference of its risks with and without the lesson, if both are known."""
+        """Mapping from each card to the difference of its risks with and without the lesson, if
+        both risks are available.
+        """
         differences: dict[str, RiskDifference] = {}
         for card_id, occasions in self.occasions.items():
             difference = compare(occasions)
@@ -209,10 +213,12 @@ class _BrainCounts:
         return differences
 
     def weigh(self, card: Card, pooled: Pooled, *, shared: bool) -> Effect:
-        """Return the effect of a card. ``shared`` says that another brain has its id, too."""
+        """Return the effect of a card. ``shared`` states that another brain has a card with the
+        same id.
+        """
         first, last = self._span.get(card.id, (None, None))
         totals, occasions = self.totals.get(card.id, {}), self.occasions.get(card.id, [])
-        # Only for a card that was injected without any known outcome, its file has to be read.
+        # The file of a card has to be read only if the card was injected without any known outcome.
         has_no_outcome = bool(totals.get(INJECTED)) and not any(map(_has_fact, occasions))
         effect = weigh(
             card,
@@ -229,7 +235,9 @@ class _BrainCounts:
         return replace(effect, expected=pooled.shrink(difference) if difference else None)
 
     def _is_old(self, card: Card) -> bool:
-        """Return whether a card could have been injected for long, according to its dates."""
+        """Return whether, according to its dates, a card has been available for injection for a
+        long time.
+        """
         own_days = [day for day in (card.created, card.last_seen) if day]
         days = [*own_days, self._first_day or today()]
         dates = [date for date in map(read_date, days) if date]
@@ -239,12 +247,16 @@ class _BrainCounts:
         return (now - max(dates)).days >= self.brain.settings.learn.stale_days
 
     def count_returned(self) -> int:
-        """Return how many active cards had their mistake come back since their last step."""
+        """Return the number of active cards whose mistake has occurred again since their last
+        step.
+        """
         active = [card for card in self.cards if card.status == "active"]
         return sum(bool(find_returns(card, self.occasions.get(card.id, ()))) for card in active)
 
     def failed(self) -> list[tuple[str, str, int]]:
-        """Return (ISO day, "failed", 1) for each time that a lesson was given in vain."""
+        """Return a tuple (ISO day, "failed", 1) for each time that a lesson was given without
+        success.
+        """
         rows: list[tuple[str, str, int]] = []
         for occasions in self.occasions.values():
             told = [occasion for occasion in occasions if occasion.told != WITHHELD]
@@ -253,7 +265,7 @@ class _BrainCounts:
         return rows
 
     def days(self) -> list[tuple[str, str, int]]:
-        """Return (ISO day, what was counted, times)."""
+        """Return tuples (ISO day, name of the count, times)."""
         return self.outcomes.days(_WEEKLY, self._selection) if self.outcomes else []
 
 
@@ -274,7 +286,7 @@ def _pool(counts_by_brain: Iterable[_BrainCounts]) -> Pooled:
 
 
 def _group_by_week(days: Iterable[tuple[str, str, int]]) -> tuple[Period, ...]:
-    """Return the sums of each week up to now, without a gap, at most WEEKS of them."""
+    """Return the sums of at most WEEKS weeks up to now, without a gap."""
     weeks: dict[dt.date, Counter[str]] = {}
     for day, what, times in days:
         date = read_date(day)
@@ -304,5 +316,5 @@ def _monday(date: dt.date) -> dt.date:
 
 
 def _rank(names: Iterable[str]) -> tuple[tuple[str, int], ...]:
-    """Return (name, count), the most frequent first."""
+    """Return pairs (name, count), with the most frequent name first."""
     return tuple(sorted(Counter(names).items(), key=lambda pair: (-pair[1], pair[0])))

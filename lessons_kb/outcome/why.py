@@ -1,4 +1,4 @@
-"""Explain which lessons a session got, and why it did not get others."""
+"""Explain which lessons a session got, and why it did not get other lessons."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ from lessons_kb.values import frozen, replace
 GATE = "gate.min_confidence"
 """The setting that suppresses a card with too little confidence."""
 _EXPLAINED = 3
-"""Cards for which it is looked for what would have made the difference: each takes searches."""
+"""The maximum number of cards for which the missing words are searched, because each card takes
+several searches.
+"""
 _MOST_MISSING = 4
-"""Words: of more, nobody would have typed all."""
+"""The maximum number of missing words, because nobody would have typed more."""
 _MAX_FILES = 3
 _MAX_PROMPTS = 200
 _OVER_SECONDS = 3_600
-"""A session without an event for so many seconds is over."""
+"""The number of seconds without an event after which a session is over."""
 _RULES = (
     (STILL_TEMPLATE, ""),
     ("suppressed: ", GATE),
@@ -54,7 +56,7 @@ _RULES = (
     (NEVER_ALONE, "preflight.context"),
     ("suppressed by [effect]", "effect.withhold_harmful"),
 )
-"""(beginning of a reason, key of ``lessons.toml`` that decides it)."""
+"""Pairs (beginning of a reason, key of ``lessons.toml`` that decides it)."""
 
 NOTED, UNNOTED, DRY = "noted", "unnoted", "dry"
 
@@ -65,12 +67,14 @@ class Verdict:
 
     id: str
     title: str = ""
-    """"" if the card was deleted."""
+    """The title of the card, or "" if the card was deleted."""
     given: bool
     how: str = "prompt"
-    """The occasion: ``prompt``, ``file`` (before its change) or ``compaction``."""
+    """The occasion, which is ``prompt``, ``file`` (before its change) or ``compaction``."""
     at: float = 0.0
-    """When it was given, in seconds since the epoch; 0 means with the prompt."""
+    """The time when it was given, in seconds since the epoch, or 0 if it was given with the
+    prompt.
+    """
     reason: str = ""
     rule: str = ""
     """The setting that suppressed it, as a dotted key."""
@@ -80,11 +84,13 @@ class Verdict:
     title_at: float | None = None
     """The confidence from which it offers a title."""
     missing: tuple[str, ...] = ()
-    """Words of the card's title that the prompt lacks, and with which the card would be given."""
+    """The words of the card's title that the prompt does not have. With these words, the card would
+    be given.
+    """
     with_missing: float | None = None
     """The confidence with these words in the prompt."""
     changed: bool = False
-    """Whether the card has changed since."""
+    """Whether the card has changed since then."""
 
     @property
     def offered(self) -> bool:
@@ -94,26 +100,31 @@ class Verdict:
 
 @frozen
 class Why:
-    """The lessons of one prompt, and those that its session got until the next prompt."""
+    """The lessons of one prompt, and the lessons that its session got until the next prompt."""
 
     source: str
-    """``noted`` if it comes from the prompt's record; ``unnoted`` for sessions that recorded only
-    the given lessons; ``dry`` if the prompt was run just now."""
+    """The source is ``noted`` if it comes from the prompt's record, ``unnoted`` for sessions that
+    recorded only the given lessons, and ``dry`` if the prompt was run just now.
+    """
     session: str = ""
     agent: str = ""
     at: float = 0.0
     prompt: str = ""
     tokens: int = 0
     verdicts: tuple[Verdict, ...] = ()
-    """For the prompt: the given cards, then the suppressed ones."""
+    """The verdicts for the prompt, with the given cards first and then the suppressed cards."""
     later: tuple[Verdict, ...] = ()
-    """Cards given since, in order: before the change of a file, or after a compaction."""
+    """Cards that were given since then, in order, before the change of a file or after a
+    compaction.
+    """
     named: tuple[Verdict, ...] = ()
-    """Cards of which only the title was given before a change, because other cards fit better."""
+    """Cards whose titles alone were given before a change, because other cards fit better."""
     earlier: tuple[Verdict, ...] = ()
     """Cards given before this prompt that are still in the session's context."""
     withheld: tuple[str, ...] = ()
-    """Ids of cards withheld from the session by ``[effect] withhold``; empty until it is over."""
+    """Ids of cards withheld from the session by ``[effect] withhold``. It is empty until the
+    session is over.
+    """
     words_only: bool = False
     """Whether the prompt was answered without the model, although it is installed."""
 
@@ -126,9 +137,9 @@ def explain_prompt(
     paths: Sequence[str] = (),
     stage: str | None = None,
 ) -> Why:
-    """Return the lessons that a prompt would get now; nothing is journalled.
+    """Return the lessons that a prompt would get now. Nothing is journalled.
 
-    With a ``session``, the lessons in its context are suppressed, as they would be there.
+    With a ``session``, the lessons in its context are suppressed, as they would be in that session.
     """
     options = RetrievalOptions(session=session, paths=tuple(paths), stage=stage, context=False)
     block = preflight(brains, prompt, options, fresh=True, remember=False)
@@ -158,9 +169,9 @@ def _add_title(verdict: Verdict, titles: Mapping[str, str]) -> Verdict:
 
 
 def find_why(brains: Brains, session: str | None = None) -> Why | None:
-    """Return the lessons of the latest prompt of a session, by default of the newest session.
+    """Return the lessons of the latest prompt of a session, which is by default the newest session.
 
-    Returns None if the journal has neither a prompt nor an injection.
+    Return None if the journal has neither a prompt nor an injection.
     """
     brains.refresh()
     members = brains.members
@@ -224,7 +235,9 @@ def find_why(brains: Brains, session: str | None = None) -> Why | None:
 
 
 def _lacked_model(brain: Brain, prompt: Event | None) -> bool:
-    """Return whether a prompt was answered before the model was loaded, which is installed."""
+    """Return whether the model is installed, but a prompt was answered before the model was
+    loaded.
+    """
     if prompt is None or not prompt.record.get(WORDS_ONLY):
         return False
     return brain.meaning is not None
@@ -255,12 +268,14 @@ def _list_injections(brains: Sequence[Brain], session: str) -> Injected:
 def _divide_by_turn(
     brains: Sequence[Brain], injections: Injected, session: str, since: float
 ) -> tuple[Injected, Injected]:
-    """Return the injections of the latest turn, and earlier ones that are still in the context."""
+    """Return the injections of the latest turn, and the earlier injections that are still in the
+    context.
+    """
     turns = {brain: brain.journal.injections.turn(session) for brain in brains}
     current: Injected = []
     earlier: Injected = []
     for brain, row in injections:
-        # Prompts without a session have no turn, so their time decides.
+        # Prompts without a session do not have turns, so their time decides.
         is_current = row.turn == turns[brain] if turns[brain] else row.at >= int(since)
         if is_current:
             current.append((brain, row))
@@ -278,7 +293,9 @@ class _CardsByBrain:
         }
 
     def list_titles(self) -> dict[str, str]:
-        """Return id → title, with and without the alias of the brain; the nearest brain wins."""
+        """Return a mapping from ids, with and without the alias of the brain, to titles. The
+        nearest brain wins.
+        """
         titles: dict[str, str] = {}
         for brain, cards in reversed(self._cards.items()):
             for card in cards.values():
@@ -300,7 +317,7 @@ class _CardsByBrain:
 
 
 def _find_named(brains: Sequence[Brain], shown: Sequence[str]) -> Iterator[Verdict]:
-    """Yield the cards of which only the title was given before a change of their file."""
+    """Yield the cards whose titles alone were given before a change of their file."""
     for brain in brains:
         prefix = f"{TITLE} {brain.alias}:"
         for key in shown:
@@ -323,7 +340,8 @@ def find_withheld_before(brains: Sequence[Brain], since: float) -> tuple[str, tu
 def _find_withheld(brains: Sequence[Brain], session: str) -> tuple[str, ...]:
     """Return the lessons withheld from a session.
 
-    It returns none while the session may go on, since its agent could read them here.
+    The result is empty while the session may continue, because its agent could read the lessons
+    here.
     """
     last = brains[0].journal.events.find(session=session, limit=1)
     if not last or session_of()[0] == session or time.time() - last[0].at < _OVER_SECONDS:
@@ -336,7 +354,7 @@ def _find_withheld(brains: Sequence[Brain], session: str) -> tuple[str, ...]:
 
 
 def find_rule(reason: str) -> str:
-    """Return the setting that decides a reason for suppression; "" if none does."""
+    """Return the setting that decides a reason for suppression, or "" if no setting does."""
     if reason.startswith(OFFERED):
         return find_rule(reason.removeprefix(OFFERED)) or GATE
     for beginning, key in _RULES:
@@ -359,7 +377,9 @@ def _make_verdict(card: CardOutcome) -> Verdict:
 
 
 def _explain_nearest(brains: Brains, query: Query, verdicts: Sequence[Verdict]) -> list[Verdict]:
-    """Return the verdicts, the first that the gate held back with what they lacked."""
+    """Return the verdicts. The missing words are added to the first verdicts that the gate
+    suppressed.
+    """
     explained: list[Verdict] = []
     left = _EXPLAINED
     for verdict in verdicts:
@@ -373,7 +393,9 @@ def _explain_nearest(brains: Brains, query: Query, verdicts: Sequence[Verdict]) 
 
 
 def _find_missing(brains: Brains, query: Query, verdict: Verdict) -> Verdict:
-    """Return a verdict with the words that would have made the difference, if a few would."""
+    """Return a verdict with the missing words that would have made the difference, if a few words
+    would.
+    """
     found = find_lessons(brains, query)
     same = [(brain, hit.card) for brain, hit in found if shown_name(hit) == verdict.id]
     if not same:
@@ -389,7 +411,7 @@ def _find_missing(brains: Brains, query: Query, verdict: Verdict) -> Verdict:
 
 
 def _find_lacking_words(title: str, prompt: str) -> list[str]:
-    """Return the words of a title that a prompt does not have, the rarest first."""
+    """Return the words of a title that a prompt does not have, with the rarest first."""
     asked = set(analyze(prompt))
     lacking: dict[str, float] = {}
     for word in re.findall(r"\w[\w.'-]*", title):
@@ -400,7 +422,9 @@ def _find_lacking_words(title: str, prompt: str) -> list[str]:
 
 
 def find_prompt(brains: Brains, card: Card, session: str | None = None) -> str:
-    """Return the latest prompt, of a session or of any, that got a card; "" if none is known."""
+    """Return the latest prompt, of a given session or of any session, that got a card. Return "" if
+    there is none.
+    """
     names = {card.id, *(f"{brain.alias}:{card.id}" for brain in brains.members)}
     events = brains.members[0].journal.events
     prompts = events.find(session=session, kinds=ASKED, limit=_MAX_PROMPTS)
@@ -415,10 +439,10 @@ _LARGEST = 1 << 20
 
 
 def find_least_budget(block: Preflight, attempt: Callable[[int], Preflight]) -> int | None:
-    """Return the least budget, in tokens, for which ``attempt`` returns a lesson.
+    """Return the minimum budget, in tokens, for which ``attempt`` returns a lesson.
 
-    Returns None unless ``block`` has no lesson only because of its budget, and 0 if no budget helps
-    (``model_context`` is a limit as well). It makes about twenty attempts.
+    Return None unless its budget is the only reason why ``block`` has no lesson. Return 0 if no
+    budget helps, because ``model_context`` is a limit as well. About twenty attempts are made.
     """
     rules = [find_rule(hit.reason) for hit in block.withheld if hit.card.kind != NOTE]
     if block.lessons or "preflight.budget" not in rules:

@@ -29,7 +29,7 @@ from lessons_kb.text.shell import split_commands
 from lessons_kb.values import frozen
 
 _MAX_TEXT = 100_000
-"""How many characters of an edit are searched."""
+"""The maximum number of characters of an edit that are searched."""
 _SCRIPT = re.compile(r"\.(?:sh|py|js|ts|rb|ps1)$")
 
 _phrases = cache(read_patterns)
@@ -58,11 +58,12 @@ class Claims:
         runs = [command for command in evidence.commands if command.tests]
         failed = TESTS_FAILED if runs and runs[-1].failed else ""
         self._untested = failed if runs else NO_TEST_RUN
-        """Which of REASONS refutes that tests passed; "" if none does."""
+        """The member of REASONS that refutes a claim that tests passed, or "" if there is none."""
         self._reasons: dict[str, str] = {}
 
     def refute(self, sentence: str) -> str:
-        """Return which of REASONS refutes an affirmative sentence; "" if it may be true.
+        """Return the member of REASONS that refutes an affirmative sentence, or "" if it may be
+        true.
 
         Nothing is refuted if the evidence is incomplete.
         """
@@ -73,14 +74,16 @@ class Claims:
         return self._reasons[sentence]
 
     def refute_done(self, item: str) -> str:
-        """Return which of REASONS refutes the test run that an item asks for; "" if none does."""
+        """Return the member of REASONS that refutes the test run that an item requests, or "" if
+        there is none.
+        """
         asks = phrase("asks to run tests").search(item)
         return self._untested if asks and not self._is_open else ""
 
     def touches(self, path: str) -> bool:
         """Return whether a file was edited, or named by a command that may have written it.
 
-        Two paths are of the same file if one is the end of the other.
+        Two paths denote the same file if one is the end of the other.
         """
         for edit in self._evidence.edits:
             if f"/{path}".endswith(f"/{edit.path}") or f"/{edit.path}".endswith(f"/{path}"):
@@ -89,7 +92,7 @@ class Claims:
         return any(path in command.line for command in writers)
 
     def ran(self, line: str) -> bool:
-        """Return whether a command line succeeded, alone or as part of a longer one."""
+        """Return whether a command line succeeded, alone or as part of a longer command line."""
         wanted = " ".join(line.split())
         succeeded = [command for command in self._evidence.commands if not command.failed]
         return any(wanted in " ".join(command.line.split()) for command in succeeded)
@@ -155,7 +158,7 @@ def is_harmless(tool: str) -> bool:
 
 
 def is_quiet(command: Command) -> bool:
-    """Return whether a command certainly changes nothing: it only reads, or it runs tests."""
+    """Return whether a command certainly changes nothing, because it only reads or runs tests."""
     return command.tests or not _may_write(command)
 
 
@@ -197,7 +200,9 @@ def _may_write(command: Command) -> bool:
 
 
 def _is_writer(words: Sequence[str]) -> bool:
-    """Return whether a simple command may write: it is not in the list of reading programs."""
+    """Return whether a simple command may write, because it is not in the list of reading
+    programs.
+    """
     effects = _words("command_effects.txt")
     program = posixpath.basename(words[0])
     if program == "git":
@@ -206,19 +211,21 @@ def _is_writer(words: Sequence[str]) -> bool:
 
 
 LEFT, PUT_OFF, ABSENT = "left", "put off", "absent"
-"""Kinds of denials: it was not done; it may be done later; something does not exist."""
+"""Kinds of denials: it was not done, it may be done later, or something does not exist."""
 
 MAX_SENTENCE = 2_000
-"""Characters. A longer sentence is data, not prose."""
+"""The maximum number of characters of a sentence. A longer sentence is data, not prose."""
 
 _SUBORDINATE = r"\b(?:if|when|where|unless|that|which|who|whose|because|as|since|so)\b[^,;:]*$"
-"""Before a "not": a subordinate clause, which does not say what was done."""
+"""Matches a subordinate clause before a "not", which does not report work that was done."""
 _PAST = r"\b(?:before|previously|until\s+now|earlier|formerly)\b\s*(?:[,;:.(|)\u2014]|$)"
-"""After a "not": the denial is about the past."""
+"""Matches words after a "not" which show that the denial is about the past."""
 _LIST_ITEM = r"\s*(?:[-*+•]|\d{1,3}[.)])\s"
 _UNTICKED = r"^[-*\s]*\[ \]|^[-*\s]*[❌✗✘☐⬜]"
 _QUOTED = r"`[^`\n]*`|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d"
-"""Matches quotations and code. Their content may be denied, but does not deny anything itself."""
+"""Matches quotations and code. Their content may be denied, but it does not deny anything
+itself.
+"""
 
 
 @frozen

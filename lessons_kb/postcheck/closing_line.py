@@ -1,4 +1,4 @@
-"""The closing line: the request for it, and what an answer says of each item in it."""
+"""The closing line, with the request for it and an answer's statement about each item."""
 
 from __future__ import annotations
 
@@ -32,19 +32,20 @@ class Closing:
     line: str
     """The statement as it was written."""
     path: str = ""
-    """The cited file as a POSIX path; "" if none."""
+    """The cited file as a POSIX path, or "" if no file is cited."""
     number: int = 0
-    """The cited line of the file; 0 if none."""
+    """The cited line of the file, or 0 if no line is cited."""
     command: str = ""
-    """The cited command; "" if none."""
+    """The cited command, or "" if no command is cited."""
 
 
 def read_closings(
     answer: str, cards: Mapping[int, str], checklists: Mapping[str, Sequence[str]]
 ) -> dict[tuple[str, str], Closing]:
-    """Return (card id, item) → the closing statement of an answer. The last of several counts.
+    """Return a mapping from (card id, item) to the closing statement of an answer. If there are
+    several, the last counts.
 
-    ``cards`` maps a lesson's number in the block to its id, ``checklists`` an id to its items.
+    ``cards`` maps a lesson's number in the block to its id. ``checklists`` maps an id to its items.
     """
     closings: dict[tuple[str, str], Closing] = {}
     lines = (line[0] for line in _CLOSING_LINE.finditer(answer))

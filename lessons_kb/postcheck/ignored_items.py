@@ -1,9 +1,9 @@
 """Find items of a checklist that the agent provably ignored.
 
-An item is ignored if its evidence would have been visible and was not seen: a command that it names
-did not run, a file that it names was not changed, no test was written or run, its ``shown-by``
-pattern matches nothing. This holds only if all that was done is known, and if the turn changed
-something that the lesson is about.
+An item is ignored if its evidence would have been visible and was not seen. For example, a command
+that it names did not run, a file that it names was not changed, no test was written or run, or its
+``shown-by`` pattern does not match. This is valid only if the evidence is complete, and if the turn
+changed something that the lesson is about.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from lessons_kb.text.paths import find_paths
 from lessons_kb.text.patterns import compile_globs, match_globs
 
 MOST = 2
-"""Items that one line names."""
+"""The maximum number of items that one line names."""
 _ABOUT_FROM = 0.25
 """The share of a title's terms, weighted by rarity, that the edits must contain."""
 _CONDITION_FROM = 0.5
-"""The same for an item's condition, such as "when a column is added"."""
+"""The same share for an item's condition, such as "when a column is added"."""
 _CODE = re.compile(r"`([^`\n]+)`")
 _CONDITION = re.compile(
     r"(?i)^\W*(?:only\s+)?(?:when|whenever|if|while|before|after|once|unless|any\s?time|for)\b"
@@ -57,7 +57,7 @@ def find_ignored(check: Check, evidence: Evidence) -> list[CheckedItem]:
 
 
 class _Scene:
-    """What a session did, as far as it can show an item."""
+    """The actions of a session, as far as they can show an item."""
 
     def __init__(self, evidence: Evidence) -> None:
         self._edits: Sequence[Edit] = evidence.edits
@@ -93,7 +93,7 @@ class _Scene:
         if phrase("forbids").search(text):
             return False
         if _find_pattern(item):
-            return True  # it matches nothing, or the item would be shown
+            return True  # it does not match, or the item would be shown
         commands = _find_commands(text)
         if commands:
             return not any(self._has_run(command) for command in commands)
@@ -112,13 +112,13 @@ class _Scene:
 
 
 def _find_pattern(item: CheckedItem) -> str:
-    """Return the ``shown-by`` pattern of an item, "" if it has none."""
+    """Return the ``shown-by`` pattern of an item, or "" if the item has no pattern."""
     pairs = zip(item.card.checklist, item.card.shown_by, strict=False)
     return next((pattern for text, pattern in pairs if text == item.item), "")
 
 
 def _find_commands(text: str) -> list[str]:
-    """Return the commands that an item asks to run: code, or a program, that follows a verb."""
+    """Return the commands that an item requests, which are code or a program after a verb."""
     found = []
     for verb in _ASKS_TO_RUN.finditer(text):
         command = _read_command(text[verb.end() :])
@@ -135,7 +135,9 @@ def _find_commands(text: str) -> list[str]:
 
 
 def _read_command(text: str) -> str:
-    """Return the command at the beginning of some prose, "" if it does not begin with a program."""
+    """Return the command at the beginning of some prose, or "" if the prose does not begin with a
+    program.
+    """
     words: list[str] = []
     for word in text.split():
         plain = word.strip("`").rstrip("`.,;:)")
@@ -153,7 +155,7 @@ def _find_files(text: str) -> list[str]:
 
 
 def _holds_in_order(words: Sequence[str], asked: Sequence[str]) -> bool:
-    """Return whether a command line holds the words of a command, in their order."""
+    """Return whether a command line contains the words of a command in their order."""
     rest = iter([word.strip("\"'();&|") for word in words])
     return all(any(word == one for one in rest) for word in _without_placeholders(asked))
 

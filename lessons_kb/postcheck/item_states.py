@@ -1,7 +1,7 @@
 """Find the state of each checklist item after an answer.
 
 An answer may describe the work for an item in entirely different words, or use the same words for
-something else. Therefore only certain results get a state; all other items stay *open*.
+something else. Therefore only certain results get a state, and all other items stay *open*.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ from lessons_kb.text.sentences import split_sentences
 from lessons_kb.values import frozen, replace
 
 MAX_ANSWER, MAX_EVIDENCE = 100_000, 400_000
-"""How many characters are searched."""
+"""The maximum numbers of characters that are searched."""
 MAX_ITEM = 1_000
 _REFUTED_FOR = {
     **dict.fromkeys((NO_TEST_RUN, TESTS_FAILED), "asks to run tests"),
     NO_TEST_WRITTEN: "asks for a test",
 }
-"""Reason → phrases of the items that it refutes."""
+"""Mapping from each reason to the phrases of the items that it refutes."""
 
 SHOWN_FROM = 0.5
 """The share of an item's terms, weighted by rarity, that a sentence or code must contain to show
@@ -70,18 +70,18 @@ the item. The words for the action must be among them."""
 SUPPORTED_FROM = 0.1
 """The share of an item's terms that an edit or a command must contain to support a sentence."""
 DENIED_FROM = 0.2
-"""The least share of an item's terms in a clause that denies it."""
+"""The minimum share of an item's terms in a clause that denies it."""
 NEAR_FROM = 0.6
-"""The least sum of that share and of the share of the clause's topic in the item."""
+"""The minimum sum of that share and of the share of the clause's topic in the item."""
 SURE_FROM = 1.0
-"""The least sum if something else shows that the item was done."""
+"""The minimum sum if something else shows that the item was done."""
 ABSENT_FROM = 0.6
-"""The least share of an item's terms in a clause that says that something does not exist."""
+"""The minimum share of an item's terms in a clause which states that something does not exist."""
 
 _LEAST_TERMS = 2
-"""A single word could occur anywhere."""
+"""The minimum number of terms, because a single word could occur anywhere."""
 _RAREST = 1e-3
-"""The assumed share of texts that contain a term which is in no table."""
+"""The assumed share of texts that contain a term which is not in any table."""
 _LEAST_WEIGHT = 0.1
 _CHUNK_LINES, _CHUNK_OVERLAP = 12, 4
 _FENCE = r"(?ms)^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)"
@@ -156,7 +156,7 @@ def share(terms: frozenset[str], others: frozenset[str]) -> float:
 
 @lru_cache(maxsize=10_000)
 def _weigh(term: str) -> float:
-    """Return the weight of a term: 1 for a rare one, less for a common one."""
+    """Return the weight of a term, which is 1 for a rare term and less for a common term."""
     frequency = get_share(term)
     if frequency is None:
         return 1.0
@@ -263,8 +263,8 @@ def find_unaddressed_items(
     """Check an answer against texts about the agent's work.
 
     ``evidence`` are edits (a path and the new text, or a diff) and commands, one string each. It
-    counts as incomplete, so that no claim is contradicted. ``unaddressed`` of the result has all
-    items that are not shown.
+    counts as incomplete, so that no claim is contradicted. ``unaddressed`` of the result contains
+    all items that are not shown.
     """
     return check_items(cards, answer, read_texts(evidence))
 
@@ -297,10 +297,10 @@ class _Item:
     def __init__(self, card: Card, text: str, pattern: str) -> None:
         self.card, self.text, self.pattern = card, text, pattern
         self.order = tuple(dict.fromkeys(analyze(text[:MAX_ITEM])))
-        """Its terms in order."""
+        """The terms of the item in order."""
         self.terms = frozenset(self.order)
         self.forbids = phrase("forbids").search(text) is not None
-        """Whether it forbids something, so that nothing has to be done for it."""
+        """Whether the item forbids something, so that nothing has to be done for it."""
 
     def is_told_in(self, terms: frozenset[str], *, action_words: int = 2) -> bool:
         """Return whether the terms of a text contain enough of the item's words.
@@ -345,14 +345,16 @@ class _Place:
 
 
 def _locate(where: str, numbers: Sequence[int], place: int) -> str:
-    """Return ``path:line`` if the line is known, else the path."""
+    """Return ``path:line`` if the line number is available, or else the path."""
     return f"{where}:{numbers[place]}" if where and place < len(numbers) else where
 
 
 def _chunks(
     where: str, text: str, numbers: Sequence[int] = (), *, counts: bool = True
 ) -> Iterator[_Place]:
-    """Yield a text in overlapping chunks of lines. Comments are removed: they do nothing."""
+    """Yield a text in overlapping chunks of lines. Comments are removed, because they have no
+    effect.
+    """
     if not text.strip():
         return
     name = frozenset(analyze(where)) if where != ANSWER else frozenset()
@@ -462,7 +464,8 @@ class _Scene:
         return claimed
 
     def _find_done(self, item: _Item) -> _Verdict | None:
-        """Return the edit or command that shows an item; None for an item that forbids something.
+        """Return the edit or command that shows an item, or None for an item that forbids
+        something.
 
         An item that asks to remove something is searched in the removed lines.
         """
@@ -508,9 +511,10 @@ class _Scene:
         return any(share(item.terms, place.terms) >= SUPPORTED_FROM for place in places)
 
     def _find_denial(self, item: _Item) -> tuple[float, Denial | None]:
-        """Return the clause that denies an item, with its score; (0, None) without one.
+        """Return the clause that denies an item, with its score, or (0, None) if there is none.
 
-        An item that forbids something can only be put off: not doing it is what the item asks for.
+        An item that forbids something can only be put off, because the item requests that it is not
+        done.
         """
         near: list[tuple[float, Denial | None]] = []
         for denial in self._denials:
@@ -546,7 +550,7 @@ class _Scene:
 
 
 def _cut(evidence: Evidence) -> Evidence:
-    """Cut the evidence to MAX_EVIDENCE characters."""
+    """Return the evidence, cut to MAX_EVIDENCE characters."""
     left = MAX_EVIDENCE
 
     def cut(text: str) -> str:

@@ -1,7 +1,7 @@
-"""Build the block for an agent from judged hits, within a budget.
+"""Build the block for an agent from judged hits within a budget.
 
 A text is replaced only by a longer text that was counted as a whole, so the block stays within the
-budget whatever the token counter does.
+budget with any token counter.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ CONTEXT_CLOSE = "[/CONTEXT]"
 MAX_WHY = 160
 """The maximum number of characters of a ``Why:`` line's text, including the ellipsis."""
 SMALL_MODEL_PART = 20
-"""A budget is at most one twentieth of ``model_context``."""
+"""The divisor of ``model_context`` that gives the maximum budget, one twentieth."""
 AGENT_FILES = frozenset(
     ("AGENTS.md", "AGENTS.override.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md")
 ) | {"copilot-instructions.md"}
@@ -55,16 +55,16 @@ NEVER_ALONE = "no lesson is given; --context asks for notes alone"
 SAME_PART = "a lesson before it answers the same part of the prompt"
 CONTRADICTS = "contradicts a lesson that is given: "
 _MOST_COMPARED = 6
-"""The maximum number of hits that are compared with each other; a block has room for two."""
+"""The maximum number of hits that are compared with each other. A block has room for two hits."""
 TITLE_ONLY = "the card says nothing beyond its title"
 _MAX_ITEMS = 100
-"""The maximum number of items of a card that are shown; further items are only counted."""
+"""The maximum number of items of a card that are shown. Further items are only counted."""
 _EXCERPT_STEP = 50
 _EXCERPT_STEPS = 128
-"""An excerpt is tried in sizes from one step of characters to this many."""
+"""The number of sizes that are tried for an excerpt. Each size adds one step of characters."""
 
 WORDS = read_mapping("user_phrases.toml")
-"""Language → name → phrase for the user."""
+"""Mapping from each language to its phrases for the user, by name."""
 
 
 def pack(
@@ -116,7 +116,9 @@ def pack(
 
 
 def footer(names: Sequence[str], language: str = "en") -> str:
-    """Return one line with the number and the names of the given lessons; "" if there are none."""
+    """Return one line with the number and the names of the given lessons, or "" if there are
+    none.
+    """
     ids = ", ".join(map(clean_line, names))
     return WORDS[language]["footer"].format(count=len(names), ids=ids) if names else ""
 
@@ -140,9 +142,11 @@ class _Block:
         self.offered: list[Hit] = []
         self.withheld: list[Hit] = []
         self.rivals: Mapping[str, Hit] = {}
-        """Name of a hit → the hit that is given instead, because the two contradict each other."""
+        """Mapping from the name of a hit to the hit that is given instead, because the two
+        contradict each other.
+        """
         self.weaker: Mapping[str, Sequence[Hit]] = {}
-        """Name of a hit → the hits in whose place it is given."""
+        """Mapping from the name of a hit to the hits that it replaces."""
         self.budget = settings.budget
         if settings.model_context > 0:
             self.budget = min(self.budget, settings.model_context // SMALL_MODEL_PART)
@@ -152,7 +156,7 @@ class _Block:
         self.withheld.append(replace(hit, reason=reason))
 
     def add_lessons(self, hits: Sequence[Hit], in_context: Collection[str]) -> None:
-        """Add the hits in order; a small lesson may fit where a larger lesson did not."""
+        """Add the hits in order. A small lesson may fit after a larger lesson did not."""
         places = self.settings.max_lessons
         best = 0.0
         ordered, self.rivals, self.weaker = _settle_conflicts(hits)
@@ -193,16 +197,18 @@ class _Block:
     def _is_second_best(self, hit: Hit) -> bool:
         """Return whether a lesson in the block already answers the same part of the prompt.
 
-        ``hit`` does not lead in a part of the prompt that no lesson in the block needs. One such
-        card in four is right; of those that do lead, three in four are.
+        ``hit`` does not lead in a part of the prompt that no lesson in the block needs. One in four
+        of such cards is right, compared with three in four of the cards that lead.
         """
         if not self.lessons or protects_file(hit):
             return False
-        # Without parts it passed as an example of the card, or by its meaning.
+        # Without parts, the hit passed as an example of the card, or by its meaning.
         return bool(hit.parts) or hit.meaning > 0
 
     def _is_free(self, part: Sequence[int]) -> bool:
-        """Return whether each lesson in the block answers something beside a part of the prompt."""
+        """Return whether each lesson in the block also answers something outside a part of the
+        prompt.
+        """
         for lesson in self.lessons:
             if lesson.parts and not any(set(part).isdisjoint(other) for other in lesson.parts):
                 return False
@@ -241,7 +247,9 @@ class _Block:
         alone: bool,
         sources: Callable[[Hit], Collection[str]],
     ) -> None:
-        """Give each note an equal part of the remaining budget; unused tokens go to the next."""
+        """Give each note an equal part of the remaining budget. Unused tokens go to the next
+        note.
+        """
         chosen: list[tuple[Hit, str]] = []
         imported = {name for hit in self.lessons for name in sources(hit)} if notes else set()
         for hit, source in notes:
@@ -365,7 +373,8 @@ class _Form:
 def _settle_conflicts(
     hits: Sequence[Hit],
 ) -> tuple[list[Hit], dict[str, Hit], dict[str, list[Hit]]]:
-    """Return the hits in order, weaker hit → its rival, and rival → its weaker hits.
+    """Return the hits in order, a mapping from each weaker hit to its rival, and the reverse
+    mapping from each rival to its weaker hits.
 
     If two cards contradict each other, the stronger card gets the better of their two ranks.
     """
@@ -391,13 +400,15 @@ def _settle_conflicts(
 
 
 def _yields(hit: Hit, other: Hit) -> bool:
-    """Return whether the index says that a card yields to another, which contradicts it."""
+    """Return whether, according to the index, a card yields to another card that contradicts it."""
     is_other_brain = bool(hit.brain and other.brain and hit.brain != other.brain)
     return not is_other_brain and other.card.id in hit.card.standing.yields_to
 
 
 def _widest(most: int, attempt: Callable[[int], bool]) -> bool:
-    """Attempt sizes up to ``most``; the last success is the largest. Return whether a size fits."""
+    """Attempt sizes up to ``most``. The last successful size is the largest. Return whether a size
+    fits.
+    """
     sizes = range(min(1, most), most + 1)
     return bisect_left(sizes, True, key=lambda size: not attempt(size)) > 0
 

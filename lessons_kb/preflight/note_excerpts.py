@@ -13,21 +13,25 @@ from lessons_kb.text.sentences import split_sentences
 from lessons_kb.values import frozen
 
 GAP = "…"
-"""Marks omitted text."""
+"""The mark for omitted text."""
 MAX_SOURCE = 100_000
 """The maximum number of characters of a note that are read."""
 
 _WORTH = 1 / 3
-"""A paragraph is left out if its overlap is below this part of the best paragraph's."""
+"""A paragraph is left out if its overlap is below this fraction of the overlap of the best
+paragraph.
+"""
 _MAX_SCORED = 80
-"""If a note has more paragraphs, a plain substring search chooses those that are analyzed."""
+"""The maximum number of paragraphs that are analyzed. If a note has more, a plain substring search
+chooses them.
+"""
 _FENCE = r"\s*(?:(?:[-*+>]|\d{1,9}[.)])\s+)*(`{3,}(?=[^`]*$)|~{3,})"
 _HEADING = r"#{1,6}\s"
 _HEADER = r"---[ \t]*\n(?s:.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)"
 
 
 def weigh_terms(query: str, frequencies: Mapping[str, int], size: int) -> dict[str, float]:
-    """Return term → idf, for each term of a query."""
+    """Return a mapping from each term of a query to its idf."""
     terms = dict.fromkeys(analyze(query))
     return {term: idf(max(0, frequencies.get(term, 0)), size) for term in terms}
 
@@ -75,8 +79,8 @@ def weigh_paragraphs(source: str, weights: Mapping[str, float]) -> list[Paragrap
 def build_excerpt(paragraphs: Sequence[Paragraph], limit: int) -> str:
     """Return an excerpt of about ``limit`` characters, sanitized.
 
-    It has the paragraphs with the most overlap, in their order, or the beginning of the note if no
-    paragraph overlaps.
+    The excerpt contains the paragraphs with the most overlap, in their order. If no paragraph
+    overlaps, it contains the beginning of the note.
     """
     order = sorted(paragraphs, key=lambda paragraph: (-paragraph.overlap, paragraph.number))
     best = order[0].overlap if order else 0.0
@@ -121,7 +125,9 @@ def _split_blocks(text: str) -> list[list[str]]:
 
 
 def _fence_after(line: str, fence: str) -> str:
-    """Return the fence that is open after a line, or ""; ``fence`` was open before the line."""
+    """Return the fence that is open after a line, or "" if no fence is open. ``fence`` was open
+    before the line.
+    """
     if not fence:
         match = re.match(_FENCE, line) if "```" in line or "~~~" in line else None
         return match[1] if match else ""

@@ -1,4 +1,4 @@
-"""Offers: titles of possible lessons that a block names, for the agent to open."""
+"""Offers, which are titles of possible lessons that a block names for the agent to open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lessons_kb.values import frozen
 OFFER_OPEN = "[LESSON_OFFER]"
 OFFER_CLOSE = "[/LESSON_OFFER]"
 OFFERED = "offered: "
-"""The start of a hit's reason if its title is offered."""
+"""The beginning of a hit's reason if its title is offered."""
 IN_CONTEXT = "already in this session"
 MAX_OFFERS = 3
 
@@ -33,12 +33,14 @@ _ON_PURPOSE = (
     "does not",
     "contradicts",
 )
-"""The starts of the reasons for which not even the title is shown."""
+"""The beginnings of the reasons for which not even the title is shown."""
 safe_line = lru_cache(maxsize=2048)(defang_line)
 
 
 def shown_name(hit: Hit) -> str:
-    """Return the name of a card in a block: its id, after the brain's alias if there is one."""
+    """Return the name of a card in a block. It is the card's id, after the brain's alias if there
+    is one.
+    """
     return f"{hit.brain}:{hit.card.id}" if hit.brain else hit.card.id
 
 
@@ -49,9 +51,9 @@ class Offers:
     least: float = 0.0
     """The lowest confidence of an offer, whatever the settings of its brain."""
     place: Callable[[Hit], str] = shown_name
-    """Returns the file for the agent to open; "" if the agent cannot open it."""
+    """Returns the file for the agent to open, or "" if the agent cannot open it."""
     held: Callable[[Hit], str] = lambda _hit: ""
-    """Returns why a card is not offered now; "" if it can be offered."""
+    """Returns why a card is not offered now, or "" if it can be offered."""
     titled: bool = False
     """Whether the session already has the titles of all cards, so that their files are enough."""
 
@@ -66,7 +68,9 @@ def is_possible(hit: Hit, offers: Offers) -> bool:
 
 
 def format_offer(hit: Hit, place: str, *, titled: bool) -> str:
-    """Return the line of one offer: the file to open, and the title unless the session has it."""
+    """Return the line of one offer, with the file to open, and the title unless the session has
+    it.
+    """
     if titled:
         return place
     return f"{place}: {shorten(safe_line(hit.card.title), _MAX_TITLE)}"

@@ -7,7 +7,9 @@ import time
 from lessons_kb.errors import InputError
 
 _LAST_YEAR = 2261
-"""Python counts nanoseconds in 64 bits: ``time.time()`` fails from April 2262 on."""
+"""The last year that is accepted. Python counts nanoseconds in 64 bits, so ``time.time()`` fails
+from April 2262 on.
+"""
 
 
 def check_clock() -> None:
@@ -18,5 +20,5 @@ def check_clock() -> None:
 
 
 def today() -> str:
-    """Return the ISO date of today here."""
+    """Return today's ISO date in the local time zone."""
     return time.strftime("%Y-%m-%d")

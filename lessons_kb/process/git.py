@@ -43,14 +43,15 @@ _SECONDS = {
     "grep": 120.0,
 }
 _USUAL_SECONDS = 30.0
-"""How long a git command may take: short for lookups, long for walks through a history, which
-print nothing until the commits are sorted."""
+"""Time limits of git commands, in seconds. The limit is short for lookups and long for walks
+through a history, which print nothing until the commits are sorted.
+"""
 _OPTIONS = read_words("git_options.txt")
 _SETTINGS = [setting.replace("NULL", os.devnull) for setting in sorted(_OPTIONS["settings"])]
 _SAFE = [word for setting in _SETTINGS for word in ("-c", setting)]
 _ENVIRONMENT = dict(variable.split("=") for variable in _OPTIONS["environment"])
 FORM = [option.replace("NULL", os.devnull) for option in sorted(_OPTIONS["diff"])]
-"""Options that give every diff the same form, whatever the user has configured."""
+"""Options that give every diff the same form, regardless of the user's configuration."""
 _GLOB_SIGN, _ESCAPED = re.compile(r"[*?\[\]\\]"), r"\\\g<0>"
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _FILTER_KEY = re.compile(r"filter\.(.+)\.(?:clean|smudge|process|required)", re.DOTALL)
@@ -70,7 +71,7 @@ class Done:
 def find_git(otherwise: str = "") -> str:
     """Return the path of git. Raises GitError if it is not installed.
 
-    The message ends with ``otherwise``, a way to do without git.
+    The message ends with ``otherwise``, which describes a way without git.
     """
     git = find_program("git")
     if git is None:
@@ -106,7 +107,8 @@ def run_git(
     with tempfile.TemporaryFile() as input_file, tempfile.TemporaryFile() as errors:
         input_file.write(stdin)
         input_file.seek(0)
-        # git stays in our process group: a terminal or an agent that ends the group ends git, too.
+        # git stays in our process group, so a terminal or an agent that ends the group also ends
+        # git.
         with subprocess.Popen(
             [git, "--no-pager", *_SAFE, *arguments],
             cwd=cwd,
@@ -155,7 +157,7 @@ def _upwards(cwd: str) -> list[str]:
 _UNBORN = "does not have any commits yet"
 _EXPLAINED = read_mapping("git_errors.toml")["errors"]
 _ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
-"""Matches git's advice how to trust a repository of another user."""
+"""Matches git's advice on trusting a repository of another user."""
 
 
 def explain(error: str, subject: str) -> str:
@@ -212,7 +214,9 @@ class Repository:
         return ask_git(self.top, *arguments, **environment)
 
     def find_head(self) -> str:
-        """Return the hash of HEAD; "" before the first commit. Raises GitError for a broken one."""
+        """Return the hash of HEAD, or "" before the first commit. Raises GitError if HEAD is
+        broken.
+        """
         done = self.run("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
         if not done.code:
             return done.output.decode().strip()
@@ -284,8 +288,9 @@ class Diff:
     """A change as git reports it."""
 
     files: tuple[str, ...]
-    """The changed, added, removed and renamed files, the last ones by both names. Paths are POSIX
-    and relative to git's top folder."""
+    """The changed, added, removed and renamed files. Renamed files are listed by both names. Paths
+    are POSIX and relative to git's top folder.
+    """
     added: tuple[str, ...]
     """The added lines without ``+`` and line ends, in order."""
     text: str
@@ -300,11 +305,11 @@ def read_diff(
     """Return the changes in the git work tree around ``cwd``.
 
     Without a revision, the working tree and the index are compared with HEAD, or with nothing
-    before the first commit. Untracked text files are included. A revision has the form that
-    ``git diff`` accepts: a commit to compare with the working tree, or ``a..b`` or ``a...b``.
-    ``without`` excludes files: it has pairs of a folder and a glob below it. No program of the
-    repository's configuration runs, and no network is used. Raises GitError without git, a
-    repository or such a revision.
+    before the first commit. Untracked text files are included. A revision has the form that ``git
+    diff`` accepts: a commit to compare with the working tree, or ``a..b`` or ``a...b``. ``without``
+    excludes files by pairs of a folder and a glob below the folder. No program of the repository's
+    configuration runs, and no network is used. Raises GitError without git, a repository or such a
+    revision.
     """
     find_git(", or leave out --diff")
     if not os.path.isdir(cwd):
@@ -362,7 +367,8 @@ def _copy_index(repository: Repository, folder: str) -> str:
     copy = os.path.join(folder, "index")
     try:
         with contextlib.suppress(FileNotFoundError):  # nothing was ever added
-            # The copy needs the same times: git uses them to find entries it must not trust.
+            # The copy needs the same times, because git uses them to find entries that it must not
+            # trust.
             shutil.copy2(os.path.join(os.fsencode(repository.top), path), os.fsencode(copy))
     except OSError as error:
         raise GitError(f"the index cannot be read: {error.strerror}; check the disk") from None
@@ -389,7 +395,7 @@ def _split_raw(output: bytes) -> tuple[list[bytes], bytes]:
 
 
 def _as_new_file(top: bytes, name: bytes) -> bytes:
-    """Return the patch that adds an untracked text file; b"" for any other kind of file."""
+    """Return the patch that adds an untracked text file, or b"" for any other kind of file."""
     path = os.path.join(top, name)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
     try:
@@ -444,7 +450,7 @@ class Branch(Repository):
         self._ref = f"refs/heads/{name}"
 
     def tip(self) -> str:
-        """Return the hash of the branch's last commit; "" if the branch does not exist."""
+        """Return the hash of the branch's last commit, or "" if the branch does not exist."""
         done = self.run("rev-parse", "--quiet", "--verify", f"{self._ref}^{{commit}}")
         return "" if done.code else done.output.decode().strip()
 
@@ -458,14 +464,16 @@ class Branch(Repository):
         return head if not tip or self.leads(tip) else tip
 
     def find_entry(self, commit: str, path: str) -> tuple[str, str] | None:
-        """Return the mode and the blob's hash of a file in a commit; None if it is not a file."""
+        """Return the mode and the blob's hash of a file in a commit, or None if it is not a
+        file.
+        """
         entry = self.ask("ls-tree", "-z", "--full-tree", commit, "--", path)
         mode, kind, rest = (entry.decode("utf-8", "surrogateescape").split(" ", 2) + [""] * 3)[:3]
         blob, _, name = rest.removesuffix("\0").partition("\t")
         return (mode, blob) if kind == "blob" and name == path else None
 
     def read(self, commit: str, path: str) -> bytes | None:
-        """Return the content of a file in a commit; None if there is no such file.
+        """Return the content of a file in a commit, or None if there is no such file.
 
         Raises GitError if the file is too large.
         """
@@ -480,7 +488,7 @@ class Branch(Repository):
     def find_unmerged(self, folder: str) -> list[str]:
         """Return the files that the branch adds or changes relative to HEAD, sorted.
 
-        Only files below ``folder`` are listed, or all for "".
+        Only files below ``folder`` are listed. If it is "", all files are listed.
         """
         head, tip = self.head(), self.tip()
         if not tip:
@@ -489,7 +497,7 @@ class Branch(Repository):
         base = head if done.code else done.output.decode().strip()
         inside = ("--", f":(top,literal){folder}") if folder else ()
         form = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=AM")
-        # A change that reached HEAD as a copy, such as by a squash, differs from the base only.
+        # A change that reached HEAD as a copy, for example by a squash, differs only from the base.
         from_base = self.ask(*form, base, tip, *inside).split(b"\0")
         from_head = self.ask(*form, head, tip, *inside).split(b"\0")
         names = sorted({*from_base}.intersection(from_head) - {b""})
@@ -498,7 +506,7 @@ class Branch(Repository):
     def is_checked_out(self) -> bool:
         """Return whether this work tree has the branch checked out.
 
-        Raises InputError if another work tree has.
+        Raises InputError if another work tree has it checked out.
         """
         place = ""
         for line in self.ask("worktree", "list", "--porcelain").splitlines():
@@ -531,9 +539,9 @@ class Branch(Repository):
     ) -> str:
         """Add a commit to the branch and return its hash.
 
-        ``change`` gets the parent commit and returns path → content of the changed files. It is
-        called again if another process commits at the same time. Raises GitError, and whatever
-        ``change`` raises.
+        ``change`` gets the parent commit and returns a mapping from the path of each changed file
+        to its content. It is called again if another process commits at the same time. Raises
+        GitError, and any error that ``change`` raises.
         """
         people = {}
         for role in ("AUTHOR", "COMMITTER"):
@@ -568,9 +576,11 @@ class Branch(Repository):
 
 
 _MAX_GAPS = 50
-"""After so many unreadable commits in a row, with none read before, a clone has no content."""
+"""The number of consecutive unreadable commits, without a readable commit before, after which a
+clone counts as one without content.
+"""
 _BATCH = 100
-"""How many commits are requested from git at once."""
+"""The number of commits that are requested from git at once."""
 _MARK = b"\0lessons-commit "
 _PATCHES = (
     *("log", "--stdin", "--no-walk=unsorted", "--no-show-signature", "--no-notes", "--patch"),
@@ -584,14 +594,14 @@ class Commit:
     """A commit with its patch."""
 
     id: str
-    """Its hash."""
+    """The hash of the commit."""
     at: float
-    """Seconds since the epoch."""
+    """The time of the commit, in seconds since the epoch."""
     date: str
     """The ISO date of the commit."""
     message: str
     patch: bytes
-    """git's patch; b"" if it is longer than MAX_BYTES."""
+    """git's patch, or b"" if the patch is longer than MAX_BYTES."""
 
 
 def list_commits(
@@ -599,9 +609,9 @@ def list_commits(
 ) -> list[str]:
     """Return the ids of HEAD and its ancestors without merges, newest first.
 
-    ``since`` is a date in a format of git's. ``after`` is a commit that is left out together with
-    its ancestors, and ``most`` is the largest number of commits (0 = all). Raises GitError without
-    git, a repository or a commit.
+    ``since`` is a date in one of git's formats. ``after`` is a commit that is left out together
+    with its ancestors, and ``most`` is the largest number of commits (0 means all). Raises GitError
+    without git, a repository or a commit.
     """
     repository = Repository(cwd)
     start = repository.head()
@@ -630,7 +640,7 @@ def read_history(cwd: str, *, since: str = "", most: int = 0) -> Iterator[Commit
 def _read_ahead(
     read: Callable[[Sequence[str]], Done], batches: Sequence[Sequence[str]]
 ) -> Iterator[tuple[Sequence[str], Done]]:
-    """Yield each batch with its answer. git answers the next one while the caller works."""
+    """Yield each batch with its answer. git answers the next batch while the caller works."""
     if len(batches) <= 1:
         for batch in batches:
             yield batch, read(batch)
@@ -650,8 +660,8 @@ def read_patches(cwd: str, commits: Sequence[str], *, context: int = 0) -> Itera
     """Yield commits with their patches, in the order of ``commits``.
 
     git fails at the first file whose content is missing in a partial clone. Such a commit is left
-    out; after 500 of them in a row nothing more is yielded. Raises GitError if no content is there
-    at all.
+    out. After 500 such commits in a row, nothing more is yielded. Raises GitError if no content is
+    available.
     """
     repository, gaps, is_read = Repository(cwd), 0, False
     form = (*_PATCHES, f"--unified={context}")
@@ -666,7 +676,7 @@ def read_patches(cwd: str, commits: Sequence[str], *, context: int = 0) -> Itera
             yield from map(_parse_commit, whole.output.split(_MARK)[1:])
             gaps, is_read = 0, True
             continue
-        for name in batch:  # a commit cannot be read, or the batch is too large: one at a time
+        for name in batch:  # a commit cannot be read or the batch is too large
             done = run_git(repository.top, *form, stdin=name.encode(), limit=MAX_BYTES)
             if done.code and not done.truncated:
                 gaps += 1
@@ -688,7 +698,8 @@ def _parse_commit(part: bytes, *, cut: bool = False) -> Commit:
 
 
 def find_change(cwd: str, line: str, path: str, *, since: str) -> str:
-    """Return the first commit after a time that changed how often a line is in a file; else "".
+    """Return the first commit after a time that changed the number of occurrences of a line in a
+    file, or "" if there is none.
 
     Raises GitError without git, a repository or a commit.
     """
@@ -704,10 +715,13 @@ def read_commit(cwd: str, commit: str) -> str:
 
 
 SCOPES = {"user": "--global", "project": "--local"}
-"""Scope of a merge driver → git's option: all repositories of the user, or one clone."""
+"""Mapping from the scope of a merge driver to git's option. The scope is all repositories of the
+user, or one clone.
+"""
 _FAILED, _NOT_SET = 128, 5
-"""Exit codes. ``git merge-file`` reports an error from 128 on, and a number of conflicts below it;
-``git config --unset`` reports 5 if there is nothing to unset."""
+"""Exit codes. ``git merge-file`` reports an error from 128 on, and a number of conflicts below 128.
+``git config --unset`` reports 5 if there is nothing to unset.
+"""
 
 
 def merge_lines(
@@ -741,7 +755,9 @@ def find_attributes_file(cwd: str) -> str:
 
 
 def read_merge_attribute(cwd: str, path: str) -> str:
-    """Return the merge driver that git uses for ``path``, relative to ``cwd``; "" for git's own."""
+    """Return the merge driver that git uses for ``path``, relative to ``cwd``, or "" for git's own
+    driver.
+    """
     value = decode(ask_git(cwd, "check-attr", "-z", "merge", "--", path)).split("\0")[2]
     return "" if value in ("unspecified", "set", "unset") else value
 
@@ -749,7 +765,7 @@ def read_merge_attribute(cwd: str, path: str) -> str:
 def read_driver(cwd: str, name: str, scope: str | None = None) -> tuple[str | None, str]:
     """Return the command of a merge driver (None if not configured), and its configuration file.
 
-    One scope is searched, or all for None.
+    One scope is searched, or all scopes if ``scope`` is None.
     """
     where = [SCOPES[scope]] if scope else []
     key = f"merge.{name}.driver"
@@ -777,6 +793,6 @@ def set_driver(cwd: str, name: str, command: str | None, *, title: str, scope: s
 
 
 def _last_line(done: Done, usual: str) -> str:
-    """Return the last line of git's errors, without its prefix; ``usual`` if there is none."""
+    """Return the last line of git's errors, without its prefix, or ``usual`` if there is none."""
     lines = done.error.strip().splitlines() or [usual]
     return lines[-1].removeprefix("fatal: ").removeprefix("error: ")

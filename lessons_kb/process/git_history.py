@@ -13,7 +13,7 @@ from lessons_kb.text.name_changes import HEAD_MARK, NamedCommit, parse_name_chan
 _MAX_BYTES = 400_000_000
 """The size limit of a history of names: 100,000 commits of a large project."""
 _RENAMES = ("--find-renames", "-l1000")
-"""Which changes are renames, whatever the user has configured."""
+"""Options that decide which changes are renames, regardless of the user's configuration."""
 _FORM = (
     *("log", "--topo-order", "--name-status", *_RENAMES, "-z", "--no-show-signature"),
     *("--no-notes", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
@@ -24,7 +24,7 @@ _NO_MARKDOWN = [f":(exclude,top,icase)*{suffix}" for suffix in (".md", ".markdow
 
 
 class CommitLine(NamedTuple):
-    """One commit as people name it."""
+    """One commit in the form in which people name it."""
 
     id: str
     day: str
@@ -33,7 +33,9 @@ class CommitLine(NamedTuple):
 
 
 def read_commit_line(directory: str, commit: str) -> CommitLine:
-    """Return the id, day and subject of a commit. Raises GitError if it is not here."""
+    """Return the id, day and subject of a commit. Raises GitError if the repository does not have
+    it.
+    """
     form = ("log", "--max-count=1", "--no-show-signature", "--format=%H%x00%cs%x00%s")
     done = run_git(directory, *form, "--end-of-options", commit, "--")
     parts = decode(done.output).rstrip("\n").split("\0")
@@ -43,7 +45,7 @@ def read_commit_line(directory: str, commit: str) -> CommitLine:
 
 
 def has_whole_history(top: str) -> bool:
-    """Return whether every commit of a repository is here: no shallow clone, no empty one."""
+    """Return whether a repository has every commit, and is neither a shallow clone nor empty."""
     repository = Repository(top)
     shallow = repository.ask("rev-parse", "--is-shallow-repository").strip()
     return shallow == b"false" and bool(repository.find_head())
@@ -55,7 +57,7 @@ def is_ancestor(top: str, commit: str) -> bool:
 
 
 def read_name_changes(top: str, *, after: str = "") -> list[NamedCommit]:
-    """Return the commits of HEAD without merges that ``after`` does not have, oldest first.
+    """Return the commits of HEAD, without merges, that ``after`` does not contain, oldest first.
 
     Raises GitError if git fails, as in a clone whose files were left out.
     """
@@ -77,7 +79,7 @@ def list_head(top: str) -> frozenset[str]:
 def find_copies(top: str, commit: str, path: str) -> list[str]:
     """Return the files of a commit with the content of a file that the commit removed.
 
-    git reports a rename for one of several equal files only. An empty file has no copies.
+    git reports a rename for only one of several equal files. An empty file has no copies.
     """
     blob = run_git(top, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^:{path}")
     name = decode(blob.output).strip()
@@ -92,14 +94,15 @@ def find_copies(top: str, commit: str, path: str) -> list[str]:
 def find_words(
     top: str, commit: str, words: Sequence[str], excluded: Iterable[str]
 ) -> frozenset[str]:
-    """Return those of some words that stand in a text file of a commit, Markdown left out.
+    """Return the words, among ``words``, that occur in a text file of a commit. Markdown files are
+    left out.
 
-    ``excluded`` are folders, relative to the top, that are left out, too. Raises GitError.
+    ``excluded`` are folders, relative to the top, that are left out as well. Raises GitError.
     """
     places = [".", *_NO_MARKDOWN]
     places += [f":(exclude,top,glob){folder}/**" for folder in excluded]
-    # git looks for one word after the other, which takes minutes for a thousand; so it prints all
-    # lines, and one pass takes their words.
+    # git searches for one word after the other, which takes minutes for a thousand words. Therefore
+    # it prints all lines here, and one pass collects their words.
     form = ("grep", "-h", "-I", "--no-color", "-e", "", commit, "--", *places)
     done = run_git(top, *form, limit=_MAX_BYTES)
     if done.code not in (0, 1) or done.truncated:  # 1: there is no line
@@ -110,9 +113,10 @@ def find_words(
 
 
 def find_last_removal(top: str, word: str, *, after: str) -> str:
-    """Return the last commit since ``after`` that changed how often a word is there; else "".
+    """Return the last commit since ``after`` that changed the number of occurrences of a word, or
+    "" if there is none.
 
-    The word stood in ``after`` and is not in HEAD, so that this commit removed it.
+    The word is in ``after`` but not in HEAD, so this commit removed it.
     """
     form = ("log", "--max-count=1", "--format=%H", "--no-show-signature", f"-S{word}")
     done = run_git(top, *form, "--end-of-options", f"{after}..HEAD", "--", ".", *_NO_MARKDOWN)

@@ -20,8 +20,8 @@ def install_command(extra: str) -> str:
     """Return the shell command that adds an extra to this installation.
 
     A tool of pipx or uv has its own environment, which only these programs change. In any other
-    environment the command calls its installer for this interpreter. An installation from a folder,
-    an archive or a repository is repeated from there.
+    environment, the command calls the installer of the environment for this interpreter. An
+    installation from a folder, an archive or a repository is repeated from the same source.
     """
     editable, requirement = _find_requirement(extra)
     tool = _find_tool_installer()
@@ -48,7 +48,9 @@ def upgrade_command() -> str:
 
 
 def _find_tool_installer() -> str:
-    """Return the command that manages this tool's environment, of pipx or uv; "" if none does."""
+    """Return the command of pipx or uv that manages this tool's environment, or "" if neither
+    does.
+    """
     names = os.listdir(sys.prefix)
     marks = {"pipx_metadata.json": "pipx", "uv-receipt.toml": "uv tool"}
     return next((tool for mark, tool in marks.items() if mark in names), "")
@@ -66,7 +68,8 @@ def _find_installer() -> str:
 
 
 def _find_requirement(extra: str) -> tuple[bool, str]:
-    """Return whether the installation is editable, and its requirement for a shell, with an extra.
+    """Return whether the installation is editable, and its requirement with an extra, quoted for a
+    shell.
 
     The requirement is a folder, a file or a URL, or the package's name if it came from an index.
     """

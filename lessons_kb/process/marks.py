@@ -1,7 +1,8 @@
 """End all processes that a run has started. They are found by a variable in their environment.
 
-A process keeps its environment when it leaves its session and when its parent ends, so this also
-finds daemons. It does not find a process that clears its environment, or that another user owns.
+The environment of a process does not change when the process leaves its session or when its parent
+ends, so daemons are found as well. A process that clears its environment, or that another user
+owns, is not found.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import time
 _PREFIX = "LESSONS_RUN_"
 _PROC = "/proc"
 _MOST_ROUNDS = 20
-"""The number of scans. A program that keeps starting processes survives them."""
+"""The maximum number of scans. A program that continues to start processes survives them."""
 _PAUSE_SECONDS = 0.05
 
 
@@ -39,7 +40,9 @@ def can_find_marked() -> bool:
 
 
 def find_marked(mark: str) -> list[int]:
-    """Return the ids of a run's processes, except this one; [] if the system does not show them."""
+    """Return the ids of a run's processes, except this process, or [] if the system does not show
+    them.
+    """
     prefix = f"{name_variable(mark)}=".encode()
     processes = []
     for path in glob.glob(f"{_PROC}/[0-9]*/environ"):

@@ -17,7 +17,7 @@ KILL = getattr(signal, "SIGKILL", STOP)
 
 
 def list_living() -> list[tuple[int, int, int, int]]:
-    """Return (process, parent, group, session) of all living processes; [] without /proc."""
+    """Return (process, parent, group, session) for all living processes, or [] without /proc."""
     processes = []
     for path in glob.glob("/proc/[0-9]*/stat"):
         with contextlib.suppress(OSError), open(path, "rb") as file:

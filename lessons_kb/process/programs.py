@@ -1,4 +1,4 @@
-"""Find and start programs: git, the user's editor, and our own work in other processes."""
+"""Find and start programs, such as git, the user's editor, and our own work in other processes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ from lessons_kb.errors import InputError
 
 
 def find_program(name: str, path: str | None = None) -> str | None:
-    """Return the absolute path of a program on the PATH, or on ``path``; None if it is not there.
+    """Return the absolute path of a program on the PATH, or on ``path``. Return None if it is not
+    there.
 
     Relative and empty folders of the PATH mean the working directory, where a cloned repository may
-    have a program of that name. They are skipped, and so is the working directory itself, which
-    Windows would search first.
+    have a program of that name. They are skipped. The working directory itself, which Windows would
+    search first, is skipped as well.
     """
     if path is None:
         path = os.environ.get("PATH", os.defpath)
@@ -49,7 +50,9 @@ DEFAULTS = ("notepad",) if os.name == "nt" else ("editor", "sensible-editor", "n
 
 
 def find_editor() -> str:
-    """Return the command of the user's editor, else the platform's default; "" without any."""
+    """Return the command of the user's editor, or else the platform's default. Return "" if there
+    is neither.
+    """
     for name in ("VISUAL", "EDITOR"):
         command = os.environ.get(name, "").strip()
         if command:
@@ -60,8 +63,8 @@ def find_editor() -> str:
 def open_editor(path: str) -> int:
     """Run ``$VISUAL``, ``$EDITOR`` or the platform's default on ``path``. Return its exit code.
 
-    The variable is split as by a shell, but no shell runs, so that a path cannot be a command.
-    Raises InputError if there is no editor or it cannot be started.
+    The variable is split like a shell command, but no shell runs, so that a path cannot be a
+    command. Raises InputError if there is no editor or it cannot be started.
     """
     command = find_editor()
     if not command:
@@ -86,9 +89,11 @@ _AGAIN_AFTER_SECONDS = 60.0
 
 # New processes get their code as text, because it imports packages above this one.
 _RUN_CODE = "-P", "-c"
-"""``-P``: modules in the working directory must never be imported."""
+"""Options of Python. With ``-P``, modules in the working directory are never imported."""
 _END = "import faulthandler; faulthandler.dump_traceback_later({}, exit=True); "
-"""Ends work that hangs after some seconds: nobody would notice it, and it may hold a lock."""
+"""Code that ends hanging work after some seconds, because nobody would notice it and it may have a
+lock.
+"""
 _INDEX = (
     _END.format(4 * 3600)
     + "import os, sys; hasattr(os, 'nice') and os.nice(10)"
@@ -106,7 +111,7 @@ def start_index(root: str, cache: str) -> bool:
 
     Return False if it was started less than a minute ago, or cannot be started. A marker file in
     ``cache`` limits the starts of all callers, and the writer's lock prevents two runs at once.
-    Never raises: the next hook tries again.
+    This never raises an error, because the next hook tries again.
     """
     mark = os.path.join(cache, "index.started")
     return _start(mark, _INDEX, "index", "--brain", root)
@@ -123,7 +128,7 @@ def start_draft_process(
     """Start a process that drafts the mistakes of a session, unless one was started just before.
 
     It calls ``session.draft_process.draft_session``. ``roots`` are the trusted brains, nearest
-    first. Never raises: `lessons review` makes missing drafts later.
+    first. This never raises an error, because `lessons review` makes missing drafts later.
     """
     mark = os.path.join(cache, f"drafts-{zlib.crc32(session.encode('utf-8', 'replace')):08x}")
     _start(mark, _DRAFTS, mark, agent, session, directory, *roots)
@@ -170,7 +175,8 @@ def map_batches(
 
     With one worker, everything runs in this process. With more, ``function`` must be importable and
     the caller's main module must be safe to import: processes are spawned, because forking a
-    process with threads may cause a deadlock. Results that nobody has taken yet are bounded.
+    process with threads may cause a deadlock. The number of results that have not been consumed yet
+    is limited.
     """
     if workers <= 1 or len(jobs) <= 1:
         for job in jobs:

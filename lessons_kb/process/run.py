@@ -48,29 +48,35 @@ def signal_session(session: int, number: int) -> None:
 
 
 def is_alive(session: int) -> bool:
-    """Return whether a process of the session still runs; False on systems without /proc."""
+    """Return whether a process of the session still runs. The result is False on systems without
+    /proc.
+    """
     return any(its == session for _process, _parent, _group, its in list_living())
 
 
 STDOUT, STDERR = 1, 2
 NOT_FOUND, NOT_STARTED, TIMED_OUT = 127, 126, 124
-"""Exit codes, as of a shell and of timeout(1)."""
+"""Exit codes, which are those of a shell and of timeout(1)."""
 _OF_SIGNAL = 128
 
 KEPT_BYTES = 64 * 1024
 GRACE_SECONDS = 2.0
 _LEFT_BEHIND_SECONDS = 0.3
-"""The pause before the next signal once the command has ended and its descendants still run."""
+"""The pause, in seconds, before the next signal if the command has ended but its descendants still
+run.
+"""
 _CHUNK = 64 * 1024
 _MOST_LEFT_BYTES = 1 << 20
-"""The capacity of a pipe."""
+"""The maximum number of bytes that are left in a pipe, which is its capacity."""
 _QUIET_SECONDS = 0.1
 _POLL_SECONDS = 0.05
 _CANCELS = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP", "SIGBREAK")
 
 
 def _write(descriptor: int, data: bytes) -> None:
-    """Write all data, however slow the reader is. Raises OSError if the reader has closed."""
+    """Write all data, even if the reader is slow. Raises OSError if the reader has closed the
+    stream.
+    """
     view = memoryview(data)
     while view:
         try:
@@ -92,7 +98,7 @@ def open_terminal() -> tuple[int, int] | None:
         return None
     try:
         master, slave = pty.openpty()
-    except OSError:  # none is left; pipes are used instead
+    except OSError:  # no terminal is left, so pipes are used
         return None
     with contextlib.suppress(OSError, termios.error):
         modes = termios.tcgetattr(ours)
@@ -110,7 +116,9 @@ class Ended:
     state: str
     """``completed``, ``failed``, ``cancelled`` or ``stalled``."""
     code: int
-    """The exit code as of a shell: 128 + n after signal n, 124 if it stalled."""
+    """The exit code as in a shell, which is 128 + n after signal n, or 124 if the command
+    stalled.
+    """
     seconds: float
     tail: str
     """The end of its stdout and stderr, in the order of arrival."""
@@ -124,7 +132,7 @@ def run_captured(
     """Run ``command`` in a session of its own, pass its output through, and record its end.
 
     The command and all of its descendants are ended if it prints nothing for ``stall`` seconds
-    (None = never), or if this process gets Ctrl-C, SIGTERM or SIGHUP. They are killed ``grace``
+    (None means never), or if this process gets Ctrl-C, SIGTERM or SIGHUP. They are killed ``grace``
     seconds later. The command gets a terminal if our stdout or stderr is one, else pipes, and it
     reads from our stdin. Memory use does not depend on the amount of output. A command that cannot
     be started is reported in the result, not raised.
@@ -167,9 +175,9 @@ class _CapturedRun:
         self._grace = grace
         self._lock = threading.Lock()
         self._heard = 0
-        """Bytes of output so far."""
+        """The number of bytes of output so far."""
         self._last = self._next_signal = time.monotonic()
-        """When the last output came, and when the next signal is due."""
+        """The time of the last output, and the time at which the next signal is due."""
         self._kept = bytearray()
         self._readers: list[threading.Thread] = []
         self._writing: set[int] = set()
@@ -183,7 +191,7 @@ class _CapturedRun:
         return self.child is not None and self.child.returncode is not None
 
     def find_code(self) -> int:
-        """Return the exit code as of a shell."""
+        """Return the exit code as in a shell."""
         if self.guard.state == CANCELLED:
             return _OF_SIGNAL + self._cancelled_by
         if self.guard.state == STALLED:
@@ -192,7 +200,9 @@ class _CapturedRun:
         return code if code >= 0 else _OF_SIGNAL - code
 
     def find_tail(self) -> str:
-        """Return the end of the output, without a first line, or at least word, that was cut."""
+        """Return the end of the output, without a first line (or at least a first word) that was
+        cut.
+        """
         with self._lock:
             tail = bytes(self._kept[-KEPT_BYTES:])
         if self._heard <= len(tail):
@@ -225,9 +235,9 @@ class _CapturedRun:
             pipe.close()
 
     def _pass_on(self, source: int, ours: int) -> None:
-        """Copy a stream of the command to one of ours until either is closed.
+        """Copy a stream of the command to one of our streams until either is closed.
 
-        Closing our end tells the command that nobody reads its output any more.
+        If our end is closed, the command notices that nobody reads its output any more.
         """
         with contextlib.suppress(OSError), os.fdopen(source, "rb", buffering=0):
             while data := os.read(source, _CHUNK):
@@ -258,7 +268,7 @@ class _CapturedRun:
     def see_through(self) -> None:
         """Wait until the command has ended and its output was copied.
 
-        If it was cancelled or has stalled, wait for all of its descendants, too.
+        If it was cancelled or has stalled, also wait for all of its descendants.
         """
         for reader in self._readers:
             reader.start()
@@ -289,7 +299,7 @@ class _CapturedRun:
     def _look(self) -> None:
         """Check whether the command has stalled, and send the next signal if it is due."""
         now = time.monotonic()
-        if self._writing:  # a slow reader keeps the command waiting: that is no silence of it
+        if self._writing:  # a slow reader delays the command, which is not silent
             self.guard.chunk(now)
         deadline = self.guard.deadline
         if deadline is not None and now >= deadline and (stalled := self.guard.check(deadline)):
@@ -306,7 +316,7 @@ class _CapturedRun:
 def _handle_signals(run: _CapturedRun) -> Iterator[None]:
     """Cancel the run on the usual signals.
 
-    What was ignored, as under nohup, stays ignored. Only the main thread gets signals.
+    A signal that was ignored, as under nohup, stays ignored. Only the main thread gets signals.
     """
     numbers = [getattr(signal, name) for name in _CANCELS if hasattr(signal, name)]
     if threading.current_thread() is not threading.main_thread():
@@ -324,8 +334,9 @@ def _handle_signals(run: _CapturedRun) -> Iterator[None]:
 def interrupt_by_signals() -> Iterator[None]:
     """Raise KeyboardInterrupt in the block at SIGTERM or SIGHUP, as at Ctrl-C.
 
-    Only the first signal does: while the block ends what it has started, another one would leave
-    the rest behind. A signal that was ignored, as under nohup, stays ignored.
+    Only the first signal has this effect. While the block ends the processes that it has started,
+    another signal would leave some of them running. A signal that was ignored, as under nohup,
+    stays ignored.
     """
     interrupted = False
 
@@ -364,7 +375,7 @@ def split_command(command: str) -> list[str]:
 
 
 def run_filter(command: str, text: str, *, seconds: float) -> str:
-    """Return the output of a command line that gets ``text`` on stdin. No shell is used.
+    """Run a command line with ``text`` on stdin and return its output. No shell is used.
 
     Raises InputError, a single line, if the command cannot be started, fails, prints too much, or
     does not end within ``seconds``. In the last case all of its descendants are ended, too.
@@ -438,10 +449,11 @@ def run_bounded(
 ) -> int | None:
     """Run a command with ``text`` on stdin, and write its output to the file ``output``.
 
-    ``errors`` is the target of its stderr. Returns the exit code as of a shell (126 or 127 if the
-    command cannot be started). Returns None if it did not end within ``seconds``, or if ``stop``
-    was set; then all of its descendants are ended. Those that left its session are found by the
-    ``mark``. A caller that passes a mark can later end processes that a finished command left.
+    ``errors`` is the target of its stderr. Return the exit code as in a shell (126 or 127 if the
+    command cannot be started). Return None if it did not end within ``seconds``, or if ``stop`` was
+    set. All of its descendants are then ended. Descendants that left its session are found by the
+    ``mark``. A caller that passes a mark can later end processes that a finished command left
+    running.
     """
     mark = mark or new_mark()
     environment = {**(os.environ if env is None else env), name_variable(mark): "1"}
@@ -465,7 +477,7 @@ def run_bounded(
             return None
         finally:
             if child.returncode is None:
-                end_tree(child.pid)  # now, while children can still be found by their parent
+                end_tree(child.pid)  # at once, while children can still be found by their parent
                 end_marked(mark)
             signal_session(child.pid, KILL)
             child.wait()

@@ -36,15 +36,15 @@ class _Background(NamedTuple):
     """The background prompts as arrays. Terms are numbered from the rarest to the most common."""
 
     numbers: dict[str, int]
-    """Term → its number."""
+    """Mapping from each term to its number."""
     log_absences: _Floats
-    """Term's number → log of the share of passages without it."""
+    """For the number of each term, the log of the share of passages without the term."""
     nats: _Floats
-    """Term's number → its information, in nats."""
+    """For the number of each term, the information of the term in nats."""
     prompts: list[_Integers]
-    """Term's number → numbers of the prompts with this term."""
+    """For the number of each term, the numbers of the prompts with the term."""
     information: _Floats
-    """Prompt → information of its terms, in nats."""
+    """For each prompt, the information of its terms in nats."""
 
 
 def measure_backgrounds(cards: Sequence[Sequence[str]]) -> list[float]:
@@ -64,8 +64,8 @@ def _measure(terms: Sequence[str], background: _Background) -> float:
     by_term = [background.prompts[term] for term in shared_terms.tolist()]
     sizes = list(map(len, by_term))
     prompts = np.concatenate(by_term)
-    # Sort by prompt; within a prompt the rarest term is first. Each further term counts FADING
-    # times the one before.
+    # Sort by prompt, with the rarest term of each prompt first. Each further term counts FADING
+    # times the term before it.
     order = np.argsort(prompts, kind="stable")
     prompts = prompts[order]
     count = len(background.information)
@@ -85,7 +85,7 @@ def _measure(terms: Sequence[str], background: _Background) -> float:
 
 
 _POWERS = FADING ** np.arange(1_000)
-"""FADING to the powers 0 to 999; no prompt has more terms."""
+"""FADING to the powers 0 to 999. No prompt has more terms."""
 
 
 @cache

@@ -1,9 +1,9 @@
-"""The background of a card: its base rate, which is how often unrelated prompts match it.
+"""The background of a card, which is its base rate: how often unrelated prompts match it.
 
-A long card about how a team works shares words with every prompt; a short card about one function
-shares words with none. The matches of 1,200 unrelated prompts distinguish the two before a user
-sends a prompt (this corrects for hubness, like CSLS in retrieval). The figure depends only on the
-card's text, so it is measured when the card is read.
+A long card about how a team works shares words with every prompt, but a short card about one
+function shares words with none. The matches of 1,200 unrelated prompts distinguish the two before a
+user sends a prompt (this corrects for hubness, like CSLS in retrieval). The figure depends only on
+the card's text, so it is measured when the card is read.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from lessons_kb.text.analyzer import (
 FADING = 0.7
 """Factor for each further word, the rarest word first, because words occur together."""
 SPREAD = 1.25
-"""Exponent of length: a card ten times as long has over ten times as many common words."""
+"""The exponent of length. A card ten times as long has over ten times as many common words."""
 _POWERS = tuple(FADING**place for place in range(256))
-"""Further powers are close to 0."""
+"""The first powers of FADING. Further powers are close to 0."""
 PASSAGE = 150
 """The length, in terms, of the passages in which the shares of common terms were counted."""
 RARE = 0.0005
@@ -50,13 +50,15 @@ def share_of(term: str) -> float:
 
 
 def fade(nats: Iterable[float]) -> float:
-    """Return the sum of ``nats``, the largest first; each further value counts less."""
+    """Return the sum of ``nats``, starting with the largest. Each further value counts less."""
     return float(sum(map(mul, sorted(nats, reverse=True), _POWERS)))
 
 
 _PROMPTS = "background_prompts.txt"
 UNKNOWN = 2.5
-"""The background of a card that was not measured; 5 % of the cards of a large brain exceed it."""
+"""The background of a card that was not measured. It is exceeded by 5 % of the cards of a large
+brain.
+"""
 
 LEAST = 4.0
 """The minimum information, in nats, that a prompt and a card must share to count as a match."""
@@ -67,18 +69,19 @@ SURPRISE = 0.45
 ENOUGH = 8.0
 LACKING = -0.5
 NONE = 0.01
-"""The count for a card that no prompt matches: as if 100 times as many prompts had one match."""
+"""The count for a card that no prompt matches, as if 100 times as many prompts had one match."""
 
 
 def measure_background(terms: Sequence[str]) -> float:
     """Return the log of the number of background prompts that match a card with these body terms.
 
-    It lies between about -4.6 (none) and 3 (twenty of 1,200).
+    The result is between about -4.6 (none) and 3 (twenty of 1,200).
     """
     by_term, information = read_background()
     passages = (max(len(terms), 1) / PASSAGE) ** SPREAD
     shared, told = [0.0] * len(information), [0.0] * len(information)
-    # The most common term comes first: like `fade`, each counts less than the next rarer term.
+    # The most common term comes first. As in `fade`, each term counts less than the next rarer
+    # term.
     for held in sorted((by_term[term] for term in by_term.keys() & set(terms)), reverse=True):
         nats, anywhere = -log(-expm1(log1p(-held.share) * passages)), held.nats
         for prompt in held.prompts:
@@ -99,9 +102,10 @@ def measure_background(terms: Sequence[str]) -> float:
 
 @lru_cache(maxsize=10_000)
 def measure_rarity(term: str) -> float:
-    """Return how rare a term is in unrelated prompts, in nats; 7.8 if none contains the term.
+    """Return the rarity of a term in unrelated prompts, in nats, which is 7.8 if no prompt contains
+    the term.
 
-    It is the lower of two figures: of the background prompts, and of prompts to coding agents.
+    It is the lower of two figures, from the background prompts and from prompts to coding agents.
     """
     nats = _measure_rarity_in_background(term)
     share = _read_prompt_shares().get(term)
@@ -110,7 +114,7 @@ def measure_rarity(term: str) -> float:
 
 @cache
 def _read_prompt_shares() -> dict[str, float]:
-    """Return term → the share of prompts to coding agents that contain it."""
+    """Return a mapping from each term to the share of prompts to coding agents that contain it."""
     shares: dict[str, float] = {}
     for share, terms in read_words("prompt_frequencies.txt").items():
         shares.update(dict.fromkeys(terms, float(share)))
@@ -124,7 +128,8 @@ def read_developer_prompts() -> list[str]:
 
 
 def _measure_rarity_in_background(term: str) -> float:
-    # No table of counts: a process that looks up a few terms would spend more time on the table.
+    # A table of counts is not built, because a process that looks up a few terms would spend more
+    # time on the table.
     text, prompts = _background_text()
     return -log((text.count(f" {term} ") + 0.5) / (prompts + 1))
 
@@ -163,7 +168,9 @@ class HeldTerm(NamedTuple):
 
 @cache
 def read_background() -> tuple[dict[str, HeldTerm], list[float]]:
-    """Return term → its data, and the sum of the nats of each prompt's terms."""
+    """Return a mapping from each term to its data, and the sum of the nats of each prompt's
+    terms.
+    """
     by_term: dict[str, list[int]] = defaultdict(list)
     prompts = [line.split() for line in read_lines(_PROMPTS)]
     for number, terms in enumerate(prompts):
@@ -208,10 +215,11 @@ the unrelated Chinese prompts match a card; with 0.02, a fifth of the right card
 
 
 def guess_shares(text: str, terms: Iterable[str]) -> dict[str, float]:
-    """Return term → estimated share in 0..1, for terms in a language that the table does not cover.
+    """Return a mapping from terms in a language that the table does not cover to estimated shares
+    in 0..1.
 
-    It is empty for a text in a language that the table covers. Terms that the text uses as names
-    are left out: identifiers, paths, and words in another script than most of the text.
+    The result is empty for a text in a language that the table covers. Terms that the text uses as
+    names are left out: identifiers, paths, and words in another script than most of the text.
     """
     words = _read_words(text)
     script = find_script(words)
@@ -241,7 +249,9 @@ def is_known_language(parts: tuple[str, ...]) -> bool:
 
 
 def _read_words(text: str) -> dict[str, bool]:
-    """Return word of prose, in lower case → whether the text has it in lower case."""
+    """Return a mapping from each word of prose, in lower case, to whether the text has it in lower
+    case.
+    """
     text = text[:_LONGEST]
     shouted = sum(map(str.isupper, text)) > sum(map(str.islower, text))
     words: dict[str, bool] = {}

@@ -24,10 +24,10 @@ class Labelled:
     """One prompt and its expected cards."""
 
     line: int
-    """1-based line in the file of prompts."""
+    """The 1-based line in the file of prompts."""
     query: str
     expected: tuple[str, ...]
-    """Ids; empty = nothing should be injected."""
+    """The ids of the expected cards. If it is empty, nothing should be injected."""
 
 
 @frozen
@@ -43,7 +43,7 @@ class PromptOutcome:
     listed: frozenset[str]
     """Cards whose titles a session gets when it starts."""
     tokens: int
-    """Tokens of the injected block, 0 for none."""
+    """The number of tokens of the injected block, or 0 if there is none."""
     milliseconds: float
 
 
@@ -53,7 +53,9 @@ class Evaluation:
 
     queries: int
     positive: int
-    """Prompts with expected cards; the measures down to ``kept`` are means over these."""
+    """The number of prompts with expected cards. The measures down to ``kept`` are means over these
+    prompts.
+    """
     recall5: float | None
     hit3: float | None
     mrr: float | None
@@ -61,13 +63,15 @@ class Evaluation:
     injected3: float | None
     """hit@3 of the injected cards."""
     offered: float | None
-    """Share with an expected card that is injected or offered by title."""
+    """The share of prompts with an expected card that is injected or offered by title."""
     openable: float | None
-    """As ``offered``, and also with an expected card whose title a session gets when it starts."""
+    """The same share as ``offered``, including prompts with an expected card whose title a session
+    gets when it starts.
+    """
     kept: float | None
     """``injected3`` over ``hit3``: the share of the recall that passes the gate."""
     negative: int
-    """Prompts for which nothing should be injected."""
+    """The number of prompts for which nothing should be injected."""
     false_injection: float | None
     """Share of the negative prompts with at least one injected lesson."""
     false_offer: float | None
@@ -79,7 +83,7 @@ class Evaluation:
 
 
 def parse_labelled(text: str, *, name: str) -> list[Labelled]:
-    """Parse JSON lines such as ``{"query": "…", "expected": ["id", …]}``; ignore other keys.
+    """Parse JSON lines such as ``{"query": "…", "expected": ["id", …]}``. Other keys are ignored.
 
     Raises InputError, with ``name`` and the line, for an invalid line and for an empty text.
     """
@@ -145,12 +149,12 @@ def compute_recall(
 
 
 def compute_hit(ranked: Sequence[str], relevant: Collection[str], depth: int = HIT_DEPTH) -> float:
-    """Return 1 if a relevant document is in the first ``depth`` places, else 0."""
+    """Return 1 if a relevant document is in the first ``depth`` places, or else 0."""
     return float(any(card in relevant for card in ranked[:depth]))
 
 
 def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) -> float:
-    """Return 1 / place of the first relevant document; 0 if there is none."""
+    """Return 1 / place of the first relevant document, or 0 if there is none."""
     for place, card in enumerate(ranked, 1):
         if card in relevant:
             return 1 / place
@@ -158,12 +162,12 @@ def compute_reciprocal_rank(ranked: Sequence[str], relevant: Collection[str]) ->
 
 
 def mean(values: Collection[float]) -> float:
-    """Return the arithmetic mean; 0 without values."""
+    """Return the arithmetic mean, or 0 if there are no values."""
     return sum(values) / len(values) if values else 0.0
 
 
 def mean_of(values: Collection[float]) -> float | None:
-    """Return the arithmetic mean; None without values."""
+    """Return the arithmetic mean, or None if there are no values."""
     return mean(values) if values else None
 
 

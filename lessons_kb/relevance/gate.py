@@ -1,4 +1,5 @@
-"""The relevance gate: is this card about this prompt, or do they merely share words?
+"""The relevance gate, which decides whether a card is about a prompt or merely shares words with
+it.
 
 Two kinds of evidence are combined, because either alone fails: how much of the prompt the card
 answers (a long prompt shares words with every card), and how surprising the shared words are (a
@@ -36,14 +37,14 @@ from lessons_kb.text.analyzer import BIGRAM_SCRIPTS, analyze, find_script_of_wor
 from lessons_kb.values import field, frozen, replace
 
 NEAR = AFTER_PROMPT.near
-"""The lowest confidence at the prompt at which a card is remembered for the turn."""
+"""The lowest confidence at the prompt for which a card is stored for the turn."""
 
 
 def is_sure(confidence: float, *, at_prompt: float = 0.0) -> bool:
     """Return whether to give a card for an error that occurred after the prompt.
 
-    ``confidence`` is the gate's confidence for the text of the error, ``at_prompt`` its confidence
-    for the prompt; 0 = the prompt did not match the card.
+    ``confidence`` is the gate's confidence for the text of the error. ``at_prompt`` is its
+    confidence for the prompt, or 0 if the prompt did not match the card.
     """
     if confidence >= AFTER_PROMPT.error:
         return True
@@ -66,7 +67,9 @@ def is_due(confidence: float, nats: float, *, first: bool, at_prompt: float = 0.
 
 
 def is_named(card: Card, terms: Collection[str]) -> bool:
-    """Return whether a text covers a card's title; True for a language that the table lacks."""
+    """Return whether a text covers a card's title. The result is True for a language that the table
+    lacks.
+    """
     texts = (card.title, card.why, *card.symptoms, *card.checklist)
     said = sum(nats for term, nats in _weigh_title(card.title).items() if term in terms)
     return said >= AFTER_PROMPT.least_said or not is_known_language(texts)
@@ -90,25 +93,31 @@ class GateEvidence:
     """The evidence about a query and the cards that a search returned for it."""
 
     terms: Mapping[str, float]
-    """Term of the query → its weight in the query."""
+    """Mapping from each term of the query to its weight in the query."""
     frequencies: Mapping[str, int]
-    """Term → number of documents with the term in their ``body``."""
+    """Mapping from each term to the number of documents with the term in their ``body``."""
     size: int
-    """Number of documents in the index."""
+    """The number of documents in the index."""
     found: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
-    """Id of a card → field → terms of the query in that field."""
+    """For each id of a card, a mapping from its fields to the terms of the query in that field."""
     lengths: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """Id of a card → field → number of terms; 150 for a ``body`` of unknown length."""
+    """For each id of a card, a mapping from its fields to the number of terms. It is 150 for a
+    ``body`` of unknown length.
+    """
     rivals: int = 0
-    """Number of documents of the requested kinds; 0 = all documents."""
+    """The number of documents of the requested kinds, or 0 for all documents."""
     parts: Sequence[Collection[str]] = ()
-    """Terms of each part of the query, in order; () = the query has only one part."""
+    """The terms of each part of the query, in order, or () if the query has only one part."""
     phrases: Mapping[str, int] = field(default_factory=dict)
-    """Id of a card → number of pairs of adjacent query words that are adjacent in the card."""
+    """Mapping from the id of each card to the number of pairs of adjacent query words that are
+    adjacent in the card.
+    """
     background: Mapping[str, float] = field(default_factory=dict)
-    """Id of a card → how often unrelated prompts match it; see `measure_background`."""
+    """Mapping from the id of each card to its background. See `measure_background`."""
     guessed: Mapping[str, float] = field(default_factory=dict)
-    """Term → estimated share, for cards in languages that the table lacks; see `guess_shares`."""
+    """Mapping from terms to estimated shares, for cards in languages that the table lacks. See
+    `guess_shares`.
+    """
 
 
 def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
@@ -166,7 +175,9 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
 
 
 def _find_leads(judged: Sequence[Hit], weighings: Sequence[_Weighed]) -> list[Hit]:
-    """Return the hits with those of their parts of which no other card is nearly as sure."""
+    """Return the hits with the parts in which they lead, because no other card is nearly as sure
+    there.
+    """
     leading = []
     for place, hit in enumerate(judged):
         others = [*weighings[:place], *weighings[place + 1 :]]
@@ -195,9 +206,11 @@ class _Weighed(NamedTuple):
 
     confidence: float
     parts: tuple[tuple[int, ...], ...]
-    """The parts of each window that passes the gate: the best first, the whole query last."""
+    """The parts of each window that passes the gate, with the best first and the whole query
+    last.
+    """
     by_part: Mapping[tuple[int, ...], float]
-    """The parts of a window → the confidence for this window alone."""
+    """Mapping from the parts of a window to the confidence for this window alone."""
 
 
 _NOT_WEIGHED = _Weighed(confidence=0.0, parts=(), by_part={})
@@ -210,11 +223,13 @@ class _Query:
         self.evidence = evidence
         self.guessed = guessed
         self.absences: dict[str, float] = {}
-        """Term → log of the share of passages without it."""
+        """Mapping from each term to the log of the share of passages without the term."""
         self.surprises: dict[str, float] = {}
         self.weights: dict[str, float] = {}
         self.domain: dict[str, float] = {}
-        """Term → nats by which it is more common in the brain's cards than in the world."""
+        """Mapping from each term to the nats by which it is more common in the brain's cards than
+        in the world.
+        """
         sharing = 0
         for term, weight in evidence.terms.items():
             share = guessed.get(term) or share_of(term)
@@ -228,14 +243,14 @@ class _Query:
                 here = (frequency - 1 + SHAPE.belief * world) / (evidence.size - 1 + SHAPE.belief)
                 self.domain[term] = max(log(here / world), 0.0)
         self.belonging = fade(self.domain.values())
-        # A card in another language shares no word with the query, and is no rival.
+        # A card in another language does not share a word with the query, and is not a rival.
         rivals = max(min(evidence.rivals or evidence.size, sharing), SHAPE.fewest_rivals)
         self.rivals = log(rivals / (SHAPE.many_rivals + rivals))
         self.length = log(max(len(evidence.terms), SHAPE.fewest_terms))
         parts = [self.weights.keys() & part for part in evidence.parts]
         self.windows = [self._make_window(evidence.terms.keys(), range(max(len(parts), 1)))]
         """The whole query, each part of it, and each two adjacent parts."""
-        if parts != [self.weights.keys()]:  # else the only part is the whole query
+        if parts != [self.weights.keys()]:  # otherwise the only part is the whole query
             for place, part in enumerate(parts):
                 self.windows.append(self._make_window(part, [place]))
             for place, (part, following) in enumerate(pairwise(parts)):
@@ -246,7 +261,9 @@ class _Query:
         return _Window(terms=terms, weight=weight, parts=tuple(parts))
 
     def is_like(self, text: str) -> bool:
-        """Return whether a text is nearly the query: they share most of their information."""
+        """Return whether a text is nearly the same as the query, because they share most of their
+        information.
+        """
         terms = dict.fromkeys(analyze(text))
         asked = {term: self.surprises.get(term) or -log(share_of(term)) for term in terms}
         both = {**self.surprises, **asked}
@@ -325,7 +342,7 @@ def _squash(odds: float) -> float:
 
 @lru_cache(maxsize=10_000)
 def _weigh_title(title: str) -> Mapping[str, float]:
-    """Return term of a title → its share of the title's information."""
+    """Return a mapping from each term of a title to its share of the title's information."""
     nats = {term: -log(share_of(term)) for term in analyze(title)}
     whole = max(sum(nats.values()), SHAPE.least_title)
     return {term: value / whole for term, value in nats.items()}

@@ -1,4 +1,4 @@
-"""The numbers of the relevance gate: each with its feature, its unit and its reason.
+"""The numbers of the relevance gate, each with its feature, its unit and its reason.
 
 `python -m benchmarks gate` and `python -m benchmarks quality` evaluate a change of the numbers.
 These values retain the most right cards of retrieval sets in English and Korean (rules, weaknesses,
@@ -12,7 +12,9 @@ from typing import NamedTuple
 
 
 class LogOdds(NamedTuple):
-    """Weights: the log odds of a card are the sum of each weight times its feature."""
+    """Weights of the features. The log odds of a card are the sum of each weight times its
+    feature.
+    """
 
     bias: float
     """Feature: 1. Unit: log odds. Reason: without evidence, a card is not about a prompt."""
@@ -36,8 +38,9 @@ class LogOdds(NamedTuple):
     """Feature: ln(r / (`Shape.many_rivals` + r)), where r is the number of cards that share a
     word with the prompt. Unit: none. Reason: by chance, the best of many cards shares more."""
     domain: float
-    """Feature: how much more common the prompt's terms are in this brain than in the world,
-    faded. Unit: nats. Reason: the prompt is about what the brain is about."""
+    """Feature: how much more common the prompt's terms are in this brain than in the world, faded.
+    Unit: nats. Reason: the prompt is about the subject of the brain.
+    """
     phrases: float
     """Feature: ln(1 + pairs of adjacent words that are adjacent in the card). Unit: none. Reason:
     words that occur together mean more than scattered words."""
@@ -85,7 +88,7 @@ class Shape(NamedTuple):
     only_files: float
     """Lowest confidence in a card that guards a file at hand. Reason: its author named the file."""
     alike: float
-    """Share of the information of two prompts that they must have in common to be alike."""
+    """Share of the information of two prompts that they must have in common to be similar."""
     nearly: float
     """Part of the confidence in a card for a part of a prompt, from which another card is nearly
     as sure. Reason: with 0.9, three in four of the further cards given are right (19 of 25 on four
@@ -107,7 +110,7 @@ class AfterPrompt(NamedTuple):
     first: float
     """Sum of log odds and nats from which the card that ranks first is given for a change."""
     further: float
-    """The same for the cards that rank below it."""
+    """The same sum for the cards that rank below the first card."""
     error: float
     """Confidence for the error alone from which a card is given."""
     together: float
@@ -115,7 +118,7 @@ class AfterPrompt(NamedTuple):
     earlier: float
     """Share of the log odds at the prompt, above those of ``near``, that counts."""
     near: float
-    """Confidence at the prompt from which a card is remembered for the turn."""
+    """Confidence at the prompt from which a card is stored for the turn."""
     surest: float
     """Highest confidence for which log odds are computed."""
     least_said: float

@@ -1,7 +1,7 @@
 """The thresholds of one brain, derived from unrelated prompts to coding agents.
 
 The gate's confidence ranks cards, but the rate at which unrelated prompts reach a given confidence
-differs up to tenfold between brains: it depends on their size, on their subject, and on the engine
+differs up to tenfold between brains. It depends on their size, on their subject, and on the engine
 (lexical, or lexical and semantic).
 """
 
@@ -24,8 +24,9 @@ class Thresholds:
     lesson: float = DEFAULTS.gate.min_confidence
     title: float = DEFAULTS.gate.offer_confidence
     basis: str = ""
-    """The basis of the figures: the build, the engine and the rough number of cards; "" for the
-    defaults."""
+    """The basis of the figures, which is the build, the engine and the rough number of cards, or ""
+    for the defaults.
+    """
 
 
 @frozen
@@ -34,11 +35,11 @@ class BrainThresholds:
 
     words: Thresholds = Thresholds()
     meaning: Thresholds = Thresholds(title=THRESHOLDS.title_by_meaning)
-    """The thresholds where similarity in meaning is used beside the words."""
+    """The thresholds that apply if similarity in meaning is used in addition to the words."""
 
 
 def find_thresholds(best: Sequence[float], basis: str) -> Thresholds:
-    """Return the thresholds of a brain; ``best`` has the best confidence for each prompt."""
+    """Return the thresholds of a brain. ``best`` contains the best confidence for each prompt."""
     ordered = sorted(best)
     lesson = _get_quantile(ordered, 1 - THRESHOLDS.lessons)
     title = _get_quantile(ordered, 1 - THRESHOLDS.titles)
@@ -63,7 +64,9 @@ def parse_thresholds(text: str) -> BrainThresholds:
 
 
 def apply_thresholds(gate: Gate, thresholds: Thresholds) -> Gate:
-    """Return the gate's settings, with a brain's thresholds for those that the user did not set."""
+    """Return the gate's settings, with a brain's thresholds in place of thresholds that the user
+    did not set.
+    """
     lesson, title = gate.min_confidence, gate.offer_confidence
     if lesson == DEFAULTS.gate.min_confidence:
         lesson = thresholds.lesson

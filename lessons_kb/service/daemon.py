@@ -1,4 +1,4 @@
-"""The daemon: it answers hook events over a Unix socket, and keeps the brains open.
+"""The daemon, which answers hook events over a Unix socket and keeps the brains open.
 
 There is one daemon per user, installation and state folder. The first hook that finds none starts
 it. It ends by itself after 15 idle minutes, when a file of this package changes, or on request.
@@ -72,22 +72,29 @@ with contextlib.suppress(ImportError):  # not on Windows
 
 IDLE_SECONDS = 900.0
 SOCKET_SECONDS = 3.0
-"""Interval of checks that our socket still exists; a program that cleans up /tmp may remove it."""
+"""Seconds between two checks that our socket still exists. A program that cleans up /tmp may remove
+it.
+"""
 LOOK_AGAIN_SECONDS = 1.0
-"""Least interval of checks of all package files; a check takes as long as an answer."""
+"""Minimum seconds between two checks of all package files. A check takes as long as an answer."""
 MAX_WAITING = 64
-"""Further connections are closed at once, and their clients answer themselves."""
+"""Maximum number of waiting connections. Further connections are closed at once, and their clients
+answer by themselves.
+"""
 WORKERS = 8
 SWITCH_SECONDS = 0.0005
-"""Maximum time for which one thread keeps the interpreter from another. An answer releases the
-interpreter at each of its many reads. With the default, it would wait 5 ms after each read while a
-watcher follows a checkout."""
+"""Maximum time, in seconds, for which one thread blocks the interpreter for other threads. An
+answer releases the interpreter at each of its many reads. With the default, it would wait 5 ms
+after each read while a watcher follows a checkout.
+"""
 _PACKAGE = os.path.dirname(lessons_kb.__file__)
 _FOLDERS = [folder for folder, _, files in os.walk(_PACKAGE) if "__init__.py" in files]
 
 
 def serve(*, idle_seconds: float = IDLE_SECONDS) -> int:
-    """Serve until idle, outdated or stopped; return the exit status. A second daemon ends."""
+    """Serve until the daemon is idle, outdated or stopped, and return the exit status. A second
+    daemon ends at once.
+    """
     sys.setswitchinterval(SWITCH_SECONDS)
     who = hook_client.identity(dict(os.environb))
     try:
@@ -115,11 +122,13 @@ _SAMPLE = 'fix the lesson\'s "token" key'
 
 
 class _Declined(BaseException):
-    """The client must answer by itself. It is no Exception, because handlers catch those."""
+    """The client must answer by itself. It is not an Exception, because handlers catch exceptions
+    of that class.
+    """
 
 
 class _Daemon:
-    """The listening socket, the open brains, and the conditions for the end."""
+    """The listening socket, the open brains, and the conditions under which the daemon ends."""
 
     def __init__(self, who: bytes, path: str, idle_seconds: float) -> None:
         self._who, self._path, self._idle = who, path, idle_seconds
@@ -136,7 +145,7 @@ class _Daemon:
 
     def run(self) -> None:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(self._path)  # of a killed daemon: we have the lock, so no other one runs
+            os.unlink(self._path)  # left by a killed daemon: we have the lock, so none runs
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self._path)
             listener.listen(MAX_WAITING)
@@ -179,7 +188,7 @@ class _Daemon:
                 connection.close()
 
     def _leave(self) -> None:
-        """Stop accepting connections; current requests are still answered."""
+        """Stop accepting connections. Current requests are still answered."""
         if not self._leaving.is_set():
             self._leaving.set()
             # A connection wakes up the thread that waits in accept().
@@ -203,7 +212,7 @@ class _Daemon:
             self._waiting.release()
 
     def _answer(self, connection: socket.socket) -> list[bytes] | None:
-        """Return what the client prints, or None if it must answer by itself."""
+        """Return the output of the client, or None if the client must answer by itself."""
         connection.settimeout(hook_client.PATIENCE_SECONDS)
         parts = iter(partial(connection.recv, 1 << 18), b"")
         fields = hook_client.unpack(b"".join(parts))
@@ -241,7 +250,7 @@ class _Daemon:
             return look_in_agent(directory, environment)
 
         def find(directory: str) -> Library:
-            """Return the opened and prepared brain, after the client was told to wait."""
+            """Tell the client to wait, then open and prepare the brain. Return it."""
             try:
                 brains = self._workspace.find(directory, found=look(directory))
             except LessonsError:
@@ -250,7 +259,7 @@ class _Daemon:
             try:
                 if not brains.members[0].settings.hooks.daemon:
                     raise _Declined
-                # This may take longer than a client waits, but nothing is recorded yet.
+                # This may take longer than a client waits, but nothing has been recorded yet.
                 self._prepare(brains)
             except ConfigError:  # the client's own answer names the fault and skips that brain
                 raise _Declined from None
@@ -268,7 +277,7 @@ class _Daemon:
         return [text.encode("utf-8", "replace") for text in texts]
 
     def _prepare(self, brains: Library) -> None:
-        """Load what the first answer from a brain needs."""
+        """Load the data that the first answer from a brain needs."""
         if brains not in self._warm:
             for brain in brains.members:
                 brain.ensure_indexed()
@@ -277,7 +286,9 @@ class _Daemon:
             self._warm.add(brains)
 
     def _open_first(self, directory: str, named: str) -> None:
-        """Load and open what the next event needs. Errors are ignored; that event reports them."""
+        """Load the modules and open the files that the next event needs. Errors are ignored here,
+        because that event reports them.
+        """
         environment = {**os.environ, "LESSONS_BRAIN": named} if named else dict(os.environ)
         with contextlib.suppress(LessonsError, OSError):
             for name in HANDLERS.values():
@@ -319,7 +330,7 @@ class _Daemon:
 
 
 def _package_files() -> dict[str, tuple[int, int]]:
-    """Return path → (time, size) of each module of our package."""
+    """Return a mapping from the path of each module of our package to its time and size."""
     files = {}
     for folder, _folders, names in os.walk(_PACKAGE):
         for name in names:

@@ -23,15 +23,15 @@ with contextlib.suppress(ImportError):  # not on Windows
     import pwd
 
 STATUS, STOP = b"?status", b"?stop"
-"""Requests that are sent in place of the name of an agent."""
+"""Requests that a client sends in place of the name of an agent."""
 
 
 RECORD_NAME = "daemon.json"
 MOST_FAILURES = 3
 PAUSE_SECONDS = 900.0
-"""Time without a start after MOST_FAILURES failed starts in a row."""
+"""Seconds without a start after MOST_FAILURES failed starts in a row."""
 AGAIN_SECONDS = 5.0
-"""Least time between two starts by any process; the first daemon may not be listening yet."""
+"""Minimum seconds between two starts by any process. The first daemon may not be listening yet."""
 _PASSED_VARIABLES = (
     *hook_client.IDENTITY.decode().split(),
     *("PATH", "LANG", "LC_ALL", "TMPDIR", "TZ", "USER", "LOGNAME"),
@@ -42,13 +42,15 @@ _STOP_SECONDS = 20.0
 _TRIES = 10
 """Maximum number of requests to a busy daemon."""
 FIRST_ASKED = "LESSONS_DAEMON_FIRST_ASKED"
-"""Variable that tells a new daemon the directory of its first events, and the brain named there."""
+"""Environment variable with the directory of a new daemon's first events, and the brain that is
+named there.
+"""
 _FEWER_ARENAS = {"MALLOC_ARENA_MAX": "2"}
 """glibc keeps freed memory of each thread separately, which would take a quarter more memory."""
 
 
 def read_record() -> Mapping[str, Any]:
-    """Return the record of starts, or {} if it is unusable.
+    """Return the record of starts, or {} if the record is unusable.
 
     Keys: ``failures`` in a row, the last ``error``, and ``tried``, the time of the last start in
     seconds since the epoch.
@@ -62,14 +64,14 @@ def read_record() -> Mapping[str, Any]:
 
 
 def note_failure(error: str) -> None:
-    """Record that a start failed, and why."""
+    """Record a failed start with its error."""
     record = read_record()
     with contextlib.suppress(LessonsError):
         write_record({**record, "failures": record.get("failures", 0) + 1, "error": error})
 
 
 def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
-    """Start the daemon as a detached process; return False if it is too early for a start.
+    """Start the daemon as a detached process. Return False if it is too early for a start.
 
     The daemon opens the brain of ``directory`` before the first request. A lock ensures that only
     one daemon runs. Never raises, because the next hook tries again.
@@ -102,7 +104,7 @@ def start_daemon(environment: Mapping[str, str], *, directory: str) -> bool:
 
 
 def ask_daemon(request: bytes) -> dict[str, Any] | None:
-    """Return the daemon's answer to ``?status`` or ``?stop``, or None without a daemon."""
+    """Return the daemon's answer to ``?status`` or ``?stop``, or None if no daemon runs."""
     for _ in range(_TRIES):
         try:
             fields = hook_client.ask(hook_client.identity(dict(os.environb)), request)
@@ -116,7 +118,9 @@ def ask_daemon(request: bytes) -> dict[str, Any] | None:
 
 
 def make_place(who: bytes) -> str:
-    """Return the path of the socket, and create its folder if it is missing. Raises OSError."""
+    """Create the folder of the socket if it is missing, and return the path of the socket. Raises
+    OSError.
+    """
     try:
         return hook_client.socket_path(who)
     except OSError:
@@ -134,7 +138,7 @@ def end_start() -> None:
 
 
 def stop_daemon() -> bool:
-    """Stop the running daemon and wait for its end; return whether there was one."""
+    """Stop the running daemon and wait for its end. Return whether a daemon was running."""
     until = time.monotonic() + _STOP_SECONDS
     while ask_daemon(STOP) is None:
         if not _find_holder() or time.monotonic() > until:
@@ -146,7 +150,7 @@ def stop_daemon() -> bool:
 
 
 def find_obstacle() -> str:
-    """Return why the daemon cannot create its socket and what to do, or "" if it can."""
+    """Return why the daemon cannot create its socket, with a fix, or "" if it can."""
     with contextlib.suppress(OSError):
         hook_client.socket_path(b"")
         return ""
@@ -171,7 +175,7 @@ def check_daemon(environment: Mapping[str, str]) -> list[Health]:
 
 
 def find_daemon() -> Health:
-    """Return the state of the daemon, or why none runs, as a health check."""
+    """Return a health check with the state of the daemon, or with the reason why no daemon runs."""
     level, fix = "off", ""
     status = ask_daemon(STATUS)
     if status is not None:
@@ -195,7 +199,9 @@ def find_daemon() -> Health:
 
 
 def _find_holder() -> int:
-    """Return the id of the process with our daemon's lock, or 0; known only on Linux."""
+    """Return the id of the process with our daemon's lock, or 0. The id is available only on
+    Linux.
+    """
     try:
         path = hook_client.socket_path(hook_client.identity(dict(os.environb)))
         inode = os.stat(f"{path}.lock").st_ino

@@ -35,7 +35,9 @@ _USAGE = "usage: lessons-hook AGENT  (run by agents; `lessons install AGENT` set
 
 
 def main() -> None:
-    """Answer the event on standard input and end the process; never returns, never fails."""
+    """Answer the event on standard input and end the process. This never returns and never
+    fails.
+    """
     agent = sys.argv[1] if len(sys.argv) > 1 else ""
     speaker = _Client() if PACKED in sys.argv[2:] else _Agent(agent)
     received = list[bytes]()
@@ -82,14 +84,16 @@ def main() -> None:
 
 
 class _Client:
-    """The client that waits for an answer, and reports how it ended the event."""
+    """The client, which waits for an answer and reports how it ended the event."""
 
     def __init__(self) -> None:
         self.silence = ""
         self.has_said = False
 
     def say(self, output: str, line: str) -> str:
-        """Send an answer; return "" if it arrived, else how the client ended the event before."""
+        """Send an answer. Return "" if it arrived; otherwise return how the client had ended the
+        event.
+        """
         self.has_said = True
         texts = [f"{text}\n".encode("utf-8", "replace") if text else b"" for text in (output, line)]
         try:
@@ -105,7 +109,7 @@ class _Client:
         return "" if how == HEARD else how.decode()
 
     def end(self, agent: str, deadline: float) -> None:
-        """Wait until the answer is useless, then end the process."""
+        """Wait until the answer is no longer useful, then end the process."""
         time.sleep(max(_LATEST_SECONDS - deadline, 0.0))
         from lessons_kb.service.hook_event import log_failure
 
@@ -114,7 +118,7 @@ class _Client:
 
 
 class _Agent:
-    """The agent itself, which reads standard output."""
+    """The agent itself, which reads our standard output."""
 
     def __init__(self, agent: str) -> None:
         self.silence = "" if agent in SILENT else "{}"
@@ -122,7 +126,7 @@ class _Agent:
         self._once = _thread.allocate_lock()
 
     def say(self, output: str, line: str) -> str:
-        """Print an answer; if the time is up, never return."""
+        """Print an answer. This never returns if the time is up."""
         self.has_said = True
         if not self._once.acquire(blocking=False):
             self._once.acquire()  # the watch is ending the process
@@ -146,7 +150,8 @@ class _Agent:
         try:
             _write(1, self.silence)
             logged.acquire()
-            # What blocks the answer, such as a home folder that hangs, may also block the log.
+            # The cause that blocks the answer, such as a home folder that hangs, may also block the
+            # log.
             _thread.start_new_thread(log, ())
             logged.acquire(timeout=_LOG_SECONDS)
         finally:
@@ -197,7 +202,7 @@ def _read_input() -> bytes:
 
 
 def _watch(speaker: _Client | _Agent, agent: str, received: list[bytes]) -> None:
-    """End the wait for an answer when the time is up, whatever the main thread waits for.
+    """End the wait for an answer when the time is up, regardless of what blocks the main thread.
 
     Start the daemon before that. If the machine is too busy for a new process, the next event then
     finds a running daemon.

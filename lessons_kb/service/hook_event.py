@@ -46,7 +46,7 @@ from lessons_kb.text.sanitize import visible
 from lessons_kb.values import list_fields
 
 _LATE_SECONDS = 3.0
-"""After a late process, an equal event without an id within this time is the same event."""
+"""Seconds after a late process within which an equal event without an id is the same event."""
 
 
 def answer_event(
@@ -61,7 +61,7 @@ def answer_event(
     posted_by: str = "",
     say: Callable[[str, str], str] | None = None,
 ) -> tuple[str, str]:
-    """Return the output for one event of ``agent``, and a line for its log or "".
+    """Return the output for one event of ``agent``, and a line for its log, or "" without a line.
 
     ``data`` is the JSON from the agent. ``cwd`` is its working directory, for a payload without a
     directory. A process that keeps brains open passes ``find``, which returns the brain of a
@@ -135,7 +135,9 @@ def answer_event(
 
 
 def _describe_unasked(environment: Mapping[str, str], trouble: str) -> str:
-    """Return the line with which the client of a strict gate refuses the call, else ""."""
+    """Return the line with which the client of a strict gate refuses the call, or "" if the client
+    has no strict gate.
+    """
     if STRICT_VARIABLE.decode() not in environment:
         return ""
     return f"{UNASKED_LINE}: {visible(trouble)}"
@@ -144,7 +146,7 @@ def _describe_unasked(environment: Mapping[str, str], trouble: str) -> str:
 def _decide_from_gate_file(
     agent: str, data: bytes | str, environment: Mapping[str, str], cwd: str, token: str
 ) -> Answer:
-    """Return what the hook's second stage answers to an event; a refusal is recorded."""
+    """Return the answer of the hook's second stage to an event. A refusal is recorded."""
     event = data if isinstance(data, bytes) else data.encode("utf-8", "replace")
     decision = hook_gates.decide(agent, event, environment, cwd, token)
     claimed = hook_gates.claim_answer(decision, token)
@@ -170,11 +172,11 @@ def _parse(data: bytes | str) -> Payload | None:
 def _read_event(
     row: Agent, name: str, payload: Payload, environment: Mapping[str, str], cwd: str, user: str
 ) -> HookEvent | None:
-    """Parse an event; return None if it needs no answer.
+    """Parse an event. Return None if the event needs no answer.
 
-    The session's project and the agent's working directory become absolute; ``cwd`` is used if the
-    payload names no directory. A session's first event pins its directory. ``user`` is the user who
-    sent the event from another machine, or "".
+    The session's project and the agent's working directory become absolute. ``cwd`` is used if the
+    payload does not name a directory. A session's first event pins its directory. ``user`` is the
+    user who sent the event from another machine, or "".
     """
     if name not in row.events:
         return None
@@ -195,7 +197,7 @@ def _read_event(
     here = text_of(payload, "cwd")
     roots = payload.get("workspace_roots") or payload.get("workspacePaths")
     named = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else here
-    if user:  # the paths are those of another machine
+    if user:  # the paths belong to another machine
         event.session, event.transcript = posted_session(user, event.session), ""
     else:
         here, named = (path if os.path.isabs(path) else "" for path in (here, named))
@@ -205,14 +207,15 @@ def _read_event(
     project = existing[0] if existing else ""
     directory = project or named or cwd
     event.cwd = event.cwd or here or directory
-    # The pin is set even if the agent names its project, because it also marks the session's start.
+    # The pin is set even if the agent names its project, because the pin also marks the session's
+    # start.
     pinned = pin_directory(f"{row.name} {event.session}", directory, look=not user)
     event.directory = project or pinned
     return event
 
 
 def log_failure(agent: str, hook_event: str, error: BaseException | str) -> None:
-    """Add a line to the hook log; never raises."""
+    """Add a line to the hook log. This never raises an error."""
     try:
         message = error if isinstance(error, str) else f"{type(error).__name__}: {error}"
         log_trouble(agent, hook_event, message)

@@ -27,7 +27,7 @@ class OpenBrains:
     """Open brains by working directory. Threads may share it."""
 
     def __init__(self, directory: str, *, roots: Sequence[str] = (), watched: bool = True) -> None:
-        """``directory`` is the default; ``roots``, if any, are used for every directory.
+        """``directory`` is the default. ``roots``, if there are any, are used for every directory.
 
         If the brains are not ``watched``, callers must refresh them.
         """
@@ -44,7 +44,8 @@ class OpenBrains:
         *,
         found: Discovery | None = None,
     ) -> Brain:
-        """Return the open brain of a directory; ``found`` is the result of ``look``, if available.
+        """Return the open brain of a directory. ``found`` is the result of ``look``, if it is
+        available.
 
         Trust and identity are checked at each call. An entry is closed if another brain has taken
         its place, or if its cache was removed. Raises Untrusted, BrainNotFound.
@@ -83,7 +84,9 @@ class OpenBrains:
         return opened
 
     def look(self, directory: str, environment: Mapping[str, str] = os.environ) -> Discovery:
-        """Discover the brains around a directory, for ``find``; none if ``roots`` were given."""
+        """Discover the brains around a directory for ``find``. The result is empty if ``roots``
+        were given.
+        """
         if self._roots:
             return Discovery(trusted={}, untrusted=())
         return look_in_agent(os.path.realpath(directory), environment)
@@ -108,10 +111,10 @@ class _Preparation:
     def __init__(self, opened: Brain) -> None:
         self._opened = opened
         self._prepared: dict[str, str] = {}
-        """Root of a brain → the manifest of the files that are prepared."""
+        """Mapping from the root of a brain to the manifest of the files that are prepared."""
 
     def __call__(self, writer: Layer) -> None:
-        """Encode some files; if none are left, find the thresholds and let searches use the model.
+        """Encode some files. If none are left, find the thresholds and let searches use the model.
 
         ``writer`` is the brain of the thread that watches the files.
         """

@@ -28,14 +28,14 @@ _STOP_LINE = "Repeated errors persisted — asked the agent to stop and report."
 
 
 def answer(hook: Hook) -> Answer:
-    """Journal a call; return the signals of the guards and the lessons for the call.
+    """Journal a call. Return the signals of the guards and the lessons for the call.
 
-    If the guards stop the turn, the next call ends it. An end here would keep the model from
-    reading their guidance.
+    If the guards stop the turn, the next call ends it. If the turn ended here, the model could not
+    read their guidance.
     """
     brains, event = hook.open_brains(), hook.event
     if hook.state.is_refused(event.id):
-        return NOTHING  # the call was refused, so it was never made
+        return NOTHING  # the call was refused and therefore not made
     missed = read_missed(hook)
     ended = _read_ended(hook, missed)
     is_done = ended.outcome in DONE
@@ -56,7 +56,7 @@ def answer(hook: Hook) -> Answer:
         escalations = [signal for signal in signals if signal.level == "escalate"]
         if is_done:
             state.stopping = None
-        elif escalations:  # the failures continue: the next call ends the turn
+        elif escalations:  # the failures continue, so the next call ends the turn
             state.stopping = StopOrder(ended.step, escalations[-1].user_line)
         note_opened(state, event.context_id, opened, at=hook.now)
         texts = [(GUARD, signal.message) for signal in signals]
@@ -92,7 +92,7 @@ def _read_ended(hook: Hook, missed: Missed) -> Event:
 
 
 def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
-    """Return the mistakes in the files of a command that were not there before it ran."""
+    """Return the mistakes in the files of a command that did not exist before the command ran."""
     edits = [call for call in calls if call.kind == "edit" and not call.tool]
     written = [path for edit in edits for path in edit.targets]
     before = {
@@ -105,7 +105,9 @@ def _find_written(hook: Hook, calls: Sequence[Event]) -> list[Detected]:
 
 
 def _with_lines(event: Event, wrote: Sequence[Detected]) -> Event:
-    """Return the edit of a command with the lines of the mistakes in its files as output."""
+    """Return the edit of a command. Its output is the lines of the mistakes in the command's
+    files.
+    """
     matches = [match for mistake in wrote for match in mistake.matches]
     lines = [match.text for match in matches if match.path in event.targets]
     return replace(event, output="\n".join(lines)) if lines and not event.tool else event
@@ -124,7 +126,9 @@ def _find_late(hook: Hook, ended: Event) -> list[Found]:
 def _describe_mistakes(
     hook: Hook, state: SessionMemory, wrote: Sequence[Detected], *, done: bool
 ) -> list[str]:
-    """Return the texts about mistakes found before the call, or in the files that it wrote."""
+    """Return the texts about mistakes found before the call, or in the files that the call
+    wrote.
+    """
     call = hook.event.call
     state.stood_before = [mistake for mistake in state.stood_before if mistake.call != call]
     expected_cards = {expected.card for expected in state.matched if expected.call == call}

@@ -1,4 +1,5 @@
-"""After all calls of one message of the model: those that failed and that no other event reported.
+"""Handle the end of all calls in one message of the model: failed calls that no other event
+reported.
 
 In Claude Code no other hook runs for an edit whose text is not found, an unknown tool, or invalid
 arguments.
@@ -13,9 +14,9 @@ from lessons_kb.values import replace
 
 
 def answer(hook: Hook) -> Answer:
-    """Answer each failed call as its own event would be, in one answer.
+    """Answer all failed calls in one answer, each as if it had an event of its own.
 
-    The journal has each call once: a failure that was reported before is not counted again.
+    Each call is journalled once, so a failure that was reported before is not counted again.
     """
     hook.open_brains()
     batch = hook.event
@@ -36,7 +37,7 @@ def answer(hook: Hook) -> Answer:
 
 
 def _join(answers: list[Answer]) -> Answer:
-    """Return several answers as one."""
+    """Return several answers joined into one."""
     if not answers:
         return NOTHING
     contexts = [answer.context for answer in answers if answer.context]

@@ -1,7 +1,8 @@
-"""Handle a call before it is made: cards that guard its files, and cards whose mistake it makes.
+"""Handle a call before it is made, with cards that guard its files and cards whose mistake it
+makes.
 
-A call that only reads is never held. The table applies to each card and file of a session. All
-commands count as one file, and a mistake about which the user is asked counts by its line.
+A call that only reads always passes. The table applies to each card and file of a session. All
+commands count as one file, and a mistake about which the user is asked is identified by its line.
 
 ====  =============================  =========================  ============================
 gate  the first call                 a later call               a call that heeds the card
@@ -15,12 +16,12 @@ ask   the user is asked (1)          passes                     passes; the next
 
 (1) If the card has high severity; otherwise as "none". If the agent's dialog does not show the
 reason, the call is refused, and the user is asked about the next one. If nobody can answer, the
-model is told so and the call passes. A user who declined is asked again.
+model gets a message and the call passes. A user who declined is asked again.
 
 A call heeds a card if it shows each item (``shown_by``). A call that makes the card's mistake never
-heeds it. In any case the model gets the card if the session lacks it, or else a reminder, at most
-two of them. A card without a gate is left out if only a broad glob matches the call. Later calls
-get nothing until some prompts have passed.
+heeds it. In any case, the model gets the card if the session does not have it yet. Otherwise the
+model gets a reminder, and at most two reminders for a call. A card without a gate is left out if
+only a broad glob matches the call. Later calls get nothing until some prompts have passed.
 """
 
 from __future__ import annotations
@@ -106,27 +107,32 @@ _MAX_FILES = 50
 _MAX_CHANGED = 1_000
 """Maximum files that one command may change, including files below a folder that it removes."""
 _DEEP = 3
-"""A pattern with wildcards in this number of folders is not expanded: it may match the whole
-disk."""
+"""A pattern with wildcards in this number of folders is not expanded, because it may match the
+whole disk.
+"""
 _FEW_FILES, _LOOKED_THROUGH = 5, 200
-"""A narrow glob matches at most the first number of files, of the second number that are tested."""
+"""A glob is narrow if it matches at most the first number of files among the second number of files
+that are tested.
+"""
 _MAX_ASKED = 4_000
 """Maximum characters that are stored of the prompt for a subagent."""
 _MAX_NAMED = 3
 _AGAIN_AFTER = 4
-"""Prompts after which a text about a change may be repeated."""
+"""The number of prompts after which a text about a change may be repeated."""
 _PROCEED = "Approve to go on, or decline to leave {} as {}."
 _NOBODY = "A lesson asks for a human's permission, and nobody can be asked here; check its items"
 
 
 @frozen
 class _Concern:
-    """A card about a call: it guards files of the call, or describes a mistake that it makes."""
+    """A card about a call. It guards files of the call, or describes a mistake that the call
+    makes.
+    """
 
     brain: Brain
     card: Card
     files: Mapping[str, str]
-    """File of the call → key under which the session's memory stores it."""
+    """Mapping from each file of the call to the key under which the session's memory stores it."""
     mistake: Detected | None = None
 
     @property
@@ -141,12 +147,12 @@ class _Concern:
 
 
 def answer(hook: Hook) -> Answer:
-    """Refuse a call, let the user decide, or give the cards about it; see the table above.
+    """Refuse a call, let the user decide, or give the cards about the call. See the table above.
 
-    These cards are the best of those whose ``paths`` match (see ``_choose_guards``), those whose
-    mistake the call is about to make, with its lines, and those that the text of the call is surely
-    about. A card that the session has is given as a reminder. A call that the model makes after it
-    was told to stop ends the turn.
+    These cards are the best cards whose ``paths`` match (see ``_choose_guards``), the cards whose
+    mistake the call is about to make, with its lines, and the cards that the text of the call is
+    surely about. A card that the session already has is given as a reminder. If the model was
+    instructed to stop, its next call ends the turn.
     """
     brains, event = hook.open_brains(), hook.event
     if line := _take_stop(hook):
@@ -170,7 +176,7 @@ def answer(hook: Hook) -> Answer:
     hook.occasion = f"change {changed}" if changed else "command"
     brains, concerns = _find_concerns(hook, call)
     late = find_for_change(hook, brains, call.changes)
-    before = None  # the mistakes in its files now, to determine later which ones it adds
+    before = None  # the present mistakes in its files, to determine later which mistakes it adds
     if call.written and has_detectors(hook.brains):
         before = find_in_files(hook.brains, call.written, hook.scope)
     if not (concerns or late or before is not None):
@@ -199,9 +205,9 @@ def answer(hook: Hook) -> Answer:
     claimed = _claim_refusals(hook, can, gates)
     with hook.transaction() as state:
         if state.is_refused(event.id) and not event.again:
-            return NOTHING  # another process has refused this very call
+            return NOTHING  # another process has refused this call
         if event.again and event.id and (undelivered := state.take_back(event.id)):
-            for brain in brains.members:  # another process recorded these cards, but was too late
+            for brain in brains.members:  # recorded by a process that answered too late
                 brain.hook_journal.forget_context(event.context_id, undelivered)
         ruling = _decide(hook, state, can, gates, claimed, directory)
         if ruling.refusal:  # the call is not made, so no text follows it
@@ -230,7 +236,7 @@ def answer(hook: Hook) -> Answer:
 
 
 def _is_being_built(brain: Brain) -> bool:
-    """Return whether the index of a brain lacks files because it is being built anew."""
+    """Return whether the index of a brain lacks files because it is being rebuilt."""
     return brain.state is not None and brain.state.unread > 0
 
 
@@ -242,10 +248,11 @@ def _decide(
     claimed: Sequence[_Concern],
     directory: str,
 ) -> Answer:
-    """Decide about a call and record it: the call is refused, the user is asked, or it passes.
+    """Decide about a call and record the decision: the call is refused, the user is asked, or the
+    call passes.
 
     The call is refused for the cards in ``claimed``. No card and file is refused, or asked about,
-    twice in a session. Where nobody can be asked, that is ``context``.
+    twice in a session. If nobody can be asked, the answer is given as ``context``.
     """
     call, held = hook.event.id, list(claimed)
     refused = {refusal.key for refusal in state.refused}
@@ -282,10 +289,10 @@ def _decide(
 
 
 def _claim_refusals(hook: Hook, can: Capabilities, gates: Sequence[_Concern]) -> list[_Concern]:
-    """Return the cards that refuse this call, after recording that they do.
+    """Record the cards that refuse this call, and return them.
 
-    Those are the cards with ``gate: once`` or ``gate: strict``, and those that ask where the dialog
-    of the agent does not show the reason.
+    They are the cards with ``gate: once`` or ``gate: strict``. If the dialog of the agent does not
+    show the reason, they include the cards that ask.
     """
     if not can.refuse:
         return []
@@ -299,7 +306,7 @@ def _claim_refusals(hook: Hook, can: Capabilities, gates: Sequence[_Concern]) ->
 
 
 def _claim(hook: Hook, concern: _Concern) -> bool:
-    """Record that a card refuses this call for its files; return False where it did so before.
+    """Record that a card refuses this call for its files. Return False if it has done so before.
 
     The record is a file that the hook's second stage also reads and writes. If it cannot be
     written, the card is given as context, because it would otherwise refuse the call every time.
@@ -317,9 +324,9 @@ def _choose_guards(
     """Return the cards to give with a call, and the cards to name by title.
 
     Of the cards whose globs match a few files, the best MOST are given and the others are named, so
-    that a file with many lessons is not guarded less than others. A glob that matches many files is
-    not enough for a card, but it is for a rule, which applies to all its files. Without ``scope``,
-    a wildcard counts as matching many files.
+    that a file with many lessons is not guarded less than other files. A glob that matches many
+    files is sufficient for a rule, which applies to all its files, but not for a card. Without
+    ``scope``, a wildcard counts as matching many files.
     """
     lessons = [concern for concern in concerns if concern.card.source != RULE]
     with_advice = [concern for concern in lessons if not concern.card.is_title_only]
@@ -343,7 +350,7 @@ def _is_narrow(concern: _Concern, scope: str) -> bool:
 
 
 def _rank_guard(concern: _Concern) -> tuple[object, ...]:
-    """Return the sort key of the cards for one file, best first."""
+    """Return the sort key that orders the cards for one file from best to worst."""
     card = concern.card
     plain = {pattern.removeprefix("./").lstrip("/") for pattern in card.paths}
     names_file = any(file in plain for file in concern.files)
@@ -368,7 +375,7 @@ def _is_narrow_glob(pattern: str, scope: str) -> bool:
 def _take_stop(hook: Hook) -> str:
     """Return the line with which the turn ends, or "" if it continues.
 
-    A parallel call to the one that failed last was made before the model was told to stop.
+    A call made in parallel with the last failed call precedes the instruction to stop.
     """
     event = hook.event
     if not hook.can.stop or event.part or not hook.state.stopping:
@@ -383,7 +390,9 @@ def _take_stop(hook: Hook) -> str:
 
 
 def _name_reason(held: Sequence[_Concern], directory: str) -> str:
-    """Return why a call is held: the mistakes or files, and the lessons with their paths; or ""."""
+    """Return why a call does not pass: the mistakes or files, and the lessons with their paths.
+    Return "" if there is no reason.
+    """
     mistakes = [concern.mistake for concern in held if concern.mistake]
     firsts = [mistake.matches[0] for mistake in mistakes[:_MAX_NAMED]]
     places = [f"{name_place(match)} is added or run" for match in firsts]
@@ -417,8 +426,8 @@ def _give_cards(
 ) -> tuple[Preflight, list[tuple[str, str]]]:
     """Return the block of the cards that the session lacks, and all texts about a call.
 
-    A text is left out if the session was shown it some prompts ago or less. Of the cards that the
-    session has, the first MOST are repeated as reminders.
+    A text is left out if it was shown within the last few prompts of the session. Of the cards that
+    the session already has, the first MOST are repeated as reminders.
     """
     event = hook.event
     prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
@@ -427,7 +436,7 @@ def _give_cards(
         if remark.prompt is None or remark.prompt > prompt - _AGAIN_AFTER:
             shown.add(remark.key)
     keys: dict[str, None] = {}
-    cards: dict[Found, bool] = {}  # card → whether a reminder is useful
+    cards: dict[Found, bool] = {}  # maps each card to whether a reminder is useful
     mistakes: list[Detected] = []
     for concern in concerns:
         if concern.mistake and not shown.issuperset(concern.marks):
@@ -463,7 +472,9 @@ def _give_cards(
 def _name_others(
     hook: Hook, state: SessionMemory, others: Sequence[_Concern], directory: str
 ) -> str:
-    """Return the titles of further cards that guard the files, once per file and session."""
+    """Return the titles of further cards that guard the files. Each title is given once per file
+    and session.
+    """
     shown = {remark.key for remark in state.shown}
 
     def has_new_file(concern: _Concern) -> bool:
@@ -487,7 +498,7 @@ def _name_others(
 
 
 def _find_done(hook: Hook, known: Known, cards: Sequence[Found]) -> frozenset[str]:
-    """Return the items of cards in the session's context that this turn shows as done."""
+    """Return the items, of cards in the session's context, that this turn shows to be done."""
     in_context = [card for brain, card in cards if is_in_context(known, brain, card)]
     if not in_context:
         return frozenset()
@@ -505,15 +516,19 @@ class _Call:
     """Files that it changes or runs, relative to the project root; for an edit, its one file. A
     file that is reached through a link is named by its real path."""
     links: Mapping[str, str] = field(default_factory=dict)
-    """Path as the call spells it → real path, where the two differ."""
+    """Mapping from a path as the call spells it to the real path, if the two differ."""
     changes: tuple[Change, ...] = ()
-    """The changes in its arguments; no file was read for them."""
+    """The changes in its arguments. No file was read to find them."""
     commands: tuple[str, ...] = ()
     """The commands of a command line, one per program, without wrappers such as ``sudo``."""
     written: tuple[str, ...] = ()
-    """Files that a command writes to. Their new content is known only after it has ended."""
+    """Files to which a command writes. Their new content can be read only after the command has
+    ended.
+    """
     place: Callable[[Change], Change] | None = None
-    """Reads the file of a change and adds the line numbers to the change; None if it must not."""
+    """Reads the file of a change and adds the line numbers to the change. It is None if files must
+    not be read.
+    """
 
     def placed(self) -> Iterable[Change]:
         """Return the changes, with their line numbers if their files may be read."""
@@ -556,7 +571,8 @@ def _read_call(hook: Hook) -> _Call:
 
 
 def _follow_links(paths: Iterable[str], scope: str) -> dict[str, str]:
-    """Return path → real path for each path that reaches a file of the project through a link.
+    """Return a mapping to the real path from each path that reaches a file of the project through a
+    link.
 
     Both are relative to ``scope``. The link may be a file, a folder, or above the project.
     """
@@ -573,7 +589,7 @@ def _find_concerns(hook: Hook, call: _Call) -> tuple[Brains, list[_Concern]]:
     """Return the cards about a call, and the brains in which they were found.
 
     Mistakes come first, then cards by severity. Lessons of a server come last, and only if the user
-    allows them for calls; the nearest brain stands in for their own.
+    allows them for calls. They are returned with the nearest brain.
     """
     brains = hook.brains
     concerns = _find_local(brains, call)
@@ -595,7 +611,9 @@ def _find_concerns(hook: Hook, call: _Call) -> tuple[Brains, list[_Concern]]:
 
 
 def _find_local(brains: Brains, call: _Call) -> list[_Concern]:
-    """Search the last commit of the index: a hook before every call has no time for a scan."""
+    """Search the last commit of the index, because a hook before every call has no time for a
+    scan.
+    """
     spelled = tuple(dict.fromkeys([*call.changed, *call.links]))  # a glob may name either path
 
     def search(brain: Brain) -> list[_Concern]:
@@ -616,14 +634,16 @@ def _find_local(brains: Brains, call: _Call) -> list[_Concern]:
 
 
 def _rank_concern(concern: _Concern) -> tuple[object, ...]:
-    """Return the sort key of the cards about a call: mistakes first, then by severity."""
+    """Return the sort key of the cards about a call, which puts mistakes first and then sorts by
+    severity.
+    """
     card = concern.card
     severity = -SEVERITIES.index(card.severity)
     return not concern.mistake, severity, -card.occurrences, card.id
 
 
 def _concern_of(mistake: Detected) -> _Concern:
-    if mistake.card.source == RULE:  # its pattern says when the rule applies: it is no mistake
+    if mistake.card.source == RULE:  # its pattern states when the rule applies, not a mistake
         return _make_concern(mistake.brain, mistake.card, [COMMAND])
     files = [match.path for match in mistake.matches]
     return replace(_make_concern(mistake.brain, mistake.card, files), mistake=mistake)
@@ -663,7 +683,7 @@ def _is_broad_glob(pattern: str) -> bool:
 def _find_named_files(command: str, scope: str, cwd: str, *, look: bool) -> list[str]:
     """Return the files that a command may change or run, relative to ``scope``.
 
-    Without ``look`` no file is read, and these are the paths that the command names.
+    Without ``look``, no file is read, and the result contains the paths that the command names.
     """
     paths = itertools.islice(_expand_named(command, cwd or scope, look=look), _MAX_CHANGED)
     relative = [relative_path(path, scope, cwd="" if look else cwd) for path in paths]
@@ -685,7 +705,7 @@ def _expand_named(command: str, folder: str, *, look: bool) -> Iterator[str]:
 
 
 def _expand_wildcards(place: str, path: str) -> Iterable[str]:
-    """Return the files that match a path, which is ``path`` as the command has it."""
+    """Return the files that match the path ``place``, which the command spells ``path``."""
     wildcards = sum(map(has_magic, path.split("/")))
     if wildcards >= _DEEP:
         return ()
@@ -693,7 +713,9 @@ def _expand_wildcards(place: str, path: str) -> Iterable[str]:
 
 
 def _is_absent_file(place: str) -> bool:
-    """Return whether a path may be a file to create: it has an extension, and its folder exists."""
+    """Return whether a path may be a file to create, because it has an extension and its folder
+    exists.
+    """
     folder, name = os.path.split(place)
     ending = os.path.splitext(name)[1][1:]
     return ending.isalnum() and not os.path.lexists(place) and os.path.isdir(folder)

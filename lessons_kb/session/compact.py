@@ -1,4 +1,6 @@
-"""Handle a compaction of the context: give its lessons, files and the titles of cards again."""
+"""Handle a compaction of the context by giving its lessons, its files and the titles of cards
+again.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ from lessons_kb.values import replace
 
 _MAX_BYTES = 4_000_000
 _LONG = 200_000
-"""Bytes of a record after which its offset is stored even without a compaction."""
+"""The number of bytes of a record after which its offset is stored even without a compaction."""
 
 
 def answer(hook: Hook) -> Answer:
@@ -51,7 +53,7 @@ def answer(hook: Hook) -> Answer:
         state.shown = []
         block, given = give(hook, limits, active, counted=False)
         state.note_given(given)
-        if block.text:  # it includes what still waits from the compaction before
+        if block.text:  # it includes texts that still wait from the previous compaction
             state.waiting = [text for text in state.waiting if text.about != AGAIN]
         texts = [(AGAIN, block.text), *((FILES, signal.message) for signal in signals)]
         texts += state.take_titles(titles, whole=is_whole(titles))
@@ -72,7 +74,9 @@ def _find_active(hook: Hook, limits: LessonLimits) -> list[Found]:
 
 
 def catch_up(hook: Hook) -> Answer:
-    """Return what a compaction without a hook removed; it precedes the answer to this event."""
+    """Return the texts that a compaction without a hook removed. They precede the answer to this
+    event.
+    """
     event, brains = hook.event, hook.open_brains()
     if not hook.can.inject or not event.transcript:
         return NOTHING

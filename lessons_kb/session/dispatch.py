@@ -1,4 +1,4 @@
-"""Answer an agent's event: call its handler, and add what any answer may contain."""
+"""Answer an agent's event by calling its handler, and add the parts that any answer may contain."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ HANDLERS: Mapping[str, str] = {
     "compact": "compact",
     "end": "stop",
 }
-"""Kind of event → the module of this package whose ``answer`` handles it. Without a daemon, a
-process answers one event and imports one of them."""
+"""Mapping from each kind of event to the module of this package whose ``answer`` handles it.
+Without a daemon, a process answers one event and imports one of these modules.
+"""
 MAX_TEXT_CHARS = 1_000_000
-"""Only the two ends of a longer prompt or answer are used, because all of it would take seconds."""
+"""Maximum characters of a prompt or answer. Only both ends of a longer text are used, because the
+whole text would take seconds.
+"""
 
 
 def respond(
@@ -45,13 +48,13 @@ def respond(
     leave_open: bool = False,
     deliver: Callable[[Answer], Unheard | None] | None = None,
 ) -> Answer:
-    """Return the answer to an event; it is empty if no trusted brain applies.
+    """Return the answer to an event. The answer is empty if no trusted brain applies.
 
     ``look`` discovers the brains around a directory. ``find`` is for a process that keeps brains
     open, and ``leave_open`` for a process that ends at once, because closing a journal takes time.
-    ``deliver`` sends the answer and returns an Unheard if the answer did not arrive; it is then
-    stored for the session's next event. Raises LessonsError, or any error that a damaged file may
-    cause; the caller must handle it.
+    ``deliver`` sends the answer and returns an Unheard if the answer did not arrive. The answer is
+    then stored for the session's next event. Raises LessonsError, or any error that a damaged file
+    may cause. The caller must handle it.
     """
     hook = Hook(hook_event, capabilities, look=look, find=find)
     if len(hook_event.text) > MAX_TEXT_CHARS:
@@ -79,14 +82,16 @@ def respond(
 
 
 def _answer(hook: Hook) -> Answer:
-    """Answer the event, after what the agent lost by a compaction for which it calls no hook."""
+    """Answer the event. The answer begins with the texts that the agent lost by a compaction
+    without a hook.
+    """
     what, first = hook.event.what, NOTHING
     if hook.can.rewritten and what in ("prompt", "after"):
         try:
             first = load(READ_COMPACTIONS).catch_up(hook)
         except LessonsError as error:  # the event itself is answered anyway
             first = Answer(trouble=f"{type(error).__name__}: {error}")
-        if first.context:  # both share one output; with too little room, the answer waits
+        if first.context:  # both share one output; if it is too small, the answer waits
             bytes_left = hook.can.max_bytes - count_bytes(f"{first.context}\n\n")
             has_room = bytes_left > hook.can.max_bytes // 2
             hook.can = replace(hook.can, max_bytes=bytes_left, inject=has_room)
@@ -106,10 +111,10 @@ def _answer(hook: Hook) -> Answer:
 
 
 def _add_troubles(answer: Answer, hook: Hook) -> Answer:
-    """Add why nothing is recorded and why a brain is not used, each once per session.
+    """Add the reasons why nothing is recorded and why a brain is not used, each once per session.
 
-    The log and the user get it. The user of a client of a server does not, because troubles name
-    files of the server.
+    The log and the user get the reasons. The user of a client of a server does not get them,
+    because they name files of the server.
     """
     brains, session = hook.brains.members, hook.event.session
     shows = hook.can.lines and not hook.event.posted
@@ -118,7 +123,8 @@ def _add_troubles(answer: Answer, hook: Hook) -> Answer:
         trouble, cache = broken.journal_trouble, broken.cache
         if note_first(cache, f"logged {session}", unknown=not answer.trouble):
             answer = replace(answer, trouble=trouble)
-        # If no mark can be stored, it is shown at each prompt and stop, and logged at each event.
+        # If no mark can be stored, the trouble is shown at each prompt and stop, and logged at each
+        # event.
         at_edge = hook.event.what in ("prompt", "stop")
         if shows and note_first(cache, f"told {session}", unknown=at_edge):
             lines.append(f"lessons: lessons still arrive, but nothing is recorded: {trouble}")
@@ -131,7 +137,7 @@ def _add_troubles(answer: Answer, hook: Hook) -> Answer:
 
 
 def _is_new(hook: Hook, kind: str, what: str) -> bool:
-    """Record that a message is shown in this session; return False if it was shown before.
+    """Record that a message is shown in this session. Return False if it was shown before.
 
     If the state cannot be written, the message is shown at every prompt, which is better than
     never.

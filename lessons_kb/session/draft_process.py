@@ -38,7 +38,7 @@ def start_drafting(hook: Hook) -> None:
 
 
 def draft_session(mark: str, agent: str, session: str, directory: str, *roots: str) -> None:
-    """Write the drafts that a session's events call for; errors are logged.
+    """Write the drafts that a session's events require. Errors are logged.
 
     This is the entry of the detached process. ``mark`` delays other runs until this one begins to
     read, for at most a minute.

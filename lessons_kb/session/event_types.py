@@ -1,4 +1,4 @@
-"""What a hook passes on and says: an event, what its answer may do, and the answer."""
+"""The types of a hook: an event, the capabilities of its answer, and the answer."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class FailedCall(NamedTuple):
     tool: str
     arguments: object
     outcome: str
-    """One of model.OUTCOMES."""
+    """One of ``model.OUTCOMES``."""
     output: str
-    """The error."""
+    """The text of the error."""
 
 
 @mutable
@@ -34,16 +34,16 @@ class HookEvent:
     agent: str
     session: str = ""
     part: str = ""
-    """The subagent of the event, "" for the session itself."""
+    """The subagent of the event, or "" for the session itself."""
     directory: str = ""
     """Absolute path of the session's project."""
     cwd: str = ""
-    """The agent's present working directory; "" = ``directory``."""
+    """The agent's present working directory, or "" if it is ``directory``."""
     id: str = ""
     """The agent's id of the call or prompt. Two reports with the same id are one event, unless
     their prompts differ."""
     at: float = 0.0
-    """Seconds since the epoch; 0 = now."""
+    """The time in seconds since the epoch; 0 means now."""
     unattended: bool = False
     """Whether a session that begins got its prompt on the command line, so that perhaps nobody can
     answer a question."""
@@ -51,29 +51,29 @@ class HookEvent:
     """The prompt, the answer, or the summary after a compaction."""
     tool: str = ""
     arguments: object = None
-    """Arguments of the call: a JSON object, or its text."""
+    """Arguments of the call, as a JSON object or as its text."""
     source: str = ""
-    """What began the session, as the agent calls it: ``startup`` or ``clear``, for example."""
+    """The agent's word for the way the session began, such as ``startup`` or ``clear``."""
     spawns: tuple[str, str] | None = None
     """The kind and the prompt of the subagent that a call is about to start."""
     spawn_inherits: bool = False
-    """That subagent begins with the chat so far, and with the lessons in it."""
+    """Whether that subagent begins with the chat so far, and with the lessons in it."""
     failed_calls: Sequence[FailedCall] = ()
-    """Of a batch: the calls of one message of the model that failed."""
+    """For a batch, the calls of one message of the model that failed."""
     outcome: str = "ok"
-    """One of model.OUTCOMES."""
+    """One of ``model.OUTCOMES``."""
     output: str = ""
     """The error, the end of the output, or the text that an edit writes."""
     before: str = ""
     """The text that an edit replaced."""
     step: str = ""
-    """Identifies the model's message that made the call; "" if the payload does not."""
+    """The id of the model's message that made the call, or "" if the payload does not have it."""
     takes_context: bool = True
     """Whether the answer to this event can give text to the model."""
     transcript: str = ""
-    """Path of the agent's own record, "" if there is none that we can read."""
+    """Path of the agent's own record, or "" if we cannot read such a record."""
     again: bool = False
-    """Whether another process may have recorded the event, but was too late with its answer."""
+    """Whether another process may have recorded the event, but answered too late."""
     token: str = ""
     """Identifies this event for every process that answers it."""
     repeats: bool = False
@@ -86,18 +86,18 @@ class HookEvent:
     within: float = 0.0
     """Seconds within which an equal event without an id is the same event."""
     gates_of_last_index: Callable[[], Answer] | None = None
-    """Decides from the gate file alone, which has the gates of the last whole index."""
+    """Decides from the gate file alone, which contains the gates of the last complete index."""
     answer_recorded: bool = False
     """Whether only the agent's record has the answer."""
 
     @property
     def context_id(self) -> str:
-        """Identifies the model's context: the subagent's own or the one of the session."""
+        """The id of the model's context, which is that of the subagent or of the session."""
         return f"{self.session}/{self.part}" if self.part else self.session
 
     @property
     def call(self) -> str:
-        """Identifies this call, even if it has no id."""
+        """An identifier of this call, even if the agent gives it no id."""
         return self.id or digest_arguments(self.arguments)
 
 
@@ -108,20 +108,23 @@ class AgentTraits:
     lasting: bool = True
     """Whether lessons given with a prompt stay in the context; otherwise they last for the turn."""
     max_bytes: int = 9_900
-    """Maximum size of one text, a little below the least limit of any agent: Codex removes the
-    middle of a text of more than 10,000 bytes, Claude Code moves more than 10,000 characters to a
-    file."""
+    """Maximum size of one text in bytes, slightly below the lowest limit of any agent. Codex
+    removes the middle of a text of more than 10,000 bytes, and Claude Code moves a text of more
+    than 10,000 characters to a file.
+    """
     tokens: int = 3_200
     reads_outside: bool = False
     """Whether it reads files outside the session's folder without asking the user."""
     reads_ignored: bool = True
     """Whether it reads files that git ignores like other files."""
     keeps_directory: bool = False
-    """Whether a command starts in the last directory of the command before; otherwise in the
-    directory of the session."""
+    """Whether a command starts in the last directory of the previous command. Otherwise it starts
+    in the directory of the session.
+    """
     hooked_tools: tuple[str, ...] = ()
-    """Tools whose successes are reported by a hook in more detail than in the record. Only for an
-    agent whose record has all calls, even those without a hook."""
+    """Tools whose successes are reported by a hook in more detail than in the record. It is set
+    only for an agent whose record has all calls, even those without a hook.
+    """
     rewritten: bytes = b""
     """Start of the line by which it replaces all messages of its record in a compaction without a
     hook."""
@@ -146,7 +149,9 @@ class Capabilities(AgentTraits):
     """Command in the chat with which the user reviews drafts."""
 
     def count_tokens(self, text: str) -> int:
-        """Return the tokens of a text; a text of too many bytes has more than any budget."""
+        """Return the number of tokens in a text. A text of too many bytes has more than any
+        budget.
+        """
         return estimate_tokens(text) if count_bytes(text) <= self.max_bytes else _ENDLESS
 
     def pack_known(self, hits: Sequence[Hit], settings: PreflightSettings) -> Preflight:
@@ -166,7 +171,7 @@ class Capabilities(AgentTraits):
 
 @frozen
 class Answer:
-    """The answer to an event; empty by default."""
+    """The answer to an event, which is empty by default."""
 
     context: str = ""
     """Text for the model."""
@@ -176,22 +181,25 @@ class Answer:
     lines: tuple[str, ...] = ()
     """Lines for the user, not for the model."""
     question: str = ""
-    """Reason for which the user decides about the call; "" = no question."""
+    """Reason for which the user decides about the call, or "" if there is no question."""
     refusal: str = ""
-    """Reason for which the call is refused, which the model gets in place of ``context``."""
+    """Reason for which the call is refused. The model gets it in place of ``context``."""
     stop_line: str = ""
-    """Line for the user with which the turn ends, resumable; "" = the turn continues."""
+    """Line for the user with which the turn ends, so that it can be resumed, or "" if the turn
+    continues.
+    """
     language: str = ""
-    """Language of the texts; "" = that of the nearest brain."""
+    """Language of the texts, or "" for the language of the nearest brain."""
     footer: bool = True
     """Whether the user sees the names of the lessons in ``block``."""
     named: tuple[str, ...] = ()
-    """Lessons of an earlier event that could show the user nothing; named with those of
-    ``block``."""
+    """Lessons of an earlier event that could not show anything to the user. They are named with the
+    lessons of ``block``.
+    """
     trouble: str = ""
-    """An error that affected only a part of the answer; for the log."""
+    """An error that affected only a part of the answer. It is written to the log."""
     is_unasked: bool = False
-    """Whether the error kept the gates of all brains from being asked."""
+    """Whether the error prevented the gates of all brains from being checked."""
 
 
 NOTHING = Answer()

@@ -18,7 +18,7 @@ class Unheard:
     """A report that an answer did not arrive."""
 
     how: str
-    """How the client ended the event instead: one of ``hook_client``'s words."""
+    """How the client ended the event instead, as one of the words of ``hook_client``."""
     lines: tuple[str, ...]
     """The lines of the answer for the user."""
 
@@ -26,9 +26,9 @@ class Unheard:
 def keep_late(hook: Hook, answer: Answer, unheard: Unheard) -> None:
     """Store an answer that did not arrive for the next event of its session.
 
-    If the answer was to hold the call, the call has been made meanwhile, unless the second stage
-    refused it. The user is then told that the gate was not checked, and the card may refuse the
-    next call. Texts of earlier events in the answer wait again.
+    If the answer was to refuse the call or to ask about it, the call has been made meanwhile,
+    unless the second stage refused it. The user then gets a line that the gate was not checked, and
+    the card may refuse the next call. Texts of earlier events in the answer wait again.
     """
     if not hook.brains.members:
         return
@@ -103,7 +103,7 @@ def _tell_unchecked(answer: Answer) -> str:
 
 
 def _text_of(answer: Answer) -> str:
-    """Return the text of the lessons in an answer that was to hold a call."""
+    """Return the text of the lessons in an answer that was to refuse a call or to ask about it."""
     return answer.block.text if answer.block is not None else ""
 
 

@@ -1,4 +1,4 @@
-"""Record the cards that a session opened; they count as given."""
+"""Record the cards that a session opened. These cards count as given."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Found = tuple[Brain, Card]
 
 
 def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, at: float) -> None:
-    """Record that a session has read cards; they count as given in this turn.
+    """Record that a session has read cards. These cards count as given in this turn.
 
     Cards that may not be injected are skipped.
     """
@@ -42,7 +42,8 @@ def note_opened(state: SessionMemory, session: str, found: Sequence[Found], *, a
 
 
 def open_for(session: str, brains: Brains, found: Found, *, asked_by: str) -> None:
-    """Record that a command or tool of ours shows a card to ``session``; "" = no session.
+    """Record that one of our commands or tools shows a card to ``session``, or to no session if it
+    is "".
 
     Raises InputError if the card is withheld from the session ``asked_by``.
     """

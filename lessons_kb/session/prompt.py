@@ -48,7 +48,7 @@ def answer(hook: Hook) -> Answer:
     """Return the lessons for a prompt. A second report of the same prompt gets no lessons.
 
     The exception is an agent that forgets the lessons with the next call of the model (``repeats``
-    of the event): it gets the same context again.
+    of the event). It gets the same context again.
     """
     brains = hook.open_brains()
     last = hook.state.told
@@ -80,34 +80,36 @@ def answer(hook: Hook) -> Answer:
 
 @frozen
 class _Content:
-    """The texts for a prompt, before they are noted and delivered."""
+    """The texts for a prompt, before they are recorded and delivered."""
 
     block: Preflight
     homes: Homes
     titles: str
-    """The catalogue; "" if the session has it or does not get one."""
+    """The list of titles, or "" if the session has it already or does not get it."""
     draft_line: str
     """A line about a draft of this session, or ""."""
 
 
 @frozen
 class _Delivered:
-    """What the agent gets in answer to a prompt."""
+    """The answer that the agent gets to a prompt."""
 
     context: str
-    """For the model."""
+    """The text for the model."""
     lines: tuple[str, ...]
-    """For the user."""
+    """The lines for the user."""
 
 
 def _find_content(
     hook: Hook, brains: Brains, settings: Settings, server: ServerQuery | None
 ) -> _Content:
-    """Find the texts for a prompt, including the server's lessons. It notes nothing."""
+    """Find the texts for a prompt, including the server's lessons. Nothing is recorded."""
     event, can = hook.event, hook.can
 
     def find_file(brain: Brain, hit: Hit) -> str:
-        """Return a card's handle and file as the agent opens it, "" where it would have to ask."""
+        """Return a card's handle and the file that the agent opens, or "" if the agent would have
+        to ask.
+        """
         if event.posted or SERVED in hit.card.id:
             return ""
         file = find_place(brains, brain, hit.card.id, hook.access)
@@ -126,7 +128,8 @@ def _find_content(
         lasting=can.lasting and not event.again,
     )
     block, homes = find_block(brains, event.text, options)
-    # The session needs the titles if it has none yet, or if the lost answer to the prompt had them.
+    # The session needs the titles if it has none yet, or if they were in the lost answer to the
+    # prompt.
     needs_titles = hook.state.titles_from in ("", event.id if event.again else "")
     titles = find_titles(hook, brains) if needs_titles and can.lasting else ""
     draft_line = _describe_draft(hook) if hook.state.drafts else ""
@@ -141,7 +144,9 @@ def _deliver(
     content: _Content,
     server: ServerQuery | None,
 ) -> _Delivered | None:
-    """Begin the turn, note the content and return it; None if this prompt was answered before."""
+    """Begin the turn, record the content and return it. Return None if this prompt was answered
+    before.
+    """
     event, can, block = hook.event, hook.can, content.block
     session = event.context_id
     record: dict[str, object] = {OUTCOME: outcome(block)}
@@ -174,7 +179,8 @@ def _deliver(
 
 
 def _report_server(hook: Hook, server: ServerQuery | None) -> tuple[tuple[str, ...], str]:
-    """Return the lines for the user about a server in trouble, once in a session, and for the log.
+    """Return the lines about a server in trouble for the user, once in a session, and the text for
+    the log.
 
     The log gets the trouble only when it is new.
     """
@@ -189,7 +195,9 @@ def _report_server(hook: Hook, server: ServerQuery | None) -> tuple[tuple[str, .
 
 
 def _describe_draft(hook: Hook) -> str:
-    """Return the line that tells the model of the newest open draft of its session, or ""."""
+    """Return the line for the model about the newest open draft of its session, or "" if there is
+    none.
+    """
     brain, command = hook.brains.members[0], hook.can.review.replace("lessons-review", "lesson")
     if not (command and brain.settings.hooks.draft_line) or hook.event.part:
         return ""
@@ -203,7 +211,9 @@ def _describe_draft(hook: Hook) -> str:
 
 @contextmanager
 def _new_turn(hook: Hook, prompt: Event, missed: Missed) -> Iterator[SessionMemory | None]:
-    """Journal a prompt and begin its turn; None if it was journalled and answered before."""
+    """Journal a prompt and begin its turn. Yield None if the prompt was journalled and answered
+    before.
+    """
     event = hook.event
     with hook.transaction() as state:
         missed.note(state)
@@ -226,7 +236,7 @@ def _new_turn(hook: Hook, prompt: Event, missed: Missed) -> Iterator[SessionMemo
 
 
 def _reoffer_undelivered(hook: Hook, prompt: Event) -> None:
-    """Forget which lessons were given if the model did not get them, so that they come again.
+    """Forget which lessons were given if the model did not get them, so that they are given again.
 
     - The same prompt is reported again by a second hook: forget nothing, since it was answered.
     - The same prompt comes again because the first answer was late (``again``): forget the lessons
@@ -236,7 +246,7 @@ def _reoffer_undelivered(hook: Hook, prompt: Event) -> None:
     - Another prompt comes to an agent whose context does not last: forget all lessons except those
       that the agent has opened.
 
-    A subagent's prompt is not journalled; ``prompt_unseen`` shows that it was noted.
+    A subagent's prompt is not journalled. ``prompt_unseen`` shows that it was recorded.
     """
     event, state = hook.event, hook.state
     is_waiting = any(text.about == BLOCK for text in state.waiting)
@@ -263,7 +273,9 @@ def _is_journalled(hook: Hook, prompt: Event) -> bool:
 
 
 def _ask_server(hook: Hook, prompt: str) -> ServerQuery | None:
-    """Start a request to the server that the user shares with others; None if there is none."""
+    """Start a request to the server that the user shares with others. Return None if there is no
+    server.
+    """
     if hook.event.posted or not os.path.exists(user_settings_path()):
         return None
     try:
@@ -300,7 +312,7 @@ def _answer_from_server(
 
 
 def _remember_served(state: SessionMemory, server: ServerQuery | None, block: Preflight) -> None:
-    """Remember the server's lessons that were given, since no local file has them."""
+    """Store the server's lessons that were given, because no local file contains them."""
     answer = server.lessons if server is not None else []
     lessons = {lesson["id"]: lesson for lesson in answer}
     given = [lessons[hit.card.id] for hit in block.lessons if hit.card.id in lessons]

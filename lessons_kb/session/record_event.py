@@ -30,17 +30,21 @@ from lessons_kb.values import field, frozen, replace
 
 MAX_TAIL_BYTES = 1_000_000
 LOOK_BACK_BYTES = 65_536
-"""Bytes read before the offset if the call of a result was not found after it."""
+"""The number of bytes that are read before the offset if the call of a result is not after the
+offset.
+"""
 _WAIT_SECONDS = 0.08
 _POLL_SECONDS = 0.008
 _ANSWER_SECONDS = 0.4
-"""Copilot CLI 1.0.102 writes its record up to 0.1 s late, while the hook runs."""
+"""Seconds to wait for the answer. Copilot CLI 1.0.102 writes its record up to 0.1 s late, while the
+hook runs.
+"""
 _ANSWER_POLL_SECONDS = 0.02
 INTERRUPTION = "interrupt"
 
 
 Seen = tuple[Event, Event, str]
-"""An event, the event as the journal stores it, and its part of the session (a subagent)."""
+"""An event, the event as it is journalled, and its part of the session (a subagent)."""
 
 
 @frozen
@@ -55,13 +59,15 @@ class Missed:
     offset: int = 0
     """Position at which the next read begins."""
     steps: Mapping[str, str] = field(default_factory=dict)
-    """Call → id of the message that made it, latest last; see ``Event.step``."""
+    """Mapping from each call to the id of the message that made it, with the latest call last. See
+    ``Event.step``.
+    """
 
     def note(self, state: SessionMemory) -> None:
         """Let the next hook continue where this read ended.
 
-        A parallel hook that read less may set the offset back, because an entry that is read twice
-        is journalled once.
+        A parallel hook that read less may set the offset back. This is harmless, because an entry
+        that is read twice is journalled once.
         """
         if self.transcript:
             state.transcript, state.offset = self.transcript, self.offset
@@ -102,7 +108,7 @@ def read_missed(hook: Hook) -> Missed:
 
 
 def skip_record(event: HookEvent) -> Missed:
-    """Return no entries, and the present end of the agent's record as offset."""
+    """Return a result without entries whose offset is the present end of the agent's record."""
     end = read_tail(event.transcript, None, limit=0)[1] if event.transcript else 0
     return Missed(transcript=event.transcript, offset=end)
 
@@ -110,7 +116,7 @@ def skip_record(event: HookEvent) -> Missed:
 def find_answer(hook: Hook) -> str:
     """Return the answer that ended the turn, for an agent that has it only in its record.
 
-    The record is written a moment late, so wait for it. Return "" without an answer.
+    The record is written a moment late, so wait for it. Return "" if there is no answer.
     """
     event = hook.event
     if not event.answer_recorded or not event.transcript:
@@ -121,7 +127,7 @@ def find_answer(hook: Hook) -> str:
     while True:
         data, _start = read_tail(event.transcript, 0, limit=MAX_TAIL_BYTES)
         answer = read_answer(event.agent, data, event.session)
-        if answer is not None and answer.at >= since:  # an older one belongs to the turn before
+        if answer is not None and answer.at >= since:  # else it belongs to the previous turn
             return answer.text
         if time.monotonic() > until:
             return ""
@@ -172,7 +178,7 @@ def _has_ended(entry: Entry) -> bool:
 def as_seen(events: Iterable[Event], part: str) -> list[Seen]:
     """Return each event with its stored form. This takes time, so call it outside a transaction.
 
-    The guards store paths, so they get them as the journal stores them.
+    The guards store paths, so they get the paths in the form that the journal stores.
     """
     rows = [(event, redact_event(event)) for event in events]
     return [(replace(event, targets=row.targets), row, part) for event, row in rows]
@@ -225,7 +231,7 @@ def _events_of(hook: Hook, results: Sequence[Entry]) -> list[Seen]:
     events: list[Event] = []
     for result in results:
         if hook.state.is_refused(result.id):
-            continue  # we refused it, so it is not a failure of the agent or the user
+            continue  # we refused it, so neither the agent nor the user failed
         has_failed = result.ended in (FAILED, CANCELLED)
         has_no_hook = result.tool and result.tool not in hook.can.hooked_tools
         identity = {"id": result.id, "at": result.at or hook.now}

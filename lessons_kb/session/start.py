@@ -1,4 +1,6 @@
-"""Handle the start of a session: record it, give the titles, and mention drafts that wait."""
+"""Handle the start of a session: record it, give the titles, and mention drafts that wait for a
+review.
+"""
 
 from __future__ import annotations
 
@@ -54,8 +56,8 @@ def answer(hook: Hook) -> Answer:
 def _is_first_report(hook: Hook, state: SessionMemory) -> bool:
     """Return whether no other process has answered this start.
 
-    An agent whose context is built anew each time reports no start twice; it forgets the text when
-    its own process ends.
+    An agent that rebuilds its context each time never reports a start twice. It forgets the text
+    when its process ends.
     """
     event = hook.event
     if not hook.can.lasting:

@@ -1,4 +1,4 @@
-"""An event while it is answered: its brains, its journal, and the session's memory."""
+"""The state of an event while it is answered: its brains, its journal, and the session's memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NO_BRAINS = Brains((), directory="", project=None)
 
 
 class Held(NamedTuple):
-    """A card that refuses a call, and the file for which it does."""
+    """A card that refuses a call, and the file for which it refuses the call."""
 
     root: str
     card: str
@@ -43,13 +43,13 @@ class Hook:
         look: Callable[[str], Discovery],
         find: Callable[[str], Brains] | None = None,
     ) -> None:
-        """``look`` finds the brains around a directory; for ``find`` see `open_brains`."""
+        """``look`` finds the brains around a directory. For ``find``, see `open_brains`."""
         self.event, self.can = event, can
         self.look, self.find = look, find
         self.occasion = "prompt"
         """The occasion for which lessons are due; see ``Occasion.occasion``."""
         self.brains = _NO_BRAINS
-        """The trusted brains; empty before ``open_brains``."""
+        """The trusted brains, which are empty before ``open_brains`` is called."""
         self.refused: list[Held] = []
         """The cards and files for which this call was refused."""
         self.beside: list[str] = []
@@ -58,11 +58,11 @@ class Hook:
         """Texts of earlier events that the answer to a call includes."""
 
     def open_brains(self) -> Brains:
-        """Open the trusted brains, once; each handler calls this first.
+        """Open the trusted brains once. Each handler calls this first.
 
-        Raises Untrusted or BrainNotFound if there are none. In the daemon, ``find`` also tells the
-        client that the answer has begun. It may decline by an exception that no handler catches,
-        and the client then answers by itself, so nothing may be recorded before this call.
+        Raises Untrusted or BrainNotFound if there are none. In the daemon, ``find`` also informs
+        the client that the answer has begun. It may decline by an exception that no handler
+        catches. The client then answers by itself, so nothing may be recorded before this call.
         """
         if not self.brains.members and self.find is not None:
             self.brains = self.find(self.event.directory)
@@ -80,7 +80,7 @@ class Hook:
 
     @cached_property
     def found(self) -> Discovery:
-        """The brains around the session, whether trusted or not."""
+        """The brains around the session, whether they are trusted or not."""
         return self.look(self.event.directory)
 
     @cached_property
@@ -96,7 +96,7 @@ class Hook:
 
     @cached_property
     def access(self) -> Access:
-        """The files that the agent reads without asking the user."""
+        """The access of the agent: the files that it reads without asking the user."""
         directory, can = os.path.realpath(self.event.directory), self.can
         access: Access = load(TITLES).Access(
             directory=directory, outside=can.reads_outside, ignored=can.reads_ignored
@@ -116,12 +116,12 @@ class Hook:
 
     @cached_property
     def state(self) -> SessionMemory:
-        """The session's memory as it was last read; do not change it."""
+        """The session's memory as it was last read. It must not be changed."""
         return read_memory(self.journal, self.event.context_id)
 
     @contextlib.contextmanager
     def transaction(self) -> Iterator[SessionMemory]:
-        """Yield the session's present memory and store its changes; see ``lend_memory``."""
+        """Yield the session's present memory and store the changes to it. See ``lend_memory``."""
         with lend_memory(self.journal, self.event.context_id) as self.state:
             yield self.state
 

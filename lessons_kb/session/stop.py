@@ -28,7 +28,9 @@ from lessons_kb.store.journal import redact_event
 from lessons_kb.values import replace
 
 _JUDGE_SECONDS = 1.2
-"""Time limit of the user's program for checks; the hook has to answer within two seconds."""
+"""Time limit, in seconds, of the user's program for checks. The hook has to answer within two
+seconds.
+"""
 
 
 def answer(hook: Hook) -> Answer:
@@ -56,7 +58,7 @@ def _end_turn(hook: Hook) -> Answer:
         if not journal.events.write(row, within=event.within):
             return NOTHING
         lines = state.tell_drafted(hook.can)
-        # The model has not seen lessons that still wait for an event.
+        # The model has not seen lessons that are still waiting for an event.
         waits = any(text.about == BLOCK for text in state.waiting)
         cards = [] if waits else state.cards
     look = "" if event.posted else hook.scope
@@ -70,7 +72,7 @@ def _end_turn(hook: Hook) -> Answer:
     for brain in brains.members:
         ids = {card_id for root, card_id in cards if root == brain.root}
         given += ((brain, card) for card in find_cards(brain, ids))
-    # The journal of the nearest brain has the lessons of a server.
+    # The journal of the nearest brain contains the lessons of a server.
     given += [(brains.members[0], read_card(data)) for data in served]
     numbered = _find_numbered(hook, given)
     evidence = find_session_evidence(journal, event.session, brains.members, after=state.after)
@@ -86,7 +88,8 @@ def _end_turn(hook: Hook) -> Answer:
     if not is_changed:
         return result
     if event.text.rstrip().endswith("?"):
-        # The agent asks the user, so the work continues; only contradictions are worth a line.
+        # The agent asks the user a question, so the work continues. Only contradictions are worth a
+        # line.
         wrong = tuple(item for item in check.items if item.state == CONTRADICTED)
         check = replace(check, items=wrong)
     elif not any(item.state in (CONTRADICTED, DENIED) for item in check.items):
@@ -96,7 +99,9 @@ def _end_turn(hook: Hook) -> Answer:
 
 
 def _find_ignored_items(hook: Hook, check: Check, evidence: Evidence) -> Check:
-    """Return a check with the items that were provably ignored, each once in a session."""
+    """Return a check with the items that were provably ignored. Each item is named once in a
+    session.
+    """
     ignored = find_ignored(check, evidence)[:MOST]
     if not ignored:
         return check
@@ -107,7 +112,8 @@ def _find_ignored_items(hook: Hook, check: Check, evidence: Evidence) -> Check:
 
 
 def _find_numbered(hook: Hook, given: Iterable[tuple[Brain, Card]]) -> dict[int, str]:
-    """Return number in the block → card id, for the numbers that stand for one of these cards.
+    """Return a mapping from numbers in the block to card ids, for the numbers that denote these
+    cards.
 
     Return {} unless the block asks for a closing line, which uses these numbers.
     """
@@ -124,7 +130,8 @@ def _find_numbered(hook: Hook, given: Iterable[tuple[Brain, Card]]) -> dict[int,
 
 
 def find_ranked(brains: Iterable[Brain], session: str) -> dict[int, list[tuple[Brain, str]]]:
-    """Return number → (brain, card id) of the lessons in the latest blocks of a session.
+    """Return a mapping from each number in the latest blocks of a session to (brain, card id)
+    pairs.
 
     Each brain counts turns from its own first one, so the numbers of turns since then are compared.
     """

@@ -1,4 +1,4 @@
-"""Handle the start of a subagent: give the titles of cards, and the lessons for its prompt."""
+"""Handle the start of a subagent by giving the titles of cards and the lessons for its prompt."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from lessons_kb.values import replace
 
 
 def answer(hook: Hook) -> Answer:
-    """Return the titles of the cards, and the lessons for the prompt of the subagent.
+    """Return the titles of the cards and the lessons for the prompt of the subagent.
 
     The event has only the kind of the subagent (``tool``). Subagents of a kind start in the order
-    of their calls, so the first recorded prompt for the kind is taken. A subagent that inherits
-    the chat has the titles already.
+    of their calls, so the first recorded prompt for the kind is used. A subagent that inherits the
+    chat has the titles already.
     """
     hook.open_brains()
     event = hook.event

@@ -42,29 +42,29 @@ from lessons_kb.values import frozen, replace
 MOST = 2
 """Maximum number of such lessons in one turn."""
 _MAX_TEXT = 6_000
-"""Characters of a change that form the query; a few hundred words are enough."""
+"""The number of characters of a change that form the query. A few hundred words are sufficient."""
 _LOOKED_AT = 3
-"""Number of lessons to consider, in addition to those that the turn was given."""
+"""The number of lessons to consider in addition to the lessons of the turn."""
 _FEW = 3
 """A name is distinctive if at most this number of cards contain it."""
 
 _LEAST_CARDS = 16
-"""A smaller brain counts as one of this size, because few cards do not show how rare a name is."""
+"""The minimum size of a brain in the calculation. A few cards do not show how rare a name is."""
 
 Found = tuple[Brain, Card]
 
 
 def is_kept_back(hook: Hook, brain: Brain, card: Card) -> bool:
-    """Return whether a lesson is withheld from the session; if so, the ledger records it."""
+    """Return whether a lesson is withheld from the session. If so, the ledger records this."""
     return is_withheld(brain, card, hook.event.context_id, occasion=hook.occasion, at=hook.now)
 
 
 def find_for_change(hook: Hook, brains: Brains, changes: Sequence[Change]) -> list[Found]:
     """Return the lessons with advice for some changes, best first.
 
-    A change shares words with many lessons of its repository, so words are not enough. It must
-    contain names of code that the lesson has and few others have. Unless the prompt was near the
-    lesson, the change must also contain the words of its title, or remove such a name.
+    A change shares words with many lessons of its repository, so words are not sufficient. The
+    change must contain names of code that occur in the lesson and in few others. Unless the prompt
+    was near the lesson, the change must also contain the words of its title, or remove such a name.
     """
     changed = [change for change in changes if not is_card_file(brains, change.path)]
     parts = [f"{change.path}\n{change.before}\n{change.after}" for change in changed]
@@ -98,7 +98,7 @@ def _find_removed(changes: Sequence[Change]) -> set[str]:
 
 
 def find_for_error(hook: Hook, text: str) -> list[Found]:
-    """Return the lesson for an error, if there is one; [] or one lesson."""
+    """Return a list with the lesson for an error, or an empty list if there is no such lesson."""
     for brain, hit, at_prompt in _search(hook.brains, text, hook.state):
         if is_sure(hit.confidence, at_prompt=at_prompt):
             return [(brain, hit.card)]
@@ -108,7 +108,7 @@ def find_for_error(hook: Hook, text: str) -> list[Found]:
 def _search(brains: Brains, text: str, state: SessionMemory) -> Iterator[tuple[Brain, Hit, float]]:
     """Yield (brain, hit, confidence for the prompt) of the lessons that pass the gate.
 
-    Yield nothing if the turn has got MOST lessons already.
+    Yield nothing if the turn already has MOST lessons.
     """
     if state.late >= MOST or not text.strip() or not brains.members[0].settings.hooks.during_turn:
         return
@@ -125,14 +125,14 @@ def _read(brain: Brain, card: Card) -> str:
         return read_inside(brain.root, card.id, limit=brain.settings.index.max_file_bytes).decode(
             "utf-8", "replace"
         )
-    except (LessonsError, OSError):  # the card was moved just now
+    except (LessonsError, OSError):  # the card has just been moved
         return ""
 
 
 def _weigh_names(brain: Brain, names: Iterable[str]) -> float:
-    """Return the information of distinctive names in nats.
+    """Return the information of the distinctive names, in nats.
 
-    These are names that neither common text nor more than _FEW cards contain.
+    A name is distinctive if it is not in common text and is in at most _FEW cards.
     """
     terms = {terms[-1] for terms in map(analyze, names) if terms}
     rare = [term for term in terms if get_share(term) is None]
@@ -146,11 +146,15 @@ def _weigh_names(brain: Brain, names: Iterable[str]) -> float:
 
 @frozen
 class LessonLimits:
-    """Settings for giving lessons, read before a transaction, which must not read files."""
+    """Settings for giving lessons. They are read before a transaction, which must not read
+    files.
+    """
 
     packing: PreflightSettings
     reinject_after: Mapping[Brain, int]
-    """Brain → prompts after which a lesson is no longer in the context."""
+    """Mapping from each brain to the number of prompts after which a lesson is no longer in the
+    context.
+    """
 
 
 def read_limits(brains: Brains) -> LessonLimits:
@@ -165,7 +169,7 @@ def read_limits(brains: Brains) -> LessonLimits:
 def give(
     hook: Hook, limits: LessonLimits, found: Collection[Found], *, counted: bool = True
 ) -> tuple[Preflight, list[GivenCard]]:
-    """Return a block of cards, and the cards in it; the journal records them as given.
+    """Return a block of cards, and the cards in it. The journal records these cards as given.
 
     Cards in the session's context are left out. Without ``counted``, the tokens of the block are
     not counted.
@@ -201,9 +205,10 @@ _LEAST = 20
 
 
 def tell_before(detected: Iterable[Detected], directory: str, *, given: Container[str] = ()) -> str:
-    """Return a text with the mistakes that a call is about to make, each with its lesson.
+    """Return a text with the mistakes that a call is about to make, and the lesson for each of
+    them.
 
-    For cards in ``given`` only the path is named, because the block has their titles.
+    For cards in ``given``, only the path is named, because the block contains their titles.
     """
     lines = []
     for mistake in detected:
@@ -246,14 +251,16 @@ def remind(brain: Brain, card: Card, directory: str, *, done: Container[str] = (
 
 
 def name_place(match: Match) -> str:
-    """Return ``src/run.py:12: `shell=True` ``; a command has no file. Secrets are redacted."""
+    """Return the place and text of a match, such as ``src/run.py:12: `shell=True` ``. A command has
+    no file. Secrets are redacted.
+    """
     line = f":{match.line}" if match.line else ""
     place = f"{show_path(match.path)}{line}: " if match.path else ""
     return f"{place}`{defang_line(redact(match.text))}`"
 
 
 def name_card(brain: Brain, card: Card, directory: str, *, given: Container[str] = ()) -> str:
-    """Return a card's title and the path of its file; only the path for a card in ``given``."""
+    """Return a card's title and the path of its file, or only the path for a card in ``given``."""
     place = card.id if SERVED in card.id else os.path.join(brain.root, card.id)
     place = show_path(relative_path(place, directory))
     title = defang_line(card.title)[:_MAX_TITLE]
@@ -266,7 +273,7 @@ _SHOW = r"\blessons show ([^\s;&|-][^\s;&|]*)"
 def find_titles(hook: Hook, brains: Brains | None = None) -> str:
     """Return the titles of the cards that the agent can open, or "" if there are none.
 
-    ``brains`` are up to date; without them, the brains of the hook are refreshed first.
+    ``brains`` must be up to date. If they are missing, the brains of the hook are refreshed first.
     """
     if hook.event.posted:
         return ""

@@ -38,7 +38,9 @@ TRIES = 3
 _FIRST = 8
 _AT_FIX, _AT_PARENT = "its tests fail at the fix", "its tests pass at its parent"
 _LEAST_SECONDS, _LONGER = 60.0, 10
-"""The deadline of a check: at least so many seconds, or so many times the time that it took."""
+"""The deadline of a check is at least the first number of seconds, and at least the second number
+times its measured time.
+"""
 _MOST_COMMITS = 2_000
 _SOLUTION = re.compile(
     r"\b(?:by|instead|now|use[sd]?|using|replac\w+|switch\w*|mov\w+|add\w*|call\w*|chang\w+|"
@@ -142,7 +144,7 @@ def find_tasks(
 
 
 def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
-    """Yield commits that fix something and add a test, each with all of its test files.
+    """Yield the commits that fix something and add a test, each with all of its test files.
 
     The most likely fixes come first.
     """
@@ -160,10 +162,10 @@ def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
 
 
 def _find_fault(repository: str, task: Task) -> str:
-    """Return why a task is useless; "" if its check passes at the fix and fails at the parent.
+    """Return why a task is useless, or "" if its check passes at the fix and fails at the parent.
 
-    The check runs three times at each. A check that takes much longer at the parent counts as
-    hanging, as it would in a trial.
+    The check runs three times at each commit. A check that takes much longer at the parent counts
+    as hanging, as it would in a trial.
     """
     seconds = CHECK_SECONDS
     for commit, wanted in ((task.check_from, True), (task.commit, False)):
@@ -189,7 +191,8 @@ class _UselessError(Exception):
 def _try_check(task: Task, work: str, *, wanted: bool, seconds: float, mark: str) -> float:
     """Run a check three times. Return its deadline at the other commit, in seconds.
 
-    ``wanted`` is whether it has to pass. Raises _UselessError unless each run has this result.
+    ``wanted`` states whether the check has to pass. Raises _UselessError unless each run has this
+    result.
     """
     output = os.path.join(os.path.dirname(work), "output")
     run = partial(run_bounded, cwd=work, output=output, mark=mark)

@@ -1,7 +1,8 @@
-"""The folder of a run: the files of a commit, the cards of an arm, and later those of the check.
+"""The folder of a run, with the files of a commit, the cards of an arm, and later the files of the
+check.
 
 A commit and an agent's work may contain links. No function here follows a link out of the run's
-folder: as in git, a link is replaced if a folder belongs in its place.
+folder. As in git, a link is replaced if a folder belongs in its place.
 """
 
 from __future__ import annotations
@@ -69,7 +70,8 @@ def open_place(kept: str) -> Place:
 def close_place(kept: str, place: Place) -> list[str]:
     """End the processes of a run and remove its folders. Return the folders that cannot be removed.
 
-    If a folder stays, so does the record in ``kept``: the next trial in this folder tries again.
+    If a folder remains, the record in ``kept`` remains as well, and the next trial in this folder
+    tries again.
     """
     end_marked(place.mark)
     remaining = [folder for folder in (place.work, place.state) if not _remove_folder(folder)]
@@ -80,7 +82,7 @@ def close_place(kept: str, place: Place) -> list[str]:
 
 
 def _remove_folder(folder: str) -> bool:
-    """Remove a folder, also if it has read-only folders, and return whether it is gone.
+    """Remove a folder, even if it contains read-only folders, and return whether it was removed.
 
     The caches of some build tools, such as Go's modules, are read-only.
     """
@@ -153,7 +155,7 @@ def bring_cards(
     if arm == WITHOUT:
         return
     _ask_lessons(["--brain", root, "trust", root], root, environment)
-    # As the agent's hooks find the brain: from the folder in which the agent starts.
+    # The brain is found as the agent's hooks find it, from the folder in which the agent starts.
     listed = json.loads(_ask_lessons(["list", "--all", "--json"], top, environment))
     arrived = {card["id"].rpartition(":")[2] for card in listed}  # without the brain's alias
     missing = [name for name in placed if name.endswith(SUFFIXES) and name not in arrived]
@@ -163,7 +165,7 @@ def bring_cards(
 
 
 def _find_earlier_cards(top: str, root: str, brain: str) -> list[str]:
-    """List the cards of the commit's brain, wherever it had them, also those it ignored.
+    """List the cards of the commit's brain in any place, including cards that it ignored.
 
     A card that was renamed, moved or deleted since then would otherwise stay in each arm. A link is
     listed if it leads to a card, or if it is a card folder outside of ``top``.
@@ -194,7 +196,9 @@ def _is_card(full: str, path: str, folders: Mapping[str, str]) -> bool:
 
 
 def _find_earlier_roots(top: str, root: str) -> list[str]:
-    """List the folders of the commit's brain: ``root``, or those with settings if it has none."""
+    """List the folders of the commit's brain: ``root``, or the folders with settings if ``root``
+    has none.
+    """
     if os.path.exists(os.path.join(root, CONFIG_NAME)):
         return [root]
     with_settings = [folder for folder, names in _walk(top) if CONFIG_NAME in names]
@@ -202,7 +206,7 @@ def _find_earlier_roots(top: str, root: str) -> list[str]:
 
 
 def _read_folders(root: str) -> dict[str, str]:
-    """Return the card folders of a brain: those of its settings if they can be read."""
+    """Return the card folders of a brain, from its settings if they can be read."""
     try:
         settings, _origins = parse_settings(read_output(os.path.join(root, CONFIG_NAME)))
     except LessonsError:
@@ -219,7 +223,7 @@ def _list_markdown(root: str) -> list[str]:
 
 
 def _walk(root: str) -> Iterator[tuple[str, list[str]]]:
-    """Yield each folder below ``root`` with the names of its files; no link is followed."""
+    """Yield each folder below ``root`` with the names of its files. Links are not followed."""
     for folder, folders, names in os.walk(root):
         if ".git" in folders:
             folders.remove(".git")
@@ -269,7 +273,7 @@ def _ask_lessons(words: Sequence[str], folder: str, environment: Mapping[str, st
 
 
 def place_cards(cards: Iterable[str], arm: str) -> dict[str, str]:
-    """Return path in the run → card, for an arm.
+    """Return a mapping from the paths in the run to the cards of an arm.
 
     A placebo's file gets a neutral name, because a card's file name reveals its topic.
     """
@@ -284,7 +288,9 @@ def place_cards(cards: Iterable[str], arm: str) -> dict[str, str]:
 
 
 def require_check_files(repository: str, task: Task) -> None:
-    """Raise InputError for a check file that neither of a task's commits has: its name is wrong."""
+    """Raise InputError for a check file that is in neither of a task's commits, because its name is
+    wrong.
+    """
     for path in task.check_files:
         name = os.path.normpath(path).replace(os.sep, "/")
         if name.startswith(("/", "../")):
@@ -301,7 +307,8 @@ def require_check_files(repository: str, task: Task) -> None:
 
 
 def bring_check(repository: str, task: Task, work: str) -> None:
-    """Copy the files of a task's check into the work. Files not in their commit are removed.
+    """Copy the files of a task's check into the work. Check files that their commit lacks are
+    removed.
 
     Raises InputError for a path that is not a regular file.
     """
@@ -347,7 +354,8 @@ def make_placebo(card: str) -> str:
 
     A placebo is injected at the same moments, in the same form and length, but without specific
     content. It shows the effect of mere text in the context, which may add care or distract.
-    Headings, and keys such as ``symptoms`` and ``paths`` that decide when it is injected, stay.
+    Headings remain, as do keys such as ``symptoms`` and ``paths`` that decide when the card is
+    injected.
     """
     match = _HEADER.match(card)
     header, body = match.groups() if match else ("", card)
@@ -365,7 +373,7 @@ def make_placebo(card: str) -> str:
 
 
 def _advise(words: int, turn: int) -> str:
-    """Return advice of about ``words`` words. ``turn`` selects among those of similar length."""
+    """Return advice of about ``words`` words. ``turn`` selects among texts of similar length."""
     sentences = sorted(_ADVICE, key=lambda sentence: abs(len(sentence.split()) - words))
     text = sentences[turn]
     while words - len(text.split()) >= len(_ADVICE[0].split()):

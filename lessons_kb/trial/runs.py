@@ -58,7 +58,7 @@ from lessons_kb.trial.usage import is_amount, read_usage
 from lessons_kb.values import frozen, replace
 
 RIGHT, WRONG, FAULT = "right", "wrong", "fault"
-"""Outcomes: the check passed; it failed; or the run is invalid for another reason."""
+"""Outcomes: the check passed, the check failed, or the run is invalid for another reason."""
 PROMPT = "{prompt}"
 """The placeholder for the prompt in the agent's command."""
 SETUP_SECONDS = CHECK_SECONDS = 1_200.0
@@ -68,7 +68,7 @@ _TAIL = 160
 _BUDGET = re.compile(r"(\$?)(\d+(?:\.\d+)?)([kKmM]?)")
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 _RUNS = "runs"
-"""The folder of a trial that has a folder for each run."""
+"""The folder of a trial that contains a folder for each run."""
 
 
 def parse_budget(text: str) -> tuple[str, float]:
@@ -96,15 +96,17 @@ class Result:
     seconds: float = 0.0
     """The run time of the agent alone."""
     tokens: int | None = None
-    """None if the agent does not print them."""
+    """The amount that the run used, or None if the agent does not print it."""
     dollars: float | None = None
-    """None if the agent does not print them."""
+    """The amount that the run used, or None if the agent does not print it."""
     hooks: int = 0
-    """How many events of the agent reached our hooks."""
+    """The number of events of the agent that reached our hooks."""
     lessons: tuple[Mapping[str, str], ...] = ()
     """The cards that were given or opened, each with its ``id``, ``how`` and ``outcome``."""
     session: str = ""
-    """The agent's session id, by which its transcript is found; "" if it prints none."""
+    """The agent's session id, by which its transcript is found, or "" if the agent does not print
+    one.
+    """
 
     @property
     def key(self) -> tuple[str, str, int]:
@@ -130,7 +132,7 @@ class TrialPlan:
     environment: Mapping[str, str]
     """The environment of the agent and of the tasks' commands."""
     budget: tuple[str, float]
-    """The unit (``dollars`` or ``tokens``) and the limit; 0 = no limit."""
+    """The unit (``dollars`` or ``tokens``) and the limit, where 0 means no limit."""
     arms: Sequence[str] = ARMS
     runs: int = 1
     jobs: int = 1
@@ -173,7 +175,7 @@ def _read_result(row: Mapping[str, Any]) -> Result:
 
 
 def _name_fault(row: Mapping[str, Any], note: str) -> Result | None:
-    """Return the run of an invalid row as a fault; None if the row names no run."""
+    """Return the run of an invalid row as a fault, or None if the row does not name a run."""
     task, arm, run = row.get("task"), row.get("arm"), row.get("run")
     if isinstance(task, str) and isinstance(arm, str) and isinstance(run, int):
         return Result(task=task, arm=arm, run=run, outcome=FAULT, note=note)
@@ -198,7 +200,7 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
     "float | None": lambda value: value is None or is_amount(value),
     "tuple[Mapping[str, str], ...]": _are_lessons,
 }
-"""Type of a result's field → function that checks a JSON value."""
+"""Mapping from the type of a result's field to the function that checks a JSON value."""
 
 
 def find_dead(folder: str, done: Sequence[Result]) -> list[str]:
@@ -215,7 +217,7 @@ def _list_runs(folder: str) -> list[str]:
 
 
 def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
-    """Run everything that has no result yet. Return why it stopped early; "" if it is complete.
+    """Run all runs without a result. Return why the trial stopped early, or "" if it is complete.
 
     The arms of each task run in random order. Faults are repeated by the next call. ``say`` is
     called with one line for each result. Raises InputError if a task names a commit that does not
@@ -268,7 +270,7 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
             for future in futures:
                 future.result()
         finally:
-            stop.set()  # after an error or Ctrl-C, the other runs end, too
+            stop.set()  # after an error or Ctrl-C, the other runs end as well
     return end[0]
 
 
@@ -289,7 +291,7 @@ def _pin_commits(task: Task, repository: str) -> Task:
 
 
 def find_end(budget: tuple[str, float], done: Sequence[Result]) -> str:
-    """Return why no further run makes sense; "" if the trial can continue."""
+    """Return why no further run makes sense, or "" if the trial can continue."""
     last = done[-1]
     valid = [result for result in done if result.outcome != FAULT]
     if not valid:
@@ -306,7 +308,7 @@ def find_end(budget: tuple[str, float], done: Sequence[Result]) -> str:
     printed = [cost for cost in costs if cost is not None]
     if not printed:
         return f"the agent does not print {unit}, so the budget cannot be watched; leave it out"
-    # An agent that was ended printed no cost: the highest cost of the others is assumed.
+    # An agent that was ended has not printed its cost. The highest cost of the others is assumed.
     if sum(printed) + max(printed) * (len(done) - len(printed)) >= limit:
         amount = f"${limit:g}" if unit == "dollars" else f"{limit:,.0f} tokens"
         return f"the budget of {amount} is used up"
@@ -436,7 +438,8 @@ def _make_place(
         if inside.split(os.sep)[0] == os.pardir:
             top = root = environment[ENVIRONMENT] = os.path.join(place.state, "brain")
             os.mkdir(root)
-        # Before the cards are trusted: a brain below the top is found by its mark in git.
+        # This precedes trust in the cards, because a brain below the top is found by its mark in
+        # git.
         ask_git(work, "init", "-q")
         bring_cards(
             top=top,
@@ -467,7 +470,7 @@ _UNSHARE = ("unshare", "--net", "--map-root-user")
 
 @cache
 def find_no_network() -> tuple[str, ...]:
-    """Return the command prefix that disables the network; () if the platform has none."""
+    """Return the command prefix that disables the network, or () if the platform has none."""
     with contextlib.suppress(OSError), tempfile.TemporaryDirectory() as folder:
         output = os.path.join(folder, "output")
         if run_bounded([*_UNSHARE, "true"], cwd=folder, output=output, seconds=5.0) == 0:

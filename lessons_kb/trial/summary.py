@@ -16,7 +16,7 @@ from lessons_kb.trial.tasks import Task
 
 
 def compare_arms(results: Sequence[Result], arm: str) -> Comparison:
-    """Compare an arm with the arm without lessons. Only runs of both arms without fault count."""
+    """Compare an arm with the arm without lessons. Only runs without a fault in both arms count."""
     right = {result.key: result.outcome == RIGHT for result in results if result.outcome != FAULT}
     pairs = []
     for (task, first, run), without in right.items():
@@ -67,7 +67,9 @@ def summarize(
 
 
 def count_lessons(results: Iterable[Result]) -> list[dict[str, Any]]:
-    """Return for each lesson in how many runs it was given and opened, and the outcomes."""
+    """Return, for each lesson, the numbers of runs in which it was given and opened, and the
+    outcomes.
+    """
     runs: dict[str, Counter[str]] = defaultdict(Counter)
     for result in results:
         for card in result.lessons:

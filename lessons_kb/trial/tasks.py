@@ -34,7 +34,7 @@ class Task:
     """The commit from which ``check_files`` are copied just before the check."""
     check_files: tuple[str, ...] = ()
     lesson: str = ""
-    """The id of the card that the task is about; "" for none in particular."""
+    """The id of the card that the task is about, or "" if it is not about a particular card."""
     source: str = ""
     """The hash of the fix from which the task was made."""
     own: bool = False
@@ -115,7 +115,7 @@ def is_sendable(text: str) -> bool:
 
 
 def write_tasks(tasks: Sequence[Task], *, heading: Sequence[str] = ()) -> str:
-    """Return tasks as TOML for editing, with the lines of ``heading`` above as comments."""
+    """Return tasks as TOML for editing, preceded by the lines of ``heading`` as comments."""
     lines = [f"# {line}".rstrip() for line in heading]
     for task in tasks:
         lines += ["", "[[task]]"]

@@ -60,7 +60,7 @@ def is_amount(value: object) -> bool:
 
 
 def _sum_amounts(amounts: list[float]) -> float | None:
-    """Return the sum of amounts; None if there are none, or if one of them is impossible."""
+    """Return the sum of amounts, or None if there are none or if one of them is impossible."""
     if not amounts or not all(map(is_amount, amounts)):
         return None
     total = sum(map(float, amounts))
@@ -68,7 +68,7 @@ def _sum_amounts(amounts: list[float]) -> float | None:
 
 
 def _find_object(event: Mapping[str, Any], *keys: str) -> Mapping[str, Any]:
-    """Return the nested object at a path of keys; an empty one if it does not exist."""
+    """Return the nested object at a path of keys, or an empty object if it does not exist."""
     for key in keys:
         inner = event.get(key)
         event = inner if isinstance(inner, dict) else {}
@@ -83,7 +83,9 @@ def _add_up(tokens: object) -> float:
 
 
 def _read_objects(printed: str) -> Iterator[dict[str, Any]]:
-    """Yield the JSON objects of a text: the text itself, the items of a list, or its lines."""
+    """Yield the JSON objects of a text, which are the text itself, the items of a list, or its
+    lines.
+    """
     for text in (printed, *printed.splitlines()):
         with contextlib.suppress(ValueError, RecursionError):
             value = json.loads(text)

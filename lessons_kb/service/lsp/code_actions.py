@@ -77,13 +77,13 @@ class CommandResult:
     """The outcome of a command, which the editor applies."""
 
     message: str = ""
-    """Shown to the user."""
+    """Text that is shown to the user."""
     edit: TextDocumentEdit | None = None
     """An edit of the open document. Open documents are never changed on the disk."""
     then: Callable[[], object] | None = None
-    """Called after the edit."""
+    """Function that is called after the edit."""
     show: str = ""
-    """Path of the file to open."""
+    """Path of the file that the editor opens."""
     result: Any = None
 
 
@@ -183,7 +183,9 @@ COMMANDS: Mapping[str, Callable[..., CommandResult]] = {
     ACCEPT: _accept,
     DISCARD: _discard,
 }
-"""Command → its function, which gets the URI of a file and the command's other arguments."""
+"""Mapping from each command to its function. The function gets the URI of a file and the command's
+other arguments.
+"""
 
 
 def find_lenses(files: Files, document: OpenDocument, _params: CodeLensParams) -> list[CodeLens]:
@@ -241,7 +243,7 @@ def find_card_commands(file: CardFile, document: OpenDocument) -> list[tuple[int
 def find_actions(
     files: Files, document: OpenDocument, params: CodeActionParams
 ) -> list[CodeAction] | None:
-    """Return the code actions at a range of an open document, of the requested kinds."""
+    """Return the code actions of the requested kinds at a range of an open document."""
     file = files.find(document.path)
     if file is None:
         return None
@@ -260,7 +262,9 @@ def find_actions(
 def _find_match_actions(
     files: Files, document: OpenDocument, params: CodeActionParams
 ) -> Iterator[CodeAction]:
-    """Yield the actions for the marked mistakes in a range of source code, once for each card."""
+    """Yield the actions for the marked mistakes in a range of source code. Each card has its
+    actions once.
+    """
     lines = range(params.range.start.line, params.range.end.line + 1)
     marks = {mark.card.id: mark for mark in find_marks(files, document, lines)}
     for mark in marks.values():
@@ -329,7 +333,7 @@ def _find_card_actions(
 def prepare_rename(
     files: Files, document: OpenDocument, params: PrepareRenameParams | RenameParams
 ) -> Range | None:
-    """Return the range of the title under the cursor, None if the cursor is not in the title.
+    """Return the range of the title under the cursor, or None if the cursor is not in the title.
 
     A card whose title is its file name has no such range.
     """
@@ -351,9 +355,9 @@ def prepare_rename(
 
 
 def rename(files: Files, document: OpenDocument, params: RenameParams) -> WorkspaceEdit | None:
-    """Return what gives a card another title.
+    """Return the edit that gives a card another title.
 
-    The file is renamed if it is named after the title, and then the links to it follow.
+    If the file is named after the title, it is renamed as well and the links to it are updated.
     """
     file, text = files.find(document.path), document.text
     where = prepare_rename(files, document, params)
@@ -388,9 +392,10 @@ def rename(files: Files, document: OpenDocument, params: RenameParams) -> Worksp
 def relink_files(
     documents: Documents, brain: Brain, moves: Mapping[str, str]
 ) -> dict[str, TextDocumentEdit]:
-    """Return the edits of links to and in cards that move: path of the file → its edits.
+    """Return the edits of links to and in cards that move, as a mapping from the path of each file
+    to its edits.
 
-    ``moves`` is the old id → the new id.
+    ``moves`` maps each old id to the new id.
     """
     relinks = find_relinks(brain, moves, lambda name: documents.load(brain, name).text.whole)
     edits_by_path = {}
@@ -401,7 +406,7 @@ def relink_files(
 
 
 def relink_moved(files: Files, params: RenameFilesParams) -> WorkspaceEdit | None:
-    """Return the edits of links that follow the files that the user moves in the editor."""
+    """Return the edits that update links to the files that the user moves in the editor."""
     brains: dict[str, Brain] = {}
     moves: dict[str, dict[str, str]] = {}
     for moved in params.files:

@@ -48,7 +48,7 @@ from lessons_kb.values import replace
 
 SOURCE = "lessons"
 NOTHING, LINES, PROJECT = "nothing", "lines", "project"
-"""What was left unchecked: nothing; the lines that did not change; the project's files."""
+"""The part that was not checked: nothing, the lines that did not change, or the project's files."""
 _MAX_CHANGED_LINES = 200
 """If more lines changed, the whole text is checked."""
 MOST_MATCHES = 500
@@ -62,11 +62,11 @@ _SEVERITIES = {
 def diagnose(
     files: Files, document: OpenDocument, *, detect: bool, whole: bool
 ) -> tuple[list[Diagnostic], str]:
-    """Return the diagnostics of an open document, in order, and what was left unchecked.
+    """Return the diagnostics of an open document, in order, and the part that was not checked.
 
-    ``detect``: whether to check source code. Unless ``whole``, only the changed lines of source
-    code are checked, and the project is not searched for matches of a card's patterns: both would
-    take longer than a user who types can wait.
+    ``detect`` states whether source code is checked. Unless ``whole`` is true, only the changed
+    lines of source code are checked, and the project is not searched for matches of a card's
+    patterns. Both would take too long while the user types.
     """
     file, text = files.find(document.path), document.text
     if isinstance(file, CardFile):
@@ -104,7 +104,7 @@ def _diagnose_card(
 
 
 def _diagnose_draft(file: CardFile, text: Text) -> list[Diagnostic]:
-    """Return one diagnostic for each part that a draft lacks."""
+    """Return one diagnostic for each missing part of a draft."""
     return [
         Diagnostic(
             range=text.span(0),
@@ -118,7 +118,9 @@ def _diagnose_draft(file: CardFile, text: Text) -> list[Diagnostic]:
 
 
 def find_marks(files: Files, document: OpenDocument, lines: range) -> list[Mark]:
-    """Return the marks that start in some lines, [] if the document changed since its diagnosis."""
+    """Return the marks that start in some lines, or [] if the document changed since its
+    diagnosis.
+    """
     marked_document, marks = files.matches.get(document.uri, (None, []))
     if marked_document is not document:
         return []
@@ -126,9 +128,9 @@ def find_marks(files: Files, document: OpenDocument, lines: range) -> list[Mark]
 
 
 def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
-    """Return the findings of `lint` for a file of a brain with this text, by line.
+    """Return the findings of `lint` for a file of a brain with this text, sorted by line.
 
-    If ``whole``, the project is also searched for matches of the card's patterns.
+    If ``whole`` is true, the project is also searched for matches of the card's patterns.
     """
     limit = file.brain.settings.index.max_file_bytes
     size = len(text) if len(text) > limit else len(text.encode("utf-8", "replace"))
@@ -148,7 +150,7 @@ def check_card_file(file: CardFile, text: str, *, whole: bool) -> list[Finding]:
 
 
 def _mark_all(file: SourceFile, text: Text) -> list[Mark]:
-    """Return the marks of a file with this text, by line."""
+    """Return the marks of a file with this text, sorted by line."""
     if is_binary(text.whole) or len(text.whole.encode("utf-8", "replace")) > MAX_CHARS:
         return []
     return _mark_lines(file, text, 0, len(text.lines))
@@ -157,7 +159,7 @@ def _mark_all(file: SourceFile, text: Text) -> list[Mark]:
 def _update_marks(
     file: SourceFile, old: Text, marks: Sequence[Mark], text: Text
 ) -> list[Mark] | None:
-    """Return the marks of an earlier text, moved, and the marks of the lines that changed.
+    """Return the marks of an earlier text at their new lines, and the marks of the changed lines.
 
     Returns None if too many lines changed. Misses matches that reach beyond the changed lines.
     """
@@ -173,7 +175,7 @@ def _update_marks(
 
 
 def _move_mark(mark: Mark, lines: int) -> Mark:
-    """Return a mark some lines further down, or up for a negative number."""
+    """Return a mark that is moved down by some lines, or up if the number is negative."""
     start, end = mark.shown.range.start, mark.shown.range.end
     shown = copy(mark.shown)
     shown.range = Range(
@@ -242,7 +244,7 @@ def find_patterns(text: str) -> Iterator[tuple[range, Pattern]]:
 
 
 def find_pattern(text: str, line: int) -> Pattern | None:
-    """Return the pattern on a line of a card, None if there is no valid pattern."""
+    """Return the pattern on a line of a card, or None if there is no valid pattern."""
     return next((pattern for lines, pattern in find_patterns(text) if line in lines), None)
 
 

@@ -1,4 +1,4 @@
-"""The open documents with the editor's unsaved text, and the kind of file that each one is."""
+"""The open documents with the editor's unsaved text, and the kind of file of each document."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ from lessons_kb.values import frozen, replace
 class Text:
     r"""A text in lines. As in the protocol, only ``\r\n``, ``\n`` and ``\r`` end a line.
 
-    A position after the end of its line means the end of the line; a position inside a character
-    means the start of the character; a line after the last one means the end of the text. An edit
+    A position after the end of its line means the end of the line. A position inside a character
+    means the start of the character. A line after the last line means the end of the text. An edit
     returns a new text, so that threads may share one.
     """
 
@@ -56,11 +56,13 @@ class Text:
         self._starts = list(accumulate(map(len, self.lines[:-1]), initial=0))
 
     def line(self, number: int) -> str:
-        """Return a line by its number, from 0, without its line end; "" if it does not exist."""
+        """Return a line by its number, from 0, without its line end, or "" if it does not exist."""
         return self.lines[number].rstrip("\r\n") if 0 <= number < len(self.lines) else ""
 
     def replace(self, where: Range, text: str) -> Text:
-        """Return the text with a range replaced. The ends of a range that runs backwards swap."""
+        """Return the text with a range replaced. If a range runs backwards, its ends are
+        swapped.
+        """
         start, end = sorted(map(self.offset, (where.start, where.end)))
         return Text(self.whole[:start] + text + self.whole[end:])
 
@@ -76,7 +78,7 @@ class Text:
         return self._starts[at.line] + self.column(at)
 
     def position(self, line: int, column: int) -> Position:
-        """Return the position of a line and a column, both from 0; the column is in characters."""
+        """Return the position of a line and a column, both from 0. The column is in characters."""
         line = min(max(line, 0), len(self.lines) - 1)
         return Position(line=line, character=_units(self.line(line)[: max(column, 0)]))
 
@@ -111,13 +113,14 @@ class OpenDocument:
 
     uri: str
     path: str
-    """Real path on the disk. The file may have another text, or not exist."""
+    """Real path on the disk. The file may have another text, or may not exist."""
     version: int | None
-    """None for a file that was read from the disk."""
+    """The version of the document, or None for a file that was read from the disk."""
     text: Text
 
     def edit(self, *edits: tuple[int, int, str]) -> TextDocumentEdit:
-        """Return edits (start, end, new text), with offsets in characters.
+        """Return an edit of the document from tuples (start, end, new text), with offsets in
+        characters.
 
         The editor refuses them if the document has another version by then.
         """
@@ -162,12 +165,14 @@ class Documents(dict[str, OpenDocument]):
         self[uri] = replace(document, version=version, text=text)
 
     def at(self, path: str) -> OpenDocument | None:
-        """Return the open document of a real path, None if it is not open."""
-        documents = list(self.values())  # another thread may open one meanwhile
+        """Return the open document of a real path, or None if it is not open."""
+        documents = list(self.values())  # another thread may open a document meanwhile
         return next((document for document in documents if document.path == path), None)
 
     def load(self, brain: Brain, name: str) -> OpenDocument:
-        """Return a file of a brain with the editor's text if it is open, else from the disk."""
+        """Return a file of a brain with the editor's text if it is open, or else with the text on
+        the disk.
+        """
         path = os.path.join(brain.root, *name.split("/"))
         return self.at(path) or OpenDocument(
             uri=uri_of(path), path=path, version=None, text=Text(read_file(brain, name))
@@ -175,7 +180,7 @@ class Documents(dict[str, OpenDocument]):
 
 
 def path_of(uri: str) -> str:
-    """Return the real path that a ``file:`` URI names, "" for any other URI."""
+    """Return the real path that a ``file:`` URI names, or "" for any other URI."""
     try:
         parts = urlsplit(uri)
     except ValueError:
@@ -192,7 +197,9 @@ def uri_of(path: str) -> str:
 
 
 def count_alike(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
-    """Return the length of the common start of two texts, and of the common end of the rest."""
+    """Return the length of the common start of two texts, and the length of the common end of the
+    rest.
+    """
     start = sum(takewhile(bool, map(eq, old, new)))
     ends = map(eq, reversed(old[start:]), reversed(new[start:]))
     return start, sum(takewhile(bool, ends))
@@ -204,14 +211,16 @@ _PATIENCE = 0.2
 
 @frozen
 class CardFile:
-    """A Markdown file of a brain, saved or not yet, or a draft that waits for a review."""
+    """A Markdown file of a brain, which may not be saved yet, or a draft that waits for a
+    review.
+    """
 
     brains: Library
     brain: Brain
     id: str
-    """The id of the card; for a draft, the id that the card would get."""
+    """The id of the card. For a draft, this is the id that the card would get."""
     draft: str = ""
-    """The id of the draft, "" for a card."""
+    """The id of the draft, or "" for a card."""
 
     @property
     def name(self) -> str:
@@ -246,7 +255,7 @@ class Mark(NamedTuple):
 
 
 class Files:
-    """Finds what kind of file a path is. Threads may share it. Untrusted brains are ignored."""
+    """Finds the kind of file at a path. Threads may share it. Untrusted brains are ignored."""
 
     def __init__(
         self, workspace: OpenBrains, documents: Documents, *, tell: Callable[[str], None]
@@ -256,17 +265,19 @@ class Files:
         self.folders: Sequence[str] = ()
         """Real paths of the folders in the editor's workspace."""
         self.show_guards = True
-        """Whether to show how many lessons guard a file."""
+        """Whether the editor shows the number of lessons that guard a file."""
         self.renames_files = False
         """Whether the editor can rename a file together with edits."""
         self.matches: dict[str, tuple[OpenDocument, list[Mark]]] = {}
-        """URI of a source file → the version that was last checked, and its marks."""
+        """Mapping from the URI of a source file to the version that was last checked, and its
+        marks.
+        """
         self._workspace = workspace
         self._tell = tell
         self._cards: dict[str, tuple[object, list[Card]]] = {}
 
     def find(self, path: str) -> CardFile | SourceFile | None:
-        """Return the kind of the file at a real path, None if no brain applies to it."""
+        """Return the kind of the file at a real path, or None if no brain applies to it."""
         brains = self.brain_of(os.path.dirname(path))
         if path.endswith(SUFFIXES):
             card_file = (brains and _find_card_file(brains, path)) or self._find_draft(path)
@@ -298,10 +309,10 @@ class Files:
         return any(is_inside(root, brains.directory) for root in roots)
 
     def brain_of(self, folder: str) -> Library | None:
-        """Return the trusted brains that apply to a folder, None if there are none.
+        """Return the trusted brains that apply to a folder, or None if there are none.
 
-        Their content is that of their last commit: a scan of twelve thousand files takes longer
-        than a user who types can wait, see ``refresh``.
+        Their content comes from their last commit, because a scan of twelve thousand files would
+        take too long while the user types; see ``refresh``.
         """
         try:
             discovery = self._workspace.look(folder)
@@ -352,7 +363,9 @@ def _find_card_file(brains: Library, path: str) -> CardFile | None:
 
 
 def _lists(brain: Brain, name: str) -> bool:
-    """Return whether a brain lists a card, or would list it if its file were saved or smaller."""
+    """Return whether a brain lists a card, or would list the card if its file were saved or
+    smaller.
+    """
     brain.ensure_indexed()
     if brain.read(lambda brain: brain.catalogue.numbers(name)):
         return True
@@ -378,19 +391,21 @@ _IN_BODY = {
     "link": re.compile(r"\]\((?P<typed>[^()\s]*)$"),
     "heading": re.compile(r"^##[ \t]+(?P<typed>.*)$"),
 }
-"""Kind of a cursor below the header → pattern of the text before it."""
+"""Mapping from the kind of a cursor below the header to the pattern of the text before the
+cursor.
+"""
 _LONGEST_HEADER = 2_000
 """The end of a header is searched for in this many lines."""
 
 
 @frozen
 class Cursor:
-    """What can be completed at a position in a card."""
+    """The completion context at a position in a card."""
 
     kind: str
     """``key``, ``value``, ``link``, ``wiki``, ``heading`` or ``text``."""
     key: str = ""
-    """Canonical name of the key at the position; a nested key's own name."""
+    """Canonical name of the key at the position. For a nested key, this is its own name."""
     parent: str = ""
     """The key that contains a nested key."""
     typed: str = ""
@@ -400,7 +415,7 @@ class Cursor:
 
 
 def find_cursor(text: Text, at: Position) -> Cursor:
-    """Return what can be completed at a position."""
+    """Return the completion context at a position."""
     before = text.line(at.line)[: text.column(at)]
     first, end = find_header(text)
     if first <= at.line < end:
@@ -413,7 +428,9 @@ def find_cursor(text: Text, at: Position) -> Cursor:
 
 
 def _find_top_key(text: Text, first: int, line: int) -> str:
-    """Return the canonical name of the last key without a margin up to a line, "" without one."""
+    """Return the canonical name of the last key without a margin up to a line, or "" if there is
+    none.
+    """
     for number in range(line, first - 1, -1):
         match = _KEY.match(text.line(number))
         if match and not match["margin"]:
@@ -422,7 +439,7 @@ def _find_top_key(text: Text, first: int, line: int) -> str:
 
 
 def _find_header_cursor(before: str, top_key: str) -> Cursor:
-    """Return what can be completed after ``before``, a part of a line of the header.
+    """Return the completion context after ``before``, a part of a line of the header.
 
     ``top_key`` is the key without a margin to which the line belongs.
     """
@@ -444,9 +461,9 @@ def _find_header_cursor(before: str, top_key: str) -> Cursor:
 
 
 def find_header(text: Text) -> tuple[int, int]:
-    """Return the first line of a header and the line after its last, without the fences.
+    """Return the first line of a header and the line after its last line, without the fences.
 
-    A header that is not closed yet counts as well; (0, 0) = there is no header.
+    A header that is not closed yet counts as well. Return (0, 0) if there is no header.
     """
     lines = min(len(text.lines), _LONGEST_HEADER)
     filled = (number for number in range(lines) if text.line(number).strip("\ufeff \t"))

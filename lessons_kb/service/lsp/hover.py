@@ -73,7 +73,9 @@ def hover(files: Files, document: OpenDocument, params: HoverParams) -> Hover | 
 def _describe_source_line(
     files: Files, file: SourceFile, document: OpenDocument, line: int
 ) -> list[str]:
-    """Return the cards of the marks on a line; on the first line also those that guard the file."""
+    """Return the cards of the marks on a line. The first line also has the cards that guard the
+    file.
+    """
     cards = [mark.card for mark in find_marks(files, document, range(line, line + 1))]
     if line == 0 and files.show_guards:
         cards += file.guards
@@ -92,7 +94,7 @@ def _find_key_range(text: Text, at: Position) -> tuple[str, Range] | None:
 
 
 def _describe_key(name: str) -> list[str]:
-    """Return lines of Markdown with the meaning of a key, [] if it has none."""
+    """Return lines of Markdown with the meaning of a key, or [] if the key is unknown."""
     key = KEYS.get(name)
     if key is None or not key.meaning:
         return []
@@ -100,7 +102,7 @@ def _describe_key(name: str) -> list[str]:
 
 
 def title_line(file: CardFile, document: OpenDocument) -> int:
-    """Return the line, from 0, of a card's title; 0 if its text has no title."""
+    """Return the line, from 0, of a card's title, or 0 if its text has no title."""
     parsed = file.parse(document.text.whole)
     if "title" in parsed.key_lines:
         return parsed.key_lines["title"] - 1
@@ -130,7 +132,7 @@ def describe_effect(effect: Effect) -> list[str]:
 
 
 def list_effect(effect: Effect) -> list[str]:
-    """Return the figures of a card's effect, its verdict last."""
+    """Return the figures of a card's effect, followed by its verdict."""
     card = effect.card
     parts = [f"seen {card.occurrences}×"]
     if card.last_seen:
@@ -180,7 +182,7 @@ def find_symbols(
 
 
 def _symbol(text: Text, name: str, kind: SymbolKind, start: int, end: int) -> DocumentSymbol:
-    """Return the symbol of some lines; ``end`` is the line after the last."""
+    """Return the symbol of some lines. ``end`` is the line after the last line."""
     last = text.position(end - 1, len(text.line(end - 1)))
     where = Range(start=text.position(start, 0), end=last)
     return DocumentSymbol(name=name, kind=kind, range=where, selection_range=text.span(start))
@@ -197,7 +199,7 @@ _USED: Mapping[str, Callable[[Card], Iterable[str]]] = {
     "stages": lambda card: card.stages,
     "project": lambda card: (card.project or "",),
 }
-"""Field of a card → its words, which are offered to other cards."""
+"""Mapping from a field of a card to its words, which are offered to other cards."""
 
 _Item = tuple[str, str, CompletionItemKind]
 """The inserted text, its description, and its icon."""
@@ -237,7 +239,9 @@ def complete(
 
 
 def _find_offers(files: Files, file: CardFile, cursor: Cursor, text: Text) -> list[_Item]:
-    """Return all that may be inserted at a cursor, whatever is typed there."""
+    """Return all items that may be inserted at a cursor, regardless of the text that is typed
+    there.
+    """
     kinds = CompletionItemKind
     if cursor.kind == "value":
         return _find_values(files, file, cursor)
@@ -265,7 +269,7 @@ def _find_keys(cursor: Cursor, text: Text) -> list[_Item]:
 
 
 def _find_links(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
-    """Return the other cards of the brain, as the target of a link or of a wiki link."""
+    """Return the other cards of the brain as targets of a link or of a wiki link."""
     folder = posixpath.dirname(file.id) or "."
     links = []
     for card in files.cards(file.brain):
@@ -308,7 +312,7 @@ def _find_values(files: Files, file: CardFile, cursor: Cursor) -> list[_Item]:
 
 
 def _find_paths(file: CardFile, typed: str) -> list[_Item]:
-    """Return the files and folders directly in the folder that was typed."""
+    """Return the files and folders directly in the folder that the user has typed."""
     folder = typed[: typed.rfind("/") + 1]
     paths = [path for path in list_tree(file.brains.directory) if path.startswith(folder)]
     children = {path[len(folder) :].partition("/")[:2] for path in paths}

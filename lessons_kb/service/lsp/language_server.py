@@ -35,12 +35,13 @@ from lessons_kb.store.error_log import log_trouble
 from lessons_kb.version import __version__
 
 PAUSES = {False: 0.02, True: 0.15}
-"""Whole document or not → seconds without typing before its diagnostics. The changed lines come
-first; the whole document takes longer and waits longer, so that it does not delay typing."""
+"""Seconds without typing before the diagnostics of the changed lines (False) and of the whole
+document (True). The whole document takes longer and waits longer, so that it does not delay typing.
+"""
 REFRESH_SECONDS = 2.0
-"""Interval between two checks of the brains' files while the user works."""
+"""Seconds between two checks of the brains' files while the user works."""
 _LOOK_SECONDS = 5.0
-"""Interval between two checks whether the editor still runs."""
+"""Seconds between two checks whether the editor still runs."""
 _CARDS = types.FileOperationPattern(glob="**/*.{md,markdown}")
 _MOVED = types.FileOperationRegistrationOptions(
     filters=[types.FileOperationFilter(pattern=_CARDS, scheme="file")]
@@ -56,7 +57,9 @@ FEATURES: Mapping[str, tuple[Callable[[Files, OpenDocument, Any], Any], Any]] = 
     types.TEXT_DOCUMENT_RENAME: (rename, types.RenameOptions(prepare_provider=True)),
     types.TEXT_DOCUMENT_REFERENCES: (find_references, None),
 }
-"""Request about an open document → the function that answers it in a thread, and its options."""
+"""Mapping from each request about an open document to the function that answers it in a thread, and
+its options.
+"""
 
 
 class _Protocol(LanguageServerProtocol):
@@ -115,7 +118,9 @@ class LessonsServer(LanguageServer):
         self._tasks: list[asyncio.Task[None]] = []
 
     def begin(self, params: types.InitializeParams) -> None:
-        """Apply the editor's options and capabilities. A missing or invalid option is on."""
+        """Apply the editor's options and capabilities. An option that is missing or invalid is
+        turned on.
+        """
         self._loop = asyncio.get_running_loop()
         self._tasks.append(self._loop.create_task(self._stay_fresh()))
         if params.process_id and os.name == "posix":
@@ -134,7 +139,7 @@ class LessonsServer(LanguageServer):
     def schedule(self, uri: str, *, full: bool = False) -> None:
         """Publish the diagnostics of an open document as soon as the user stops typing.
 
-        ``full``: the files of the project may have changed as well.
+        ``full`` states that the files of the project may have changed as well.
         """
         if uri not in self.documents:
             return
@@ -154,16 +159,18 @@ class LessonsServer(LanguageServer):
         self._publish(uri, [])
 
     async def refresh(self) -> None:
-        """Check the brains' files; if they changed, schedule the diagnostics of every document."""
+        """Check the brains' files. If they have changed, schedule the diagnostics of every
+        document.
+        """
         if await self.run("refresh", self.files.refresh):
             for uri in list(self.documents):
                 self.schedule(uri, full=True)
 
     async def run(self, name: str, work: Callable[[], Any], *, requested: bool = False) -> Any:
-        """Return ``work()``, called in a thread; None if it fails.
+        """Call ``work()`` in a thread and return its result, or None if it fails.
 
-        An error that the user can fix is shown: every time if the user ``requested`` the work, else
-        once. An internal error is logged under ``name``.
+        An error that the user can fix is shown every time if the user ``requested`` the work, and
+        otherwise only once. An internal error is logged under ``name``.
         """
         try:
             return await asyncio.to_thread(work)
@@ -226,7 +233,7 @@ class LessonsServer(LanguageServer):
             await asyncio.sleep(REFRESH_SECONDS)
 
     async def _diagnose(self, document: OpenDocument) -> None:
-        """Publish the diagnostics of the changed lines, then those of the whole document."""
+        """Publish the diagnostics of the changed lines, and then of the whole document."""
         uri, detect = document.uri, self._detect
         for whole, pause in PAUSES.items():
             await asyncio.sleep(pause)
@@ -300,7 +307,7 @@ def build_server(workspace: OpenBrains) -> LessonsServer:
 
 
 def serve(server: LessonsServer) -> None:
-    """Serve the editor over standard input and output until it closes them."""
+    """Serve the editor over standard input and output until the editor closes them."""
     answers: BinaryIO = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # Other output goes to standard error, so that it cannot appear between two messages.
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
@@ -310,7 +317,7 @@ def serve(server: LessonsServer) -> None:
 async def _exit_with_editor(process: int) -> None:
     """End this process when the editor's process ends.
 
-    Standard input alone does not show it: a child of the editor may keep the pipe open.
+    Standard input alone does not show this, because a child of the editor may keep the pipe open.
     """
     while True:
         await asyncio.sleep(_LOOK_SECONDS)

@@ -1,7 +1,8 @@
-"""Requests over stdio that the SDK ignores silently: half a surrogate pair, and deep nesting.
+"""Requests over stdio that the SDK ignores silently, because they have half a surrogate pair or are
+nested too deeply.
 
-Each half is replaced before the SDK reads the line, so that a tool can answer with an error. So are
-the parameters of a request that is nested too deeply.
+Each half of a pair is replaced before the SDK reads the line, so that a tool can answer with an
+error. The parameters of a request that is nested too deeply are replaced as well.
 """
 
 from __future__ import annotations
@@ -12,15 +13,19 @@ import re
 import threading
 
 MARK = "\ufdd0"
-"""Stands for half a surrogate pair. Unicode reserves this code point for such internal use."""
+"""The replacement of half a surrogate pair. Unicode reserves this code point for such internal
+use.
+"""
 _ESCAPED = re.compile(rb"\\u[dD][89a-fA-F]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 DEEP = "\ufdd1"
-"""Stands for the arguments of a request that are nested too deeply; reserved as MARK is."""
+"""The replacement of arguments that are nested too deeply. Like MARK, this code point is
+reserved.
+"""
 _MAX_DEPTH = 150
-"""The SDK reads about 200 levels."""
+"""Maximum depth of a request. The SDK reads about 200 levels."""
 _TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 _ID = re.compile(rb'"id"\s*:\s*("(?:[^"\\]|\\.)*"|-?[0-9]{1,20})')
 _NAME = re.compile(rb'"name"\s*:\s*("[\w-]{1,100}")')
@@ -30,7 +35,7 @@ _METHOD = re.compile(rb'"method"\s*:\s*"([\w/]{1,100})"')
 def flatten_deep_request(line: bytes) -> bytes:
     """Return a line of JSON, or a flat request in its place if it is nested too deeply.
 
-    The flat request has the same id. For a call of a tool its only argument is DEEP.
+    The flat request has the same id. If it calls a tool, its only argument is DEEP.
     """
     if line.count(b"[") + line.count(b"{") <= _MAX_DEPTH or _depth(line) <= _MAX_DEPTH:
         return line
@@ -46,7 +51,7 @@ def flatten_deep_request(line: bytes) -> bytes:
 
 
 def _remove_nested(line: bytes) -> bytes:
-    """Return a line without the value of ``params``, if that is an object that ends."""
+    """Return a line without the value of ``params`` if the value is a complete object."""
     begin = re.search(rb'"params"\s*:\s*\{', line)
     if begin is None:
         return line
@@ -59,7 +64,7 @@ def _remove_nested(line: bytes) -> bytes:
 
 
 def _depth(line: bytes) -> int:
-    """Return how deep the lists and objects of a line are nested."""
+    """Return the nesting depth of the lists and objects in a line."""
     depth = deepest = 0
     for byte in _TEXT.sub(b"", line):
         if byte in b"[{":
@@ -71,7 +76,7 @@ def _depth(line: bytes) -> int:
 
 
 def mark_lone_surrogates(line: bytes) -> bytes:
-    """Return a line of JSON with MARK in the place of each half of a surrogate pair."""
+    """Return a line of JSON in which MARK replaces each half of a surrogate pair."""
     if not _ESCAPED.search(line):
         return line
     try:
@@ -88,7 +93,7 @@ def has_lone_surrogate(data: object) -> bool:
 
 
 def filter_standard_input() -> None:
-    """Let what reads standard input from now on get each line from `mark_lone_surrogates`."""
+    """Pass each further line of standard input through `mark_lone_surrogates` before it is read."""
     source = os.dup(0)
     readable, writable = os.pipe()
     os.dup2(readable, 0)

@@ -32,14 +32,16 @@ from lessons_kb.store.error_log import log_trouble
 from lessons_kb.version import __version__
 
 INSTRUCTIONS = read_template("instructions.md").strip()
-"""At most 512 characters: some clients cut off the rest."""
+"""The instructions have at most 512 characters, because some clients cut off the rest."""
 
 
 class LessonsMCPServer(MCPServer):
     """The MCP server for the user's own programs, which may use every tool."""
 
     async def list_tools(self) -> list[Tool]:
-        """Return the listed tools with shortened schemas: each session pays for every token."""
+        """Return the listed tools with shortened schemas, because each session pays for every
+        token.
+        """
         return [_shorten_tool(tool) for tool in await super().list_tools() if _is_listed(tool)]
 
     async def call_tool(
@@ -99,8 +101,8 @@ def say_invalid(error: ValidationError) -> str:
 def shorten(schema: Any) -> Any:
     """Return an equivalent JSON schema with fewer tokens.
 
-    It lacks generated titles, empty defaults, null as a second type, and the requirement that a
-    text or a list is not empty. A call is checked against the complete schema all the same.
+    The result omits generated titles, empty defaults, null as a second type, and the requirement
+    that a text or a list is not empty. A call is still checked against the complete schema.
     """
     if isinstance(schema, list):
         return [shorten(part) for part in schema]
@@ -127,7 +129,7 @@ _IMPLIED: Mapping[str, tuple[Any, ...]] = {
     **dict.fromkeys(("minLength", "minItems", "minimum"), (0, 1)),
     "additionalProperties": (True,),
 }
-"""Keyword of a schema → values that a model does not need."""
+"""Mapping from a keyword of a schema to the values that a model does not need."""
 
 
 def build_server(
@@ -136,9 +138,10 @@ def build_server(
     answer_hook: Answer | None = None,
     kind: type[LessonsMCPServer] = LessonsMCPServer,
 ) -> MCPServer[str]:
-    """Return the server for ``workspace``; ``run()`` starts it over stdio.
+    """Return the server for ``workspace``. ``run()`` starts it over stdio.
 
-    ``answer_hook`` returns the output of a hook for (agent, event); None = hooks are not served.
+    ``answer_hook`` returns the output of a hook for (agent, event). If it is None, hooks are not
+    served.
     """
     server = kind(
         "lessons",
@@ -146,7 +149,8 @@ def build_server(
         version=__version__,
         description="Lessons from mistakes, before they are made again",
         instructions=INSTRUCTIONS,
-        # Standard error is for people; the SDK would print a traceback for each invalid request.
+        # Standard error is for people. The SDK would print a traceback there for each invalid
+        # request.
         log_level="CRITICAL",
         lifespan=connect,
     )
@@ -155,7 +159,7 @@ def build_server(
 
 
 def serve_stdio(server: MCPServer) -> None:
-    """Serve the client on standard input and output until it leaves."""
+    """Serve the client on standard input and output until the client leaves."""
     filter_standard_input()
     server.run()
 
@@ -180,7 +184,9 @@ class TimedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Keep the deadline of an unfinished request, cancel that of a finished one."""
+        """Keep the deadline of an unfinished request, and cancel the deadline of a finished
+        request.
+        """
         super().data_received(data)
         self._update_deadline(unfinished=self.conn.their_state in {IDLE, SEND_BODY})
 
@@ -276,9 +282,9 @@ _CHECKED_BEFORE = TransportSecuritySettings(enable_dns_rebinding_protection=Fals
 
 
 def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSessionManager:
-    """Return the request handler of ``server`` for any path; it works while its ``run()`` runs.
+    """Return the request handler of ``server`` for any path. It works while its ``run()`` runs.
 
-    Its caller checks hosts, origins and tokens. It is stateless: there are no protocol sessions
+    Its caller checks hosts, origins and tokens. It is stateless, so there are no protocol sessions
     that a request could use with the token of another caller.
     """
     server.streamable_http_app(
@@ -291,10 +297,10 @@ def build_endpoint(server: MCPServer, *, max_body: int) -> StreamableHTTPSession
 
 
 def check_request(request: Request, *, local: bool) -> None:
-    """Raise HTTPException for a request that is refused regardless of its sender.
+    """Raise HTTPException for a request that must be refused regardless of its sender.
 
-    ``local``: only this machine reaches the server. Then the request must name a loopback host,
-    which stops DNS rebinding by web pages.
+    ``local`` states that only this machine reaches the server. The request must then name a
+    loopback host, which stops DNS rebinding by web pages.
     """
     headers, host = request.headers, request.headers.get("host", "")
     if _NUL.search(request.scope["query_string"]) or "\0" in request.scope["path"]:
@@ -312,7 +318,7 @@ def check_request(request: Request, *, local: bool) -> None:
 
 
 def is_same_site(request: Request) -> bool:
-    """Return whether a request comes from no web page, or from a page of this server."""
+    """Return whether a request comes from a page of this server, or not from a web page at all."""
     return "origin" not in request.headers or is_own_origin(request)
 
 

@@ -1,4 +1,4 @@
-"""The history of a session, as the tool `session_history` and its resource return it."""
+"""The history of a session for the tool `session_history` and its resource."""
 
 from __future__ import annotations
 

@@ -43,12 +43,14 @@ _HEADER = "mcp-session-id"
 
 @asynccontextmanager
 async def connect(_server: object) -> AsyncIterator[str]:
-    """Yield a name for this run of the server: one connection over stdio, all of them over HTTP."""
+    """Yield a name for this run of the server. The run is one connection over stdio, and all
+    connections over HTTP.
+    """
     yield f"mcp-{secrets.token_hex(8)}"
 
 
 def session_of_call(context: Context[Any], named: str | None) -> str:
-    """Return the session of a call: ``named``, or else the session of its connection.
+    """Return the session of a call, which is ``named`` or else the session of its connection.
 
     Over stdio, the session in the agent's environment is preferred to the connection. Over HTTP
     without protocol sessions, callers cannot be distinguished, and each day is one session.
@@ -84,10 +86,12 @@ UNLISTED = ("lessons_hook",)
 HOOK_SECONDS = 2.0
 """Time limit of a hook. An agent waits for its hooks, so that a late answer does harm."""
 _MOST_MATCHES = 4
-"""More than a prompt ever gets, because the client's own brain may contain some of them."""
+"""The maximum number of matches. It is more than a prompt ever gets, because the client's own brain
+may contain some of them.
+"""
 _LINE_CHARS = 300
 _HOUR = 3_600
-"""Kinds of events that neither the user nor the agent caused."""
+"""The maximum age, in seconds, of the newest prompt whose session is used."""
 _CARD_FIELDS = (
     *("id", "kind", "title", "severity", "status", "occurrences", "last_seen"),
     *("topics", "paths", "symptoms", "why", "checklist"),
@@ -198,7 +202,9 @@ class Brains(Protocol):
 
 
 def show_block(data: Data) -> Block:
-    """Return a rendered preflight in the shape of the tool's answer; {} = no lessons."""
+    """Return a rendered preflight in the shape of the tool's answer. ``data`` is {} if there are no
+    lessons.
+    """
     empty: Data = {"block": "", "tokens": 0, "footer": ""}
     block = {name: data.get(name, value) for name, value in empty.items()}
     for name in ("lessons", "context", "offered"):
@@ -240,7 +246,7 @@ def _show_pattern(pattern: Pattern) -> Data:
 
 
 def _add_skipped(answer: Answered, brains: Library) -> Answered:
-    """Add to an answer the brains that have more files than are indexed.
+    """Add the brains whose files are not all indexed to an answer.
 
     Their paths are left out, because the client may run on another machine.
     """
@@ -254,7 +260,9 @@ def _add_skipped(answer: Answered, brains: Library) -> Answered:
 
 
 def _read_card(brains: Library, name: str, session: str, asked_by: str) -> tuple[Card, str]:
-    """Return a card and its Markdown, defanged: it cannot imitate a message of another role."""
+    """Return a card and its Markdown, defanged so that it cannot imitate a message of another
+    role.
+    """
     brain, card = brains.cards.find(name)
     open_for(session, brains, (brain, card), asked_by=asked_by)
     return card, defang(clean(brains.cards.read(name)[1].body)).strip()
@@ -272,7 +280,7 @@ def _show_fields(card: Card, *fields: str) -> Data:
 
 
 def substituted(event: Any) -> Any:
-    """Return a hook's event with the values that the agent filled into the tool's arguments.
+    """Return a hook's event with the values that the agent has inserted into the tool's arguments.
 
     Placeholders without a value are left out. Objects and flags, which arrive as texts, are parsed.
     """
@@ -320,9 +328,10 @@ class Tools:
         self._answer_hook = answer_hook
 
     def _asked_by(self, brains: Library) -> str:
-        """Return the agent's session, whose withheld lessons are left out of answers.
+        """Return the agent's session. The lessons withheld from it are left out of answers.
 
-        Few agents pass their session to MCP servers; otherwise it is the newest prompt's session.
+        Few agents pass their session to MCP servers. Otherwise, the session of the newest prompt is
+        used.
         """
         session = session_of()[0]
         if session or self._answer_hook is None:  # the organisation's server: others' sessions
@@ -566,7 +575,9 @@ class Tools:
         return ""
 
     def _forget_late_answer(self, event: Data, late: asyncio.Future[str]) -> None:
-        """Note that the model never saw a late answer: its lessons may be injected again."""
+        """Record that the model never saw a late answer, so that its lessons may be injected
+        again.
+        """
         if late.cancelled() or late.exception() or not late.result():
             return
         with suppress(LessonsError):

@@ -1,7 +1,7 @@
 """Middleware: authentication, scopes, rate limit, body limit, CSRF.
 
-The answer about a brain that the caller may not see is, byte for byte, the answer about a brain
-that does not exist.
+For a brain that the caller may not see, the answer is byte for byte the same as for a brain that
+does not exist.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BRAIN_PATH = re.compile(r"/v1/brains/([^/]+)/.+")
 PAGE_PATH = re.compile(r"/(?:(?:login|logout|style\.css)?|brains/([^/]+)(?:/.*)?)", re.DOTALL)
 _LOGIN, _LOGOUT, _STYLE, _METRICS = "/login", "/logout", "/style.css", "/metrics"
 _OPEN = ("/health", "/ready", "/openapi.json")
-"""Paths that need no token: no answer there depends on the content of a brain."""
+"""Paths that need no token, because no answer there depends on the content of a brain."""
 _NEXT = re.compile(r"/brains/[!-\[\]-~]*")
 _LOGIN_BYTES = 4_000
 _MAX_FIELDS = 20
@@ -44,12 +44,13 @@ _MAX_FIELDS = 20
 class Guard:
     """The ASGI application that checks a request and passes it to the application behind it.
 
-    ``local``: only this machine reaches the server, under a loopback name; other names are refused,
-    which stops DNS rebinding. ``secure``: browsers reach the server only by HTTPS. A caller may
-    send ``rate`` requests per second. A body of more than ``max_body`` bytes is refused.
+    ``local`` states that only this machine reaches the server, under a loopback name. Other names
+    are then refused, which stops DNS rebinding. ``secure`` states that browsers reach the server
+    only by HTTPS. A caller may send ``rate`` requests per second. A body of more than ``max_body``
+    bytes is refused.
 
-    The state of a request that passes has its ``body``; for a page it has the ``login``, the
-    ``brains`` that the login may see, and the submitted ``form``.
+    The state of a request that passes contains its ``body``. For a page, the state also contains
+    the ``login``, the ``brains`` that the login may see, and the submitted ``form``.
     """
 
     app: ASGIApp
@@ -62,7 +63,7 @@ class Guard:
     rate: float = 100.0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass one request on, or raise HTTPException."""
+        """Pass a request to the application, or raise HTTPException."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -77,13 +78,15 @@ class Guard:
         messages = iter([{"type": "http.request", "body": request.state.body}])
 
         async def replay() -> MutableMapping[str, Any]:
-            """Return the body, which was read already, then the messages that follow it."""
+            """Return the body, which has already been read, and then the messages that follow
+            it.
+            """
             return next(messages, None) or await receive()
 
         await (answer or self.app)(scope, replay, send)
 
     async def _admit_client(self, request: Request) -> None:
-        """Check a request of a program; it authenticates with a token. Raises HTTPException."""
+        """Check a request of a program, which authenticates with a token. Raises HTTPException."""
         path = request.scope["path"]
         if not is_same_site(request):
             raise HTTPException(403, "requests from web pages of other sites are refused")
@@ -106,7 +109,7 @@ class Guard:
         CALLER.set(caller)
 
     async def _admit_browser(self, request: Request) -> Response | None:
-        """Check a request of a browser; it authenticates with the cookie of a login.
+        """Check a request of a browser, which authenticates with the cookie of a login.
 
         Returns an answer if the request needs no page: a redirect, the login page, or a logout.
         Raises HTTPException.
@@ -158,7 +161,7 @@ class Guard:
         return form
 
     def _count_request(self, caller: Caller, message: str | None = None) -> None:
-        """Raise HTTPException if a caller sent more requests than it may."""
+        """Raise HTTPException if a caller has exceeded its rate limit."""
         wait = self.shared.take(caller.place, self.rate, time.monotonic())
         if wait:
             raise HTTPException(429, message, {"retry-after": str(math.ceil(wait))})
@@ -170,7 +173,9 @@ class Guard:
         return [brain for brain in sorted(self.brains) if brain in caller.brains]
 
     def _ask_for_login(self, request: Request) -> Response:
-        """Return a redirect to the login page, which leads back to the page of the request."""
+        """Return a redirect to the login page. After the login, the browser returns to the
+        requested page.
+        """
         posted = request.method == "POST"
         query = f"?{request.url.query}" if request.url.query else ""
         after = "" if posted else f"{quote(request.scope['path'])}{query}"
@@ -189,7 +194,8 @@ class Guard:
                 return self._set_cookie(send_to(after or "/"), cookie, LOGIN_SECONDS)
             problem = "This server has no such token. Paste the whole token, from lsn_ on."
         lost, status = bool(query.get("lost")) and not problem, 403 if problem else 200
-        # A browser sends no cookie after a link from another site; from this page on it does.
+        # A browser does not send the cookie after a link from another site, but it does so after
+        # this page.
         return show("login.html", status=status, login=None, lost=lost, next=after, problem=problem)
 
     def _log_out(self, request: Request, cookie: str) -> Response:
@@ -224,7 +230,7 @@ class Guard:
 async def show_error(request: Request, error: HTTPException) -> Response:
     """Return the answer for an error: JSON for a program, a page for a browser.
 
-    It repeats nothing of the request.
+    The answer repeats nothing from the request.
     """
     status, message = error.status_code, error.detail
     phrase = HTTPStatus(status).phrase
@@ -237,14 +243,16 @@ async def show_error(request: Request, error: HTTPException) -> Response:
 
 
 _DISCARDED_BYTES, _DISCARD_SECONDS = 16_000_000, 5.0
-"""How much of a body that is too large is read before the answer, and for how long."""
+"""The number of bytes of an oversized body that are read before the answer, and the time limit in
+seconds.
+"""
 
 
 async def _read_body(request: Request, limit: int, message: str | None = None) -> bytes:
     """Return the whole body. Raises HTTPException if it has more than ``limit`` bytes.
 
-    A part of the rest is read and discarded first: a client that still sends when the connection
-    is closed often sees a reset connection instead of the answer.
+    A part of the rest is read and discarded first. A client that is still sending when the
+    connection is closed often sees a reset connection instead of the answer.
     """
     length, body = request.headers.get("content-length", "0"), bytearray()
     too_large = HTTPException(413, message, CLOSE)

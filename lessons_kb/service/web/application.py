@@ -73,20 +73,25 @@ T = TypeVar("T")
 ANSWER_SECONDS = 2.0
 """Time limit of an answer. An agent waits for its hooks, so that a late answer does harm."""
 WORKER_SECONDS = 30
-"""A worker process that does not respond for this long is replaced. Its imports take a while."""
+"""Seconds after which an unresponsive worker process is replaced. Its imports take some time."""
 SHUTDOWN_SECONDS = 25
-"""Time for the requests in progress when the server stops."""
+"""Seconds for the requests in progress when the server stops."""
 THREADS = 2
-"""Threads that search: one reads a brain while another runs Python code. More would be slower."""
+"""Number of threads that search. One reads a brain while another runs Python code, and more threads
+would be slower.
+"""
 WRITERS = 8
-"""Threads for work that may take seconds, so that it does not delay the answers."""
+"""Number of threads for work that may take seconds, so that it does not delay the answers."""
 _PAUSE_SECONDS = 0.002
-"""Pause in which another worker can accept the next connection. It limits each worker to 500
-connections per second."""
+"""Pause, in seconds, in which another worker can accept the next connection. It limits each worker
+to 500 connections per second.
+"""
 MAX_WAITING = 128
-"""Requests that may wait for a thread. Others are answered with 503 and ``Retry-After``."""
+"""Maximum number of requests that wait for a thread. Others are answered with 503 and
+``Retry-After``.
+"""
 MAX_BODY = 4_000_000
-"""In bytes."""
+"""Maximum size of a request body, in bytes."""
 _RETRY = {"retry-after": "2"}
 _METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
 """Environment variable that prometheus_client reads when a worker imports it."""
@@ -99,15 +104,17 @@ class Busy(TimeoutError):
 
 
 class Server:
-    """The application behind ``Guard``: it answers every route with a fixed number of threads.
+    """The application behind ``Guard``, which answers every route with a fixed number of threads.
 
-    It counts and times each request. An answer that may be old says why, in a header.
+    It counts and times each request. If an answer may be outdated, a header gives the reason.
     """
 
     def __init__(
         self, brains: Mapping[str, ServedBrain], *, max_body: int, branch: str, metrics: str
     ) -> None:
-        """``metrics`` is the folder in which several processes store their metrics; "" = one."""
+        """``metrics`` is the folder in which several processes store their metrics, or "" for one
+        process.
+        """
         self._brains = brains
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="answer")
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="write")
@@ -162,7 +169,7 @@ class Server:
         path, began, status = scope["path"], time.perf_counter(), "500"
 
         async def send_noted(message: MutableMapping[str, Any]) -> None:
-            """Send a message, and note the status; add the reasons for a stale answer."""
+            """Send a message and record the status. The reasons for a stale answer are added."""
             nonlocal status
             if message["type"] == "http.response.start":
                 status = str(message["status"])
@@ -182,7 +189,7 @@ class Server:
 
     @contextlib.asynccontextmanager
     async def _run_lifespan(self, _app: Starlette) -> AsyncIterator[None]:
-        """Run the MCP endpoints; at the end, wait for the threads and close the brains."""
+        """Run the MCP endpoints. At the end, wait for the threads and close the brains."""
         watch_parent(partial(signal.raise_signal, signal.SIGTERM))
         async with contextlib.AsyncExitStack() as stack:
             for endpoint in self._endpoints.values():
@@ -190,14 +197,14 @@ class Server:
             try:
                 yield
             finally:
-                # A proposal that was begun is written.
+                # A proposal that has begun is still written.
                 for threads in (self._threads, self._writers):
                     await asyncio.to_thread(threads.shutdown)
                 for brain in self._brains.values():
                     brain.close()
 
     async def _run(self, work: Callable[[], T], *, seconds: float) -> T:
-        """Return ``work()``, called in a thread.
+        """Call ``work()`` in a thread and return its result.
 
         Raises TimeoutError after ``seconds``, although the work continues. Raises Busy if too many
         requests are waiting.
@@ -212,7 +219,7 @@ class Server:
         def end(done: asyncio.Future[Any]) -> None:
             self._waiting -= 1
             if not done.cancelled():
-                done.exception()  # marks it as retrieved, even if nobody waits any more
+                done.exception()  # marks it as retrieved, even if nobody is waiting any more
 
         future.add_done_callback(end)
         return await asyncio.wait_for(asyncio.shield(future), seconds)
@@ -322,12 +329,13 @@ def build_app(
     shared: Shared | None = None,
     **how: Any,
 ) -> ASGIApp:
-    """Return the ASGI application for some brains: name → folder. Naming a folder trusts it.
+    """Return the ASGI application for some brains. ``roots`` maps the name of each brain to its
+    folder. A folder that is named here is trusted.
 
-    ``local``: only this machine reaches the server; then requests need a token only if there is
-    one. ``max_body`` is in bytes. Accepted drafts are committed on ``branch``. ``shared`` is for
-    one of several worker processes; then another process keeps the index up to date. ``how`` are
-    the other fields of ``Guard``.
+    ``local`` states that only this machine reaches the server. Requests then need a token only if a
+    token exists. ``max_body`` is in bytes. Accepted drafts are committed on ``branch``. ``shared``
+    is for one of several worker processes. Another process then keeps the index up to date. ``how``
+    contains the other fields of ``Guard``.
     """
     watched, shared = shared is None, shared or Shared()
     brains = {name: ServedBrain(name, root, watched=watched) for name, root in roots.items()}
@@ -376,9 +384,9 @@ def serve(
     ready: Callable[[], None] = lambda: None,
     **how: Any,
 ) -> None:
-    """Serve brains until a signal stops the process; requests in progress are answered first.
+    """Serve brains until a signal stops the process. Requests in progress are answered first.
 
-    More than one of ``workers`` means so many processes; this process then keeps the index up to
+    If ``workers`` is above 1, that many processes serve, and this process keeps the index up to
     date. ``ready`` is called as soon as clients can connect. ``how`` is passed to ``build_app``.
 
     Raises InputError for an address that is not available or not safe, and for a certificate that
@@ -430,8 +438,8 @@ def serve(
 class FairLoop(asyncio.SelectorEventLoop):
     """An event loop that accepts one connection, then pauses so that other workers accept the next.
 
-    Clients keep connections open. A worker that accepted all of them would answer alone for as long
-    as they last.
+    Clients keep connections open. A worker that accepted all of them would be the only one to
+    answer for as long as they last.
     """
 
     def _accept_connection(

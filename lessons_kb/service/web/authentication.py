@@ -1,7 +1,8 @@
 """Authentication by a token or the cookie of a login, and the rate limit of each caller.
 
-Every answer is for one caller. The cookie of a login does not contain the token. It is signed with
-the token's digest, so that it survives a restart of the server and becomes invalid with the token.
+Every answer is for one caller. The cookie of a login does not contain the token. The cookie is
+signed with the token's digest, so that it survives a restart of the server and becomes invalid with
+the token.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from lessons_kb.values import field, frozen
 
 LOGIN_SECONDS = 12 * 3_600
 _BURST_SECONDS = 5
-"""A caller may send the requests of this many seconds at once."""
+"""The number of seconds whose requests a caller may send at once."""
 _SLOTS = 65_536
 _ROUNDING = 1e-9
 _spawn = multiprocessing.get_context("spawn")
@@ -46,14 +47,14 @@ class Shared:
         self.secret = secrets.token_hex(32)
         """Key that signs the forms of callers without a token."""
         self.closed = _spawn.RawValue("b", 0)
-        """Whether there ever was a token. From then on a request needs one."""
+        """Whether there ever was a token. From then on, every request needs a token."""
         self.metrics = ""
-        """Folder in which each worker stores its metrics; "" if there is only one process."""
+        """Folder in which each worker stores its metrics, or "" if there is only one process."""
         self.full_at = _spawn.RawArray("d", _SLOTS)
         """For each place among the tokens, the time at which its token bucket is full again."""
 
     def take(self, place: int, rate: float, now: float) -> float:
-        """Count one request of a caller. Return 0, or the seconds to wait if it is one too many.
+        """Count one request of a caller. Return 0, or the seconds to wait if the limit is exceeded.
 
         This is a token bucket: a caller may send ``rate`` requests per second, and the requests of
         ``_BURST_SECONDS`` at once. Processes that count requests of one caller in the same
@@ -70,41 +71,43 @@ class Shared:
 
 @frozen
 class Caller(ServerToken):
-    """The sender of a request, its token, and what was noted while the request was answered.
+    """The sender of a request, its token, and the reasons recorded while the request was answered.
 
     The caller without a token, whose digest is "", may use every brain.
     """
 
     place: int = 0
-    """Its place among the tokens, from 1. After a removal, the next token has its bucket."""
+    """The caller's place among the tokens, from 1. If a token is removed, the next one gets its
+    bucket.
+    """
     mark: str = ""
     """CSRF token in each form of a login."""
     stale: list[str] = field(default_factory=list)
     """The reasons why the answer may be older than the files."""
 
     def session(self, name: str) -> str:
-        """Return the caller's own name for a session; no other caller can use it."""
+        """Return the caller's own name for a session. No other caller can use this name."""
         return posted_session(self.name, name)
 
 
 CALLER: ContextVar[Caller] = ContextVar("caller")
-"""The caller of the request that this task, or a thread of it, answers."""
+"""The caller of the request that this task, or one of its threads, answers."""
 
 
 class Tokens:
     """The tokens in this user's state folder, and their logins. A changed file is read again."""
 
     def __init__(self, shared: Shared, *, required: bool) -> None:
-        """``required``: even if there never was a token, a request needs one."""
+        """``required`` states that a request needs a token even if there never was one."""
         self._stamp: tuple[int, ...] | None = None
-        """Stamp of the file that was read, () if there was none."""
+        """Stamp of the file that was read, or () if there was no file."""
         self._tokens: tuple[ServerToken, ...] = ()
         self._shared = shared
         if required:
             shared.closed.value = 1
 
     def find_caller(self, authorization: str) -> Caller | None:
-        """Return the caller that an ``Authorization`` header identifies, None if it is invalid.
+        """Return the caller that an ``Authorization`` header identifies, or None if it is invalid.
 
         If there ever was a token, a request without one is refused, even after all tokens are
         removed: a change to a file must not open the server.
@@ -116,7 +119,7 @@ class Tokens:
         return None if token is None else self._caller(token)
 
     def begin_login(self, secret: str) -> str | None:
-        """Return a new cookie for the secret of a token, None if there is no such token."""
+        """Return a new cookie for the secret of a token, or None if there is no such token."""
         token = find_token(self._read(), secret.strip())
         if token is None:
             return None
@@ -124,7 +127,9 @@ class Tokens:
         return f"{claims}:{_sign(token.digest, 'login', claims)}"
 
     def find_login(self, cookie: str) -> Caller | None:
-        """Return the caller that a cookie identifies, None if it is invalid, expired or ended."""
+        """Return the caller that a cookie identifies, or None if it is invalid, expired or
+        ended.
+        """
         if self._is_open():
             return self._local_caller()
         claims, _, signature = cookie.rpartition(":")
@@ -145,7 +150,7 @@ class Tokens:
             note_ended(cookie, before=time.time() - LOGIN_SECONDS)
 
     def _local_caller(self) -> Caller:
-        # It may not review: no person would be responsible for an accepted card.
+        # This caller may not review, because no person would be responsible for an accepted card.
         may, mark = (READ, PROPOSE, METRICS), _sign(self._shared.secret, "form", "")
         return Caller(name="local", digest="", brains=(), may=may, mark=mark)
 
@@ -159,7 +164,7 @@ class Tokens:
         return not self._shared.closed.value
 
     def _read(self) -> tuple[ServerToken, ...]:
-        """Return the tokens, () if their file is damaged."""
+        """Return the tokens, or () if their file is damaged."""
         stamp: tuple[int, ...] | None
         try:
             info = os.stat(tokens_path())

@@ -1,4 +1,6 @@
-"""The pages for people: search the cards, explain a prompt's lessons, review proposed drafts."""
+"""The pages for people, who search the cards, see why a prompt gets its lessons, and review
+drafts.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,7 @@ from lessons_kb.text.times import age
 from lessons_kb.values import frozen, replace
 
 ROWS = 50
-"""Items on a page."""
+"""Number of items on a page."""
 _POLICY = (
     "default-src 'none'; style-src {style}; img-src data:; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
@@ -71,7 +73,7 @@ class View:
     request: Request
     login: Caller
     form: Mapping[str, str]
-    """The submitted fields; empty for a GET request."""
+    """The submitted fields, which are empty for a GET request."""
     served: ServedBrain
     branch: str
     """The branch on which the server commits accepted drafts."""
@@ -97,9 +99,10 @@ class View:
         return f"{path}?{urlencode(fields, errors='replace')}" if fields else path
 
     def paginate(self, items: Sequence[Any], *parts: str, **query: object) -> dict[str, Any]:
-        """Return the items on the requested page of a list, and links to the pages beside it.
+        """Return the items on the requested page of a list, and links to the previous and next
+        pages.
 
-        ``parts`` and ``query`` form the list's address, see ``address``.
+        ``parts`` and ``query`` form the list's address; see ``address``.
         """
         requested, last = self.request.query_params.get("page", ""), -(-len(items) // ROWS)
         page = int(requested) if re.fullmatch("[0-9]{1,6}", requested) else 1
@@ -114,7 +117,7 @@ class View:
         }
 
     def describe_error(self, error: LessonsError) -> str:
-        """Return an error as a sentence that names no folder of the server."""
+        """Return an error as a sentence that does not name a folder of the server."""
         text, folder = str(error), self.served.root
         if isinstance(error, GitError):
             log_trouble("server", self.served.name, f"GitError: {error}")
@@ -127,13 +130,15 @@ class View:
 def show(
     template: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
-    """Return a page from a template in ``templates/pages``; every value is escaped."""
+    """Return a page from a template in ``templates/pages``. Every value is escaped."""
     html = _environment().get_template(template).render(**values)
     return HTMLResponse(html, status, headers={**_PRIVATE, **_allow("'self'"), **(headers or {})})
 
 
 def _allow(style: str) -> dict[str, str]:
-    """Return the header that allows a page only style sheets, from one source."""
+    """Return the header that allows a page to load style sheets from one source, and nothing
+    else.
+    """
     return {"content-security-policy": _POLICY.format(style=style)}
 
 
@@ -154,7 +159,7 @@ _MAX_HITS = 50
 _MAX_PROJECTS = 30
 _MAX_QUERY = 4_000
 MAX_PROMPT = 100_000
-"""Only this many characters of a prompt are used."""
+"""The maximum number of characters of a prompt that are used."""
 
 
 def show_cards(view: View) -> Response:
@@ -190,7 +195,9 @@ def show_cards(view: View) -> Response:
 def _search_projects(
     served: ServedBrain, query: str, *, kinds: Sequence[str], projects: Iterable[str]
 ) -> list[Hit]:
-    """Search a brain for each project; return each card's first hit, best hit first."""
+    """Search a brain for each project. Return the first hit of each card, with the best hit
+    first.
+    """
     hits: dict[str, Hit] = {}
     for project in projects:
         project_hits = served.open(f"/{project}").search(query, kinds=kinds, limit=_MAX_HITS)
@@ -200,7 +207,9 @@ def _search_projects(
 
 
 def _describe_matches(hits: Iterable[Hit], query: str) -> dict[str, str]:
-    """Return, by the id of each hit's card, the words of the query that match it."""
+    """Return a mapping from the id of each hit's card to the words of the query that match the
+    card.
+    """
     words = words_by_term(query)
     matches = {}
     for hit in hits:
@@ -229,7 +238,7 @@ def find_projects(cards: Iterable[Card]) -> list[str]:
 
 
 def render_body(view: View, card: Card, body: str, *, top: int = 2) -> Markup:
-    """Return a card's Markdown as safe HTML, in which links to other cards lead to their pages.
+    """Return a card's Markdown as safe HTML. Links to other cards lead to the pages of those cards.
 
     ``top`` is the level of the highest heading.
     """
@@ -245,7 +254,9 @@ def render_body(view: View, card: Card, body: str, *, top: int = 2) -> Markup:
 
 
 def _describe_card(card: Card, today: dt.date) -> str:
-    """Return a line with a card's kind, and with whatever differs from the usual card."""
+    """Return a line with a card's kind and the properties in which the card differs from most
+    cards.
+    """
     past = age(card.last_seen or card.created or "", today)
     parts = (
         card.kind,
@@ -259,7 +270,9 @@ def _describe_card(card: Card, today: dt.date) -> str:
 
 
 def explain_prompt(view: View) -> Response:
-    """Show the lessons that a prompt gets, and why it gets no others. The prompt is not stored."""
+    """Show the lessons that a prompt gets, and why it gets no other lessons. The prompt is not
+    stored.
+    """
     form = view.form
     prompt, paths = form.get("prompt", "")[:MAX_PROMPT], form.get("paths", "").split()
     stage, project = (form.get(name, "").strip() for name in ("stage", "project"))
@@ -320,7 +333,7 @@ def show_inbox(view: View) -> Response:
 
 
 def show_draft(view: View) -> Response:
-    """Show one draft, or carry out the decision about it and redirect to the inbox."""
+    """Show a draft, or carry out the decision about it and redirect to the inbox."""
     review, problem = _open_review(view), ""
     draft = review.get(view.request.path_params["draft"])
     choice = view.form.get("do", "")
@@ -402,14 +415,14 @@ def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None
 
 
 def _describe_draft(draft: Draft) -> str:
-    """Return a line with the source of a draft, its date, and how often it was seen."""
+    """Return a line with the source of a draft, its date, and how often its mistake was seen."""
     date = dt.datetime.fromtimestamp(draft.at, tz=dt.UTC).date().isoformat()
     times = f", seen {draft.seen:,}×" if draft.seen > 1 else ""
     return f"{describe_source(draft)} on {date}{times}"
 
 
 def _describe_lacks(draft: Draft) -> str:
-    """Return how many parts a draft lacks, "" if it is complete."""
+    """Return a text with the number of missing parts of a draft, or "" if the draft is complete."""
     if draft.trouble:
         return "can only be discarded"
     return f"lacks {counted(len(draft.missing), 'thing')}" if draft.missing else ""
@@ -418,8 +431,8 @@ def _describe_lacks(draft: Draft) -> str:
 def _describe_branch(view: View, review: BranchReview) -> dict[str, Any]:
     """Return the values for ``branch.html``.
 
-    They are the branch, whether it is checked out here, the accepted cards that wait for a merge,
-    and the error that prevents accepting.
+    The values are the branch, whether it is checked out here, the accepted cards that wait for a
+    merge, and the error that prevents drafts from being accepted.
     """
     values: dict[str, Any] = {"branch": view.branch, "here": False, "waiting": [], "trouble": ""}
     try:
@@ -441,7 +454,7 @@ PAGES: Mapping[str, tuple[str, str, Page]] = {
     "/inbox/{draft}": ("GET POST", REVIEW, show_draft),
     "/inbox/{draft}/edit": ("GET POST", REVIEW, edit_draft),
 }
-"""Path below a brain's address → methods, scope and page."""
+"""Mapping from a path below a brain's address to the methods, the scope and the page."""
 
 
 def route_pages(served_brains: Mapping[str, ServedBrain], *, branch: str, run: Any) -> list[Route]:
@@ -470,7 +483,7 @@ def route_pages(served_brains: Mapping[str, ServedBrain], *, branch: str, run: A
 
 
 def show_home(request: Request, served_brains: Mapping[str, ServedBrain]) -> Response:
-    """Show what this server is, and a row for each brain that the caller may see."""
+    """Show a description of this server, and a row for each brain that the caller may see."""
     login = request.state.login
     rows = [_describe_brain(served_brains[name], login) for name in request.state.brains]
     return show("home.html", login=login, brains=rows)

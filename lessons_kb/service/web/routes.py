@@ -1,4 +1,4 @@
-"""The table of routes, one row each: the server answers from it, and OpenAPI describes it."""
+"""The table of routes, from which the server answers and the OpenAPI description is made."""
 
 from __future__ import annotations
 
@@ -36,20 +36,21 @@ class Route:
     summary: str
     method: str = "GET"
     scope: str = ""
-    """The scope that a token needs; "" = the route itself requires none."""
+    """The scope that a token needs, or "" if the route itself does not require a scope."""
     takes: type[BaseModel] | None = None
-    """The model of the request, from the parameters of the MCP tool; None = any JSON object, or no
-    body."""
+    """The model of the request, from the parameters of the MCP tool. None allows any JSON object,
+    or no body.
+    """
     answers: Any = None
-    """The type of the answer; None = any JSON object, or text."""
+    """The type of the answer. None means any JSON object, or text."""
     silence: Callable[[], Any] | None = None
-    """Builds the answer if the brain cannot be searched; None = an error."""
+    """Builds the answer if the brain cannot be searched. If it is None, the answer is an error."""
 
 
 def _tool_route(
     answers: Any, summary: str, name: str, silence: Callable[[], Any] | None = None
 ) -> Route:
-    """Return the route of an MCP tool; its request has the tool's parameters."""
+    """Return the route of an MCP tool. The request has the parameters of the tool."""
     method = getattr(Tools, f"lessons_{name}")
     hints = get_type_hints(method, include_extras=True)
     _self, *parameters = inspect.signature(method).parameters.values()
@@ -91,7 +92,7 @@ ROUTES = (
 
 
 class Error(TypedDict):
-    """Why there is no answer."""
+    """The reason why there is no answer."""
 
     error: str
 

@@ -36,8 +36,9 @@ MAX_INBOX = 2_000
 """Maximum number of drafts in a brain's inbox. Further proposals are refused until a review."""
 BUILDING, UNREADABLE = "the index is being built", "the index cannot be read"
 LOOK_SECONDS = 0.05
-"""How long the state of a brain's folder is cached. Checking it costs a tenth of an answer's time,
-and a watcher does not report changes sooner."""
+"""The time, in seconds, for which the state of a brain's folder is cached. A check of the folder
+takes a tenth of an answer's time, and a watcher does not report changes sooner.
+"""
 UNAVAILABLE = (StorageError, ConfigError, BrainNotFound)
 """Errors of the server, not of the request."""
 
@@ -49,9 +50,9 @@ class Summary:
     cards: int
     drafts: int
     changed_at: float
-    """Time of the last change to a file, in seconds since the epoch; 0 if there are no files."""
+    """Time of the last change to a file, in seconds since the epoch, or 0 if there are no files."""
     changed: Card | None
-    """The card in that file; None if the file cannot be used."""
+    """The card in that file, or None if the file cannot be used."""
 
 
 class ServedBrain:
@@ -61,7 +62,9 @@ class ServedBrain:
     """
 
     def __init__(self, name: str, root: str, *, watched: bool = True) -> None:
-        """``watched``: this process watches the folder and indexes changes; else another does."""
+        """``watched`` states that this process, and not another one, watches the folder and indexes
+        changes.
+        """
         self.name, self.root, self._watched = name, root, watched
         self._workspace = OpenBrains(root, roots=(root,), watched=watched)
         self._members: Sequence[Brain] = ()
@@ -72,7 +75,7 @@ class ServedBrain:
         """Return the brain for a directory of the client, refreshed as far as time allows.
 
         Raises BrainNotFound if its folder no longer exists. Any other problem becomes a reason for
-        a stale answer, see ``note_stale``.
+        a stale answer; see ``note_stale``.
         """
         try:
             brains = self.open(directory)
@@ -107,7 +110,9 @@ class ServedBrain:
         return self._members
 
     def answer(self, work: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Return ``work(*args, **kwargs)``, and note for the caller why it may be old."""
+        """Return ``work(*args, **kwargs)``, and record for the caller why the result may be
+        outdated.
+        """
         answer = work(*args, **kwargs)
         try:
             self.note_stale(_find_trouble(self._look()))
@@ -116,11 +121,11 @@ class ServedBrain:
         return answer
 
     def look(self, _directory: str) -> Discovery:
-        """Return what discovery finds for any directory of a client: this brain."""
+        """Return this brain as the result of discovery for any directory of a client."""
         return Discovery(trusted={self.root: self.name}, untrusted=())
 
     def note_stale(self, why: str | LessonsError) -> None:
-        """Note for the caller why the answer may be old, if there is a reason."""
+        """Record for the caller why the answer may be outdated, if there is a reason."""
         if isinstance(why, LessonsError):
             log_trouble("server", self.name, f"{type(why).__name__}: {why}")
             why = explain(why)
@@ -146,7 +151,7 @@ class ServedBrain:
             return False
 
     def close(self) -> None:
-        """Release the files and end the watch."""
+        """Close the files and stop watching the folder."""
         self._workspace.close()
 
 
@@ -162,7 +167,7 @@ def _find_last_change(brain: Brain) -> tuple[int, float, Card | None]:
 
 
 def _find_trouble(brains: Sequence[Brain]) -> str:
-    """Return why answers of brains may be old, "" if they are not."""
+    """Return why answers of brains may be outdated, or "" if they are up to date."""
     if any(brain.stale for brain in brains):
         return "the index is behind the files"
     local = "the cluster does not answer: this is from the local index"
@@ -170,7 +175,7 @@ def _find_trouble(brains: Sequence[Brain]) -> str:
 
 
 def explain(error: BaseException) -> str:
-    """Return the message for a client about an error of the server: no path, no settings."""
+    """Return the message for a client about an error of the server, without paths and settings."""
     if isinstance(error, ConfigError):
         return "the settings cannot be used"
     if isinstance(error, BrainNotFound):
@@ -188,7 +193,7 @@ class _Served(Library):
 
     @property
     def project(self) -> str | None:
-        """The brain's own project, else the name of the client's directory.
+        """The brain's own project, or else the name of the client's directory.
 
         The server cannot run git in that directory.
         """
@@ -205,7 +210,7 @@ class _Served(Library):
         return ()
 
     def refresh_for_search(self) -> None:
-        """Do nothing, as ``refresh``."""
+        """Do nothing, like ``refresh``."""
 
 
 class _Inbox(Drafts):
@@ -222,7 +227,7 @@ class _Inbox(Drafts):
         return replace(super().propose(title, **{**parts, "by": self._by}), path="")
 
     def find_near_duplicates(self, draft: Draft) -> list[NearDuplicate]:
-        """Return the cards that may be the same lesson; [] while the index cannot be read."""
+        """Return the cards that may be the same lesson, or [] while the index cannot be read."""
         try:
             return super().find_near_duplicates(draft)
         except UNAVAILABLE:

@@ -1,4 +1,4 @@
-"""The tools that a caller may use, over HTTP and MCP alike, and the errors that it may see."""
+"""The tools that a caller may use, over HTTP as well as MCP, and the errors that it may see."""
 
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ TOOLS: Mapping[str, str] = {
     "lessons_propose": PROPOSE,
     "lessons_mark": PROPOSE,
 }
-"""Tool → the scope that it requires. Other tools are not served: people change cards, and no caller
-may read the session of another caller."""
+"""Mapping from each tool to the scope that it requires. Other tools are not served, because only
+people change cards, and because no caller may read the session of another caller.
+"""
 READ_SECONDS, WRITE_SECONDS = 10.0, 20.0
-"""Time limits of a tool: a model waits longer than a hook, but not for ever."""
+"""Time limits of a tool, in seconds. A model waits longer than a hook, but not indefinitely."""
 
 
 class Forbidden(InputError):
@@ -44,8 +45,9 @@ def require_scope(scope: str) -> None:
 def admit(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     """Return a tool's arguments, with the session name made unique to the caller.
 
-    Raises Forbidden. Raises InputError for a tool that is not served, and for a check that names
-    neither cards nor a session: the last preflight may be another caller's.
+    Raises Forbidden. Raises InputError for a tool that is not served. Raises InputError also for a
+    check that names neither cards nor a session, because the last preflight may belong to another
+    caller.
     """
     if tool not in TOOLS:
         raise InputError(f"this server does not offer {tool}")
@@ -63,7 +65,7 @@ def admit(tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
 
 
 def conceal(error: BaseException) -> str:
-    """Return the message that replaces an error's text, "" if the client may see the text.
+    """Return the message that replaces an error's text, or "" if the client may see the text.
 
     A client may see an error about its request. An error of the server is logged instead.
     """
@@ -83,7 +85,7 @@ def conceal(error: BaseException) -> str:
 
 
 class SharedServer(LessonsMCPServer):
-    """The tools of one brain, for callers that must see neither each other nor the server."""
+    """The tools of one brain, for callers who must not see each other or the server."""
 
     async def list_tools(self) -> list[Any]:
         """Return the tools that the caller may use."""
@@ -106,7 +108,9 @@ class SharedServer(LessonsMCPServer):
         return await _answer(working, READ_SECONDS, ResourceNotFoundError)
 
     async def get_prompt(self, name: str, _arguments: Any = None, context: Any = None) -> Any:
-        """Return a prompt without its arguments: they could name the journal of another caller."""
+        """Return a prompt without its arguments, because they could name the journal of another
+        caller.
+        """
         return await super().get_prompt(name, None, context)
 
 
