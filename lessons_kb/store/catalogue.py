@@ -163,7 +163,7 @@ class Catalogue:
         Raises StorageError if the file cannot be created.
         """
         for suffix in SIDES:
-            with contextlib.suppress(FileNotFoundError):  # two are removed by the last process to close
+            with contextlib.suppress(FileNotFoundError):  # another process may remove them
                 if not stat.S_ISREG(os.lstat(path + suffix).st_mode):
                     cls.remove(path)  # opening a FIFO would block
         try:

@@ -43,7 +43,7 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
     Never raises, because the caller is already handling an error.
     """
     fields = (time.strftime("%Y-%m-%dT%H:%M:%S"), agent, hook_event, message)
-    with contextlib.suppress(OSError, ValueError, LessonsError):  # there is no other place to report it
+    with contextlib.suppress(OSError, ValueError, LessonsError):  # there is no other log
         cells = [" ".join(redact(field).split())[:_MAX_LINE_CHARS] for field in fields]
         line = ("\t".join(cells) + "\n").encode("utf-8", "replace")
         make_private(state_home())

@@ -415,15 +415,15 @@ def read_settled(full: str, *, until: float, limit: int, name: str) -> bytes:
 
 
 def is_being_written(full: str) -> bool:
-    """Return whether a process has the file open for writing; False if this cannot be determined."""
+    """Return whether a process has the file open for writing; False if this is unknown."""
     return _read_under_lease(full, lambda: b"") is None
 
 
 def _read_under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
     """Return the result of ``read()`` while no process can write the file.
 
-    The system prevents writes with a lease. A system without leases calls ``read()`` without one.
-    Return None if a process may be writing the file.
+    The system prevents writes by a lease. On a system without leases, ``read()`` is called without
+    one. Return None if a process may be writing the file.
     """
     try:
         set_lease, set_signal, harmless = fcntl.F_SETLEASE, fcntl.F_SETSIG, signal.SIGURG
