@@ -35,7 +35,8 @@ MAX_WORD = 64
 for which nobody searches."""
 
 _SHORTEST = 2
-"""A single Latin letter or digit is not a term; C++ and C# are recognised before this check."""
+"""The minimum length of a Latin term, so that a single letter or digit is not a term. C++ and C#
+are recognised before this check."""
 _SHORTEST_HEAD = 3
 """The minimum number of letters before a number that are a separate term. The word python3 has the
 term python, but es6 does not have the term es."""

@@ -15,7 +15,7 @@ _SHORTEST, _LONGEST = 8, 100
 """The limits of the length of a message in characters. A message such as "error" is too short to be
 useful."""
 _HINTS = read_patterns("mining_signals.toml")["hint"]
-"""A line without any of these words is skipped."""
+"""The words of which a line must contain at least one; other lines are skipped."""
 _VARIES = (
     (r"^e\s+(?=\S)", ""),  # pytest's margin
     (r"^.*?(?=\b(?:no module named|cannot (?:find|import|resolve)|command '[\w.-]+' not))", ""),

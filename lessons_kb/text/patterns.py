@@ -1,5 +1,4 @@
-"""Compile gitignore globs and other patterns to regular expressions of RE2, which run in linear time.
-"""
+"""Compile patterns and gitignore globs to regular expressions of RE2, which run in linear time."""
 
 from __future__ import annotations
 
