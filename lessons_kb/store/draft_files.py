@@ -1,7 +1,7 @@
 """The drafts of a brain, in the user's state folder.
 
-A draft consists of its text, ``drafts/NAME.md``, and of facts about it, ``NAME.json``, which are
-still stored after the text was removed.
+A draft consists of its text, ``drafts/NAME.md``, and of facts about it, ``NAME.json``. The facts
+are still stored after the text was removed.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ class FolderWatch:
         self.stopped = False
         self._exhausted = False
         self._events: queue.SimpleQueue[FileSystemEvent | None] = queue.SimpleQueue()
-        """None stops the watch."""
+        """The queue of events, in which None stops the watch."""
 
     def run(self) -> None:
         """Watch until ``stop`` is called.
@@ -169,7 +169,7 @@ class FolderWatch:
                 self._exhausted = _is_exhausted(self.root)
 
     def _next_batch(self, patience: float) -> list[FileSystemEvent]:
-        """Return the next batch of events, or [] after ``patience`` seconds without any."""
+        """Return the next batch of events, or [] after ``patience`` seconds without an event."""
         batch: list[FileSystemEvent] = []
         until = math.inf
         while time.monotonic() < until:

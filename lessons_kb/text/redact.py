@@ -352,8 +352,7 @@ def _find_in_columns(view: str, rows: Iterator[Row]) -> Generator[Span, None, in
 
 
 def _least_length(head: str) -> int:
-    """Return the minimum length of the secrets that a heading announces, or 0 if it announces none.
-    """
+    """Return the minimum length of the secrets that a heading announces, or 0 for no secrets."""
     bare = head.strip(_CELL_ENDS)
     word = _names().search(bare.lower()) if _matches(r"[\w .-]{2,30}", bare) else None
     if word is None or _Name(bare, word).speaks_about:

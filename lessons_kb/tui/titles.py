@@ -20,7 +20,7 @@ def strip_shared_prefix(titles: Sequence[str]) -> list[str]:
     """
     prefixes = [_PREFIX.match(title) for title in titles]
     kinds = {prefix[1] if prefix else "" for prefix in prefixes}
-    if len(titles) < 2 or len(kinds) != 1 or "" in kinds:  # noqa: PLR2004 - one title shares nothing
+    if len(titles) < 2 or len(kinds) != 1 or "" in kinds:  # noqa: PLR2004 - one is not shared
         return list(titles)
     shorter: list[str] = []
     for title, prefix in zip(titles, prefixes, strict=True):
