@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lessons_kb.model import Preflight as Preflight
 
 _HOMES = {"Brain": "lessons_kb.library", "LessonsError": "lessons_kb.errors"}
-"""Public name → its module, if that is not ``lessons_kb.model``."""
+"""A mapping from each public name to its module, if that is not ``lessons_kb.model``."""
 
 __all__ = [
     "Brain",

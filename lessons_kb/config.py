@@ -20,7 +20,10 @@ KNOWN_FOLDERS: Mapping[str, str] = {
     "playbooks": "playbook",
     "qa-findings": "qa-finding",
 }
-"""Folders in which repositories often have cards, without any settings → kind of these cards."""
+"""A mapping from a folder that repositories often use for cards to the kind of these cards.
+
+These folders need no settings.
+"""
 
 
 @frozen
@@ -34,7 +37,7 @@ class Ranking:
     situation: float = 0.2
     body: float = 1.0
     occurrence: float = 0.05
-    """Added to the factor 1 for each doubling of ``occurrences``."""
+    """The amount that each doubling of ``occurrences`` adds to the factor 1."""
     severity_low: float = 0.9
     severity_medium: float = 1.0
     severity_high: float = 1.1
@@ -55,11 +58,11 @@ class Gate:
     """``[gate]``: the confidence that a card needs before an agent sees it."""
 
     min_confidence: float = 0.5
-    """Least confidence of a lesson in the block: 0 lets everything through, 1 nothing. 0.5 stands
-    for what is found with the index."""
+    """The minimum confidence of a lesson in the block. With 0 every lesson passes, with 1 none. The
+    value 0.5 is replaced by a threshold that is stored with the index."""
     offer_confidence: float = 0.15
-    """Least confidence for an offer by title. 0.15 stands for what is found with the index: the
-    confidence that a tenth of unrelated prompts reach."""
+    """The minimum confidence for an offer by title. The value 0.15 is replaced by a threshold that
+    is stored with the index: the confidence that a tenth of unrelated prompts reach."""
 
 
 @frozen
@@ -67,18 +70,20 @@ class PreflightSettings:
     """``[preflight]``: the size and shape of the block."""
 
     budget: int = 3200
-    """Tokens of the whole block."""
+    """The maximum number of tokens in the whole block."""
     lesson_share: float = 0.25
-    """Share of the budget for lessons if there are notes as well; without notes they get all."""
+    """The share of the budget for lessons if there are also notes. Without notes, lessons get the
+    whole budget."""
     max_lessons: int = 2
     weakest: float = 0.15
     """A lesson is left out if its odds are below this fraction of the best lesson's odds."""
     context: bool = True
     max_notes: int = 2
     reinject_after: int = 12
-    """Turns after which a lesson may be given again in the same session."""
+    """The number of turns after which a lesson may be given again in the same session."""
     model_context: int = 0
-    """The model's context window in tokens; 0 = large. A budget is at most a twentieth of it."""
+    """The size of the model's context window in tokens; 0 means a large window. A budget is at most
+    a twentieth of it."""
 
 
 @frozen
@@ -87,9 +92,10 @@ class Index:
 
     engine: str = "tantivy"
     collection: str = ""
-    """Name of the collection that ``lessons sync`` writes in a cluster."""
+    """The name of the collection that ``lessons sync`` writes in a cluster."""
     max_files: int = 50_000
-    """A hook without a daemon scans this number of files in half a second; see docs/figures.md."""
+    """The maximum number of files. A hook without a daemon scans the default number in half a
+    second; see docs/figures.md."""
     max_file_bytes: int = 1_000_000
 
 
@@ -98,7 +104,8 @@ class Semantic:
     """``[semantic]``: semantic similarity in addition to words, where the extra is installed."""
 
     enabled: bool = True
-    """Without the extra it changes nothing; ``LESSONS_SEMANTIC=0`` turns it off for a process."""
+    """Without the extra, this setting has no effect. ``LESSONS_SEMANTIC=0`` turns semantic search
+    off for a process."""
     model: str = ""
     """A folder (relative to the brain), or a name in the local Hugging Face cache; by default the
     model that comes with the extra."""
@@ -109,25 +116,27 @@ class HookSettings:
     """``[hooks]``: what hooks do inside a coding agent."""
 
     context: bool = False
-    """Add excerpts of notes to the lessons."""
+    """Whether excerpts of notes are added to the lessons."""
     footer: bool = True
-    """Show the user one line with the names of the lessons that were given."""
+    """Whether the user sees one line with the names of the lessons that were given."""
     catalogue_tokens: int = 1500
-    """Maximum tokens of the card titles at the start of a session; 0 = no titles. Up to 60 titles
-    take at most 950, and up to 100 always fit into 1,500."""
+    """The maximum number of tokens for card titles at the start of a session; 0 means no titles. Up
+    to 60 titles take at most 950 tokens, and up to 100 titles always fit into 1,500."""
     catalogue_file_tokens: int = 8000
-    """Maximum tokens of the file that lists the titles of a larger brain; 0 = no such file."""
+    """The maximum number of tokens in the file that lists the titles of a larger brain; 0 means
+    that there is no such file."""
     offers: bool = True
-    """Offer lessons that may concern a prompt by title; the agent can open them."""
+    """Whether lessons that may concern a prompt are offered by title; the agent can open them."""
     draft_line: bool = True
-    """Show the agent once, in one line, the draft with the evidence of a mistake that it made."""
+    """Whether the agent sees, once and in one line, the draft with the evidence of a mistake that
+    it made."""
     during_turn: bool = True
-    """Also give lessons during a turn: for the next change, or for a failure."""
+    """Whether lessons are also given during a turn: for the next change, or for a failure."""
     close: bool = False
-    """Ask in the block for a closing line, such as ``Lessons: L1.1 done src/a.py:41; L1.2 n/a;
-    L1.3 left``, which is then compared with the evidence."""
+    """Whether the block asks for a closing line, such as ``Lessons: L1.1 done src/a.py:41; L1.2
+    n/a; L1.3 left``, which is then compared with the evidence."""
     daemon: bool = True
-    """Let the daemon answer."""
+    """Whether the daemon answers."""
 
 
 @frozen
@@ -135,7 +144,7 @@ class JournalSettings:
     """``[journal]``: the record of sessions."""
 
     retention_days: int = 90
-    """Older events are deleted; the daily counts of each card stay."""
+    """The age in days at which events are deleted. The daily counts of each card stay."""
 
 
 @frozen
@@ -145,7 +154,8 @@ class TrashSettings:
     retention_days: int = 180
     """Cards that were deleted earlier than this are removed permanently."""
     max_bytes: int = 100_000_000
-    """Beyond this size the oldest cards are removed; the newest stays, whatever its size."""
+    """The maximum size of the trash. Beyond it, the oldest cards are removed. The newest card
+    stays, whatever its size."""
 
 
 @frozen
@@ -162,8 +172,8 @@ class Learn:
     """``[learn]``: the number of lessons from triggers, and the age at which cards are stale."""
 
     max_auto_cards: int = 50
-    """Maximum number of active cards with ``source: auto``; further drafts wait until some are
-    archived."""
+    """The maximum number of active cards with ``source: auto``. Further drafts remain drafts until
+    some of these cards are archived."""
     stale_days: int = 180
     """A card that was seen once and not used for this number of days may be archived."""
 
@@ -173,7 +183,7 @@ class EffectSettings:
     """``[effect]``: the consequences of a lesson's measured effect."""
 
     withhold_harmful: bool = False
-    """Do not give cards whose verdict is ``harms``; `lessons stats` names them."""
+    """Whether cards whose verdict is ``harms`` are not given; `lessons stats` names them."""
 
 
 @frozen
@@ -181,15 +191,15 @@ class Settings:
     """Effective settings of one brain."""
 
     project: str = ""
-    """Name of the project; "" = the name of git's top-level folder."""
+    """The name of the project; "" means the name of git's top-level folder."""
     brain: str = ""
-    """A folder below the one with this file that is the brain in its place; "" = this folder."""
+    """The folder that is the brain, below the folder with this file; "" means this folder."""
     language: str = "en"
     notes: bool = True
-    """Read Markdown files that are no cards, as searchable context. False if `lessons init` found
-    such files in the folder."""
+    """Whether Markdown files that are not cards are read as searchable context. It is false if
+    `lessons init` found such files in the folder."""
     folders: dict[str, str] = field(default_factory=lambda: dict(KNOWN_FOLDERS))
-    """Folder → kind of its cards, including KNOWN_FOLDERS."""
+    """A mapping from each folder to the kind of its cards, including KNOWN_FOLDERS."""
     index: Index = Index()
     ranking: Ranking = Ranking()
     gate: Gate = Gate()
@@ -207,15 +217,15 @@ DEFAULTS = Settings()
 SECTIONS: Mapping[str, type[Any]] = {
     name: type(default) for name, default in list_defaults(Settings).items() if is_value(default)
 }
-"""Name of a table in ``lessons.toml`` → its class."""
+"""A mapping from the name of each table in ``lessons.toml`` to its class."""
 USERS_OWN = (
     *("check.command", "check.seconds", "writer.command", "writer.seconds"),
     *("effect.withhold", "effect.withhold_high"),
 )
 """Keys that only the user's own settings may have.
 
-A brain is other people's data: it must not make lessons_kb run a command or decide what is
-withheld.
+A brain is other people's data. It must not make lessons_kb run a command, or decide which lessons
+are withheld.
 """
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
@@ -304,7 +314,10 @@ def _freeze(value: Any) -> Any:
 
 
 def flat_settings(settings: Settings) -> dict[str, Any]:
-    """Return dotted name → value of every setting, in the order of the classes above."""
+    """Return a mapping from the dotted name of every setting to its value.
+
+    The settings are in the order of the classes above.
+    """
     flat: dict[str, Any] = {}
     for key, value in as_data(settings).items():
         if isinstance(value, dict):
@@ -365,7 +378,10 @@ _TYPES: Mapping[type, str] = {
 
 
 def _find_lines(text: str) -> dict[str, int]:
-    """Return dotted key → 1-based line, for messages only (tomllib gives no positions)."""
+    """Return a mapping from each dotted key to its 1-based line.
+
+    It is used in messages only, because tomllib gives no positions.
+    """
     lines: dict[str, int] = {}
     section = ""
     for number, line in enumerate(text.splitlines(), 1):

@@ -14,7 +14,7 @@
     ├── InputError         a value from the caller cannot be used
     │   └── Incomplete     a card lacks parts that the quality bar requires
     ├── ModelMissing       the embedding model or a library is missing; says what to install
-    ├── StorageError       the disk refused: full, read-only, locked
+    ├── StorageError       a file cannot be read or written: full disk, read-only, locked
     │   ├── EngineUnreachable  a server with an index does not answer, or refuses
     │   ├── IndexBusy      another process is writing the index
     │   └── IndexBroken    the index cannot be read; the code that notices it rebuilds the index
@@ -53,7 +53,7 @@ class AmbiguousCard(LessonsError):
 class DuplicateCard(LessonsError):
     """A card with the same title exists already.
 
-    ``existing`` is its id.
+    ``existing`` is the id of that card.
     """
 
     def __init__(self, message: str, *, existing: str) -> None:
@@ -64,12 +64,12 @@ class DuplicateCard(LessonsError):
 class Contradiction(DuplicateCard):
     """A card that demands the opposite exists.
 
-    ``existing`` is its id.
+    ``existing`` is the id of that card.
     """
 
 
 class EditRefused(LessonsError):
-    """An edit that would have changed more than it should."""
+    """An edit that would change more of the user's file than it should."""
 
 
 class InputError(LessonsError):
@@ -92,7 +92,7 @@ class ModelMissing(LessonsError):
 
 
 class StorageError(LessonsError):
-    """The disk refused: full, read-only, or locked by another process."""
+    """A file cannot be read or written: the disk is full or read-only, or the file is locked."""
 
 
 class EngineUnreachable(StorageError):
@@ -104,7 +104,7 @@ class IndexBusy(StorageError):
 
 
 class IndexBroken(StorageError):
-    """The index is missing, foreign, damaged or of another version."""
+    """The index is missing, damaged, of another version, or not an index of ours."""
 
 
 class GitError(LessonsError):

@@ -1,12 +1,12 @@
-"""``lessons-hook AGENT``: send one event to the daemon and print its answer; exit with 0.
+"""``lessons-hook AGENT``: send one event to the daemon, print its answer, and exit with 0.
 
 If the daemon does not answer, a new Python process answers with the same code. The protocol is
-described in service/daemon.py. That process may need longer than the agent waits. At the deadline
-the client prints the decision of the second stage (``hook_gates``) about the gates, and exits. The
-other process continues, and its answer arrives with the session's next event. With the argument
-``strict``, the exit status is 1 if no gate decided about the event.
-The launcher imports this file under ``python -I -S``, so it imports only built-in modules and
-``_socket``.
+described in service/daemon.py. That process may need more time than the agent allows. At the
+deadline, the client prints the decision of the second stage (``hook_gates``) about the gates, and
+exits. The other process continues, and its answer arrives with the session's next event. With the
+argument ``strict``, the exit status is 1 if no gate decided about the event.
+The launcher imports this file under ``python -I -S``, so this file imports only built-in modules
+and ``_socket``.
 """
 
 import sys
@@ -18,8 +18,8 @@ if sys.platform != "win32":
     import posix
 
 PROTOCOL, BEGUN = b"2", b"begun"  # part of the identity; sent before a brain is written to
-PATIENCE_SECONDS = 0.8  # for a daemon to begin; on a busy machine it has to wait for a processor
-LONGER_SECONDS = 1.0  # for the answer after the daemon has begun, since it may have noted lessons
+PATIENCE_SECONDS = 0.8  # for a daemon to begin, because it waits for a processor on a busy machine
+LONGER_SECONDS = 1.0  # from the beginning to the answer, since the daemon may have recorded lessons
 RESERVE_SECONDS = 0.5  # reserved for the second stage
 GRACE_SECONDS = 1.5  # for a second stage that has not decided at the deadline
 STARTING_SECONDS = 15.0  # the longest time from the start of a daemon until it listens
@@ -27,17 +27,17 @@ DEADLINE_SECONDS, LONGEST_SECONDS = 2.0, 600.0
 START_SECONDS = 8.0  # for the start of a session: 80 % of the timeout that our handler declares
 DEADLINE_VARIABLE, AGAIN_VARIABLE = b"LESSONS_HOOK_DEADLINE", b"LESSONS_HOOK_AGAIN"
 TOKEN_VARIABLE = b"LESSONS_HOOK_TOKEN"  # identifies the event for all processes that answer it
-STRICT = "strict"  # the argument with which a call is refused that no gate can be asked about
+STRICT = "strict"  # the argument that refuses a call if no gate can decide about it
 STRICT_VARIABLE = b"LESSONS_HOOK_STRICT"  # the same, for the process that computes the answer
 UNASKED_LINE = "Lessons: the gate for this file cannot be asked, and its card has `gate: strict`"
 UNASKED = 1  # exit status; the handler in the settings makes it a refusal
-PACKED = "packed"  # the argument that makes the other process answer to a client
+PACKED = "packed"  # the argument with which the other process sends its answer to a client
 HEARD, LATE, REFUSED, UNCHECKED = b"h", b"l", b"r", b"u"  # sent to it when the client ends
 LATE_MARK = "late: "  # prefix of the line in the hook log that counts a late event
 LATE_LOG = LATE_MARK + "no answer within {} s; it comes with the session's next event"
 LOG_BYTES = 200_000  # the client adds nothing to a longer log; the next process shortens it
 MAX_EVENT_BYTES = 32_000_000
-SILENT = ("claude-code", "codex")  # for these no output means "nothing to say"; for others {}
+SILENT = ("claude-code", "codex")  # these accept an empty output as "no answer"; the others need {}
 SENT = b"HOME PATH TMP XDG_ LESSONS GIT_ CLAUDE CODEX COPILOT CURSOR GEMINI OPENCODE QWEN VSCODE"
 SENT_VARIABLES = tuple(SENT.split())  # prefixes of the variables that an answer may depend on
 IDENTITY = b"HOME LESSONS_STATE_HOME XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME"
@@ -47,7 +47,7 @@ _MAX_START_BYTES = 20_000
 
 
 def pack(*fields: bytes | bytearray) -> bytes:
-    """Return ``fields`` as one message: each field after its length in four bytes."""
+    """Return ``fields`` as one message, with each field after its length in four bytes."""
     return b"".join(len(field).to_bytes(4, "big") + field for field in fields)
 
 
@@ -106,9 +106,9 @@ def ask(
     longer: float = LONGER_SECONDS,
     patience: float = PATIENCE_SECONDS,
 ) -> list[bytes]:
-    """Return the output for the agent, that for its log, and ``whole``; [] if the daemon declines.
+    """Return the output for the agent, the output for its log, and ``whole``.
 
-    Raises OSError if the answer is late.
+    Return [] if the daemon declines. Raises OSError if the answer is late.
     """
     answer, until = b"", time.monotonic() + patience
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -145,7 +145,7 @@ def ask_soon(who: bytes, *fields: bytes | bytearray, until: float, end: float) -
 
 
 def is_starting(who: bytes) -> bool:
-    """Return whether a daemon was started just now and does not listen yet."""
+    """Return whether a daemon was started recently and does not listen yet."""
     try:
         age = time.time() - posix.lstat(starting_path(socket_path(who))).st_mtime
     except OSError:
@@ -158,16 +158,16 @@ def begin_start(who: bytes) -> None:
     try:
         if not is_starting(who):
             mark = starting_path(socket_path(who))
-            _unlink(mark)  # a new file has the present time
+            _unlink(mark)  # a new file has the current time
             posix.close(posix.open(mark, posix.O_WRONLY | posix.O_CREAT | posix.O_EXCL, 0o600))
     except OSError:  # another hook was quicker, or there is no folder for the socket
         pass
 
 
 def find_deadline(event: bytes | bytearray, chosen: str) -> float:
-    """Return the seconds that an event may take.
+    """Return the number of seconds that an event may take.
 
-    The start of a session may take longer: nobody waits for it, and no cache is filled yet.
+    The start of a session may take longer, because no user waits for it and no cache is filled yet.
     ``chosen`` is the value in the environment, which applies to every event.
     """
     is_start = len(event) < _MAX_START_BYTES and any(name in event for name in STARTS)
@@ -175,7 +175,10 @@ def find_deadline(event: bytes | bytearray, chosen: str) -> float:
 
 
 def read_deadline(text: str) -> float:
-    """Return the seconds in a text, or the default; at most LONGEST_SECONDS."""
+    """Return the number of seconds in a text, or the default.
+
+    The result is at most LONGEST_SECONDS.
+    """
     seconds = float(text) if text.replace(".", "", 1).isdecimal() else 0.0
     return min(seconds or DEADLINE_SECONDS, LONGEST_SECONDS)
 
@@ -200,7 +203,7 @@ class Client:
 
     @property
     def left(self) -> float:
-        """The seconds until the deadline."""
+        """The number of seconds until the deadline."""
         return max(self.deadline - (time.monotonic() - self.started), 0.0)
 
     def answer(self) -> None:
@@ -228,7 +231,7 @@ class Client:
                 self.end(is_late=False)
         try:
             self._start_process()
-        except OSError:  # no more files or processes
+        except OSError:  # the limit of files or processes is reached
             pass
         self._look_at_gates()
         self.is_busy = False
@@ -252,9 +255,9 @@ class Client:
     def note_deadline(self) -> None:
         """End at the deadline with the decisions so far.
 
-        A call that is about to be made gets some more time: on a busy machine its gates may not
-        have been checked yet, and silence would let it pass. Raises TimeoutError where the event is
-        still being read, since it may be such a call.
+        A call that is about to be made gets some more time. On a busy machine, its gates may not
+        have been checked yet, and without an answer the call would pass. Raises TimeoutError while
+        the event is still being read, since it may be such a call.
         """
         if self.is_late or not (self.is_busy or self.is_reading):
             self.end()
@@ -271,14 +274,14 @@ class Client:
         fields.append(b"%b=%b" % (TOKEN_VARIABLE, self.token))
         if self.is_strict:
             fields.append(b"%b=1" % STRICT_VARIABLE)
-        self.again = b"1"  # the daemon may note lessons and then answer too late
+        self.again = b"1"  # the daemon may record lessons and then answer too late
         # A daemon may use half of the time to start; after that, a process is started instead.
         until, who = self.started + self.deadline / 2, identity(self.variables)
         end = self.started + self.deadline - RESERVE_SECONDS
         return ask_soon(who, *fields, until=until, end=end)
 
     def _start_process(self) -> None:
-        """Start a new process that answers this event, and that continues after the deadline."""
+        """Start a process that answers this event and continues after the deadline."""
         # A feeder process writes the event, since a pipe may be too small for it. Neither process
         # may have the agent's pipes open, because the agent would wait for them.
         source, sink = posix.pipe()
@@ -312,14 +315,14 @@ class Client:
         self.channel = mine
 
     def _look_at_gates(self) -> None:
-        """Let the second stage decide about a call that is about to be made, once."""
+        """Let the second stage decide once about a call that is about to be made."""
         may_be_call = self.is_late or any(name in self.event for name in CALLS)
         if self.decide is not _decide_nothing or not may_be_call:
             return
         try:
             if __package__:
                 from lessons_kb import hook_gates
-            else:  # the launcher has started this file; our modules must not hide those of Python
+            else:  # the launcher started this file; our modules must not shadow those of Python
                 folder = __file__.rpartition("/")[0]
                 sys.path[:] = [*(place for place in sys.path if place != folder), folder]
                 import hook_gates  # type: ignore[import-not-found, no-redef]
@@ -344,7 +347,7 @@ class Client:
             try:
                 _write(1, answer[0])
                 _write(2, answer[1])
-                self._tell(HEARD)  # not reached if the agent is gone: the answer is then kept
+                self._tell(HEARD)  # not reached if the agent has ended
             finally:
                 posix._exit(self._find_status(answer[1]))  # noqa: SLF001
 
@@ -353,18 +356,18 @@ class Client:
         return UNASKED if self.is_strict and line.startswith(UNASKED_LINE.encode()) else 0
 
     def _tell(self, ending: bytes) -> None:
-        """Tell the other process how this one ends."""
+        """Inform the other process how this process ends."""
         try:
             if self.channel is not None:
                 self.channel.sendall(ending)
-        except OSError:  # it has gone
+        except OSError:  # the other process has ended
             pass
 
     def end(self, *, is_late: bool = True) -> None:
         """Print the decisions so far, and exit."""
         _signal.setitimer(_signal.ITIMER_REAL, 0)
         try:
-            if self.channel is not None:  # what has just arrived is the answer
+            if self.channel is not None:  # the answer may just have arrived
                 self.channel.setblocking(False)
                 self.received += self.channel.recv(1 << 20)
                 self._print_received()

@@ -1,8 +1,8 @@
-"""The second stage of the hook program: decide gates if no full answer arrives in time.
+"""The second stage of the hook program, which decides gates if no full answer arrives in time.
 
 It reads one small file for each brain, which ``brain/gate_file.py`` writes into the user's state
-folder. It imports nothing of this package, since ``hook_client`` loads it if no daemon answers. If
-it cannot decide, it reports "not checked", so that no call passes in silence.
+folder. It imports nothing from this package, since ``hook_client`` loads it if no daemon answers.
+If it cannot decide, it reports "not checked", so that no call passes without a report.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ except ImportError:  # Windows
     pwd = None  # type: ignore[assignment]
 
 FORMAT = 2
-"""Version of the gate files; a file of another version is not read."""
+"""The version of the gate files. A file of another version is not read."""
 MAX_FILE_BYTES = 1_000_000
-"""The maximum number of bytes of a project's file that are read."""
+"""The maximum number of bytes that are read from a file of the project."""
 MAX_GATE_BYTES = 4_000_000
 """The maximum size of a gate file in bytes; ``brain/gate_file.py`` marks a larger file."""
 MAX_TEXT_CHARS = 200_000
@@ -57,7 +57,7 @@ _READERS = ("cat", "less", "head", "tail", "grep", "rg", "ls", "wc", "diff", "st
 _WRAPPERS = ("sudo", "env", "nice", "time", "nohup", "xargs", "timeout", "bash", "sh", "zsh")
 _NOT_PLAIN = re.compile(r"[;&|<>$`\n\\'\"(){}*?\[\]!#~]")
 _WIDE = re.compile(r"(?:^|[\s/])(?:\.{1,2}|\*[^\s]*)/?(?:\s|$)")
-"""A word of a command that may stand for any file."""
+"""A word of a command that may expand to any file name."""
 _QUOTES = re.compile(r"[\\'\"]")
 _SEPARATORS = re.compile(r"[\s;&|<>()]+")
 _MAGIC = re.compile(r"[*?\[{$`~]")
@@ -73,15 +73,15 @@ class Answer(NamedTuple):
     refusal: str = ""
     """Standard output that refuses the call."""
     unchecked: str = ""
-    """Standard output that informs the user what was not checked. It also replaces a refusal that
-    cannot be recorded, since such a refusal would repeat forever."""
+    """Standard output that tells the user which cards were not checked. It also replaces a refusal
+    that cannot be recorded, since such a refusal would repeat forever."""
     log: str = ""
-    """The same for standard error, if the agent shows the user no output of this event."""
+    """The same text for standard error, if the agent shows the user no output of this event."""
     records: tuple[str, ...] = ()
     """Record files. At least one must be new, or belong to this event, before the call is
     refused."""
     reason: str = ""
-    """The reason of the refusal, or what was not checked, as plain text."""
+    """The reason for the refusal, or the cards that were not checked, as plain text."""
 
 
 class Form(NamedTuple):
@@ -103,7 +103,7 @@ class Call(NamedTuple):
     paths: tuple[str, ...]
     """The files that it changes, relative to the project."""
     pieces: tuple[tuple[str, str, str], ...]
-    """(path, text before, text after) of each change."""
+    """The path, the text before and the text after each change."""
     command: str
     directory: str
     """The working directory of a command."""
@@ -137,15 +137,15 @@ def gate_path(home: str, root: str) -> str:
 
 
 def record_path(home: str, context: str, root: str, card: str, file: str) -> str:
-    """Return the path of the record of a refusal, by session, card and file."""
+    """Return the path of the record of a refusal, which depends on session, card and file."""
     subject = hash_text(f"{root}\0{card}\0{file}")
     return os.path.join(home, "sessions", f"refused-{hash_text(context)}-{subject}")
 
 
 def claim(path: str, token: str) -> bool | None:
-    """Record a refusal for the event ``token``; return whether the record belongs to that event.
+    """Record a refusal for the event ``token``, and return whether the record belongs to it.
 
-    Returns None if nothing can be recorded.
+    Return None if nothing can be recorded.
     """
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -199,7 +199,7 @@ _CLAUDE_LIKE = ("claude-code", "codex", "copilot-cli", "vscode")
 _COPILOTS = ("stop_reason", "custom_instructions")
 """Keys that Copilot CLI sends with a transcript's path, but VS Code does not."""
 _COPILOTS_OWN = "COPILOT_HOOK_DIR"
-"""A variable that only Copilot CLI sets, for hooks; it reads the same folders as VS Code."""
+"""A variable for hooks that only Copilot CLI sets. It reads the same folders as VS Code."""
 _GROKS_OWN = "workspaceRoot"
 
 
@@ -209,13 +209,13 @@ def find_host(
     environment: Mapping[str, str],
     events: Mapping[str, Iterable[str]],
 ) -> str:
-    """Return the agent that called the hook. ``agent`` is the agent for which it was set up.
+    """Return the agent that called the hook. ``agent`` is the agent for which the hook was set up.
 
     ``events`` are the names of each agent's events. The payload decides, because an agent inherits
     the variables of the agent that started it.
     """
     name = first_text(payload, EVENT_KEYS)
-    if _GROKS_OWN in payload:  # Grok runs the hooks of Claude Code and Cursor, too
+    if _GROKS_OWN in payload:  # Grok also runs the hooks of Claude Code and Cursor
         return "grok-cli"
     if "cursor_version" in payload or ("conversation_id" in payload and "generation_id" in payload):
         return "cursor"
@@ -288,7 +288,7 @@ def decide(
 
 
 def _report_unread(agent: str, event: bytes) -> Answer:
-    """Return the answer to a call of which only a part arrived: no gate can decide about it."""
+    """Return the answer to a call that arrived only in part: no gate can decide about it."""
     form = _read_forms().get("agents", {}).get(agent)
     if form is None:
         return Answer()
@@ -303,10 +303,10 @@ def _read_forms() -> dict[str, Any]:
 
 
 def claim_answer(answer: Answer, token: str) -> tuple[bytes, bytes, bytes] | None:
-    """Return how the client ends, with its standard output and standard error; None for no output.
+    """Return the ending of the client, its standard output and its standard error.
 
-    A refusal is recorded first. The first value is REFUSED or UNCHECKED of ``hook_client``, which
-    the client sends to the process that computes the full answer.
+    A refusal is recorded first. The ending is REFUSED or UNCHECKED of ``hook_client``, which the
+    client sends to the process that computes the full answer. Return None if there is no output.
     """
     if answer.refusal:
         claimed = [_claim_in_folder(path, token) for path in answer.records]
@@ -358,8 +358,8 @@ def _rule(
         ]
         new = [path for path in paths if read_token(path) in ("", token)]
         if not new:
-            continue  # the session was refused this call before: now it passes
-        is_strict = concern.card["gate"] == STRICT  # in doubt, it applies
+            continue  # this call of the session was refused before, so now it passes
+        is_strict = concern.card["gate"] == STRICT  # a strict gate applies in case of doubt
         is_doubtful = not concern.sure or _is_changed(concern)
         if (is_doubtful and not is_strict) or (asks and explained):
             unsure.append(concern)
@@ -397,7 +397,7 @@ def _say_unchecked(line: str, form: Mapping[str, Any], template: Mapping[str, st
 
 
 def _fill(template: str, *, reason: str = "", line: str = "") -> str:
-    """Return an answer: the template, which is JSON, with the texts for its placeholders."""
+    """Return an answer: the JSON template with texts in place of its placeholders."""
     filled = template.replace(REASON_MARK, json.dumps(reason)[1:-1])
     return f"{filled.replace(LINE_MARK, json.dumps(line)[1:-1])}\n"
 
@@ -432,7 +432,7 @@ def _visible(path: str) -> str:
 def _is_attended(
     form: Form, name: str, payload: Mapping[str, Any], environment: Mapping[str, str]
 ) -> bool:
-    """Return whether the user can be asked about a call, and is there to answer."""
+    """Return whether the user can be asked about a call and is present to answer."""
     if name not in form.data["asks"]:
         return False
     if first_text(payload, ("permission_mode",)) in NOBODY_ANSWERS:
@@ -525,10 +525,10 @@ def _is_inside(path: str, folder: str) -> bool:
 def _find_brains(
     home: str, directory: str, scope: str, environment: Mapping[str, str]
 ) -> list[dict[str, Any]]:
-    """Return the gate files that apply to a directory, the nearest brain first.
+    """Return the gate files that apply to a directory, starting with the nearest brain.
 
-    A state folder inside the project is not trusted, since the project may have set the variable,
-    unless the account's home is inside the project as well.
+    A state folder inside the project is not trusted, since the project may have set the variable.
+    It is trusted if the account's home is inside the project as well.
     """
     inside = _is_inside(os.path.realpath(home), scope)
     if inside and not _is_inside(os.path.realpath(_account_home()), scope):
@@ -609,7 +609,7 @@ def _is_same_folder(brain: Mapping[str, Any]) -> bool:
 
 
 def list_times(root: str, folders: Iterable[str]) -> str:
-    """Return a text that changes when a card is added to one of the folders or removed."""
+    """Return a text that changes when a card is added to one of the folders or removed from it."""
     times = []
     for folder in folders:
         try:
@@ -695,7 +695,7 @@ def _read_call(
 
     def place(path: str) -> str:
         spelled = os.path.normpath(os.path.join(here, os.path.expanduser(path)))
-        real = os.path.realpath(spelled)  # a link must not lead around a gate
+        real = os.path.realpath(spelled)  # a link must not bypass a gate
         full = real if _is_inside(real, scope) else spelled
         return full[len(scope.rstrip("/")) + 1 :] if _is_inside(full, scope) else full
 
@@ -742,7 +742,10 @@ def _find_command(data: Mapping[str, Any], names: Iterable[str]) -> str:
 
 
 def _read_patch(text: str) -> list[tuple[str, str, str]]:
-    """Return (path, before, after) of each file of a patch in the ``*** Update File:`` form."""
+    """Return the path, the text before and the text after of each file in a patch.
+
+    The patch is in the ``*** Update File:`` form.
+    """
     files: list[tuple[str, list[str], list[str]]] = []
     for line in text.splitlines():
         header = next((prefix for prefix in _PATCH_HEADERS if line.startswith(prefix)), "")
@@ -788,7 +791,7 @@ def _find_in_brain(brain: Mapping[str, Any], call: Call, scope: str) -> list[Con
 
 
 def _doubt_all(root: str) -> Concern:
-    """Return a concern that represents all gates of a brain if none of them can be decided."""
+    """Return a concern that represents all gates of a brain, none of which can be decided."""
     name = os.path.basename(root) or "a brain"
     card = {"id": "", "title": f"the gates of {_visible(name)}", "gate": ONCE}
     return Concern({"root": root}, card, (), sure=False)
@@ -799,7 +802,7 @@ def _find_by_path(
 ) -> Concern | None:
     """Return the concern of a card whose ``paths`` match a file of the call.
 
-    There is none if the change shows that every item of the checklist is done.
+    Return None if the change shows that every item of the checklist is done.
     """
     if call.command:
         may = _may_touch(call.command, card, scope, call.directory)
@@ -832,7 +835,7 @@ def _matches_line(pattern: str, lines: Iterable[str]) -> bool:
 def _may_touch(command: str, card: Mapping[str, Any], scope: str, directory: str) -> bool:
     """Return whether a command may change a file that a card's globs match.
 
-    False is certain; True is not.
+    The result False is certain. The result True is not.
     """
     globs = card["globs"]
     if not globs or _only_reads(command):
@@ -883,13 +886,13 @@ def match_globs(globs: Sequence[Sequence[Any]], path: str) -> bool:
 
 
 def _find_hint(source: str) -> str:
-    """Return a text that every path matching a compiled glob contains; "" if none is certain."""
+    """Return a text that every path matching a compiled glob contains; "" if there is none."""
     hint = _HINT.match(source)
     return hint[1] if hint else ""
 
 
 def _decide(globs: Sequence[Sequence[Any]], path: str) -> bool:
-    """Return whether the last glob that matches exactly this path includes it."""
+    """Return whether the last glob that matches exactly this path includes the path."""
     for source, include in reversed(globs):
         if re.fullmatch(source, path):
             return bool(include)
@@ -899,7 +902,7 @@ def _decide(globs: Sequence[Sequence[Any]], path: str) -> bool:
 def _find_by_pattern(
     brain: Mapping[str, Any], card: Mapping[str, Any], call: Call, scope: str
 ) -> Concern | None:
-    """Return the concern of a card if the call is about to make its mistake, or may be."""
+    """Return the concern of a card if the call makes the card's mistake, or may make it."""
     unsure: Concern | None = None
     for pattern in card["patterns"]:
         look = _look_in_command if call.command else _look_in_change
@@ -957,7 +960,7 @@ def _look_in_change(
 
 
 def _count(pattern: Mapping[str, Any], text: str) -> int:
-    """Return the number of matches of a pattern, without those that its ``unless`` excuses."""
+    """Return the number of matches of a pattern, without matches that its ``unless`` excuses."""
     count = 0
     for match in re.finditer(pattern["text"], text, re.ASCII | re.MULTILINE):
         begin = text.rfind("\n", 0, match.start()) + 1
@@ -974,7 +977,7 @@ def _search(pattern: str, text: str) -> re.Match[str] | None:
 
 
 def _place(full: str, before: str, after: str, *, whole: bool) -> tuple[str, str]:
-    """Return the texts of a change, extended to whole lines if the file has the old text."""
+    """Return the texts of a change, extended to whole lines if the file contains the old text."""
     if not (before or whole):
         return before, after
     text = _read_text(full)

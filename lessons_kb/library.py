@@ -104,7 +104,10 @@ class Library(Brains):
         return search.find_lessons(self, query)
 
     def find_guarding(self, path: str) -> list[Card]:
-        """Return the cards whose ``paths`` match a file. ``path`` starts at the project root."""
+        """Return the cards whose ``paths`` match a file.
+
+        ``path`` is relative to the project root.
+        """
         return search.find_guarding(self, path)
 
     def preflight(
@@ -152,11 +155,12 @@ class Library(Brains):
         detected: Sequence[DetectedLine] = (),
         session: str | None = None,
     ) -> Check:
-        """Return for each checklist item whether it is shown, denied, contradicted or open.
+        """Return the state of each checklist item, such as shown, denied, contradicted or open.
 
-        ``cards`` are ids; without them those of the last preflight (of ``session``, if given) are
-        meant. ``evidence`` is what was done: texts of edits written and commands run, or an
-        Evidence, which may say that it is complete; ``detected`` what `detect` found in it.
+        ``cards`` are ids. Without them, the cards of the last preflight are checked (the last one
+        of ``session``, if it is given). ``evidence`` contains the texts of edits and the commands
+        that were run, or it is an Evidence, which may declare itself complete. ``detected`` are the
+        lines of the evidence that `detect` patterns match.
         """
         chosen = (
             find_given(self.members, session)
@@ -167,7 +171,7 @@ class Library(Brains):
         return judge(check_items(chosen, answer, done, detected), answer, done)
 
     def check_last(self, session: str | None = None) -> Check:
-        """Return the check of the latest agent's answer that had lessons."""
+        """Return the check of the agent's latest answer to a prompt with lessons."""
         return check_last(self, session)
 
     def create(self, title: str, *, on_duplicate: str = "fail", **parts: Unpack[NewCard]) -> Card:
@@ -182,7 +186,7 @@ class Library(Brains):
         return self.cards.create(title, on_duplicate=on_duplicate, **parts)
 
     def confirm(self, *ids: str) -> list[Card]:
-        """Note that a person found each card true today; see ``Cards.confirm``."""
+        """Record that a person confirmed each card today; see ``Cards.confirm``."""
         return self.cards.confirm(*ids)
 
     def bump(self, *ids: str, task: str | None = None) -> list[Card]:
@@ -190,7 +194,7 @@ class Library(Brains):
         return self.cards.bump(*ids, task=task)
 
     def lint(self) -> list[Finding]:
-        """Return the findings about all files of the brains, by path and line."""
+        """Return the findings about all files of the brains, sorted by path and line."""
         return [finding for brain in self.members for finding in lint(brain, self.directory)]
 
 

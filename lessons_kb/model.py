@@ -9,10 +9,13 @@ from lessons_kb.values import field, frozen, is_value, list_fields
 KINDS = ("lesson", "playbook", "qa-finding")
 NOTE = "note"
 SERVED = "@server:"
-"""Part of the ids of a server's cards, which are not files here: ``shop@server:lessons/…``."""
+"""The part that marks the id of a card on a server, which is not a local file.
+
+An example of such an id is ``shop@server:lessons/…``.
+"""
 SEVERITIES = ("low", "medium", "high")
 RULE = "rule"
-"""Source of a card from a rules file: only its paths and commands inject it."""
+"""The source of a card from a rules file. Only its paths and commands inject such a card."""
 SOURCES = ("curated", "auto", RULE)
 DRAFT = "draft"
 """The status of a card that waits for review; it is never injected."""
@@ -25,10 +28,10 @@ FIELDS = ("title", "tags", "symptoms", "checklist", "situation", "body")
 
 
 PATTERNS = ("regex", "ast", "command", "error")
-"""Kinds of ``detect`` patterns: a regular expression over code, a syntax pattern, a regular
+"""The kinds of ``detect`` patterns: a regular expression over code, a syntax pattern, a regular
 expression over commands, or the signature of an error."""
 RELATIONS = ("inside", "has", "follows", "not-inside", "not-has", "not-follows")
-"""Relations that a syntax pattern may have to other code."""
+"""The relations that a syntax pattern may have to other code."""
 
 
 @frozen
@@ -39,13 +42,13 @@ class Pattern:
     """One of PATTERNS."""
     text: str
     files: tuple[str, ...] = ()
-    """Gitignore-style globs of the files to search; empty = every file."""
+    """Gitignore-style globs of the files to search. If it is empty, every file is searched."""
     language: str = ""
-    """Language of an ``ast`` pattern; "" = the language of the file."""
+    """The language of an ``ast`` pattern; "" means the language of the file."""
     unless: str = ""
-    """A regular expression; a match does not count on a line that this one matches."""
+    """A regular expression. Matches of the pattern do not count on lines that it matches."""
     relations: tuple[tuple[str, str], ...] = ()
-    """Pairs of one of RELATIONS and a syntax pattern or a word; all of them must hold."""
+    """Pairs of one of RELATIONS and a syntax pattern or a word. All relations must be true."""
     bad: tuple[str, ...] = ()
     """Code or commands that the pattern must find."""
     good: tuple[str, ...] = ()
@@ -54,24 +57,31 @@ class Pattern:
 
 @frozen
 class Standing:
-    """How a card stands to the present state of its project.
+    """The relation of a card to the present state of its project.
 
-    It is derived from the history of the project when the index is refreshed, and kept with the
+    It is derived from the history of the project when the index is refreshed, and stored with the
     card in the catalogue.
     """
 
     silenced: str = ""
-    """That all of its code is gone, so that it is not injected, in one line; "" if it is not."""
+    """A line which says that all code of the card was removed, so that the card is not injected.
+
+    It is "" if some of the code still exists.
+    """
     unmet: str = ""
-    """Why its condition (``when``) is false, so that it is not injected, in one line; "" if not."""
+    """The reason why the card's condition (``when``) is false, in one line; "" if it is not false.
+
+    A card with such a reason is not injected.
+    """
     caveat: str = ""
-    """What the block adds to the card, at most 12 tokens; "" for nothing."""
+    """The remark that the block adds to the card, of at most 12 tokens; "" if there is none."""
     follows: tuple[str, ...] = ()
-    """Globs that the card guards besides its ``paths``, because the files were moved there."""
+    """Globs of files that the card guards in addition to its ``paths``, because the files were
+    moved there."""
     moved: tuple[tuple[str, str], ...] = ()
-    """Pairs of an entry of ``paths`` and the glob that names its files today."""
+    """Pairs of an entry of ``paths`` and the glob that matches its files today."""
     gone: tuple[tuple[str, str], ...] = ()
-    """Pairs of a name that is gone and the commit that removed it ("" if unknown)."""
+    """Pairs of a name that no longer exists and the commit that removed it ("" if unknown)."""
     changed: tuple[tuple[str, int], ...] = ()
     """Pairs of a file and the number of commits that changed it since ``confirmed``."""
     yields_to: tuple[str, ...] = ()
@@ -79,17 +89,17 @@ class Standing:
 
     @property
     def silence(self) -> str:
-        """Why the card is not injected, in one line; "" if it may be."""
+        """The reason why the card is not injected, in one line; "" if the card may be injected."""
         return self.silenced or self.unmet
 
 
 CURRENT = Standing()
-"""The standing of a card about which nothing is known to have changed."""
+"""The standing of a card whose project has no known changes that concern the card."""
 
 
 @frozen
 class Card:
-    """The content of a Markdown file that is used: a lesson, playbook, finding or note."""
+    """The content of a usable Markdown file: a lesson, playbook, finding or note."""
 
     id: str
     """POSIX path relative to its brain."""
@@ -97,7 +107,7 @@ class Card:
     """One of KINDS, or NOTE."""
     title: str
     topics: tuple[str, ...] = ()
-    """``applies-to``, ``tags`` and the like."""
+    """The values of ``applies-to``, ``tags`` and similar keys."""
     project: str | None = None
     stages: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
@@ -116,23 +126,23 @@ class Card:
     examples: tuple[str, ...] = ()
     """Tasks in which the mistake happened, oldest first, at most five."""
     gate: str = NO_GATE
-    """One of GATES, for a call that the card is about. ASK_GATE, for a card of high severity, lets
-    the agent ask its user first. ONCE_GATE refuses the call once; the repeated call passes. So does
-    STRICT_GATE, which also refuses the call where nothing of ours can decide about it."""
+    """One of GATES, for a call that the card is about. ASK_GATE, for a card of high severity, makes
+    the agent ask its user first. ONCE_GATE refuses the call once; the repeated call passes.
+    STRICT_GATE works in the same way, but also refuses a call about which no gate can decide."""
     evidence: str | None = None
     supported_by: tuple[str, ...] = ()
     reopen_when: str | None = None
     detect: tuple[Pattern, ...] = ()
     """Patterns of the mistake, in the order of the header; unusable patterns are left out."""
     why: str = ""
-    """First sentence of Root Cause, else of Mistake / Risk; one line, not yet cut."""
+    """The first sentence of Root Cause, or else of Mistake / Risk, as one line of any length."""
     checklist: tuple[str, ...] = ()
-    """Items to verify, plain text, one line each. Empty for notes and for cards without items."""
+    """The items to verify, as plain text, one line each. Notes and some cards have no items."""
     shown_by: tuple[str, ...] = ()
-    """For each item a regular expression that finds its evidence, or ""; empty if no item has
-    one."""
+    """A regular expression for each item that finds its evidence, or "" for an item without one.
+    The tuple is empty if no item has such an expression."""
     conditional: bool = False
-    """Whether the items are conditions that say when the card applies; they are not checked."""
+    """Whether the items are conditions for the use of the card. Such items are not checked."""
     template: bool = False
     """Whether the card is still the unfilled template, or has neither a readable title nor advice.
     A search finds such a card, but it is never injected."""
@@ -141,9 +151,9 @@ class Card:
     stale_after: str | None = None
     """ISO date from which the card waits for `lessons confirm`."""
     supersedes: tuple[str, ...] = ()
-    """Cards, by path or file name, in whose place this one stands."""
+    """The cards that this card replaces, by path or file name."""
     superseded_by: str | None = None
-    """The card that stands in the place of this one."""
+    """The card that replaces this card."""
     when: tuple[str, ...] = ()
     """Conditions about versions of the project's packages, such as ``pandas<2``."""
     enforced_by: str | None = None
@@ -151,7 +161,7 @@ class Card:
     escalated: str | None = None
     """ISO date and time of the last step that `lessons escalate` took."""
     standing: Standing = CURRENT
-    """How the project has moved on since the card was written; no part of its file."""
+    """The changes of the project since the card was written. They are not part of its file."""
 
     @property
     def is_title_only(self) -> bool:
@@ -166,21 +176,21 @@ class Card:
 
     @property
     def is_injectable(self) -> bool:
-        """Whether an agent may see the card at all."""
+        """Whether an agent may see the card."""
         is_usable = self.status == "active" and not self.template and self.kind != NOTE
         return is_usable and not self.standing.silence
 
 
 @frozen
 class Finding:
-    """A problem of a file, and how to fix it."""
+    """A problem of a file, with its fix."""
 
     path: str
     """POSIX path relative to the brain."""
     line: int
-    """1-based; 0 for the whole file."""
+    """The 1-based line; 0 for the whole file."""
     rule: str
-    """Stable kebab-case name, such as ``not-utf-8``."""
+    """A stable kebab-case name, such as ``not-utf-8``."""
     message: str
     fix: str
     level: str = "warning"
@@ -190,21 +200,21 @@ class Finding:
 COMMIT_SOURCE, REQUEST_SOURCE, SESSION_SOURCE, FILE_SOURCE = ORIGINS = (
     *("commit", "pull-request", "session", "file"),
 )
-"""Schemes of a source's ``resource``. Another one, such as ``https``, is an address."""
+"""The schemes of a source's ``resource``. A resource with another scheme is an address."""
 
 
 @frozen
 class Source:
-    """An entry of a card's ``sources``: where the lesson comes from."""
+    """An entry of a card's ``sources``: the origin of the lesson."""
 
     resource: str
     """``commit:HASH``, ``pull-request:NAME``, ``session:HASH``, ``file:PATH#L12`` or an address."""
     title: str = ""
-    """The subject of the commit, or the like."""
+    """A description of the source, such as the subject of the commit."""
     last_modified: str = ""
-    """ISO date, with a time where one is known."""
+    """An ISO date, with a time if the time is known."""
     quote: str = ""
-    """At most 200 characters, without secrets."""
+    """A quote of at most 200 characters, without secrets."""
 
     @property
     def scheme(self) -> str:
@@ -218,7 +228,7 @@ class Source:
 
 
 GLOB, FILE, SYMBOL = ANCHORS = ("glob", "file", "symbol")
-"""What an anchor of a card is: an entry of ``paths``, a file or a symbol that its text names."""
+"""The kinds of anchors: an entry of ``paths``, or a file or a symbol that the card's text names."""
 
 
 @frozen
@@ -228,9 +238,10 @@ class Anchor:
     kind: str
     """One of ANCHORS."""
     name: str
-    """A glob, a POSIX path or its end, or the last part of a dotted name."""
+    """A glob, a POSIX path or the end of one, or the last part of a dotted name."""
     is_core: bool = True
-    """Whether the lesson depends on it: in ``paths``, title, cause or checklist."""
+    """Whether the lesson depends on the name, because it is in ``paths``, the title, the cause or
+    the checklist."""
 
 
 @frozen
@@ -238,22 +249,22 @@ class Document:
     """A parsed Markdown file."""
 
     card: Card | None
-    """None if the file cannot be used; the findings say why."""
+    """The card, or None if the file cannot be used. The findings then give the reason."""
     fields: dict[str, str]
-    """Name in FIELDS → text to index."""
+    """A mapping from each name in FIELDS to the text to index."""
     findings: tuple[Finding, ...] = ()
     body: str = ""
     """The Markdown after the header."""
     checklist_lines: tuple[int, ...] = ()
-    """1-based line in the file of each item of ``card.checklist``."""
+    """The 1-based line in the file of each item of ``card.checklist``."""
     key_lines: dict[str, int] = field(default_factory=dict)
-    """1-based line in the file of each key of the header."""
+    """The 1-based line in the file of each key of the header."""
     body_line: int = 1
-    """1-based line in the file at which ``body`` begins."""
+    """The 1-based line in the file at which ``body`` begins."""
     anchors: tuple[Anchor, ...] = ()
-    """The names of files and code on which the card depends, as they stand in its text."""
+    """The names of files and code to which the card refers, as its text spells them."""
     sources: tuple[Source, ...] = ()
-    """Where the lesson comes from, as its header says."""
+    """The origins of the lesson, according to its header."""
 
 
 @frozen
@@ -262,10 +273,11 @@ class Query:
 
     text: str
     project: str | None = None
-    """None = unknown; cards that name a project are then left out."""
+    """The name of the project, or None if it is unknown. Cards that name a project are then left
+    out."""
     stage: str | None = None
     paths: tuple[str, ...] = ()
-    """Files being worked on, as POSIX paths relative to the project root."""
+    """The files of the task, as POSIX paths relative to the project root."""
     tags: tuple[str, ...] = ()
     kinds: tuple[str, ...] = KINDS
     limit: int = 10
@@ -279,36 +291,36 @@ class Hit:
 
     card: Card
     score: float
-    """The sum of ``bm25`` and ``meaning`` times every factor. If several brains are merged, scores
-    are scaled so that the best hit of each brain has its confidence as score."""
+    """The sum of ``bm25`` and ``meaning``, multiplied by every factor. If several brains are
+    merged, the scores are scaled so that the score of each brain's best hit is its confidence."""
     bm25: float
     meaning: float = 0.0
     """Semantic similarity, which is added to ``bm25`` before the factors."""
     factors: tuple[tuple[str, float], ...] = ()
     matched: tuple[str, ...] = ()
-    """Query terms found in the card, most distinctive first."""
+    """The query terms that occur in the card, most distinctive first."""
     confidence: float = 0.0
-    """The gate's confidence, 0 to 1, that the card is about the query; comparable between
+    """The gate's confidence, 0 to 1, that the card is about the query. It can be compared between
     brains."""
     passed: bool = False
     reason: str = ""
-    """Why the card passed the gate or was suppressed, in one line."""
+    """The reason why the card passed the gate or was suppressed, in one line."""
     brain: str = ""
-    """Alias of the brain; set only if several brains have a card with this id."""
+    """The alias of the brain. It is set only if several brains have a card with this id."""
     parts: tuple[tuple[int, ...], ...] = ()
-    """The parts of the query, by their places, by each of which alone it would be given. The best
-    are first. () where words do not tell."""
+    """The parts of the query each of which suffices for the card to be given, best first. A part is
+    a tuple of positions. The value is () if the words of the query do not decide."""
     leads: tuple[tuple[int, ...], ...] = ()
-    """Those of ``parts`` of which no other card is nearly as sure."""
+    """The members of ``parts`` for which no other card has nearly the same confidence."""
     lesson_at: float = 0.5
-    """The confidence from which its brain gives a lesson."""
+    """The minimum confidence at which the brain gives a lesson."""
     title_at: float = 0.15
-    """The confidence from which its brain offers a title."""
+    """The minimum confidence at which the brain offers a title."""
 
 
 @frozen
 class Preflight:
-    """The block for an agent, and the hits that it is made of."""
+    """The block for an agent, and the hits from which it was built."""
 
     text: str
     """The block, or "" if no lesson applies."""
@@ -317,10 +329,10 @@ class Preflight:
     offered: tuple[Hit, ...] = ()
     """Hits that are offered by title; the agent can open them."""
     withheld: tuple[Hit, ...] = ()
-    """Hits that are not in the block; each ``reason`` says why. Lessons that the experiment
+    """The hits that are not in the block, each with its ``reason``. Lessons that the experiment
     withholds from the session are not among them."""
     tokens: int = 0
-    """Size of the block."""
+    """The size of the block in tokens."""
 
 
 @frozen
@@ -328,16 +340,16 @@ class Edit:
     """A change of a file, with the text that it added and removed."""
 
     path: str
-    """POSIX path, "" if unknown."""
+    """The POSIX path; "" if it is unknown."""
     text: str = ""
     """The added lines; all lines of a new file."""
     before: str = ""
     """The removed lines."""
     numbers: tuple[int, ...] = ()
-    """1-based line in the file of each line of ``text``; empty = unknown."""
+    """The 1-based line in the file of each line of ``text``; empty if the lines are unknown."""
     earlier: bool = False
-    """Whether the change was made before the turn that is checked. Such a change can support a
-    claim, but shows no item as done."""
+    """Whether the change was made before the checked turn. Such a change can support a claim, but
+    it does not show that an item is done."""
 
 
 @frozen
@@ -354,12 +366,12 @@ class Command:
 
 @frozen
 class Evidence:
-    """What an agent did; not what it read."""
+    """The actions of an agent, without the files that it only read."""
 
     edits: tuple[Edit, ...] = ()
     commands: tuple[Command, ...] = ()
     complete: bool = False
-    """Whether the agent did nothing else. A claim of anything else is then contradicted."""
+    """Whether the evidence is complete. A claim of any other action is then contradicted."""
 
 
 @frozen
@@ -375,15 +387,15 @@ class DetectedLine:
 
 
 ANSWER, COMMAND = "answer", "command"
-"""Place of a quote that is not a line of a file."""
+"""The place of a quote that is not a line of a file."""
 
 SHOWN, DENIED, CONTRADICTED, CLAIMED, OPEN = STATES = (
     *("shown", "denied", "contradicted", "claimed", "open"),
 )
-"""States of an item after a post-check. *shown*: there is evidence that it was done. *denied*: the
-agent says that it was not done. *contradicted*: the agent says that it was done, but the evidence
-says otherwise. *claimed*: the agent says that it was done, and there is no evidence either way.
-*open*: neither evidence nor a statement."""
+"""The states of an item after a post-check. *shown*: there is evidence that it was done. *denied*:
+the agent says that it was not done. *contradicted*: the agent says that it was done, but the
+evidence refutes this. *claimed*: the agent says that it was done, and there is no evidence for or
+against this. *open*: there is neither evidence nor a statement."""
 
 
 DETECTED, NO_TEST_RUN, TESTS_FAILED, NOT_RUN, NOT_CHANGED, NO_TEST_WRITTEN, NO_CHANGE = REASONS = (
@@ -395,10 +407,10 @@ DETECTED, NO_TEST_RUN, TESTS_FAILED, NOT_RUN, NOT_CHANGED, NO_TEST_WRITTEN, NO_C
     "no test written",
     "no change",
 )
-"""Reasons why an item is contradicted. DETECTED: the change contains the mistake. NO_TEST_RUN,
-TESTS_FAILED: the answer says that tests pass, but none ran, or the last run failed. The others: the
-answer names a command that did not run, a file that was not changed, a test although none was
-written, or a change although none was made."""
+"""The reasons why an item is contradicted. DETECTED: the change contains the mistake. NO_TEST_RUN
+and TESTS_FAILED: the answer says that tests pass, but no test ran, or the last run failed. The
+other reasons: the answer names a command that did not run, a file that was not changed, a test
+although no test was written, or a change although no change was made."""
 
 
 @frozen
@@ -410,8 +422,8 @@ class CheckedItem:
     state: str
     """One of STATES."""
     quote: str = ""
-    """The line of an edit, the command or the sentence that decided the state. For an open item,
-    the nearest sentence of the answer, if any."""
+    """The line of an edit, the command or the sentence that decided the state. For an open item, it
+    is the sentence of the answer that is nearest to the item, if there is one."""
     where: str = ""
     """Place of ``quote``: ``path:line``, ``path``, ANSWER or COMMAND."""
     reason: str = ""
@@ -430,12 +442,12 @@ class Check:
     """The result of a post-check."""
 
     items: tuple[CheckedItem, ...] = ()
-    """In the order of cards and checklists; conditions and statements are left out."""
+    """The items in the order of cards and checklists, without conditions and statements."""
     trouble: str = ""
-    """Why the user's program for checks (``check.command``) failed, in one line; "" if it did
-    not."""
+    """The reason why the user's program for checks (``check.command``) failed, in one line; "" if
+    it did not fail."""
     ignored: tuple[CheckedItem, ...] = ()
-    """Open items whose evidence would have been visible and was not seen: to be named."""
+    """The open items whose evidence would have been visible but is missing. They must be named."""
 
     @property
     def unaddressed(self) -> tuple[CheckedItem, ...]:
@@ -449,16 +461,17 @@ class Check:
 
 
 CALLS = ("tool", "read", "edit", "create", "remove", "command", "test")
-"""Kinds of tool calls. ``tool`` is any other call. ``create`` writes a whole file, ``edit`` a part
-of it. If an agent runs tests, that is a ``command``; a ``test`` is a run by ``lessons run``."""
+"""The kinds of tool calls. ``create`` writes a whole file, and ``edit`` a part of a file. A
+``command`` includes the tests that an agent runs, while a ``test`` is a run by ``lessons run``.
+``tool`` is any other call."""
 
 EVENTS = (
     *("prompt", "answer", "feedback", "interrupt", "compaction"),
     *CALLS,
     *("rollback", "rejection", "stage", "preflight"),
 )
-"""Kinds of events. ``rejection``: a call was denied. ``stage``: a workflow stage ended.
-``preflight``: a command, MCP or the library, not a hook, asked for lessons."""
+"""The kinds of events. ``rejection``: a call was denied. ``stage``: a workflow stage ended.
+``preflight``: a command, MCP or the library requested lessons, but not a hook."""
 
 FAILURES = ("invalid_arguments", "tool_not_found", "exec_error", "api_error", "permission_denied")
 DONE = ("ok", "unknown")
@@ -468,21 +481,21 @@ an unknown result. Guards treat it as a success."""
 OUTCOMES = (*DONE, "cancelled", *FAILURES)
 
 BLOCK_TOLD, ACT_TOLD, OFFER_TOLD, OPENED = "block", "act", "offer", "opened"
-"""How a session got a lesson: in the block for a prompt, with a change or an error, as an offer by
-title, or by reading its file."""
+"""The ways in which a session receives a lesson: in the block for a prompt, with a change or an
+error, as an offer by title, or by reading its file."""
 WITHHELD = "withheld"
-"""Stands in place of these if the experiment withheld the lesson."""
+"""The value in place of these ways if the experiment withheld the lesson."""
 
 AVOIDED, CORRECTED, LEFT, CAME_BACK = KNOWN_OUTCOMES = ("avoided", "corrected", "left", "came back")
 UNKNOWN_OUTCOME = "unknown"
 FAILED = (LEFT, CAME_BACK)
-"""Outcomes of a session for which a lesson was due. AVOIDED: the mistake was not made. CORRECTED:
-it was made and corrected. LEFT: it was made and left. CAME_BACK: it was left, or counted again by
-`bump`, although the session and an earlier one had the lesson. UNKNOWN_OUTCOME: there is no
-evidence. FAILED has the bad outcomes."""
+"""The outcomes of a session for which a lesson was due. AVOIDED: the mistake was not made.
+CORRECTED: it was made and corrected. LEFT: it was made and not corrected. CAME_BACK: it was not
+corrected, or `bump` counted it again, although the session and an earlier session had the lesson.
+UNKNOWN_OUTCOME: there is no evidence. FAILED contains the bad outcomes."""
 FACTS = PATTERN_FACT, ERROR_FACT, TEST_FACT = ("pattern", "error", "test")
-"""Evidence of an outcome: a ``detect`` pattern in a change or command, the signature of an error,
-or a failing test. A fourth kind, a bump, does not depend on the card."""
+"""The kinds of evidence of an outcome: a ``detect`` pattern in a change or command, the signature
+of an error, or a failing test. A fourth kind, a bump, does not depend on the card."""
 
 
 @frozen
@@ -492,7 +505,7 @@ class Occasion:
     session: str
     card: str
     at: float
-    """When the lesson was due, in seconds since the epoch."""
+    """The time at which the lesson was due, in seconds since the epoch."""
     occasion: str
     """``prompt``, ``error``, ``command``, or ``change`` with the file."""
     told: str
@@ -500,7 +513,7 @@ class Occasion:
     outcome: str = UNKNOWN_OUTCOME
     """One of KNOWN_OUTCOMES, or UNKNOWN_OUTCOME."""
     fact: str = ""
-    """Evidence of the outcome: one of FACTS, ``bump``, or ""."""
+    """The evidence of the outcome: one of FACTS, ``bump``, or "" for none."""
 
 
 LEVELS = ("note", "nudge", "escalate")
@@ -513,31 +526,32 @@ class Event:
     kind: str
     """One of EVENTS."""
     at: float = 0.0
-    """Seconds since the epoch."""
+    """The time in seconds since the epoch."""
     session: str = ""
     id: str = ""
-    """Id of the call or prompt. Two reports with the same session, id and kind are one event,
-    unless their prompts differ; the id of the later prompt is then extended after a ``+``."""
+    """The id of the call or prompt. Two reports with the same session, id and kind are one event,
+    unless their prompts differ. The id of the later prompt is then extended after a ``+``."""
     agent: str = ""
     scope: str = ""
     """The workspace: its root as a POSIX path, or any name."""
     stage: str | None = None
     tool: str = ""
-    """The agent's name of the tool; "" if there was no call of its own, as for a file that a
+    """The agent's name of the tool; "" if there was no separate call, such as for a file that a
     command changed."""
     targets: tuple[str, ...] = ()
     """The affected files: POSIX paths relative to the scope, or absolute outside of it."""
     arguments: str = ""
-    """Digest of the call's arguments, equal for equal calls; "" = unknown."""
+    """The digest of the call's arguments, which is equal for equal calls; "" if it is unknown."""
     step: str = ""
-    """Identifies the model's message that made the call; "" = unknown. Parallel calls have the same
-    step: the model made them before it saw the outcome of any. Not stored in the journal."""
+    """The id of the model's message that made the call; "" if it is unknown. Parallel calls have
+    the same step, because the model made them before it saw any of their outcomes. The journal does
+    not store it."""
     outcome: str = "ok"
     """One of OUTCOMES."""
     text: str = ""
     """The prompt, the answer, the feedback, the summary or the command line."""
     output: str = ""
-    """Excerpt of the error, of the end of the output, or of the text that an edit writes."""
+    """An excerpt of the error, of the end of the output, or of the text that an edit writes."""
     record: dict[str, object] = field(default_factory=dict)
     """Further plain JSON data: ``before`` (the text that an edit replaced), ``run`` (the end of a
     captured command), ``signals`` (the records of the guards), ``lessons`` (the lessons given and
@@ -555,9 +569,9 @@ class Signal:
     message: str
     """Text for the model."""
     user_line: str = ""
-    """Text for the user; "" = nothing to show."""
+    """Text for the user; "" if there is nothing to show."""
     record: dict[str, object]
-    """Plain JSON data for the journal; ``kind`` names it."""
+    """Plain JSON data for the journal; its key ``kind`` names the signal."""
 
 
 def as_data(value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Render results as text and as JSON data: the same words for the command line, MCP and hooks."""
+"""Render results as text and as JSON data; the command line, MCP and hooks use the same words."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from lessons_kb.text.analyzer import analyze
 from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 
 _MARKS = {CONTRADICTED: "✗", DENIED: "✗", OPEN: "?", CLAIMED: "·", SHOWN: "✓"}
-"""State of a checklist item → its mark; problems come first."""
+"""A mapping from the state of a checklist item to its mark; problems come first."""
 _MAX_REFUTED, _MAX_OPEN = 3, 2
 """Maximum number of items that one line names."""
 _MAX_QUOTE = 80
@@ -97,7 +97,7 @@ def explain_hit(hit: Hit, query: str = "") -> str:
 
 
 def words_by_term(text: str) -> dict[str, str]:
-    """Return, for each index term of a text, the first word of the text with this term."""
+    """Return a mapping from each index term of a text to the first word that has this term."""
     words: dict[str, str] = {}
     for word in dict.fromkeys(re.findall(r"\w(?:[\w.'/-]*\w)?", text)):
         for term in analyze(word):
@@ -111,7 +111,7 @@ def in_words(reason: str, words: Mapping[str, str]) -> str:
 
 
 def _name_terms(terms: Iterable[str], words: Mapping[str, str]) -> str:
-    """Return the words of some terms as a list with commas, each once."""
+    """Return the words of some terms, each once, separated by commas."""
     return ", ".join(dict.fromkeys(clean_line(words.get(term, term)) for term in terms))
 
 
@@ -153,8 +153,8 @@ def _describe_item(item: CheckedItem, words: Mapping[str, str]) -> list[str]:
 def check_line(check: Check, language: str = "en") -> str:
     """Return the post-check as one line for an agent's user; "" if every item is shown.
 
-    The line quotes denied and contradicted items, and names open items if they are few. The more
-    items it has, the shorter each one is. `lessons check --last` shows all of them.
+    The line quotes denied and contradicted items, and names open items if there are only a few. The
+    more items the line has, the shorter each one is. `lessons check --last` shows all of them.
     """
     words = WORDS[language]
     refuted = [item for item in check.items if item.state in (CONTRADICTED, DENIED)]
@@ -188,7 +188,7 @@ def check_line(check: Check, language: str = "en") -> str:
 
 
 def _because(item: CheckedItem, words: Mapping[str, str]) -> str:
-    """Return what refutes a claim: the last part of the sentence for an agent's user."""
+    """Return the reason why a claim is refuted, as the end of a sentence for an agent's user."""
     if item.reason == DETECTED:
         return words["the mistake"]
     return words[item.reason].rsplit(", ", 1)[1]

@@ -1,10 +1,10 @@
-"""Values: keyword-only, slotted dataclasses that cost little to define.
+"""Values: keyword-only, slotted dataclasses that are cheap to define.
 
-``dataclasses.dataclass`` compiles the source of each method of each class, and imports ``inspect``:
-for a short command both together take longer than its work. Here all classes share their methods,
-and a class gets a compiled ``__init__`` once it is used often. The type checker, not the running
-program, sees to it that a value does not change. ``dataclasses`` takes these classes for its own;
-it is imported when somebody asks for what only it can do.
+``dataclasses.dataclass`` compiles the source of each method of each class, and imports ``inspect``.
+In a short command, both together take longer than the work itself. Here all classes share their
+methods, and a class gets a compiled ``__init__`` once it is used often. The type checker, not the
+running program, ensures that a value does not change. ``dataclasses`` treats these classes as its
+own. It is imported only when a caller uses one of its functions.
 """
 
 from __future__ import annotations
@@ -27,22 +27,25 @@ __all__ = [
 
 T = TypeVar("T")
 _FEW = 8
-"""Values of a class that are filled field by field; for more of them, compiling pays."""
+"""The number of values of a class after which its ``__init__`` is compiled.
+
+Until then, values are filled field by field.
+"""
 _FIELDS, _OF_DATACLASSES = "__value_fields__", "__dataclass_fields__"
 _REQUIRED = object()
 
 
 class _Factory:
-    """Makes the default of a field anew for each value."""
+    """A function that creates a new default of a field for each value."""
 
     def __init__(self, make: Callable[[], object]) -> None:
         self.make = make
 
 
-if not TYPE_CHECKING:  # mypy knows those of ``dataclasses``, and checks what they are given
+if not TYPE_CHECKING:  # mypy uses the functions of ``dataclasses`` and checks their arguments
 
     def field(*, default_factory: Callable[[], object]) -> object:
-        """Return what stands for a default that each value gets a new one of."""
+        """Return a marker for a field whose default is created anew for each value."""
         return _Factory(default_factory)
 
     def replace(value: T, **changes: object) -> T:
@@ -53,19 +56,22 @@ if not TYPE_CHECKING:  # mypy knows those of ``dataclasses``, and checks what th
 
 
 class _Fields:
-    """The fields of a class, and how a new value of it is filled."""
+    """The fields of a class, and the functions that fill a new value of it."""
 
     def __init__(self, written: type, defaults: dict[str, Any]) -> None:
         self.written = written
-        """The class as it stands in the source."""
+        """The class as the source defines it."""
         self.defaults = defaults
-        """Field → value, `_Factory`, or `_REQUIRED`."""
+        """A mapping from each field to its default, to a `_Factory`, or to `_REQUIRED`."""
         self.required = {name for name, default in defaults.items() if default is _REQUIRED}
         self.factories = {n: one.make for n, one in defaults.items() if isinstance(one, _Factory)}
         self.filled = 0
 
     def fill(self, value: object, given: dict[str, Any]) -> None:
-        """Fill a new value; TypeError for a field that is missing or unknown."""
+        """Fill the fields of a new value.
+
+        Raises TypeError for a field that is missing or unknown.
+        """
         contents = self.defaults | given
         if len(contents) > len(self.defaults):
             unknown = ", ".join(sorted(given.keys() - self.defaults.keys()))
@@ -80,7 +86,7 @@ class _Fields:
         self.filled += 1
 
     def compile_init(self) -> Callable[..., None]:
-        """Return an ``__init__`` that does what `fill` does, three times as fast."""
+        """Return an ``__init__`` that is equivalent to `fill` and three times as fast."""
         parameters, lines = [], []
         for name in self.defaults:
             parameters.append(name if name in self.required else f"{name}=defaults[{name!r}]")
@@ -88,7 +94,7 @@ class _Fields:
             lines.append(f"self.{name} = {made if name in self.factories else name}")
         head = f"def __init__(self, *, {', '.join(parameters)}):"
         names = {"defaults": self.defaults, "factories": self.factories}
-        exec("\n    ".join([head, *lines]), names)  # noqa: S102 all of it stands in our source
+        exec("\n    ".join([head, *lines]), names)  # noqa: S102 all of the code is our own
         init: Callable[..., None] = names["__init__"]  # type: ignore[assignment]
         return init
 
@@ -103,7 +109,7 @@ class _Fields:
 
 
 class _DataclassFields:
-    """The attribute by which ``dataclasses`` knows a class, made when it is asked for."""
+    """The attribute by which ``dataclasses`` recognises a class, created on first access."""
 
     def __get__(self, value: object, owner: type) -> object:
         made = getattr(owner, _FIELDS).make_dataclass()
@@ -133,13 +139,13 @@ def _describe(self: object) -> str:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 def frozen(cls: type[T]) -> type[T]:
-    """Make a class a value; see above."""
+    """Turn a class into a value with shared methods, whose fields must not be reassigned."""
     return _make(cls, _hash)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 def mutable(cls: type[T]) -> type[T]:
-    """Make a class a record: as a value, but its fields may change, so it has no hash."""
+    """Turn a class into a record: a value whose fields may change, and which has no hash."""
     return _make(cls, None)
 
 
@@ -178,7 +184,7 @@ def _make(cls: type[T], hash_value: Callable[[object], int] | None) -> type[T]:
 
 
 def list_fields(value: object) -> Iterable[str]:
-    """Return the names of the fields of a value, a dataclass, or a class of them."""
+    """Return the names of the fields of a value or a dataclass, or of the class of either."""
     kind = value if isinstance(value, type) else type(value)
     fields: _Fields | None = getattr(kind, _FIELDS, None)
     names: dict[str, object] = fields.defaults if fields else getattr(kind, _OF_DATACLASSES)
@@ -186,13 +192,13 @@ def list_fields(value: object) -> Iterable[str]:
 
 
 def list_defaults(kind: type) -> dict[str, Any]:
-    """Return the fields of a class that have a default, each with it."""
+    """Return the fields of a class that have a default, with their defaults."""
     fields: _Fields = getattr(kind, _FIELDS)
     named = fields.defaults.items()
     return {name: value for name, value in named if name not in fields.required}
 
 
 def is_value(value: object) -> bool:
-    """Return whether something is a value, or a dataclass of another kind."""
+    """Return whether an object is a value or an instance of an ordinary dataclass."""
     kind = type(value)
     return hasattr(kind, _FIELDS) or hasattr(kind, _OF_DATACLASSES)

@@ -1,4 +1,4 @@
-"""Build the HTML pages: put the figures into words, then render a template that escapes them."""
+"""Build the HTML pages: describe the figures in words, and render a template that escapes them."""
 
 from __future__ import annotations
 
@@ -34,19 +34,19 @@ if TYPE_CHECKING:
 
 HEIGHT = 120
 ROWS = 20
-"""Maximum number of cards in each list: a page of 12,000 rows helps nobody."""
+"""The maximum number of cards in each list, since a page of 12,000 rows is not useful."""
 _WEEKS_OF_A_CHART = 2
-"""A chart of fewer weeks would be a single bar."""
+"""The minimum number of weeks in a chart. A chart of fewer weeks would be a single bar."""
 PERCENT = "\u00a0%"
 _SMALLEST = 2.0
-"""Minimum height of a bar in pixels, so that 1 is visible beside 1,000."""
+"""The minimum height of a bar in pixels, so that 1 is visible beside 1,000."""
 _FILLED = 0.7
-"""Share of a week's width that its bar fills."""
+"""The share of a week's width that its bar fills."""
 _TOTAL_LINES = 8
 _LONGEST = 160
-"""Maximum length of a title in characters."""
+"""The maximum length of a title in characters."""
 _UNGROUPED = ("", "never used")
-"""Proposals and verdicts without a group on the page."""
+"""The proposals and verdicts without a group on the page."""
 _EXTREMES = {0: "<1", 100: ">99"}
 
 
@@ -68,16 +68,16 @@ class Chart:
     """One measure over time."""
 
     name: str
-    """Plain ASCII, unique on the page."""
+    """A plain ASCII name that is unique on the page."""
     title: str
     summary: str
     description: str
-    """The chart in words, for readers who cannot see it."""
+    """A description of the chart for readers who cannot see it."""
     tone: str = ""
     scale: Sequence[str]
-    """Labels of the vertical axis, evenly spaced, from top to bottom."""
+    """The labels of the vertical axis, evenly spaced, from top to bottom."""
     weeks: Sequence[str]
-    """Labels of the first, the middle and the last week, evenly spaced."""
+    """The labels of the first, the middle and the last week, evenly spaced."""
     bars: Sequence[Shape] = ()
     dots: Sequence[Shape] = ()
     lines: Sequence[tuple[Shape, Shape]] = ()
@@ -110,7 +110,7 @@ def draw_amounts(weeks: Sequence[str], amounts: Sequence[int], **words: Any) -> 
 
 
 def draw_shares(weeks: Sequence[str], shares: Sequence[float | None], **words: Any) -> Chart:
-    """Return a chart with a dot for each week's share (0 to 1, None = unknown).
+    """Return a chart with a dot for each week's share, from 0 to 1 (None if it is unknown).
 
     Lines join the dots of consecutive weeks. ``words`` are the other fields of ``Chart``.
     """
@@ -277,7 +277,7 @@ def _axis_end(effects: Sequence[Effect]) -> float:
 
 
 def _describe_card(effect: Effect) -> str:
-    """Return a line with a card's name, and with whatever differs from the usual card."""
+    """Return a line with a card's name and the properties that differ from a usual card."""
     card = effect.card
     facts = [effect.name]
     if card.severity != "medium":
@@ -302,7 +302,10 @@ def _describe_rate(rate: Rate) -> str:
 
 
 def _place_rate(rate: Rate, top: float) -> list[float]:
-    """Return the low end, the share and the high end of a rate on an axis, [] if it is unknown."""
+    """Return the low end, the share and the high end of a rate on an axis.
+
+    Return [] if the rate is unknown.
+    """
     if not rate.of:
         return []
     return [_bound(value / top) for value in (rate.low, rate.times / rate.of, rate.high)]
@@ -393,7 +396,7 @@ def _tiles(overview: Overview) -> list[dict[str, str]]:
 
 
 def _charts(overview: Overview) -> tuple[Chart, ...]:
-    """Return the charts over time, () for fewer weeks than a chart needs."""
+    """Return the charts over time, or () if there are fewer weeks than a chart needs."""
     periods = overview.periods
     has_events = overview.injections > 0 or overview.recurrences > 0
     if not has_events or len(periods) < _WEEKS_OF_A_CHART:
@@ -425,7 +428,7 @@ def _charts(overview: Overview) -> tuple[Chart, ...]:
 
 
 def _describe_first_week(overview: Overview) -> str:
-    """Return the figures of the only week with events in a sentence; "" without any."""
+    """Return a sentence with the figures of the only week with events; "" if there are none."""
     if not (overview.injections or overview.recurrences) or not overview.periods:
         return ""
     week = overview.periods[-1]
@@ -437,7 +440,7 @@ def _describe_first_week(overview: Overview) -> str:
 
 
 def _totals(overview: Overview) -> list[tuple[str, list[tuple[str, int]]]]:
-    """Return the number of cards by each field: (field, [(value, number)])."""
+    """Return each field with its values and the number of cards for each value."""
     totals = []
     for name in ("kind", "severity", "stage", "project", "source", "status"):
         counts: Sequence[tuple[str, int]] = getattr(overview, f"by_{name}")

@@ -1,12 +1,13 @@
 """Semantic similarity: a local embedding model, and the vectors of files in a cache on disk.
 
-A model is a folder in the layout of sentence-transformers and its ONNX exports: ``tokenizer.json``
-and an ONNX file of a BERT-like encoder. Unless the model uses mean pooling over 256 tokens, there
-are ``1_Pooling/config.json`` and ``sentence_bert_config.json`` as well. Nothing is downloaded.
+A model is a folder in the layout of sentence-transformers and its ONNX exports. It contains
+``tokenizer.json`` and an ONNX file of a BERT-like encoder. Unless the model uses mean pooling over
+256 tokens, it also contains ``1_Pooling/config.json`` and ``sentence_bert_config.json``. Nothing is
+downloaded.
 
-The vectors of each model are in one SQLite file in the cache folder of a brain, by the digest of
-the file that was encoded. The cache may be deleted at any time. The vectors of unchanged files
-survive a rebuild of the index.
+The vectors of each model are in one SQLite file in the cache folder of a brain. Their key is the
+digest of the encoded file. The cache may be deleted at any time. The vectors of unchanged files are
+used again after a rebuild of the index.
 """
 
 from __future__ import annotations
@@ -48,13 +49,14 @@ _FILES = tuple(
     for form in ("", "_quantized", "_optimized")
     for folder in ("", "onnx/")
 )
-"""Names of the encoder's file in exports; the first that exists is used."""
+"""The names of the encoder's file in exports, of which the first that exists is used."""
 _MAX_TOKENS = 256
 _BATCH = 16
 _MOST_TOKENS = 0.85
-"""A text with more tokens per character is in a script that the model does not know."""
+"""The maximum number of tokens per character in a script that the model knows."""
 _WORTH_OPTIMISING = 16
-"""After so many calls, the model is optimised: it takes 0.5 s and saves 10 ms per call."""
+"""The number of calls after which the model is optimised, which takes 0.5 s and saves 10 ms per
+call."""
 _UNKNOWN = ("[UNK]", "<unk>")
 
 
@@ -67,7 +69,7 @@ def find_model(name: str, *, root: str) -> str:
     A relative path starts at ``root``. Nothing is downloaded. Raises ModelMissing with advice.
     """
     if name[:1] in _SLASHES and name[1:2] in _SLASHES:
-        # Windows would send the user's name to the host, which the author of the settings chose.
+        # Windows would send the user's name to a host that the author of the settings chose.
         raise ModelMissing(
             f"semantic.model = {name!r} is on a network; copy the folder to this machine"
         )
@@ -117,7 +119,7 @@ def open_model(folder: str) -> Model:
 
 @lru_cache(maxsize=1)
 def open_packaged_model() -> Model:
-    """Load the model that comes with the extra, once per process; raises ModelMissing."""
+    """Load the model that comes with the extra, once per process. Raises ModelMissing."""
     files = find_packaged_model()
     if files is None:
         raise ModelMissing(
@@ -131,7 +133,10 @@ class Model:
     """A loaded encoder. Threads may share it."""
 
     def __init__(self, path: str, tokenizer: str, *, folder: str) -> None:
-        """Load an encoder and its tokenizer; ``folder`` may have files about pooling and limits."""
+        """Load an encoder and its tokenizer.
+
+        ``folder`` may contain files about pooling and limits.
+        """
         from tokenizers import Tokenizer
 
         pooling = _read_json(folder, "1_Pooling", "config.json")
@@ -140,7 +145,7 @@ class Model:
             self._tokenizer = Tokenizer.from_file(tokenizer)
             self._session: Any = _start(path, optimised=False)
             longest = min(int(limits.get("max_seq_length") or _MAX_TOKENS), _MAX_TOKENS)
-        except Exception as error:  # both libraries raise plain exceptions for a bad file
+        except Exception as error:  # both libraries raise plain exceptions for an invalid file
             raise ModelMissing(
                 f"the model in {folder} cannot be loaded ({' '.join(str(error).split())}); "
                 "name another one in semantic.model"
@@ -158,10 +163,10 @@ class Model:
         """The dimension of the vectors."""
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Return one unit vector per text, in order: an array of shape (texts, ``size``).
+        """Return one unit vector per text, in order, as an array of shape (texts, ``size``).
 
-        Only the first 256 tokens of a text count. A text in a script that the model does not know
-        gets a vector of zeros, because its cosines would be meaningless.
+        Only the first 256 tokens of a text are used. A text in a script that the model does not
+        know gets a vector of zeros, because its cosines would be meaningless.
         """
         self._calls += 1
         if self._calls == _WORTH_OPTIMISING:
@@ -176,10 +181,11 @@ class Model:
         return vectors
 
     def _knows(self, encoding: Any) -> bool:
-        """Return whether the tokenizer knows the words of a text. It splits others into letters.
+        """Return whether the tokenizer knows the words of a text.
 
-        English has a token for four or five letters, code for two or three. Korean has more than
-        one token per syllable if the model has not learnt it, and half a token if it has.
+        It splits unknown words into letters. English has one token for four or five letters, and
+        code has one for two or three. Korean has more than one token per syllable if the model has
+        not learnt Korean, and half a token if it has.
         """
         letters = length = 0
         for token, (start, end) in zip(encoding.ids, encoding.offsets, strict=True):
@@ -196,7 +202,7 @@ class Model:
         arrays = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         states = self._session.run(None, {name: arrays[name] for name in self._inputs})[0]
         if states.ndim < len(("texts", "tokens", "size")):
-            pooled = states  # the exported model pools itself
+            pooled = states  # the exported model includes pooling
         elif self._first_token:
             pooled = states[:, 0]
         else:
@@ -241,7 +247,7 @@ def _digest(*parts: str) -> str:
 
 
 FORMAT = 2
-"""Version of the texts that are encoded. After a change, all files are encoded again."""
+"""The version of the texts that are encoded. After a change, all files are encoded again."""
 _PREFIX = "vectors-"
 
 
@@ -266,7 +272,7 @@ class Vectors:
                 _remove(other)
 
     def find_absent(self, digests: Iterable[str]) -> list[str]:
-        """Return the digests without vectors, each once, in order."""
+        """Return the digests that have no vectors, each once, in order."""
         with self._translating():
             stored = {digest for (digest,) in self._db.execute("SELECT digest FROM vectors")}
         return [digest for digest in dict.fromkeys(digests) if digest not in stored]
@@ -285,7 +291,10 @@ class Vectors:
             self._db.executemany("DELETE FROM vectors WHERE digest = ?", removed)
 
     def read(self, digests: Sequence[str]) -> tuple[list[int], Floats]:
-        """Return all vectors as rows, and for each row its place in ``digests``, ascending."""
+        """Return all vectors as rows, and the position of each row's digest in ``digests``.
+
+        The positions are in ascending order.
+        """
         stored: dict[str, tuple[int, bytes]] = {}
         with self._translating():
             for digest, count, data in self._db.execute("SELECT * FROM vectors"):
@@ -311,7 +320,7 @@ class Vectors:
 
     @contextlib.contextmanager
     def _translating(self) -> Iterator[None]:
-        """Raise errors of SQLite as StorageError; a damaged file is replaced by an empty one."""
+        """Raise errors of SQLite as StorageError, and replace a damaged file by an empty file."""
         try:
             yield
         except sqlite3.OperationalError as error:
@@ -328,7 +337,7 @@ class Vectors:
 
 
 def _open(path: str) -> sqlite3.Connection:
-    """Open the file. A damaged file is replaced by an empty one."""
+    """Open the file. A damaged file is replaced by an empty file."""
     db = sqlite3.connect(path, timeout=5.0, check_same_thread=False)
     try:
         db.execute("PRAGMA synchronous = NORMAL")
@@ -355,24 +364,25 @@ def _remove(path: str) -> None:
 
 
 NEAREST = 32
-"""The most cards that are candidates only because of their similarity."""
+"""The maximum number of cards that are candidates only because of their similarity."""
 FARTHEST = 0.3
-"""The least cosine of such a card: a distance of 0.7."""
+"""The minimum cosine of such a card, which is a distance of 0.7."""
 NEAR_DUPLICATE = 0.7
-"""The least cosine of two cards that may be one lesson: a distance of 0.3."""
+"""The minimum cosine of two cards that may be the same lesson, which is a distance of 0.3."""
 
 _WEIGHT = 1.0
-"""Weight of a cosine of 1, in units of a good BM25 score for this query."""
+"""The weight of a cosine of 1, in units of a good BM25 score for the query."""
 _LEAST = 0.25
-"""A good BM25 score is at least this part of the highest possible one."""
-# Log odds = WORDS logit(confidence by words) + MEANING cosine + BIAS. Of the ratios of the two
-# weights, 8 to 12 retain the most right cards of four brains at 2 % and 10 % of unrelated prompts.
+"""The minimum share of the highest possible BM25 score that makes a score good."""
+# Log odds = WORDS logit(confidence by words) + MEANING cosine + BIAS. If the ratio of the two
+# weights is 8 to 12, most correct cards of four brains pass at 2 % and 10 % of unrelated prompts.
 # With the bias, about 2 % of unrelated prompts reach 0.5.
 _WORDS = 0.4
 _MEANING = 4.0
 _BIAS = -1.35
 _FLOOR = 0.05
-"""The least confidence by words that is used, since a card without a shared word may still fit."""
+"""The minimum confidence by words that is used, since a card without a shared word may still
+fit."""
 
 
 def compute_most(terms: Mapping[str, float], frequencies: Mapping[str, int], size: int) -> float:
@@ -384,10 +394,11 @@ def compute_most(terms: Mapping[str, float], frequencies: Mapping[str, int], siz
 def widen(
     scores: Mapping[int, float], above: Mapping[int, float], *, most: float
 ) -> dict[int, float]:
-    """Return number → what similarity adds to the BM25 score, if it adds anything.
+    """Return the amounts that similarity adds to BM25 scores, by the number of the card.
 
     ``scores`` are the BM25 scores of the candidates, ``above`` is the difference of each cosine
-    from the mean of the brain, and ``most`` is the result of `compute_most`.
+    from the mean of the brain, and ``most`` is the result of `compute_most`. Cards to which
+    similarity adds nothing are left out.
     """
     top = max(scores.values(), default=0.0)
     unit = sqrt(max(top, _LEAST * most) * most) or 1.0
@@ -399,8 +410,8 @@ def judge_meaning(
 ) -> list[Hit]:
     """Return the hits with the gate's verdict on words and similarity together.
 
-    ``cosines`` maps the id of a card to its cosine with the query. A card without a cosine keeps
-    the verdict on words, and so does a card that guards a file of the query.
+    ``cosines`` maps the id of a card to its cosine with the query. The verdict on words remains for
+    a card without a cosine, and for a card that guards a file of the query.
     """
     judged = []
     for hit in hits:

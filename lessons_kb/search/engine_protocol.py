@@ -12,20 +12,20 @@ from lessons_kb.errors import IndexBroken, IndexBusy, StorageError
 from lessons_kb.model import FIELDS
 
 K1 = 1.2
-"""Saturation of term frequency."""
+"""The saturation of term frequency."""
 B = 0.75
-"""Length normalization: how much a long field lowers the score."""
+"""The length normalization: the degree to which a long field lowers the score."""
 
 TIE = 5e-6
-"""Scores with a smaller relative difference are equal. The same sum in another order, or in single
-precision, differs by less."""
+"""The relative difference below which two scores are equal. The same sum in another order, or in
+single precision, differs by less."""
 
 CardTerms = Mapping[str, str]
-"""Field → its terms in order, each between two spaces. Searching such a text for a few terms takes
-a tenth of the time of building a set. Empty fields are left out."""
+"""A mapping from each field to its terms in order, each between two spaces. A search for a few
+terms in such a text takes a tenth of the time of building a set. Empty fields are left out."""
 
 Terms = Sequence[str] | str
-"""The terms of a field in order: a sequence, or one text as in `CardTerms`."""
+"""The terms of a field in order, as a sequence or as one text like in `CardTerms`."""
 
 
 def idf(n: int, size: int) -> float:
@@ -39,18 +39,21 @@ class Reader(Protocol):
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
     ) -> list[tuple[int, float]]:
-        """Return the best ``limit`` numbers with scores, best first, ties by number.
+        """Return the best ``limit`` numbers with their scores, best first.
 
-        ``terms`` maps a term to its weight in the query, and ``weights`` a field to its weight. The
-        score is the sum, over both, of the product of the two weights and BM25 with `idf`.
-        Documents without a match are not returned.
+        Equal scores are ordered by number. ``terms`` maps a term to its weight in the query, and
+        ``weights`` maps a field to its weight. The score is the sum, over terms and fields, of the
+        product of the two weights and BM25 with `idf`. Documents without a match are not returned.
         """
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return term → number of documents that have it in ``field``, 0 included."""
+        """Return a mapping from each term to the number of documents with it in ``field``.
+
+        Terms without a document have the number 0.
+        """
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
-        """Return the terms of each number that exists."""
+        """Return the terms of the document with each number, if it exists."""
 
     def size(self) -> int:
         """Return the number of live documents."""
@@ -60,12 +63,12 @@ class Engine(Reader, Protocol):
     """A BM25 index over documents, which have a number and a list of terms per field.
 
     The caller chooses the numbers: positive for a card and negative for a note. The fields are
-    those of ``model.FIELDS``. A term is any text; white space in it is replaced by ``_``. Searches
-    use the last commit that this process has read (see ``reload``).
+    those of ``model.FIELDS``. A term may be any text, in which white space is replaced by ``_``.
+    Searches use the last commit that this process has read (see ``reload``).
 
-    Raises IndexBroken if the directory cannot be used (delete it, open it with ``create=True`` and
-    add every card again), IndexBusy if another process is writing, and StorageError or OSError if
-    its files cannot be read or written.
+    Raises IndexBroken if the directory cannot be used. The caller must then delete it, open it with
+    ``create=True`` and add every card again. Raises IndexBusy if another process is writing, and
+    StorageError or OSError if the files cannot be read or written.
     """
 
     def update(
@@ -76,9 +79,9 @@ class Engine(Reader, Protocol):
         """Commit these changes atomically. A document with an existing number is replaced."""
 
     def needs_compaction(self) -> bool:
-        """Return whether so many deleted documents are stored that `compact` pays.
+        """Return whether `compact` is worthwhile because of the number of deleted documents.
 
-        An engine that stores no deleted document inherits this.
+        An engine that stores no deleted documents inherits this method.
         """
         return False
 
@@ -100,7 +103,8 @@ class Engine(Reader, Protocol):
     def with_edits(self, edited: Mapping[int, CardTerms]) -> Reader:
         """Return a view of this index in which the ``edited`` cards are replaced.
 
-        Searches of it give exactly the results after the commit, without waiting for the disk.
+        A search of the view has exactly the results of a search after the commit, without a wait
+        for the disk.
         """
 
     def close(self) -> None:
@@ -108,9 +112,10 @@ class Engine(Reader, Protocol):
 
 
 def make_folder(directory: str, name: str, *, create: bool) -> None:
-    """Create the folder of an index unless it has the file ``name``.
+    """Create the folder of an index unless it contains the file ``name``.
 
-    Raises IndexBroken if there is no index and ``create`` is false, and StorageError.
+    Raises IndexBroken if there is no index and ``create`` is false, and StorageError if the folder
+    cannot be created.
     """
     if os.path.isfile(os.path.join(directory, name)):
         return
@@ -144,7 +149,7 @@ def broken_error(directory: str, error: BaseException) -> IndexBroken:
 
 
 def plain_term(term: str) -> str:
-    """Return a term with ``_`` for white space; "" if it is only white space."""
+    """Return a term with ``_`` in place of white space; "" if it is only white space."""
     return "_".join(term.split())
 
 
@@ -169,12 +174,15 @@ def read_terms(texts: Mapping[str, str]) -> CardTerms:
 
 
 def count_terms(card: CardTerms) -> dict[str, int]:
-    """Return field → number of its terms."""
+    """Return a mapping from each field to the number of its terms."""
     return {field: text.count(" ") - 1 for field, text in card.items()}
 
 
 def find_terms(card: CardTerms, terms: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
-    """Return field → terms that occur in it. ``terms`` are pairs of a term and its `plain_term`."""
+    """Return a mapping from each field to those of the terms that occur in it.
+
+    ``terms`` are pairs of a term and its `plain_term`.
+    """
     pairs = list(terms)
     wanted = {plain for _term, plain in pairs}
     terms_by_field: dict[str, tuple[str, ...]] = {}
@@ -219,14 +227,15 @@ def is_clearly_less(score: float, other: float) -> bool:
 
 
 _SLACK = 0.002
-"""The relative difference that is clear. It covers rounding, and the blocks that tantivy skips
-because of an outdated mean length."""
+"""The relative difference from which a score is clearly less. It covers rounding, and the blocks
+that tantivy skips because of an outdated mean length."""
 
 
 def number_ties(scores: Sequence[float]) -> list[int]:
-    """Return the place of each score, of scores in falling order. Equal scores share a place.
+    """Return the place of each of some scores, which are in descending order.
 
-    Scores are not rounded, since a rounding step may lie between two equal scores.
+    Equal scores have the same place. Scores are not rounded, since two equal scores may be on
+    different sides of a rounding step.
     """
     places: list[int] = []
     place = 0
@@ -238,7 +247,7 @@ def number_ties(scores: Sequence[float]) -> list[int]:
 
 
 def order_hits(hits: Iterable[tuple[int, float]], limit: int) -> list[tuple[int, float]]:
-    """Return the best ``limit`` hits, best first, ties by number."""
+    """Return the best ``limit`` hits, best first. Equal scores are ordered by number."""
     falling = sorted(hits, key=lambda hit: -hit[1])
     places = number_ties([score for _number, score in falling])
     placed = zip(places, falling, strict=True)
@@ -249,8 +258,9 @@ def order_hits(hits: Iterable[tuple[int, float]], limit: int) -> list[tuple[int,
 def check_stamp(found: str, expected: str) -> None:
     """Raise IndexBroken for an older commit, or for another commit with the expected number.
 
-    A stamp is the number of a commit, a space and a digest. A later commit is valid: the engine
-    commits first, and the catalogue with the stamp commits later or, after a kill, never.
+    A stamp consists of the number of a commit, a space and a digest. A later commit is valid,
+    because the engine commits before the catalogue with the stamp. If the process is killed in
+    between, the catalogue does not commit.
     """
     number, _, digest = found.partition(" ")
     expected_number, _, expected_digest = expected.partition(" ")

@@ -15,15 +15,15 @@ CLUSTER_ENGINE = "qdrant"
 CLUSTER_EXTRA = "cluster"
 """The extra of the package that `qdrant` needs."""
 _FORMATS = {"tantivy": 5, "rank-bm25": 1, "qdrant": 2}
-"""Engine → version of its files."""
+"""A mapping from each engine to the version of its files."""
 
 
 def open_engine(name: str, directory: str, *, create: bool) -> Engine:
-    """Open the index in ``directory``, or create an empty one there if ``create``.
+    """Open the index in ``directory``, or create an empty index there if ``create`` is true.
 
-    Raises InputError for an unknown name, IndexBroken for a directory without a usable index
-    (missing while ``create`` is false, damaged, or of another engine or format), and StorageError
-    if the directory cannot be written.
+    Raises InputError for an unknown name, and StorageError if the directory cannot be written.
+    Raises IndexBroken for a directory without a usable index: it is missing while ``create`` is
+    false, it is damaged, or it belongs to another engine or format.
     """
     engine_format(name)
     if name == CLUSTER_ENGINE:
@@ -38,7 +38,7 @@ def open_qdrant(
 ) -> QdrantEngine:
     """Open a collection in a folder or, for a URL, on a server; see ``QdrantEngine``.
 
-    Raises InputError without the extra, and the errors of ``open_engine``.
+    Raises InputError if the extra is not installed, and the errors of ``open_engine``.
     """
     try:
         from lessons_kb.search.qdrant_engine import QdrantEngine  # the import takes a second
@@ -52,7 +52,7 @@ def open_qdrant(
 def local_engine(name: str) -> str:
     """Return the engine of the local index of a brain whose settings name the engine ``name``.
 
-    A cluster has no local index; the default engine answers while the cluster cannot.
+    A cluster has no local index. The default engine answers while the cluster does not.
     """
     return "tantivy" if name == CLUSTER_ENGINE else name
 

@@ -15,7 +15,7 @@ from lessons_kb.search.engine_protocol import K1, B, CardTerms
 from lessons_kb.values import frozen
 
 FieldCounts = dict[str, Counter[str]]
-"""Field → term → number of cards."""
+"""A mapping from field and term to the number of cards."""
 
 
 @frozen
@@ -23,11 +23,11 @@ class LiveStatistics:
     """The statistics of all live cards that BM25 needs."""
 
     size: int
-    """Number of live cards."""
+    """The number of live cards."""
     lengths: Mapping[str, int]
-    """Field → number of terms in all live cards."""
+    """A mapping from each field to the number of its terms in all live cards."""
     changes: tuple[FieldCounts, ...] = ()
-    """To be added to the document frequencies of the index; negative for deleted cards."""
+    """The numbers to add to the document frequencies of the index, negative for deleted cards."""
 
     def count_cards(self, field: str, term: str, indexed: int) -> int:
         """Return the number of live cards with a term. ``indexed`` is the index's own number."""
@@ -63,14 +63,15 @@ def add_terms(counts: Counter[str], terms: Iterable[str], sign: int) -> None:
 def score_card(
     card: CardTerms, gains: Mapping[str, Mapping[str, float]], statistics: LiveStatistics
 ) -> float:
-    """Return the BM25 score of a card, 0 if it has none of the terms.
+    """Return the BM25 score of a card, which is 0 if the card contains none of the terms.
 
     ``gains`` maps field and term to weight times idf. Its order is the order of addition.
     """
     score = 0.0
     for field, by_term in gains.items():
         terms = card.get(field, "").split()
-        # Most words of a card are not in the query; counting them all would take four times longer.
+        # Most words of a card are not in the query. Counting all of them would take four times as
+        # long.
         counts = Counter(filter(by_term.__contains__, terms))
         if not counts:
             continue
@@ -84,11 +85,11 @@ def score_card(
 
 
 _FREE = 24
-"""The byte codes below this number, and the next 8, stand for consecutive lengths."""
+"""The byte codes below this number, and the next 8, represent consecutive lengths."""
 
 
 def _read_stored_length(code: int) -> int:
-    """Return the length that a byte code stands for: a mantissa of four bits, shifted.
+    """Return the length that a byte code represents: a shifted mantissa of four bits.
 
     https://github.com/quickwit-oss/tantivy/blob/main/src/fieldnorm/mod.rs
     """
@@ -102,5 +103,8 @@ _STORED_LENGTHS = tuple(_read_stored_length(code) for code in range(256))
 
 
 def _store_length(length: int) -> int:
-    """Return the length that tantivy stores for a field: the largest possible one not above it."""
+    """Return the length that tantivy stores for a field.
+
+    It is the largest possible length that is not above the true length.
+    """
     return _STORED_LENGTHS[bisect_right(_STORED_LENGTHS, length) - 1]

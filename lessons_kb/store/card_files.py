@@ -16,7 +16,7 @@ from lessons_kb.store.trash import adopt_leftovers, put_aside, sweep
 from lessons_kb.text.sanitize import shell_word
 
 MAX_BYTES = 100_000_000
-"""Larger files are not rewritten, because a rewrite reads the whole file."""
+"""The maximum size of a file that is rewritten, because a rewrite reads the whole file."""
 
 _PATIENCE_SECONDS = 1.0
 """Total time that one rewrite waits for programs that are in the middle of a save."""
@@ -38,12 +38,12 @@ def read_bytes(root: str, path: str, *, limit: int) -> bytes:
 def rewrite(root: str, path: str, change: Callable[[bytes], bytes]) -> bytes:
     """Replace a card's bytes by ``change(bytes)`` and return the new content of the card.
 
-    The replacement is atomic: a reader, and a kill at any moment, leaves the old file or the new
-    one. Mode, owner and extended attributes are preserved, and no link is followed. Rewrites of one
-    file run one after another. If another program saves the file meanwhile, the change is applied
-    to what it saved, so ``change`` may be called several times and must be pure. If it saves during
-    the exchange itself, its version also goes to the trash. An error of ``change`` is passed on,
-    and the card stays unchanged. Raises StorageError.
+    The replacement is atomic. A reader sees the old file or the new file, even if this process is
+    killed. Mode, owner and extended attributes are preserved, and no link is followed. Rewrites of
+    one file run one after another. If another program saves the file meanwhile, the change is
+    applied to the saved version, so ``change`` may be called several times and must be pure. If the
+    program saves during the exchange itself, its version also goes to the trash. An error of
+    ``change`` is passed on, and the card stays unchanged. Raises StorageError.
     """
     full = disk.resolve(root, path, writing=True)
     quiet = sweep(root)
@@ -86,7 +86,7 @@ def move(root: str, source: str, target: str) -> str:
 
 
 def _make_folders(folder: str) -> None:
-    """Create a folder and its parents. Raises NotADirectoryError if a file has one of the names."""
+    """Create a folder and its parents. Raises NotADirectoryError if one of the paths is a file."""
     try:
         os.makedirs(folder, exist_ok=True)
     except FileExistsError as error:
@@ -95,7 +95,7 @@ def _make_folders(folder: str) -> None:
 
 @contextlib.contextmanager
 def _report_taken(root: str, path: str, new: str) -> Iterator[None]:
-    """Turn errors of the disk into StorageError, and a taken name ``new`` into DuplicateCard."""
+    """Turn errors of the disk into StorageError, or DuplicateCard if the name ``new`` is taken."""
     with disk.storage_errors(path, brain=root):
         try:
             yield
@@ -105,7 +105,7 @@ def _report_taken(root: str, path: str, new: str) -> Iterator[None]:
 
 
 class _Rewrite:
-    """One rewrite of one file, whose lock the caller has."""
+    """A single rewrite of one file. The caller has the lock of the file."""
 
     def __init__(self, root: str, full: str, change: Callable[[bytes], bytes]) -> None:
         self.root = root
@@ -128,7 +128,7 @@ class _Rewrite:
             with disk.on_failure(disk.discard, temp, data):
                 current = self.read(self.full)
                 # If a program saves without a pause, the file never stays equal to ``base``. After
-                # the last try the exchange goes ahead; it loses nothing either.
+                # the last try, the files are exchanged anyway, which loses no text either.
                 if current == base or not tries_left:
                     self.exchange(temp)
                     break
@@ -141,15 +141,15 @@ class _Rewrite:
         return self.merge(temp, displaced, data)
 
     def merge(self, temp: str, saved: bytes, data: bytes) -> bytes:
-        """Apply the change to what another program saved between comparison and exchange.
+        """Apply the change to the version that another program saved before the exchange.
 
-        ``temp`` is the other program's file with the bytes ``saved``; the card contains ``data``
+        ``temp`` is the other program's file with the bytes ``saved``. The card contains ``data``
         for now.
         """
         try:
             put_aside(self.root, self.path, temp, expected=None, why=_RACE)
         except StorageError:
-            self.exchange(temp)  # the other program's version goes back, because it is only here
+            self.exchange(temp)  # restore the other program's version, which has no other copy
             disk.discard(temp, data)
             raise
         failure = None

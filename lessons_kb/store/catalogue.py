@@ -27,7 +27,7 @@ from lessons_kb.values import field, frozen, list_fields, replace
 FORMAT = 22
 """Version of the tables below and of the JSON in them; a file of another version is rebuilt."""
 PROJECT_MARK = "project"
-"""Names the mark that holds the signature of the project at the last look at it."""
+"""The key of the mark with the signature of the project when it was last examined."""
 
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -68,9 +68,9 @@ class Detector:
 
     pattern: Pattern
     globs: Globs = ()
-    """``pattern.files`` compiled."""
+    """The compiled globs of ``pattern.files``."""
     size: int
-    """Cost of a search for the pattern, in instructions of RE2."""
+    """The cost of a search for the pattern, in instructions of RE2."""
 
 
 @frozen
@@ -81,7 +81,7 @@ class Title:
     title: str
     occurrences: int
     seen: str
-    """ISO day on which the mistake was last made, according to the card; "" if unknown."""
+    """The ISO day on which the mistake was last made, according to the card; "" if unknown."""
 
 
 @frozen
@@ -90,25 +90,26 @@ class CatalogueEntry:
 
     path: str
     digest: str = ""
-    """Digest of the content. A file with new times but the same bytes is not indexed again."""
+    """A digest of the content. A file with new times but the same bytes is not indexed again."""
     card: Card | None = None
-    """None of a file that cannot be used, and of a copy."""
+    """The card, or None for a file that cannot be used and for a copy."""
     left_out: bool = False
-    """Whether the file is a note of a brain that reads cards alone; it is not stored."""
+    """Whether the file is a note in a brain that reads only cards. This field is not stored."""
     original: str = ""
-    """Path of the file that holds the same card and counts in its place, "" for no copy."""
+    """The path of the file that contains the same card and is used instead; "" if the file is not a
+    copy."""
     title_key: str = ""
     globs: Globs = ()
-    """``card.paths`` compiled."""
+    """The compiled globs of ``card.paths``."""
     detectors: tuple[Detector, ...] = ()
-    """The patterns of ``card.detect``; empty for a card that is not active."""
+    """The patterns of ``card.detect``, or none for a card that is not active."""
     terms: Mapping[str, str] = field(default_factory=dict)
-    """Field → its terms in order, each between two blanks. They are for the engine; the catalogue
-    does not store them."""
+    """A mapping from each field to its terms in order, each between two blanks. The terms are for
+    the engine, and the catalogue does not store them."""
     findings: tuple[Finding, ...] = ()
     claims: str = ""
-    """What the card claims about its project: a `Standing` holds while the first line is the same,
-    and is judged again if another line differs."""
+    """The claims of the card about its project. A `Standing` is valid while the first line is the
+    same. It is computed again if another line differs."""
     background: float | None = None
     """The card's base rate: how often unrelated prompts match it. None for a file without a
     card."""
@@ -121,13 +122,13 @@ class State:
     versions: str
     """The versions of format, analyzer and engine in one text, which is compared, never parsed."""
     generation: int
-    """Number in the name of the engine's directory. A rebuild starts a directory with a new number,
-    which was never used before."""
+    """The number in the name of the engine's directory. A rebuild starts a directory with a number
+    that was never used before."""
     manifest: str
     settings: dict[str, Any]
-    """``model.as_data`` of the settings in ``lessons.toml``."""
+    """The settings in ``lessons.toml``, as ``model.as_data`` returns them."""
     ignored: Globs = ()
-    """``.lessonsignore`` compiled."""
+    """The compiled globs of ``.lessonsignore``."""
     silent: tuple[str, ...] = ()
     """Folders that were left out because the user does not trust them."""
     beyond: tuple[int, int] = (0, 0)
@@ -135,10 +136,10 @@ class State:
     engine: str = ""
     """``Engine.stamp()`` at the last commit."""
     unread: int = 0
-    """Number of files that an index which is being built still has to read; at least 1 until its
-    first files are committed."""
+    """The number of files that are still to be read while the index is built. It is at least 1
+    until the first files are committed."""
     cards: int = 0
-    """Number of usable cards; ``Catalogue.commit`` counts this and the following."""
+    """The number of usable cards. ``Catalogue.commit`` computes this and the following numbers."""
     notes: int = 0
     """Number of usable notes."""
     detectors: int = 0
@@ -146,7 +147,7 @@ class State:
     gates: int = 0
     """Number of cards with a gate that may stop a call."""
     successions: int = 0
-    """How many times a card names its predecessor or successor, counted likewise."""
+    """The number of references from a card to its predecessor or successor."""
 
 
 class Catalogue:
@@ -162,7 +163,7 @@ class Catalogue:
         Raises StorageError if the file cannot be created.
         """
         for suffix in SIDES:
-            with contextlib.suppress(FileNotFoundError):  # the last process to close removes two
+            with contextlib.suppress(FileNotFoundError):  # another process may remove them
                 if not stat.S_ISREG(os.lstat(path + suffix).st_mode):
                     cls.remove(path)  # opening a FIFO would block
         try:
@@ -189,7 +190,7 @@ class Catalogue:
         self._db.close()
 
     def state(self) -> State | None:
-        """Return the state at the last commit, or None if there is no usable one."""
+        """Return the state at the last commit, or None if there is no usable state."""
         row = self._db.execute("SELECT value FROM meta WHERE key = 'state'").fetchone()
         if row is None:
             return None
@@ -204,12 +205,12 @@ class Catalogue:
             return None
 
     def read_thresholds(self) -> str:
-        """Return what ``write_thresholds`` stored, "" for nothing."""
+        """Return the text that ``write_thresholds`` stored; "" if there is none."""
         row = self._db.execute("SELECT value FROM meta WHERE key = 'thresholds'").fetchone()
         return str(row[0]) if row else ""
 
     def write_thresholds(self, text: str) -> None:
-        """Store the thresholds of the gate, which hold until others are stored."""
+        """Store the thresholds of the gate, which are valid until others are stored."""
         with one_transaction(self._db):
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('thresholds', ?)", (text,))
 
@@ -227,9 +228,9 @@ class Catalogue:
         removed: Collection[int] = (),
         afresh: bool = False,
     ) -> State:
-        """Store entries by number, and the state that belongs to them, in one transaction.
+        """Store entries by number, with the state that belongs to them, in one transaction.
 
-        ``afresh`` first deletes every document. Returns the state with its counts.
+        ``afresh`` first deletes every document. Return the state with its counts.
         """
         with one_transaction(self._db):
             entries = self._keep_standings(entries)
@@ -260,7 +261,7 @@ class Catalogue:
     def _keep_standings(
         self, entries: Sequence[tuple[int, CatalogueEntry]]
     ) -> list[tuple[int, CatalogueEntry]]:
-        """Return the entries with the standings of those cards whose claims are the same."""
+        """Return the entries, with the former standings of cards whose claims are unchanged."""
         numbers = json.dumps([number for number, _entry in entries])
         sql = (
             "SELECT number, claims, standing FROM claims"
@@ -286,7 +287,7 @@ class Catalogue:
         return kept
 
     def claims(self) -> dict[int, tuple[str, Standing]]:
-        """Return the number of every card, its claims as JSON, and its standing."""
+        """Return a mapping from the number of every card to its claims as JSON and its standing."""
         rows = self._db.execute("SELECT number, claims, standing FROM claims").fetchall()
         return {
             number: (claims, _standing_from(json.loads(standing)) if standing else CURRENT)
@@ -294,9 +295,9 @@ class Catalogue:
         }
 
     def successors(self) -> dict[int, int]:
-        """Return the number of each superseded card, and that of the card in its place.
+        """Return a mapping from the number of each superseded card to that of its successor.
 
-        A name that fits no card, or several, counts for nothing.
+        A name that matches no card, or several cards, is ignored.
         """
         found: dict[int, int] = {}
         rows = self._db.execute("SELECT number, is_successor, other FROM successions").fetchall()
@@ -319,17 +320,18 @@ class Catalogue:
         return found
 
     def find_standing(self, path: str) -> Standing:
-        """Return how the card at a path stands to its project."""
+        """Return the standing of the card at a path."""
         row = self._db.execute(
             "SELECT standing FROM claims JOIN docs USING (number) WHERE path = ?", (path,)
         ).fetchone()
         return _standing_from(json.loads(row[0])) if row and row[0] else CURRENT
 
     def set_standings(self, standings: Mapping[int, tuple[str, Standing]], *, mark: str) -> bool:
-        """Note how cards stand to their project; return whether any stood otherwise before.
+        """Store the standings of cards, and return whether any standing has changed.
 
-        A standing comes with the claims for which it was found, and is dropped if the card has
-        been edited meanwhile. ``mark`` is the signature of the project; it is noted if no card has.
+        Each standing comes with the claims from which it was computed. It is dropped if the card
+        has been edited meanwhile. ``mark`` is the signature of the project. It is stored if no card
+        has been edited.
         """
         changed = False
         with one_transaction(self._db):
@@ -349,13 +351,13 @@ class Catalogue:
         return changed
 
     def _renew(self, number: int, standing: Standing) -> None:
-        """Write the rows of a card anew for another standing."""
+        """Replace the rows of a card for another standing."""
         row = self._db.execute("SELECT * FROM docs WHERE number = ?", (number,)).fetchone()
         card = replace(card_from_json(row[1], row[4]), standing=standing)
         self._db.execute("UPDATE docs SET card = ? WHERE number = ?", (card_to_json(card), number))
         try:
             globs = compile_globs(card.paths)
-        except InputError:  # `lint` says so
+        except InputError:  # `lint` reports it
             globs = ()
         for table, rows in _rows_of_card(number, card, globs=globs).items():
             self._db.execute(f"DELETE FROM {table} WHERE number = ?", (number,))  # noqa: S608
@@ -364,12 +366,12 @@ class Catalogue:
                 self._db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)  # noqa: S608
 
     def read_mark(self, key: str) -> str:
-        """Return what was noted under a key, "" for nothing."""
+        """Return the text that was stored under a key; "" if there is none."""
         row = self._db.execute("SELECT value FROM meta WHERE key = ?", (f"mark {key}",)).fetchone()
         return str(row[0]) if row else ""
 
     def write_mark(self, key: str, value: str) -> None:
-        """Note a text under a key."""
+        """Store a text under a key."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"mark {key}", value))
 
     def size(self) -> int:
@@ -383,7 +385,7 @@ class Catalogue:
         return int(version)
 
     def numbers(self, *paths: str) -> dict[str, tuple[int, str]]:
-        """Return path → (number, digest) of every file, or of those at ``paths``."""
+        """Return a mapping from path to (number, digest), for every file or for ``paths``."""
         sql = "SELECT path, number, digest FROM docs"
         if paths:
             sql += " WHERE path IN (SELECT value FROM json_each(:paths))"
@@ -391,14 +393,15 @@ class Catalogue:
         return {path: (number, digest) for path, number, digest in rows}
 
     def copies(self) -> dict[str, str]:
-        """Return path → path of the original, for each copy that is left out."""
+        """Return a mapping from the path of each copy that is left out to that of its original."""
         rows = self._db.execute("SELECT path, original FROM copies JOIN docs USING (number)")
         return dict(rows.fetchall())
 
     def find_copied(self, digests: Iterable[str]) -> list[tuple[str, str, str]]:
-        """Return path, digest and title key of the cards that may have copies, or be copies.
+        """Return path, digest and title key of the cards that may have copies or may be copies.
 
-        Those share a digest with others or have one of ``digests``, or are named like copies.
+        Such a card shares its digest with another card, has one of ``digests``, or is named like a
+        copy.
         """
         rows = self._db.execute(
             "SELECT path, digest, title_key FROM docs WHERE title_key != '' AND ("
@@ -410,7 +413,7 @@ class Catalogue:
         return list(rows)
 
     def find_titled(self, paths: Iterable[str]) -> list[tuple[str, str, str]]:
-        """Return path, digest and title key of the cards at these paths, copies included."""
+        """Return path, digest and title key of the cards at these paths, including copies."""
         rows = self._db.execute(
             "SELECT path, digest, title_key FROM docs WHERE title_key != ''"
             " AND path IN (SELECT value FROM json_each(?))",
@@ -419,12 +422,15 @@ class Catalogue:
         return list(rows)
 
     def usable(self) -> list[tuple[int, str, str]]:
-        """Return number, path and digest of every usable file, notes included."""
+        """Return number, path and digest of every usable file, including notes."""
         rows = self._db.execute("SELECT number, path, digest FROM docs WHERE card IS NOT NULL")
         return list(rows)
 
     def cards(self, numbers: Iterable[int]) -> dict[int, Card]:
-        """Return number → card; unknown numbers and unusable files are left out."""
+        """Return a mapping from each number to its card.
+
+        Unknown numbers and unusable files are left out.
+        """
         cards = {}
         for number, path, _digest, _title, text, *_ in self._rows(numbers):
             if text:
@@ -432,7 +438,7 @@ class Catalogue:
         return cards
 
     def backgrounds(self, numbers: Iterable[int]) -> dict[int, float]:
-        """Return number → base rate of these cards; cards without one are left out."""
+        """Return a mapping from the number of each card to its base rate, if it has a base rate."""
         base_rates = {row[0]: row[-1] for row in self._rows(numbers)}
         return {number: rate for number, rate in base_rates.items() if rate is not None}
 
@@ -441,9 +447,9 @@ class Catalogue:
         return self._db.execute(sql, (json.dumps([*numbers]),))
 
     def guarding(self, paths: Sequence[str]) -> dict[int, tuple[str, ...]]:
-        """Return the numbers of the cards whose globs match any of ``paths``, with these paths."""
-        # CROSS JOIN keeps the order of the tables. Otherwise SQLite walks through all files by
-        # path, which takes 2 ms for 12,000 files, instead of looking up the few that match.
+        """Return the numbers of the cards whose globs match, each with the matching ``paths``."""
+        # CROSS JOIN preserves the order of the tables. Otherwise SQLite reads all files by path,
+        # which takes 2 ms for 12,000 files, instead of looking up the few files that match.
         sql = (
             "SELECT number, globs FROM card_globs CROSS JOIN docs USING (number)"
             " WHERE instr(?, hint) ORDER BY path"
@@ -457,9 +463,9 @@ class Catalogue:
         return paths_of
 
     def detectors(self, *, most: int) -> list[tuple[int, Detector]]:
-        """Return (number of the file, pattern) in the order of paths.
+        """Return pairs of the number of a file and one of its patterns, in the order of paths.
 
-        The sum of their sizes is at most ``most``; further patterns are left out.
+        The sum of the patterns' sizes is at most ``most``. Further patterns are left out.
         """
         sql = (
             "SELECT number, size, pattern, globs FROM detectors CROSS JOIN docs USING (number)"
@@ -483,12 +489,12 @@ class Catalogue:
         return [card_from_json(row[1], row[4]) for row in rows]
 
     def all_cards(self) -> list[Card]:
-        """Return every usable file, notes included, in the order of paths."""
+        """Return the card of every usable file, including notes, in the order of paths."""
         rows = self._db.execute("SELECT * FROM docs WHERE card IS NOT NULL ORDER BY path")
         return [card_from_json(row[1], row[4]) for row in rows]
 
     def count_titles(self, project: str | None, *, today: str) -> int:
-        """Return how many cards may be given in a project on a day."""
+        """Return the number of cards that may be given in a project on a day."""
         sql = f"SELECT count(*) FROM titles WHERE project IN ('', :project) AND {_NOT_STALE}"  # noqa: S608
         row = self._db.execute(sql, {"project": project or "", "today": today}).fetchone()
         return int(row[0])
@@ -551,13 +557,16 @@ _PATIENCE = 5.0
 
 
 def is_disk_trouble(error: Exception) -> bool:
-    """Return whether the disk refused. Other errors mean damage, which a rebuild repairs."""
+    """Return whether the disk caused an error. Other errors are damage that a rebuild repairs."""
     words = ("full", "readonly", "locked", "busy", "unable to open", "disk I/O")
     return isinstance(error, sqlite3.OperationalError) and any(w in str(error) for w in words)
 
 
 def card_to_json(card: Card) -> str:
-    """Return the fields that differ from their defaults, without the id, as one line of JSON."""
+    """Return the fields of a card that differ from their defaults as one line of JSON.
+
+    The id is left out.
+    """
     data = as_data(card)
     short = {key: value for key, value in data.items() if value != _EMPTY.get(key, ...)}
     del short["id"]
@@ -565,7 +574,7 @@ def card_to_json(card: Card) -> str:
 
 
 def card_from_json(path: str, text: str) -> Card:
-    """Rebuild a card from its path and ``card_to_json``."""
+    """Rebuild a card from its path and the result of ``card_to_json``."""
     data: dict[str, Any] = json.loads(text)
     fields: dict[str, Any] = {k: tuple(v) if type(v) is list else v for k, v in data.items()}
     if "detect" in data:
@@ -602,7 +611,7 @@ _EMPTY: Mapping[str, Any] = {
 
 
 def _text(text: str) -> str:
-    """Return a text that SQLite can store: a lone surrogate becomes a question mark."""
+    """Return a text that SQLite can store. A lone surrogate becomes a question mark."""
     return text.encode(errors="replace").decode()
 
 
@@ -617,7 +626,7 @@ def remove_any(path: str) -> None:
 
 
 def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tuple[Any, ...]]]:
-    """Return table → the rows of these entries."""
+    """Return a mapping from each table to the rows of these entries."""
     rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _TABLES_OF_FILES}
     for number, entry in entries:
         card = entry.card
@@ -644,9 +653,9 @@ def _rows_of(entries: Sequence[tuple[int, CatalogueEntry]]) -> dict[str, list[tu
 
 
 def _rows_of_card(number: int, card: Card, *, globs: Globs) -> dict[str, list[tuple[Any, ...]]]:
-    """Return table → the rows of a card that depend on its standing."""
+    """Return a mapping from each table to the rows of a card that depend on its standing."""
     rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _WAYS}
-    # A rule comes by itself where it holds: nobody has to choose it by its title.
+    # A rule is given automatically where it applies, so it need not be chosen by its title.
     if number > 0 and card.is_injectable and card.source != RULE:
         use = card.occurrences, card.last_seen or card.created or ""
         title = (number, card.id, card.title, card.project or "", *use, card.waits_from)
@@ -663,7 +672,7 @@ def _connect(path: str) -> sqlite3.Connection:
     try:
         return connect(path, FORMAT, _make_tables, patience=_PATIENCE)
     except sqlite3.OperationalError as error:
-        # A full disk has no room for the index of a log. A file without a log can still be read.
+        # A full disk has no space for the index of a log. A file without a log can still be read.
         needs_log = os.path.exists(path + "-wal") and os.path.getsize(path + "-wal") > 0
         if "disk I/O" not in str(error) or needs_log:
             raise

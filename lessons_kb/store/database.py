@@ -39,7 +39,7 @@ _DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _BUSY_CODES = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _POLL_SECONDS = 0.01
 _RETRY_SECONDS = 0.2
-"""The file is tried again after this time in memory; a try takes 1 ms."""
+"""The time in memory after which the file is tried again. A try takes 1 ms."""
 _READ_ONLY = ("mode=ro", "immutable=1")
 """Options for a file that cannot be written. SQLite accepts the second if there is no log beside
 the file and none can be created."""
@@ -48,9 +48,9 @@ the file and none can be created."""
 class Database:
     """An open file. Threads and processes may share it. Every method raises StorageError.
 
-    A damaged file is moved aside, never deleted, and a new file is created. With ``fallback``
-    nothing raises: a database in memory replaces a file that is locked, read-only, on a full disk
-    or without its folder, and a damaged file only loses its own content.
+    A damaged file is moved aside, never deleted, and a new file is created. With ``fallback``, no
+    method raises an error. A database in memory then replaces a file that is locked, read-only, on
+    a full disk or without its folder, and only the content of a damaged file is lost.
     """
 
     def __init__(
@@ -61,18 +61,19 @@ class Database:
         patience: float,
         fallback: Sequence[str] | None = None,
     ) -> None:
-        """Open or create ``path``; ``patience`` is the time to wait for another writer, in seconds.
+        """Open or create ``path``.
 
-        Each of ``migrations`` (statements separated by ``;``) brings the file from version n to
-        n + 1. The statements of ``fallback`` copy recent rows from the file, attached as ``kept``,
-        into the database in memory; None = no such database. Raises StorageError if the file cannot
-        be opened.
+        ``patience`` is the time to wait for another writer, in seconds. Each of ``migrations``
+        (statements separated by ``;``) brings the file from version n to n + 1. The statements of
+        ``fallback`` copy recent rows from the file, attached as ``kept``, into the database in
+        memory. If ``fallback`` is None, there is no such database. Raises StorageError if the file
+        cannot be opened.
         """
         self.path = path
         self.set_aside = ""
-        """Path to which this process moved a damaged predecessor, or ""."""
+        """The path to which this process moved a damaged predecessor; "" if there is none."""
         self.trouble = ""
-        """Why memory replaces the file at the moment, or "" while the file is used."""
+        """The reason why memory replaces the file at the moment; "" while the file is used."""
         self._migrations = migrations
         self._patience = patience
         self._fallback = fallback
@@ -91,8 +92,8 @@ class Database:
     def transaction(self) -> Iterator[None]:
         """Run the block in one immediate transaction; a nested transaction joins the outer one.
 
-        All other processes that write wait for its end, so the block must not sleep, use files or
-        start a process.
+        All other processes that write wait for the end of the transaction, so the block must not
+        sleep, use files or start a process.
         """
         with self._lock:
             if self._inside:
@@ -115,7 +116,7 @@ class Database:
         return self._do(sql, parameters)[0]
 
     def value(self, sql: str, parameters: Parameters = (), *, default: Any = None) -> Any:
-        """Run one statement and return the first cell, or ``default`` without a row."""
+        """Run one statement and return the first cell, or ``default`` if there is no row."""
         rows = self._do(sql, parameters)[0]
         return rows[0][0] if rows else default
 
@@ -124,7 +125,7 @@ class Database:
         self._do(sql, rows, many=True)
 
     def change(self, sql: str, parameters: Parameters = ()) -> int:
-        """Run one statement to its end and return how many rows it changed."""
+        """Run one statement to its end and return the number of changed rows."""
         return self._do(sql, parameters)[1]
 
     def forget(self, table: str, key: str, before: float, *, most: int) -> int:
@@ -177,7 +178,7 @@ class Database:
             self._db, self.trouble = db, ""
 
     def _replace(self, error: Exception) -> None:
-        """Replace the database that failed by another one, or raise its error."""
+        """Replace the database that failed by another database, or raise its error."""
         damaged = _has_code(error, _DAMAGE_CODES)
         if self._fallback is None and not damaged:
             raise _storage_error(self.path, error) from None
@@ -296,8 +297,8 @@ def connect(
                             migrate(db, old_version)
                             db.execute(f"PRAGMA user_version = {version}")
         except sqlite3.OperationalError as error:
-            # SQLite refuses two processes that turn on WAL at once without waiting, and reports a
-            # disk error to a process that opens the file while another one replaces it.
+            # If two processes turn on WAL at the same time, SQLite refuses one without waiting. It
+            # reports a disk error to a process that opens the file while another replaces it.
             is_temporary = _has_code(error, _BUSY_CODES) or identify_file(path) != file
             if not is_temporary or time.monotonic() > deadline:
                 raise
@@ -323,7 +324,7 @@ def _read_version(db: sqlite3.Connection) -> int:
 
 
 def move_aside(path: str) -> str:
-    """Move a damaged file, and SQLite's files beside it, away; return the new path.
+    """Move a damaged file and SQLite's files beside it away, and return the new path.
 
     Returns "" if the file is no longer there or no longer damaged, since another process may have
     moved or replaced it. Raises StorageError if the file cannot be moved.
@@ -334,7 +335,7 @@ def move_aside(path: str) -> str:
         when = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         target = f"{path}{_DAMAGED}{when}-{os.urandom(2).hex()}"
         with storage_errors(path):
-            # The log moves first: SQLite would apply it to a new file beside it.
+            # The log is moved first, because SQLite would apply it to a new file beside it.
             for side in SIDES:
                 with contextlib.suppress(FileNotFoundError):
                     os.replace(path + side, target + side)
@@ -385,7 +386,8 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 def is_network(path: str) -> bool:
     """Return whether ``path``, or the folder where it would be created, is on a network.
 
-    Shared folders of a virtual machine count. If the system gives no information, return False.
+    Shared folders of a virtual machine count as a network. If the system gives no information,
+    return False.
     """
     real = os.path.realpath(path)
     if os.name == "nt":  # a mapped drive's real path is the share's
@@ -418,13 +420,16 @@ _PATIENCE = 5.0
 _MIGRATIONS = (
     """CREATE TABLE sources (path TEXT PRIMARY KEY, stamp TEXT NOT NULL, data TEXT NOT NULL);
     CREATE TABLE commits (id TEXT PRIMARY KEY, data TEXT NOT NULL)""",
-    # The data of commits has more fields since; they are read again.
+    # The data of commits has more fields since this version, so the commits are read again.
     "DELETE FROM commits",
 )
 
 
 class Mined(Database):
-    """Cache of what `mine` read from sessions and commits. Every method raises StorageError."""
+    """A cache of the data that `mine` reads from sessions and commits.
+
+    Every method raises StorageError.
+    """
 
     def __init__(self, root: str) -> None:
         super().__init__(os.path.join(state_dir(root), _NAME), _MIGRATIONS, patience=_PATIENCE)
@@ -438,18 +443,18 @@ class Mined(Database):
         return results
 
     def write_sources(self, rows: Sequence[tuple[str, str, Sequence[Mapping[str, Any]]]]) -> None:
-        """Store (path, stamp, results) of sources."""
+        """Store the path, the stamp and the results of each source."""
         texts = [(path, stamp, json.dumps(data, ensure_ascii=False)) for path, stamp, data in rows]
         with self.transaction():
             self.run_each("INSERT OR REPLACE INTO sources VALUES (?, ?, ?)", texts)
 
     def read_commits(self) -> dict[str, dict[str, Any]]:
-        """Return commit id → cached data."""
+        """Return a mapping from the id of each commit to its cached data."""
         rows = self.run("SELECT id, data FROM commits")
         return {commit: json.loads(data) for commit, data in rows}
 
     def write_commits(self, rows: Mapping[str, Mapping[str, Any]]) -> None:
-        """Store commit id → data."""
+        """Store the data of commits, given by their ids."""
         pairs = [(commit, json.dumps(row, ensure_ascii=False)) for commit, row in rows.items()]
         with self.transaction():
             self.run_each("INSERT OR REPLACE INTO commits VALUES (?, ?)", pairs)

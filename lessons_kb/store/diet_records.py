@@ -1,8 +1,8 @@
-"""Records of what each diet of a project writes, so that the diet can be undone.
+"""Records of the files and cards that each diet of a project writes, so that it can be undone.
 
 The records are in the user's state home, in a folder named by a token. A mark in git's own
 directory, or in ``.lessons/`` outside of git, contains that token. So the records are found even if
-the project is moved or its brains change, and no repository can bring a record of its own.
+the project is moved or its brains change, and no repository can introduce a record.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class RecordedFile:
     """Path below the project."""
     before: bytes
     after: str
-    """Digest of the content afterwards, "" if the file is removed."""
+    """The digest of the content after the diet; "" if the file is removed."""
     mode: int
 
 
@@ -66,7 +66,7 @@ class DietRecord:
     root: str
     """Path of the project at the time of the diet."""
     brain: str
-    """The brain's path below the project, "." for the same folder."""
+    """The brain's path below the project; "." if both are the same folder."""
     files: tuple[RecordedFile, ...] = field(default_factory=tuple)
     cards: tuple[RecordedCard, ...] = field(default_factory=tuple)
 
@@ -135,7 +135,7 @@ def _read_token(root: str) -> str:
 
 
 def _make_token(root: str) -> str:
-    """Return the token of a project; a project without one is marked with a new token."""
+    """Return the token of a project. A project without a token is marked with a new token."""
     if token := _read_token(root):
         return token
     place = _mark_path(root)

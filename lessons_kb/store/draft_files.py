@@ -1,7 +1,7 @@
 """The drafts of a brain, in the user's state folder.
 
-A draft consists of its text, ``drafts/NAME.md``, and of facts about it, ``NAME.json``, which stay
-when the text is gone.
+A draft consists of its text, ``drafts/NAME.md``, and of facts about it, ``NAME.json``. The facts
+are still stored after the text was removed.
 """
 
 from __future__ import annotations
@@ -36,43 +36,44 @@ from lessons_kb.text.times import read_time
 _FOLDER = "drafts"
 _TEXT, _FACTS = ".md", ".json"
 MAX_DRAFT_BYTES = 200_000
-"""Maximum size of a text that is written. A file from another program may be larger."""
+"""The maximum size of a text that is written. A file from another program may be larger."""
 _MAX_BYTES = 1_000_000
 _RETENTION_SECONDS = 400 * 86_400
-"""The facts of a settled draft are kept for this time, which is longer than the journal's."""
+"""The time for which the facts of a settled draft are stored. It exceeds that of the journal."""
 
 
 class DraftFacts(TypedDict, total=False):
-    """Facts about a draft, which are kept longer than its text.
+    """Facts about a draft, which are stored longer than its text.
 
     A field is missing only if its description says so, or if an older version wrote the file.
     """
 
     kind: str
-    """Kind of its trigger; see ``collection.draft_lookup.Draft``."""
+    """The kind of its trigger; see ``collection.draft_lookup.Draft``."""
     key: str
-    """Equal for drafts of the same mistake, proposed title or mined candidate."""
+    """A key that is equal for drafts of the same mistake, proposed title or mined candidate."""
     ids: list[str]
-    """Ids of the observations behind it, see ``mining.triggers.Trigger``; for a mined draft, of the
-    commits."""
+    """The ids of the observations behind the draft; see ``mining.triggers.Trigger``. For a mined
+    draft, they are the ids of the commits."""
     at: float
-    """When it was last drafted or counted, or when a mined mistake was last seen, in seconds since
-    the epoch."""
+    """The time at which the draft was last written or counted, or a mined mistake was last seen, in
+    seconds since the epoch."""
     seen: int
-    """How often the mistake was seen."""
+    """The number of times that the mistake was seen."""
     state: str
     """``open``, ``accepted``, ``merged`` or ``discarded``."""
     digest: str
-    """Digest of the composed text. A text with another digest was edited by a user or an agent."""
+    """A digest of the composed text. If the text has another digest, a user or an agent edited
+    it."""
     card: str
-    """Id of the card that the draft became; for an open draft, of the card that an earlier draft of
-    this mistake became. Missing or "" without such a card."""
+    """The id of the card that the draft became. For an open draft, it is the card that an earlier
+    draft of this mistake became. It is missing or "" if there is no such card."""
     place: int
-    """Rank among the mined drafts; missing for others."""
+    """The rank among the mined drafts; missing for other drafts."""
     by: str
-    """The user of a server who proposed the draft; missing for others."""
+    """The user of a server who proposed the draft; missing for other drafts."""
     settled: float
-    """When the draft was accepted, merged or discarded; missing until then."""
+    """The time at which the draft was accepted, merged or discarded; missing until then."""
 
 
 _NUMBER = (int, float)
@@ -94,14 +95,17 @@ _FACT_TYPES: Mapping[str, type | tuple[type, ...]] = {
 class DraftFolder:
     """The drafts of the brain at ``root``.
 
-    Writing raises StorageError, and InputError for a text larger than MAX_DRAFT_BYTES.
+    The methods that write raise StorageError, or InputError for a text larger than MAX_DRAFT_BYTES.
     """
 
     def __init__(self, root: str) -> None:
         self._root = root
         self._folder = os.path.join(state_dir(root, create=False), _FOLDER)
         self._cache: dict[str, tuple[str, DraftFacts | None]] = {}
-        """Id → the signature of its file of facts, and the facts; there may be thousands."""
+        """A mapping from each id to the signature of its file of facts, and the facts.
+
+        There may be thousands.
+        """
 
     def locked(self) -> AbstractContextManager[object]:
         """Lock the folder against other processes that write drafts."""
@@ -118,7 +122,7 @@ class DraftFolder:
         return other if is_other else markdown
 
     def ids(self) -> list[str]:
-        """Return the sorted ids of all drafts in the folder, without reading any.
+        """Return the sorted ids of all drafts in the folder, without reading any file.
 
         Every file is a draft, except the files of facts and temporary files of a current write.
         """
@@ -128,7 +132,9 @@ class DraftFolder:
         return sorted({name.removesuffix(_TEXT) for name in texts})
 
     def facts(self) -> dict[str, DraftFacts]:
-        """Return id → facts of each draft, settled drafts included, in the order of ids.
+        """Return a mapping from the id of each draft to its facts, in the order of ids.
+
+        Settled drafts are included.
 
         A repeated call reads only files that have changed.
         """
@@ -144,7 +150,7 @@ class DraftFolder:
         return {name: facts for name, (_stamp, facts) in cache.items() if facts is not None}
 
     def facts_of(self, name: str) -> DraftFacts | None:
-        """Return the facts of one draft, or None without any.
+        """Return the facts of one draft, or None if there are none.
 
         A field of a wrong type is left out, as if it were missing.
         """
@@ -180,14 +186,17 @@ class DraftFolder:
         return data.decode("utf-8", "replace")
 
     def written_at(self, name: str) -> float:
-        """Return when a draft's file was last written, in seconds since the epoch; 0 if missing."""
+        """Return the time at which a draft's file was last written, in seconds since the epoch.
+
+        Return 0 if the file is missing.
+        """
         try:
             return os.lstat(self.path(name)).st_mtime
         except OSError:
             return 0.0
 
     def write(self, name: str, text: str, facts: DraftFacts, *, over: str | None = None) -> None:
-        """Write a draft. The text that it replaces goes to the trash, unless it is ``over``."""
+        """Write a draft. The replaced text goes to the trash, unless it equals ``over``."""
         check_draft_size(text)
         make_private(self._folder)
         full = self.path(name)
@@ -207,10 +216,10 @@ class DraftFolder:
         write_private(os.path.join(self._folder, name + _FACTS), text.encode("utf-8", "replace"))
 
     def settle(self, name: str, facts: DraftFacts, *, now: float, over: str | None = None) -> None:
-        """Remove the text of a draft and keep its facts; delete the facts of very old drafts.
+        """Remove the text of a draft but not its facts, and delete the facts of very old drafts.
 
-        A text that is not ``over`` goes to the trash, even if it is saved late. So do temporary
-        files that a killed process left in the folder.
+        A text that differs from ``over`` goes to the trash, even if it is saved late. Temporary
+        files that a killed process left in the folder also go to the trash.
         """
         self.note(name, {**facts, "settled": now})
         temp = os.path.join(self._folder, TEMP_PREFIX + os.urandom(8).hex())

@@ -24,14 +24,14 @@ _MAX_LINE_CHARS = 600
 
 
 _TABS = 3
-"""Tabs between the fields of a line."""
+"""The number of tabs between the fields of a line."""
 
 
 class Trouble(NamedTuple):
     """One line of the log."""
 
     at: str
-    """Local time, ISO, to the second."""
+    """The local time in ISO format, to the second."""
     agent: str
     hook_event: str
     message: str
@@ -43,7 +43,7 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
     Never raises, because the caller is already handling an error.
     """
     fields = (time.strftime("%Y-%m-%dT%H:%M:%S"), agent, hook_event, message)
-    with contextlib.suppress(OSError, ValueError, LessonsError):  # there is no other place for it
+    with contextlib.suppress(OSError, ValueError, LessonsError):  # there is no other log
         cells = [" ".join(redact(field).split())[:_MAX_LINE_CHARS] for field in fields]
         line = ("\t".join(cells) + "\n").encode("utf-8", "replace")
         make_private(state_home())
@@ -59,7 +59,7 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
 
 
 def read_troubles(limit: int = 20) -> list[Trouble]:
-    """Return the newest ``limit`` lines, oldest first; [] without a log."""
+    """Return the newest ``limit`` lines, oldest first; [] if there is no log."""
     try:
         with open_regular(os.path.join(state_home(), LOG_NAME)) as file:
             lines = file.read(2 * MAX_LOG_BYTES).decode("utf-8", "replace").splitlines()
@@ -75,7 +75,7 @@ LATE_DAYS = 7
 def find_late() -> list[Trouble]:
     """Return the events of the last seven days that were answered too late, oldest first.
 
-    The hook client writes them to the log, which keeps only the newest lines.
+    The hook client writes these events to the log, which contains only the newest lines.
     """
     since = time.strftime("%Y-%m-%dT%H:%M:%S", time.localtime(time.time() - LATE_DAYS * 86_400))
     troubles = read_troubles(MAX_LOG_BYTES)

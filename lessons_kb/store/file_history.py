@@ -1,6 +1,6 @@
 """The names that a project's files have had, commit by commit, in one SQLite file.
 
-A cache. It is filled once from the whole history and afterwards with the new commits alone.
+The file is a cache. It is filled once from the whole history, and then only with new commits.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Removal(NamedTuple):
     """The commit in which a path ceased to exist."""
 
     number: int
-    """The place of the commit in the history; later commits have larger numbers."""
+    """The position of the commit in the history. Later commits have larger numbers."""
     commit: str
     day: str
     target: str
@@ -81,12 +81,12 @@ class FileHistory:
 
     @property
     def head(self) -> str:
-        """The last commit that was read, "" before the first."""
+        """The last commit that was read; "" if none was read yet."""
         row = self._db.execute("SELECT value FROM meta WHERE key = 'head'").fetchone()
         return str(row[0]) if row else ""
 
     def add(self, commits: Iterable[NamedCommit], *, head: str, afresh: bool) -> None:
-        """Store commits, oldest first; ``afresh`` forgets all others."""
+        """Store commits, oldest first. ``afresh`` deletes all other commits."""
         with one_transaction(self._db):
             if afresh:
                 for table in ("commits", "paths", "changes", "words", "copies"):
@@ -130,7 +130,7 @@ class FileHistory:
         return Removal(*row) if row else None
 
     def find_first_day(self, path: str) -> str:
-        """Return the day on which a path was added first; "" if it never was."""
+        """Return the day on which a path was first added; "" if it was never added."""
         row = self._db.execute(
             "SELECT day FROM paths JOIN changes ON changes.path = paths.id"
             " JOIN commits USING (number) WHERE paths.path = ? ORDER BY number LIMIT 1",
@@ -148,7 +148,7 @@ class FileHistory:
         return str(row[0]) if row else ""
 
     def count_changes(self, path: str, *, since: str) -> int:
-        """Return how many commits changed a path after a day."""
+        """Return the number of commits that changed a path after a day."""
         (count,) = self._db.execute(
             "SELECT count(*) FROM paths JOIN changes ON changes.path = paths.id"
             " JOIN commits USING (number) WHERE paths.path = ? AND day > ? AND status = 'M'",
@@ -157,37 +157,37 @@ class FileHistory:
         return int(count)
 
     def read_copies(self, commit: str, path: str) -> list[str] | None:
-        """Return the copies of a file that were found in a commit; None if nobody looked."""
+        """Return the copies of a file that were found in a commit; None if none were searched."""
         row = self._db.execute(
             "SELECT copies FROM copies WHERE commit_id = ? AND path = ?", (commit, path)
         ).fetchone()
         return None if row is None else [str(name) for name in json.loads(row[0])]
 
     def add_copies(self, commit: str, path: str, copies: Iterable[str]) -> None:
-        """Note which files of a commit have the content of a file that it removed."""
+        """Store the files of a commit that have the content of a file that it removed."""
         row = (commit, path, json.dumps([*copies]))
         self._db.execute("INSERT OR REPLACE INTO copies VALUES (?, ?, ?)", row)
 
     def read_words(self, commit: str) -> dict[str, bool]:
-        """Return the words that were looked up in a commit, and whether they stand there."""
+        """Return the words that were searched in a commit, each with whether it occurs there."""
         sql = "SELECT word, present FROM words WHERE commit_id = ?"
         return {word: bool(present) for word, present in self._db.execute(sql, (commit,))}
 
     def add_words(self, commit: str, words: Mapping[str, bool]) -> None:
-        """Note which words stand in a commit."""
+        """Store for each word whether it occurs in a commit."""
         rows = [(commit, word, int(present)) for word, present in words.items()]
         with one_transaction(self._db):
             self._db.executemany("INSERT OR REPLACE INTO words VALUES (?, ?, ?)", rows)
 
     def forget_words(self, *, but: Iterable[str]) -> None:
-        """Forget what was looked up in other commits than ``but``."""
+        """Delete the words that were searched in commits other than ``but``."""
         kept = json.dumps([*but])
         sql = "DELETE FROM words WHERE commit_id NOT IN (SELECT value FROM json_each(?))"
         self._db.execute(sql, (kept,))
 
 
 def _encode(entry: tuple[str, int]) -> tuple[str, int]:
-    """Return a path that SQLite can hold: bytes that are not UTF-8 become question marks."""
+    """Return a path that SQLite can store. Bytes that are not UTF-8 become question marks."""
     path, number = entry
     return path.encode("utf-8", "replace").decode(), number
 

@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 
 RESCAN = "."
-"""Among changed paths it means that any file may have changed, so that a scan is needed."""
+"""A changed path which means that any file may have changed, so that a scan is needed."""
 
 
 _SKIPPED = frozenset({CACHE_NAME, ".git", "node_modules"})
 _MANY = 2_000
-"""A batch with more events is reported as RESCAN. The system drops events if its queue (16,384 by
-default) overflows, which happens only with so many changes."""
+"""The maximum number of events in a batch. A larger batch is reported as RESCAN. The system drops
+events if its queue (16,384 by default) overflows, which happens only with so many changes."""
 _LONGEST_WAIT = 10
-"""A batch ends after this multiple of ``debounce``, even if changes continue."""
+"""The multiple of ``debounce`` after which a batch ends, even if changes continue."""
 _DELETE_SELF = 0x400
 _EXHAUSTED = (errno.ENOSPC, errno.EMFILE, errno.ENFILE)
 
@@ -76,13 +76,13 @@ class FolderWatch:
         self.stopped = False
         self._exhausted = False
         self._events: queue.SimpleQueue[FileSystemEvent | None] = queue.SimpleQueue()
-        """None stops the watch."""
+        """The queue of events, in which None stops the watch."""
 
     def run(self) -> None:
         """Watch until ``stop`` is called.
 
-        Raises BrainNotFound if the folder does not exist, or no longer, and passes on the errors of
-        ``on_change``.
+        Raises BrainNotFound if the folder does not exist or no longer exists, and passes on the
+        errors of ``on_change``.
         """
         while not self.stopped:
             folder = self._identify()
@@ -121,7 +121,7 @@ class FolderWatch:
                     watch.on_sign(paths)
                 watch._events.put(event)
 
-        # Without events for opening and closing: our own reads of cards would cause them.
+        # Events for opening and closing are left out, because our own reads of cards cause them.
         changes = [
             *(kinds.FileCreatedEvent, kinds.FileModifiedEvent, kinds.FileMovedEvent),
             *(kinds.FileDeletedEvent, kinds.FileClosedEvent),
@@ -143,7 +143,7 @@ class FolderWatch:
                 return None
             self._identify()
             raise storage_error(error, self.root) from None
-        # The observer does not report folders for which there was no watch left.
+        # The observer does not report folders for which the system had no more watches.
         self._exhausted = _is_exhausted(self.root)
         return observer
 
@@ -169,7 +169,7 @@ class FolderWatch:
                 self._exhausted = _is_exhausted(self.root)
 
     def _next_batch(self, patience: float) -> list[FileSystemEvent]:
-        """Return the next batch of events, or [] after ``patience`` seconds without any."""
+        """Return the next batch of events, or [] after ``patience`` seconds without an event."""
         batch: list[FileSystemEvent] = []
         until = math.inf
         while time.monotonic() < until:
@@ -188,7 +188,7 @@ class FolderWatch:
     def _find_paths(self, event: FileSystemEvent) -> set[str]:
         """Return the files of an event that may matter to the index; {RESCAN} for a folder."""
         if event.event_type == "deleted" and os.fsdecode(event.src_path) == self.root:
-            return {RESCAN}  # the brain itself is gone
+            return {RESCAN}  # the brain itself was removed
         paths = set()
         for name in (event.src_path, event.dest_path):
             path = self._relative(os.fsdecode(name)) if name else None
@@ -205,7 +205,7 @@ class FolderWatch:
             if not (paths and event.is_directory and event.event_type == "created"):
                 yield from paths
                 continue
-            # All files of a new folder: some of them were created before it was watched.
+            # All files of a new folder are reported: some were created before it was watched.
             for folder, folders, names in os.walk(os.fsdecode(event.src_path)):
                 folders[:] = [name for name in folders if name not in _SKIPPED]
                 for name in names:

@@ -1,4 +1,4 @@
-"""Access to the disk: paths inside a brain, atomic reads and writes, errors in one line."""
+"""Access the disk: resolve paths inside a brain, read and write atomically, and report errors."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ with contextlib.suppress(ImportError):  # not on Windows
     import fcntl
 
 TEMP_PREFIX = ".lessons-tmp-"
-"""Prefix of temporary files beside a card; their names do not end like that of a card."""
+"""The prefix of temporary files beside a card. Their names do not end like the name of a card."""
 
 _FORBIDDEN = frozenset({".git", ".lessons"})
 _READ_TRIES = 50
-"""A file that is replaced while it is being opened is opened again, up to this number of times."""
+"""The maximum number of attempts to open a file that is replaced while it is being opened."""
 
 
 def _flags(*names: str) -> int:
@@ -59,7 +59,7 @@ _REFUSED = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def storage_error(error: OSError, path: str, *, brain: str = "") -> StorageError:
-    """Return an error that says in one line what the disk refused and what to do next.
+    """Return an error whose message gives, in one line, the failure of the disk and the next step.
 
     ``path`` may be relative to the folder ``brain``.
     """
@@ -100,9 +100,9 @@ def on_failure(undo: Callable[..., object], *arguments: object) -> Iterator[None
 
 
 def sqlite_error(error: Exception, path: str, fix: str) -> StorageError:
-    """Return an error that says in one line what SQLite refused to do with ``path``.
+    """Return an error whose message gives, in one line, the failure of SQLite with ``path``.
 
-    ``path`` is a file or a folder with such files; ``fix`` says what to do next.
+    ``path`` is a file or a folder with such files. ``fix`` describes the next step for the user.
     """
     return StorageError(f"{shown(path)}: {error}; {fix}")
 
@@ -151,7 +151,7 @@ def resolve(root: str, path: str, *, follow: bool = True, writing: bool = False)
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Return whether a path is a folder or lies inside it; ``folder`` is a real path."""
+    """Return whether a path is ``folder`` itself or inside it. ``folder`` is a real path."""
     return f"{os.path.realpath(path)}{os.sep}".startswith(folder.rstrip(os.sep) + os.sep)
 
 
@@ -163,7 +163,8 @@ def relative(root: str, full: str) -> str:
 def read_inside(root: str, path: str, *, limit: int) -> bytes:
     """Return the content of a regular file of a brain; no link is followed.
 
-    ``limit`` is in bytes. Raises OSError, StorageError or InputError; never waits for a FIFO.
+    ``limit`` is in bytes. The function never waits for a FIFO. Raises OSError, StorageError or
+    InputError.
     """
     if path.startswith("/") or ".." in path.split("/") or "\0" in path:
         resolve(root, path)
@@ -182,7 +183,7 @@ def read_inside(root: str, path: str, *, limit: int) -> bytes:
 
 
 def read_regular(full: str, *, limit: int, name: str) -> bytes:
-    """Return the content of a regular file; messages call it ``name``.
+    """Return the content of a regular file, which is called ``name`` in messages.
 
     Raises OSError, or StorageError for anything but a regular file of at most ``limit`` bytes.
     """
@@ -191,7 +192,7 @@ def read_regular(full: str, *, limit: int, name: str) -> bytes:
 
 
 def read_json(path: str, *, limit: int) -> dict[str, Any]:
-    """Return the object in a JSON file of ours, or {} if it cannot be read."""
+    """Return the object in one of our JSON files, or {} if it cannot be read."""
     try:
         data = json.loads(read_regular(path, limit=limit, name=path))
     except (OSError, StorageError, ValueError, RecursionError):
@@ -210,7 +211,8 @@ def identify_file(path: str) -> tuple[int, int] | None:
 def open_regular(full: str, *, name: str = "") -> BinaryIO:
     """Open a regular file for reading, without waiting for a FIFO or opening a device.
 
-    Raises OSError, or StorageError for anything but a regular file; messages call it ``name``.
+    The file is called ``name`` in messages. Raises OSError, or StorageError for anything but a
+    regular file.
     """
     # Check before the open, because opening a device may have an effect.
     _check_regular(os.stat(full), name or full)
@@ -233,8 +235,8 @@ def write_temp(
 ) -> str:
     """Write ``data`` durably to a new temporary file in ``folder`` and return its path.
 
-    A ``name`` lets a later process find the file if this one is killed. With ``like``, the file
-    gets the mode and, if permitted, the owner of that file; ``private`` sets mode 0600. Raises
+    With a ``name``, a later process can find the file if this process is killed. With ``like``, the
+    file gets the mode and, if permitted, the owner of that file. ``private`` sets mode 0600. Raises
     OSError and then leaves no file behind.
     """
     temp = os.path.join(folder, name or f"{TEMP_PREFIX}{os.urandom(8).hex()}")
@@ -253,7 +255,7 @@ def write_temp(
 def temporary(
     folder: str, data: bytes, *, like: os.stat_result | None = None, private: bool = False
 ) -> Iterator[str]:
-    """Yield the path of a new file by ``write_temp``, and discard the file if the block raises."""
+    """Yield the path of a new file from ``write_temp``, and discard it if the block raises."""
     temp = write_temp(folder, data, like=like, private=private)
     with on_failure(discard, temp, data):
         yield temp
@@ -262,8 +264,8 @@ def temporary(
 def write_unsynced(path: str, data: bytes, *, flags: int = os.O_TRUNC) -> None:
     """Write a private file without waiting for the disk; a crash may lose it. Raises OSError.
 
-    The default ``flags`` replace the content; ``os.O_APPEND`` appends, ``os.O_EXCL`` refuses an
-    existing file.
+    The default ``flags`` replace the content. ``os.O_APPEND`` appends to the file, and
+    ``os.O_EXCL`` refuses an existing file.
     """
     file = os.open(path, os.O_WRONLY | os.O_CREAT | flags, 0o600)
     with os.fdopen(file, "wb", buffering=0) as opened:
@@ -271,9 +273,9 @@ def write_unsynced(path: str, data: bytes, *, flags: int = os.O_TRUNC) -> None:
 
 
 def replace_whole(full: str, data: bytes, *, fresh: bool) -> None:
-    """Replace a file by ``data`` atomically, or with ``fresh`` create it. Raises OSError.
+    """Replace a file by ``data`` atomically, or create it with ``fresh``. Raises OSError.
 
-    A file that replaces another one gets its attributes.
+    A file that replaces another file gets the attributes of that file.
     """
     folder = os.path.dirname(full)
     with temporary(folder, data, like=None if fresh else os.stat(full)) as temp:
@@ -297,7 +299,7 @@ def sync_folder(folder: str) -> None:
     """Make renames in a folder durable, if the system supports that."""
     if not hasattr(os, "O_DIRECTORY"):  # Windows
         return
-    with contextlib.suppress(PermissionError):  # a folder that may be written but not listed
+    with contextlib.suppress(PermissionError):  # the folder may be written but not listed
         file = os.open(folder, _flags("O_RDONLY", "O_DIRECTORY", "O_CLOEXEC"))
         try:
             os.fsync(file)
@@ -309,7 +311,7 @@ def sync_folder(folder: str) -> None:
 
 
 def copy_attributes(source: str, target: str) -> None:
-    """Copy extended attributes (access lists, labels), as far as the system allows."""
+    """Copy extended attributes (access lists and labels), as far as the system allows it."""
     with contextlib.suppress(OSError, AttributeError):  # not all systems have these functions
         for name in os.listxattr(source):
             os.setxattr(target, name, os.getxattr(source, name))
@@ -359,7 +361,7 @@ _LEASE_POLL_SECONDS = 0.005
 def exchange(temp: str, target: str) -> None:
     """Exchange the files ``temp`` and ``target`` atomically.
 
-    Raises OSError and then changes nothing; FileNotFoundError if there is no ``target``.
+    Raises OSError and then changes nothing. Raises FileNotFoundError if there is no ``target``.
     """
     if _renameat2(temp, target, _RENAME_EXCHANGE):
         return
@@ -385,7 +387,7 @@ def rename_new(source: str, target: str) -> None:
 
 
 def _link(source: str, target: str) -> bool:
-    """Create a hard link; return False if the file system does not support any."""
+    """Create a hard link. Return False if the file system does not support hard links."""
     try:
         os.link(source, target, follow_symlinks=False)
     except NotImplementedError:
@@ -400,8 +402,8 @@ def _link(source: str, target: str) -> bool:
 def read_settled(full: str, *, until: float, limit: int, name: str) -> bytes:
     """Return the content of a regular file at a moment when no process has it open for writing.
 
-    Waits for writers ``until`` this ``time.monotonic()``, then reads the file anyway. Raises the
-    errors of ``read_regular``.
+    It waits for writers ``until`` this value of ``time.monotonic()``, and then reads the file
+    anyway. Raises the errors of ``read_regular``.
     """
 
     def read() -> bytes:
@@ -413,14 +415,15 @@ def read_settled(full: str, *, until: float, limit: int, name: str) -> bytes:
 
 
 def is_being_written(full: str) -> bool:
-    """Return whether a process has the file open for writing; False if the system cannot tell."""
+    """Return whether a process has the file open for writing; False if this is unknown."""
     return _read_under_lease(full, lambda: b"") is None
 
 
 def _read_under_lease(full: str, read: Callable[[], bytes]) -> bytes | None:
-    """Return ``read()`` while no process can write the file; None if a process may be writing it.
+    """Return the result of ``read()`` while no process can write the file.
 
-    The system prevents writes by a lease; if it has none, ``read()`` is called without one.
+    The system prevents writes by a lease. On a system without leases, ``read()`` is called without
+    one. Return None if a process may be writing the file.
     """
     try:
         set_lease, set_signal, harmless = fcntl.F_SETLEASE, fcntl.F_SETSIG, signal.SIGURG
@@ -457,7 +460,7 @@ def _renameat2(source: str, target: str, flags: int) -> bool:
 
 MAX_TEXT_BYTES = 20_000_000
 MAX_LINE_BYTES = 20_000_000
-"""A longer line is not read into memory as a whole."""
+"""The maximum length of a line that is read into memory as a whole."""
 _CHUNK_BYTES = 1 << 20
 _MAX_CELL_BYTES = 100_000
 _BUSY_SECONDS = 2.0
@@ -478,7 +481,7 @@ def read_head(path: str, size: int) -> bytes:
 
 
 def read_source_lines(path: str) -> Iterator[tuple[int, str]]:
-    """Yield (line number, line) of a file that may be larger than memory.
+    """Yield each line of a file, with its number. The file may be larger than memory.
 
     Raises InputError, which names a line that is too long or not UTF-8, or StorageError.
     """
@@ -491,7 +494,7 @@ def read_source_lines(path: str) -> Iterator[tuple[int, str]]:
 
 
 def read_byte_lines(path: str) -> Iterator[tuple[int, bytes]]:
-    """Yield (line number, line without its end); a line is cut after MAX_LINE_BYTES."""
+    """Yield each line without its end, with its number. A line is cut after MAX_LINE_BYTES."""
     with storage_errors(path), open_regular(path) as file:
         number, rest, cut = 1, b"", False
         while chunk := file.read(_CHUNK_BYTES):
@@ -540,7 +543,7 @@ def read_table(
 
 
 def _select_text(column: str) -> str:
-    """Return SQL that selects a column, and reads a blob as text: its writer may use bytes."""
+    """Return SQL that selects a column and reads a blob as text, since its writer may use bytes."""
     text = f"CAST(substr({column}, 1, {_MAX_CELL_BYTES}) AS text)"
     return f"CASE typeof({column}) WHEN 'blob' THEN {text} ELSE {column} END"
 
@@ -565,7 +568,7 @@ def open_readonly(path: str) -> sqlite3.Connection:
 
 
 def write_export(path: str, lines: Iterable[str]) -> None:
-    """Write lines to a file atomically: it contains all of them, or its former content."""
+    """Write lines to a file atomically. It contains all of them or has its former content."""
     full = os.path.realpath(path)
     with storage_errors(path):
         os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -585,10 +588,10 @@ def _decode(data: bytes, path: str, first: int) -> str:
 
 
 def read_tail(path: str, offset: int | None, *, limit: int) -> tuple[bytes, int]:
-    """Return the bytes after ``offset``, at most the last ``limit``, and the offset of the first.
+    """Return the bytes after ``offset`` and the offset of the first of them.
 
-    ``offset`` None is the end. A file that has become shorter is read from its start. A file that
-    cannot be read counts as empty.
+    At most the last ``limit`` bytes are returned. An ``offset`` of None is the end of the file. A
+    file that has become shorter is read from its start. A file that cannot be read counts as empty.
     """
     try:
         with open_regular(path) as file:
@@ -614,7 +617,10 @@ def list_folder(folder: str) -> list[str]:
 
 
 def measure_folder(folder: str) -> int:
-    """Return the total bytes of all files below a folder; files that vanish meanwhile count 0."""
+    """Return the total number of bytes in all files below a folder.
+
+    Files that are removed meanwhile count as 0 bytes.
+    """
     size = 0
     for place, _folders, names in os.walk(folder):
         for name in names:

@@ -1,4 +1,4 @@
-"""Settings files of other programs: change them atomically, and keep their former content."""
+"""Change settings files of other programs atomically, and store their former content."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _BACKUP = "backup-"
 
 
 _INSTALLS = "installs"
-"""Folder in the state home with one folder for each changed file of another program."""
+"""The folder in the state home with one folder for each changed file of another program."""
 
 
 def read_settings_file(path: str) -> bytes | None:
@@ -59,7 +59,7 @@ def read_settings_file(path: str) -> bytes | None:
 
 
 def check_writable(path: str) -> None:
-    """Raise StorageError if ``path`` cannot be replaced or created; nothing is changed.
+    """Raise StorageError if ``path`` cannot be replaced or created, without changing anything.
 
     A file without write permission must not be changed, even if its folder allows a replacement.
     """
@@ -79,11 +79,11 @@ def check_writable(path: str) -> None:
 
 
 def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | None) -> list[str]:
-    """Replace the content ``expected`` by ``data``, atomically; None stands for "no file".
+    """Replace the content ``expected`` by ``data``, atomically. None means that there is no file.
 
     Mode and owner are preserved, and a link is followed to its target. A file with a second name
     (a hard link) is written in place, which is not atomic, because a replacement would separate the
-    names. Returns the folders that were created, outermost first. Raises StorageError, also if the
+    names. Return the folders that were created, outermost first. Raises StorageError, also if the
     content is not as expected.
     """
     full = os.path.realpath(path)
@@ -106,14 +106,14 @@ def replace_settings_file(path: str, data: bytes | None, *, expected: bytes | No
 
 
 def make_executable(path: str) -> None:
-    """Let the owner run a file of ours. Raises StorageError."""
+    """Make one of our files executable for its owner. Raises StorageError."""
     with storage_errors(path):
         os.chmod(path, os.stat(path).st_mode | 0o100)
 
 
 @frozen
 class FileChange:
-    """A change of one file, or of a key in git's configuration, that was made or would be made."""
+    """A change of one file or of a key in git's configuration, which was made or would be made."""
 
     path: str
     action: str
@@ -123,7 +123,7 @@ class FileChange:
     diff: str = ""
     """Unified diff, without secrets."""
     backup: str = ""
-    """Path of a copy of the file's former content, or ""."""
+    """The path of a copy of the file's former content; "" if there is none."""
 
 
 def show_change(path: str, before: bytes | None, after: bytes | None) -> str:
@@ -138,7 +138,7 @@ def show_change(path: str, before: bytes | None, after: bytes | None) -> str:
 def overwrite(path: str, data: bytes) -> None:
     """Write into a temporary file of another program, which waits until our process ends.
 
-    Raises StorageError. The file may then be incomplete, so our exit code must report it.
+    Raises StorageError. The file may then be incomplete, so our exit code must report the failure.
     """
     with storage_errors(path), open(path, "r+b") as file:
         file.write(data)
@@ -155,7 +155,7 @@ def remove_empty(folders: list[str]) -> None:
 def back_up(path: str, data: bytes) -> str:
     """Save ``data``, the present content of ``path``, and return the path of the copy.
 
-    The last KEPT_BACKUPS copies are kept.
+    Only the last KEPT_BACKUPS copies are preserved.
     """
     folder = _folder(path)
     name = f"{_BACKUP}{time.time_ns():020d}-{os.path.basename(path)}"
@@ -169,7 +169,7 @@ def back_up(path: str, data: bytes) -> str:
 def read_change(path: str) -> tuple[dict[str, Any], bytes | None]:
     """Return the record of our change of a file, and the file's former content.
 
-    The content is None if there was no file. Without a record, return ({}, None).
+    The content is None if there was no file. Return ({}, None) if there is no record.
     """
     folder = _folder(path)
     record = read_json(os.path.join(folder, _RECORD), limit=MAX_BYTES)
@@ -190,7 +190,7 @@ def remember_change(path: str, record: dict[str, Any], original: bytes | None) -
 
 
 def forget_change(path: str) -> None:
-    """Delete what ``remember_change`` stored; backups stay."""
+    """Delete the data that ``remember_change`` stored, but not the backups."""
     for name in (_RECORD, _ORIGINAL):
         with storage_errors(path), contextlib.suppress(FileNotFoundError):
             os.unlink(os.path.join(_folder(path), name))

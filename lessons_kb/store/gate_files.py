@@ -14,7 +14,7 @@ from lessons_kb.store.private_files import write_private
 
 
 def write_gate_file(root: str, data: bytes) -> None:
-    """Write the gate file of a brain; if this fails, remove the old file."""
+    """Write the gate file of a brain, or remove the old file if that fails."""
     try:
         write_private(gate_path(state_home(), root), data)
     except StorageError:  # the old file has outdated gates

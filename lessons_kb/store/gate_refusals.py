@@ -1,4 +1,4 @@
-"""The refusals of a session, as files that every process reads, even the hook's second stage."""
+"""The refusals of a session, stored as files for all processes and the hook's second stage."""
 
 from __future__ import annotations
 
@@ -14,19 +14,22 @@ from lessons_kb.values import frozen
 
 @frozen
 class Refusals:
-    """The refusals of one session: one record for each card and file.
+    """The refusals of one session, with one record for each card and file.
 
-    The hook's second stage writes the same records, so no card refuses a file twice, whichever
-    process answers.
+    The hook's second stage writes the same records. So no card refuses a file twice, regardless of
+    the process that answers.
     """
 
     context: str
     """The session, or the subagent's part of it."""
     token: str
-    """Identifies the event that is answered, across processes."""
+    """The id of the event that is answered, which is the same in all processes."""
 
     def claim(self, root: str, card: str, file: str) -> bool | None:
-        """Record a refusal; return whether this event made it, or None if it cannot be recorded."""
+        """Record a refusal, and return whether the record belongs to this event.
+
+        Return None if the refusal cannot be recorded.
+        """
         path = record_path(state_home(), self.context, root, card, file)
         with contextlib.suppress(StorageError):
             make_private(os.path.dirname(path))

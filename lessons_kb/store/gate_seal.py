@@ -16,9 +16,9 @@ _SEAL = b', "checksum": "%08x"}'
 
 
 def seal(root: str, state: State, gates: bytes) -> bytes:
-    """Add a checksum to the gates of a brain, a JSON object.
+    """Add a checksum to the gates of a brain, which are a JSON object.
 
-    It covers the gates themselves, the brain's files and the times of its card folders.
+    The checksum covers the gates themselves, the brain's files and the times of its card folders.
     """
     listing = list_times(root, find_card_folders(state))
     number = zlib.crc32(f"{root}\0{state.manifest}\0{listing}".encode("utf-8", "surrogatepass"))
@@ -37,5 +37,5 @@ def is_gate_file_current(root: str, state: State) -> bool:
 
 
 def read_gate_file(root: str) -> dict[str, Any]:
-    """Return the gates of a brain, read as the hook's second stage reads them."""
+    """Return the gates of a brain in the form that the hook's second stage reads."""
     return read_gates(gate_path(state_home(), root))

@@ -25,11 +25,11 @@ _NAME = "handles.jsonl"
 _LETTER = "L"
 _MAX_BYTES = 64_000_000
 _LOCK_SECONDS = 0.5
-"""A session's start does not wait longer: it lists files by their paths instead."""
+"""The maximum time that the start of a session waits. It then lists files by their paths."""
 
 
 class HandledCard(NamedTuple):
-    """A card as the file of handles names it."""
+    """A card as it is named in the file of handles."""
 
     brain: str
     """The name of the brain's state folder."""
@@ -46,12 +46,12 @@ class _Handles:
 
 
 def get_brain_name(root: str) -> str:
-    """Return the name by which the file of handles knows the brain at ``root``."""
+    """Return the name of the brain at ``root`` in the file of handles."""
     return os.path.basename(state_dir(root, create=False))
 
 
 def find_handled(name: str) -> HandledCard | None:
-    """Return the card that a handle belongs to; None if ``name`` is no handle of a card."""
+    """Return the card of a handle; None if ``name`` is not the handle of a card."""
     digits = name.removeprefix(_LETTER)
     is_handle = name.startswith(_LETTER) and digits.isascii() and digits.isdigit()
     if not is_handle or digits.startswith("0"):
@@ -60,14 +60,14 @@ def find_handled(name: str) -> HandledCard | None:
 
 
 def give_handles(cards: Iterable[HandledCard]) -> dict[HandledCard, str]:
-    """Return the handle of each card. A card that has none gets the next free number.
+    """Return the handle of each card. A card without a handle gets the next free number.
 
-    Without a file that can be written, cards without a handle are left out.
+    If the file cannot be written, cards without a handle are left out.
     """
     wanted = list(dict.fromkeys(cards))
     handles = _read_handles()
     if any(card not in handles.numbers for card in wanted):
-        # The state folder may be read-only, or the disk full.
+        # The state folder may be read-only, or the disk may be full.
         with contextlib.suppress(OSError, StorageError):
             _add(wanted)
         handles = _read_handles()

@@ -3,9 +3,9 @@
 The state of a brain is in the user's state home, never in the repository. It belongs to one folder,
 not to any folder at a path. A token identifies that folder: a random text in the record, and in a
 mark inside the folder. The mark is in git's own directory, which all work trees share and which no
-checkout or ``git clean`` changes; outside of git it is in ``.lessons/``. No repository can bring a
-valid mark. A brain without a mark is identified by its path: a brain that was only named, one that
-cannot be written, and the user's own.
+checkout or ``git clean`` changes. Outside of git, it is in ``.lessons/``. No repository can contain
+a valid mark. A brain without a mark is identified by its path. Such brains are the user's own
+brain, brains that were only named, and brains that cannot be written.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ _MARK = re.compile(r"([0-9a-f]{16}) ([0-9a-f]{32})")
 
 
 _MOST_MARKS, _MAX_MARKS_BYTES = 8, 1_000
-"""Limits of one file. It has the newest marks, one for each state home that trusts the folder."""
+"""The limits of one file. It contains the newest marks, one for each state home that trusts the
+folder."""
 
 
 BRAINS_FOLDER = "brains"
@@ -59,22 +60,22 @@ _PREFIX_OF_LONG_KEY = 150
 
 @frozen
 class Identity:
-    """The identity of one brain, as opposed to any other brain at the same path."""
+    """The identity of one brain, which differs from that of any other brain at the same path."""
 
     key: str
     """Name of its state folder."""
     place: str
-    """Path at which its mark belongs, whether or not it is there."""
+    """The path at which its mark should be, whether or not the mark exists."""
     record: dict[str, Any] | None
     """The usable record in the user's state home, or None."""
     mark: str = ""
-    """Path of the mark with the token of the record; "" if the brain is identified by its path."""
+    """The path of the mark with the token of the record; "" if the path identifies the brain."""
     copied: bool = False
     """Whether the mark was copied from another folder, which still exists."""
 
 
 def identify(root: str) -> Identity:
-    """Return the identity of the brain at ``root``; writes nothing."""
+    """Return the identity of the brain at ``root``. Nothing is written."""
     real = os.path.realpath(root)
     places = _places(real)
     is_user_brain = real == os.path.realpath(user_brain())
@@ -102,7 +103,7 @@ def new_mark() -> tuple[str, str]:
 
 
 def write_mark(place: str, key: str, token: str) -> None:
-    """Write a mark at its place, beside the marks of other state homes. Raises StorageError."""
+    """Write a mark at ``place``, beside the marks of other state homes. Raises StorageError."""
     folder = os.path.dirname(place)
     with storage_errors(folder):
         if os.path.basename(folder) == CACHE_NAME:
@@ -135,7 +136,7 @@ def write_record_of(key: str, record: dict[str, Any]) -> None:
 
 
 def can_be_marked(place: str) -> bool:
-    """Return whether permissions allow a mark at ``place``; a file in its way does not count."""
+    """Return whether permissions allow a mark at ``place``, ignoring a file that is in the way."""
     folder = os.path.dirname(place)
     while not os.path.lexists(folder):
         folder = os.path.dirname(folder)
@@ -143,13 +144,13 @@ def can_be_marked(place: str) -> bool:
 
 
 def make_cache_folder(folder: str) -> None:
-    """Create ``.lessons`` or a folder in it, unless it exists, and let git ignore it.
+    """Create ``.lessons`` or a folder in it, unless it exists, and make git ignore it.
 
     Raises OSError.
     """
     with contextlib.suppress(FileExistsError):
         os.mkdir(folder, 0o755)
-    # A .lessons folder from elsewhere may have a .gitignore of its own, which stays.
+    # A .lessons folder from another source may have its own .gitignore, which stays.
     if _is_folder(folder):
         ignore = os.path.join(folder, ".gitignore")
         with contextlib.suppress(FileExistsError), open(ignore, "xb") as file:
@@ -157,14 +158,14 @@ def make_cache_folder(folder: str) -> None:
 
 
 def read_record_of(key: str) -> dict[str, Any] | None:
-    """Return the record in the state folder ``key``, or None if there is no usable one."""
+    """Return the record in the state folder ``key``, or None if there is no usable record."""
     path = os.path.join(state_home(), BRAINS_FOLDER, key, _RECORD)
     record = read_json(path, limit=_MAX_RECORD_BYTES)
     return record if isinstance(record.get("cache_token"), str) else None
 
 
 def read_records() -> dict[str, dict[str, Any]]:
-    """Return key → record of every brain with a usable record."""
+    """Return a mapping from the key of every brain with a usable record to its record."""
     records = {}
     for key in list_folder(os.path.join(state_home(), BRAINS_FOLDER)):
         record = read_record_of(key)
@@ -198,8 +199,9 @@ def list_marked(top: str) -> list[str]:
 def _find_marked_path(mark: str) -> str:
     """Return the path of a brain below its work tree, which begins with a slash, or "".
 
-    The name of the mark is the quoted path, and may be cut. The record has the full path of the
-    brain, perhaps in another work tree, and one of its ends is the path.
+    The name of the mark is the quoted path, which may be cut. The record contains the full path of
+    the brain, perhaps in another work tree, and this full path ends with the path below the work
+    tree.
     """
     name = os.path.basename(mark)
     records = (read_record_of(key) for key, _token in _read_marks(mark))
@@ -213,7 +215,7 @@ def _find_marked_path(mark: str) -> str:
 
 
 def _places(real: str) -> list[str]:
-    """List the paths at which the mark of a brain may be, the proper place first."""
+    """List the paths at which the mark of a brain may be, starting with the proper place."""
     inside = os.path.join(real, CACHE_NAME, _MARK_NAME)
     top = find_work_tree(above(real))
     home = git_home(top) if top is not None else None
@@ -224,7 +226,7 @@ def _places(real: str) -> list[str]:
 
 
 def _read_marks(place: str) -> list[tuple[str, str]]:
-    """Return (key, token) of each mark in a file; [] if there is no regular file."""
+    """Return the key and the token of each mark in a file; [] if there is no regular file."""
     try:
         if not _is_folder(os.path.dirname(place)) or os.path.islink(place):
             return []
@@ -236,7 +238,7 @@ def _read_marks(place: str) -> list[tuple[str, str]]:
 
 
 def _is_elsewhere(recorded_place: str, place: str, mark: tuple[str, str]) -> bool:
-    """Return whether the mark at ``place`` is a copy, and the original is still at its place."""
+    """Return whether the mark at ``place`` is a copy whose original is still at its place."""
     if recorded_place == place or mark not in _read_marks(recorded_place):
         return False
     try:  # a folder may be mounted twice; unlike a file, it has no hard links

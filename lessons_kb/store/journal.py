@@ -1,7 +1,7 @@
 """The journal: the observed events, in one SQLite file per brain in the user's state folder.
 
-For trials, this module also records the arm of a process and the result of each run. A variable
-names the arm; it counts only if it matches the record in the trial's own state home.
+For trials, this module also records the arm of a process and the result of each run. An environment
+variable names the arm. It is used only if it matches the record in the trial's own state home.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MAX_TARGET_CHARS = 500
 MAX_RECORD_CHARS = 16_000
 _MAX_NAME_CHARS = 300
 ASKED = ("prompt", "preflight")
-"""Kinds of events for which lessons are searched."""
+"""The kinds of events for which lessons are searched."""
 
 _COLUMNS = (
     *("at", "session", "id", "kind", "agent", "scope", "stage", "tool", "targets"),
@@ -41,7 +41,7 @@ _COLUMNS = (
 )
 _NAMES = ("session", "id", "agent", "arguments")
 _SAME = ("session", "kind", "agent", "scope", "tool", "targets", "arguments", "outcome", "text")
-"""Columns that are equal in two reports of one observation without an id."""
+"""The columns that are equal in two reports of one observation without an id."""
 _INSERT = f"""
 INSERT INTO events ({", ".join(_COLUMNS)}) SELECT {", ".join(f":{name}" for name in _COLUMNS)}
 WHERE NOT CASE
@@ -55,7 +55,8 @@ WHERE NOT CASE
 _OTHER_PROMPT = (
     "SELECT 1 FROM events WHERE session = :session AND id = :id AND kind = :kind AND text != :text"
 )
-"""A prompt in the middle of a turn comes with the id of that turn."""
+"""The query for another event with the same id. A prompt in the middle of a turn has the id of that
+turn."""
 
 
 _CONDITIONS = {
@@ -69,7 +70,7 @@ _CONDITIONS = {
 
 
 class EventFilters(TypedDict, total=False):
-    """Filters of a search for events; an empty collection does not restrict it."""
+    """The filters of a search for events. An empty collection does not restrict the search."""
 
     session: str | None
     kinds: Collection[str]
@@ -78,7 +79,7 @@ class EventFilters(TypedDict, total=False):
     since: float | None
     """Seconds since the epoch."""
     after: int | None
-    """Number of an event; only events that were written later match."""
+    """The number of an event. Only events that were written later match."""
     limit: int | None
 
 
@@ -93,19 +94,19 @@ class Events(_Table):
     """The table of events."""
 
     def append(self, event: Event, *, within: float = 0.0) -> bool:
-        """Redact and shorten an event, and write it; return False if it is already there.
+        """Redact, shorten and write an event. Return False if the journal has it already.
 
-        There is one event for each (session, id, kind), but another prompt with the id of the same
-        turn gets an id of its own. An event without an id is a duplicate of an equal event up to
-        ``within`` seconds ago. ``at`` 0 means now.
+        There is one event for each session, id and kind, but another prompt with the id of the same
+        turn gets a new id. An event without an id is a duplicate of an equal event up to ``within``
+        seconds ago. If ``at`` is 0, the current time is used.
         """
         return self.write(redact_event(event), within=within)
 
     def write(self, prepared: Event, *, within: float = 0.0) -> bool:
         """Write an event that ``redact_event`` returned; see ``append``.
 
-        Within a transaction, call ``redact_event`` before it begins, so that other writers need not
-        wait for the search for secrets.
+        Call ``redact_event`` before a transaction begins, so that other writers need not wait for
+        the search for secrets.
         """
         event = prepared if prepared.at else replace(prepared, at=time.time())
         row: dict[str, Any] = {"within": within}
@@ -123,7 +124,7 @@ class Events(_Table):
         return self._db.change(_INSERT, row) > 0
 
     def tell(self, event: Event, what: str, told: Any) -> None:
-        """Set the record of an appended event to ``{what: told}``; ``told`` is plain JSON data.
+        """Set the record of an appended event to ``{what: told}``, which is plain JSON data.
 
         The event is identified by its session, kind and time.
         """
@@ -139,7 +140,7 @@ class Events(_Table):
         return [event for _number, event in self.numbered(**filters)]
 
     def numbered(self, **filters: Unpack[EventFilters]) -> list[tuple[int, Event]]:
-        """Return (number, event) of the newest ``limit`` events that match, oldest first."""
+        """Return the newest ``limit`` events that match, oldest first, each after its number."""
         values: dict[str, Any] = {}
         conditions = ["true"]
         for name, value in filters.items():
@@ -164,13 +165,16 @@ class Events(_Table):
         return events
 
     def last_calls(self) -> dict[str, float]:
-        """Return agent → time of its last event, in seconds since the epoch."""
+        """Return a mapping from each agent to the time of its last event.
+
+        Times are in seconds since the epoch.
+        """
         return dict(
             self._db.run("SELECT agent, max(at) FROM events WHERE agent != '' GROUP BY agent")
         )
 
     def last_number(self) -> int:
-        """Return the number of the event that was written last, or 0 without any."""
+        """Return the number of the event that was written last, or 0 if there is none."""
         return int(self._db.value("SELECT max(number) FROM events") or 0)
 
 
@@ -207,11 +211,14 @@ INSERT INTO counts VALUES (?, ?, ?, ?)
 ON CONFLICT (card, what, day) DO UPDATE SET times = times + excluded.times
 """
 ALL = ""
-"""Stands for all cards in the count of sessions that were given any card."""
+"""The id that represents all cards in the count of sessions that were given any card."""
 
 
 def _of_cards(cards: Iterable[str] | None) -> tuple[str, dict[str, str]]:
-    """Return an SQL condition for the rows of these cards, None for all, and its parameters."""
+    """Return an SQL condition for the rows of these cards, and its parameters.
+
+    None means all cards.
+    """
     if cards is None:
         return "true", {}
     return "card IN (SELECT value FROM json_each(:cards))", {"cards": json.dumps([*cards])}
@@ -223,14 +230,14 @@ class Outcomes(_Table):
     def count(self, card: str, what: str, *, at: float, times: int = 1) -> None:
         """Increase the card's counter ``what`` for the local day of ``at``.
 
-        Counters are kept longer than events.
+        Counters are stored longer than events.
         """
         self._db.run(_COUNT, (card, what, day_of(at), times))
 
     def note(self, session: str, card: str, what: str, *, at: float) -> bool:
-        """Count ``what`` for a card once per session; return False if it was counted before.
+        """Count ``what`` for a card once per session. Return False if it was counted before.
 
-        Without a session, every call counts.
+        If there is no session, every call counts.
         """
         with self._db.transaction():
             if session and not self._db.change(
@@ -246,14 +253,17 @@ class Outcomes(_Table):
         return self._db.value(sql, (session, card, what)) is not None
 
     def given(self, session: str) -> dict[str, float]:
-        """Return card → when the session was first given it, in whole seconds since the epoch."""
+        """Return a mapping from each card to the time at which the session first received it.
+
+        Times are in whole seconds since the epoch.
+        """
         rows = self._db.run(
             "SELECT card, min(at) FROM injections WHERE session = ? GROUP BY card", (session,)
         )
         return {str(card): float(at) for card, at in rows}
 
     def last_session(self, card: str, *, since: float) -> str:
-        """Return the last session that was given a card after ``since``, or "" without any."""
+        """Return the last session that was given a card after ``since``; "" if there is none."""
         sql = (
             "SELECT session FROM injections WHERE at >= ? AND card = ? AND session != ''"
             " ORDER BY at DESC, id DESC LIMIT 1"
@@ -261,7 +271,7 @@ class Outcomes(_Table):
         return str(self._db.value(sql, (since, card), default=""))
 
     def totals(self, cards: Sequence[str] | None = None) -> dict[str, dict[str, int]]:
-        """Return card → counter → total, for these cards or for all."""
+        """Return a mapping from card and counter to its total, for these cards or for all."""
         where, values = _of_cards(cards)
         sql = f"SELECT card, what, sum(times) FROM counts WHERE {where} GROUP BY card, what"  # noqa: S608
         totals: dict[str, dict[str, int]] = {}
@@ -270,7 +280,7 @@ class Outcomes(_Table):
         return totals
 
     def span(self) -> dict[str, tuple[str, str]]:
-        """Return card → the first and the last day (ISO) on which it was injected."""
+        """Return a mapping from each card to the first and the last day of its injections (ISO)."""
         sql = "SELECT card, min(day), max(day) FROM counts WHERE what = ? GROUP BY card"
         rows = self._db.run(sql, (INJECTED,))
         return {str(card): (str(first), str(last)) for card, first, last in rows}
@@ -278,7 +288,10 @@ class Outcomes(_Table):
     def days(
         self, whats: Sequence[str], cards: Iterable[str] | None = None
     ) -> list[tuple[str, str, int]]:
-        """Return (ISO day, counter, times) for these cards or for all; a day may have many rows."""
+        """Return rows of ISO day, counter and number, for these cards or for all.
+
+        A day may have many rows.
+        """
         where, values = _of_cards(cards)
         return self._db.run(
             "SELECT day, what, times FROM counts WHERE card != '' AND"  # noqa: S608
@@ -287,7 +300,7 @@ class Outcomes(_Table):
         )
 
     def first_day(self) -> str | None:
-        """Return the first day (ISO) with any count, or None without any."""
+        """Return the first day (ISO) with any count, or None if there is none."""
         day: str | None = self._db.value("SELECT min(day) FROM counts")
         return day
 
@@ -306,12 +319,12 @@ _SAME_SESSION = "(session = :session OR (session > :session || '/' AND session <
 class Ledger(_Table):
     """The table of occasions: the sessions for which a lesson was due, with their outcomes.
 
-    There is one occasion per session and card, so that sessions can be compared. Occasions are kept
-    longer than events.
+    There is one occasion per session and card, so that sessions can be compared. Occasions are
+    stored longer than events.
     """
 
     def note(self, **attributes: Any) -> None:
-        """Store an occasion, given by its fields, unless the session has one for this card."""
+        """Store an occasion, given by its fields, unless the card has one in this session."""
         occasion = Occasion(**attributes)
         row = [getattr(occasion, name) for name in _OCCASION]
         self._db.run("INSERT OR IGNORE INTO ledger VALUES (?, ?, ?, ?, ?, ?, ?, 0)", row)
@@ -328,7 +341,7 @@ class Ledger(_Table):
     ) -> list[Occasion]:
         """Return occasions in the order of time.
 
-        They are those of a session and its subagents, else of these cards, else all.
+        They are the occasions of a session and its subagents, or else of these cards, or else all.
         """
         where, values = _of_cards(cards)
         if session is not None:
@@ -356,9 +369,9 @@ class Ledger(_Table):
 
 
 _FOLDER = "runs"
-"""Folder beside the journal with one file per run, which the process of the run locks. A killed
-process frees its lock. A process id would not be enough: it may belong to a new process, or to a
-process in another container."""
+"""The folder beside the journal with one file per run, which the process of the run locks. A killed
+process releases its lock. A process id would not be enough, because it may belong to a new process
+or to a process in another container."""
 
 
 class Runs:
@@ -370,10 +383,10 @@ class Runs:
         self._locks: dict[str, AbstractContextManager[object]] = {}
 
     def begin(self, event: Event) -> str:
-        """Store that a command runs; return the id for ``end``.
+        """Record that a command is running, and return the id for ``end``.
 
-        ``event`` is the command as known so far. If this process is killed, the next process writes
-        the event with the outcome ``cancelled``.
+        ``event`` contains what is known about the command so far. If this process is killed, the
+        next process writes the event with the outcome ``cancelled``.
         """
         run_id = os.urandom(8).hex()
         self._locks[run_id] = take_lock(self._find_lock(run_id), run_id, seconds=0)
@@ -383,7 +396,7 @@ class Runs:
         return run_id
 
     def end(self, run_id: str, event: Event) -> bool:
-        """Write the event of a command that ended; if it has ended before, only return False."""
+        """Write the event of a command that ended. If it has ended before, only return False."""
         ended = redact_event(replace(event, id=run_id))
         try:
             with self._db.transaction():
@@ -395,7 +408,7 @@ class Runs:
         return first
 
     def end_abandoned(self) -> int:
-        """End each command whose process is gone as ``cancelled``; return their number."""
+        """End each command whose process no longer exists as ``cancelled``. Return their number."""
         ended = 0
         for run_id, data in self._db.run("SELECT id, event FROM runs"):
             if run_id in self._locks:
@@ -405,7 +418,7 @@ class Runs:
                 if os.path.exists(path):
                     self._locks[run_id] = take_lock(path, run_id, seconds=0)
             except StorageError:
-                continue  # its process is alive
+                continue  # its process is running
             event = json.loads(data)
             run = {**event["record"].get("run", {}), "state": "cancelled", "abandoned": True}
             event |= {"targets": (*event["targets"],), "outcome": "cancelled"}
@@ -425,18 +438,18 @@ class Runs:
 
 JOURNAL_NAME = "journal.db"
 OFFER = "offer"
-"""Outcome of a card whose title was offered; counted once per context."""
+"""The counter of offers by title, which are counted once per context."""
 GIVEN = "given"
-"""Source of a card that a session got in a block; the other source is OPENED."""
+"""The source of a card that a session received in a block. The other source is OPENED."""
 SESSION_STATE = "hook"
-"""The ``part`` in the table of guard states that has a session's memory, as JSON."""
+"""The ``part`` in the table of guard states that contains a session's memory, as JSON."""
 TITLE, TITLES = "title", "titles"
-"""Prefixes of what a session was shown before a change: TITLE with brain, card and file for the
-title of a card, TITLES with the file for all titles of a file."""
+"""The prefixes of keys for titles that a session was shown before a change. TITLE is followed by
+brain, card and file, for the title of a card. TITLES is followed by a file, for all its titles."""
 _DAY_SECONDS = 86_400
 _PRUNED_AT_ONCE = 5_000
-"""Rows deleted in one transaction, which takes a few milliseconds. Other processes write between
-transactions."""
+"""The number of rows that are deleted in one transaction, which takes a few milliseconds. Other
+processes can write between transactions."""
 
 _MIGRATIONS = (
     """
@@ -504,7 +517,8 @@ _MIGRATIONS = (
     """,
     "DELETE FROM ledger WHERE told = 'before'; DELETE FROM counts WHERE what = 'before'",
 )
-"""Each statement brings the file from version n to n + 1. It is never changed after a release."""
+"""The statements that bring the file from version n to n + 1. No statement is changed after its
+release."""
 
 
 _MAX_ROWS = 1_000
@@ -512,32 +526,35 @@ _MAX_ROWS = 1_000
 
 @frozen
 class Injection:
-    """One card that a session was given."""
+    """One card that was given to a session."""
 
     session: str
     turn: int
-    """Number of the prompt in its session; 0 for a preflight without a session."""
+    """The number of the prompt in its session; 0 for a preflight without a session."""
     at: int
     """Seconds since the epoch."""
     card: str
     """Id in its brain."""
     digest: str
-    """Digest of the card at that time; see ``ledger.given.card_digest``."""
+    """A digest of the card at that time; see ``ledger.given.card_digest``."""
     rank: int
-    """Number in the block; 0 for a card that was opened."""
+    """The number of the card in the block; 0 for a card that was opened."""
     tokens: int
     source: str
     """GIVEN (in a block) or OPENED."""
     in_context: bool
-    """Whether the card is still in the session's context. It is not after a compaction, or if it
-    never arrived."""
+    """Whether the card is still in the session's context. This is false after a compaction, or if
+    the card never arrived."""
 
 
 class Injections(_Table):
     """Read access to the table of injections."""
 
     def of(self, session: str) -> list[Injection]:
-        """Return a session's newest thousand injections, oldest first, by rank within a block."""
+        """Return the newest thousand injections of a session, oldest first.
+
+        Within a block, they are in the order of their ranks.
+        """
         names = [*list_fields(Injection)]
         rows = self._db.run(
             f"SELECT {', '.join(names)} FROM injections"  # noqa: S608 names of our own
@@ -547,9 +564,10 @@ class Injections(_Table):
         return [Injection(**dict(zip(names, row, strict=True))) for row in reversed(rows)]
 
     def ranked(self, session: str) -> list[tuple[int, int, str]]:
-        """Return (prompts since then, rank, card) for the blocks of the latest turn that had any.
+        """Return rows for the cards in the blocks of the latest turn that had a block.
 
-        The first value is the same in all of them, and 0 if that turn is the session's last.
+        A row contains the number of prompts since that turn, the rank and the card. The number of
+        prompts is the same in all rows. It is 0 if the turn is the session's last.
         """
         rows = self._db.run(
             "SELECT DISTINCT turn, rank, card FROM injections WHERE session = ? AND rank > 0"
@@ -560,12 +578,18 @@ class Injections(_Table):
         return [(last - int(turn), int(rank), str(card)) for turn, rank, card in rows]
 
     def newest(self) -> tuple[str, int] | None:
-        """Return session and time (seconds since the epoch) of the last injection, or None."""
+        """Return the session and the time of the last injection, or None if there is none.
+
+        The time is in seconds since the epoch.
+        """
         rows = self._db.run("SELECT session, at FROM injections ORDER BY id DESC LIMIT 1")
         return (str(rows[0][0]), int(rows[0][1])) if rows else None
 
     def latest(self, *, most: int) -> dict[str, int]:
-        """Return card → times injected, for the ``most`` frequent of the last 1,000 injections."""
+        """Return a mapping from card to its number of injections, for the ``most`` frequent cards.
+
+        Only the last 1,000 injections are counted.
+        """
         rows = self._db.run(
             "SELECT card, count(*) FROM (SELECT card FROM injections ORDER BY id DESC LIMIT ?)"
             " GROUP BY card ORDER BY 2 DESC, card LIMIT ?",
@@ -587,11 +611,12 @@ class Journal(Database):
     """
 
     def __init__(self, path: str, *, patience: float = 5.0, fallback: bool = False) -> None:
-        """Open or create ``path``; ``patience`` is the time to wait for another writer, in seconds.
+        """Open or create ``path``.
 
-        A damaged file is moved to ``set_aside``, and a new file is created. With ``fallback``, a
-        file that cannot be used raises nothing: a database in memory, with the recent rows of the
-        file, replaces it, and ``trouble`` says why.
+        ``patience`` is the time to wait for another writer, in seconds. A damaged file is moved to
+        ``set_aside``, and a new file is created. With ``fallback``, a file that cannot be used
+        causes no error. It is replaced by a database in memory with the recent rows of the file,
+        and ``trouble`` gives the reason.
         """
         statements = _RECENT_ROWS if fallback else None
         super().__init__(path, _MIGRATIONS, patience=patience, fallback=statements)
@@ -633,7 +658,7 @@ class Journal(Database):
         return int(self.value(sql, (session, time.time())))
 
     def in_context(self, session: str, *, since_turn: int) -> set[tuple[str, str]]:
-        """Return (card id, digest) of the cards that a session got in or after ``since_turn``.
+        """Return id and digest of the cards that a session received in or after ``since_turn``.
 
         Cards that are no longer in its context are left out.
         """
@@ -655,11 +680,11 @@ class Journal(Database):
         told: str = BLOCK_TOLD,
         occasion: str = "prompt",
     ) -> None:
-        """Store injected ``cards``: (card id, digest, tokens) in the order of their ranks.
+        """Store injected ``cards``, given by id, digest and tokens, in the order of their ranks.
 
-        ``at`` is in seconds since the epoch. ``ranks`` are the numbers in the block, if it also has
-        lessons of other brains. The ledger stores ``told`` and ``occasion``. The daily counters are
-        injections, tokens, and the sessions to which a card is new.
+        ``at`` is in seconds since the epoch. ``ranks`` are the numbers in the block, if it also
+        contains lessons of other brains. The ledger stores ``told`` and ``occasion``. The daily
+        counters are injections, tokens, and the sessions in which a card is new.
         """
         day, cards_before = day_of(at), set[str]()
         injected, counted = [], []
@@ -673,7 +698,7 @@ class Journal(Database):
                 ranks or range(1, len(cards) + 1), cards, strict=True
             ):
                 injected.append((session, turn, int(at), card, digest, rank, tokens, source))
-                if not session:  # a user looks at the block; no agent gets it
+                if not session:  # a user requested the block, and no agent receives it
                     continue
                 self.ledger.note(session=session, card=card, at=at, occasion=occasion, told=told)
                 counted += [(card, INJECTED, day, 1), (card, TOKENS, day, tokens)]
@@ -687,7 +712,7 @@ class Journal(Database):
             self.run_each(_COUNT, [row for row in counted if row[-1]])
 
     def last_injected(self, session: str | None) -> list[str]:
-        """Return the card ids of the latest block by rank, of this session or, for None, of any."""
+        """Return the card ids of the latest block of a session, or of any for None, by rank."""
         rows = self.run(
             "SELECT card FROM injections WHERE (session, turn, at) = (SELECT session, turn, at"
             " FROM injections WHERE ? IS NULL OR session = ? ORDER BY id DESC LIMIT 1)"
@@ -699,10 +724,10 @@ class Journal(Database):
     def forget_context(
         self, session: str, cards: Collection[str] | None = None, *, opened: bool = True
     ) -> None:
-        """Store that these cards, or all, are no longer in a context, or never arrived there.
+        """Record that these cards, or all cards, are not in a context, or no longer in it.
 
-        Without ``opened``, cards that the agent has opened stay. If all cards are gone, titles may
-        be offered again.
+        Without ``opened``, cards that the agent has opened stay. If all cards have left the
+        context, titles may be offered again.
         """
         forget = "UPDATE injections SET in_context = 0 WHERE session = ? AND in_context"
         forget += "" if opened else f" AND source != '{OPENED}'"
@@ -718,7 +743,7 @@ class Journal(Database):
     def guard_state(self, session: str, part: str = "") -> str:
         """Return the state of the guards of a session, or of a ``part`` of it (a subagent).
 
-        The part SESSION_STATE has the memory of a context. Return "" without any state.
+        The part SESSION_STATE contains the memory of a context. Return "" if there is no state.
         """
         sql = "SELECT state FROM guards WHERE session = ? AND part = ?"
         return str(self.value(sql, (session, part), default=""))
@@ -732,7 +757,7 @@ class Journal(Database):
         )
 
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
-        """Return (card id, counter, ISO day, times) of one card or of all, sorted.
+        """Return rows of card id, counter, ISO day and number, for one card or for all.
 
         They are sorted by card, day and counter.
         """
@@ -743,9 +768,9 @@ class Journal(Database):
         )
 
     def measure(self) -> tuple[int, int, float]:
-        """Return (bytes, number of events, time of the oldest or 0), after a write as a test.
+        """Return the size in bytes, the number of events, and the time of the oldest event or 0.
 
-        The bytes include SQLite's log beside the file.
+        The size includes SQLite's log beside the file. A row is written first as a test.
         """
         # A full disk allows a transaction to begin, so this test writes a row.
         self.run("INSERT OR REPLACE INTO facts VALUES ('written', ?)", (str(time.time()),))
@@ -755,10 +780,10 @@ class Journal(Database):
         return size, int(rows), float(oldest or 0)
 
     def prune_daily(self, days: Callable[[], int], *, now: float) -> None:
-        """End runs that a killed process left and, once a day, delete old rows.
+        """End the runs of killed processes and, once a day, delete old rows.
 
-        ``days`` returns the age in days at which rows are deleted; it is called only if needed.
-        Only the first call of a process has an effect. It deletes some thousand rows at most.
+        ``days`` returns the age in days at which rows are deleted. It is called only if needed.
+        Only the first call in a process has an effect. It deletes at most a few thousand rows.
         """
         if self._pruned:
             return
@@ -783,7 +808,7 @@ _AGEING = {
     "guards": "session, part",
     "outcomes": "session, card, what",
 }
-"""Tables whose old rows are deleted → their keys."""
+"""A mapping from each table whose old rows are deleted to its keys."""
 _RECENT_ROWS = (
     *(
         f"INSERT INTO {table} SELECT * FROM kept.{table} ORDER BY at DESC LIMIT 1000"  # noqa: S608
@@ -791,7 +816,7 @@ _RECENT_ROWS = (
     ),
     "INSERT INTO counts SELECT * FROM kept.counts",
 )
-"""Statements that copy rows into memory from a file that can be read but not written."""
+"""The statements that copy rows into memory from a file that can be read but not written."""
 
 
 def day_of(at: float) -> str:
@@ -801,7 +826,8 @@ def day_of(at: float) -> str:
 
 TRIAL_VARIABLE = "LESSONS_TRIAL"
 WITHOUT, WITH, PLACEBO = ARMS = ("without", "with", "placebo")
-"""No lessons; lessons as always; cards of the same length that give general advice."""
+"""The arms of a trial: no lessons, the usual lessons, or cards of the same length with general
+advice."""
 _RECORD, _EVENTS = "trial.json", "trial.events"
 
 
@@ -814,7 +840,7 @@ def write_arm(state: str, token: str, arm: str) -> None:
 def read_arm(environment: Mapping[str, str]) -> str:
     """Return the arm of the trial that this process belongs to, or "" outside of a trial.
 
-    The variable has no effect unless the state home has a record with its token.
+    The variable has no effect unless the state home contains a record with its token.
     """
     if not (token := environment.get(TRIAL_VARIABLE)):
         return ""
@@ -826,7 +852,7 @@ def read_arm(environment: Mapping[str, str]) -> str:
 
 
 def note_event() -> None:
-    """Count an event of an agent. It shows a trial that its hooks are called."""
+    """Count an event of an agent. The count shows a trial that its hooks are called."""
     with contextlib.suppress(OSError):
         write_unsynced(os.path.join(state_home(), _EVENTS), b".", flags=os.O_APPEND)
 
@@ -841,8 +867,8 @@ def count_events(state: str) -> int:
 def read_injected(state: str) -> list[dict[str, str]]:
     """Return ``id``, ``how`` and ``outcome`` of each card in the journals of a trial's state home.
 
-    ``how`` is ``given``, ``opened`` or ``given,opened``. ``outcome`` is the worst one, or ""
-    without evidence.
+    ``how`` is ``given``, ``opened`` or ``given,opened``. ``outcome`` is the worst outcome, or "" if
+    there is no evidence.
     """
     cards: dict[str, dict[str, str]] = {}
     pattern = os.path.join(glob.escape(state), "**", JOURNAL_NAME)
@@ -872,7 +898,7 @@ def append_result(folder: str, row: Mapping[str, Any]) -> None:
 
 
 def read_rows(folder: str) -> list[tuple[int, dict[str, Any]]]:
-    """Return (line number, result) for each result in a trial's folder.
+    """Return each result in a trial's folder, after its line number.
 
     A line that is not a JSON object, for example because of a crash, is left out.
     """

@@ -26,7 +26,7 @@ APP_NAME = "lessons-kb"
 
 
 STATE_HOME_VARIABLE = "LESSONS_STATE_HOME"
-"""Variable that overrides the state home, for tests, containers and read-only homes."""
+"""The variable that overrides the state home, for tests, containers and read-only homes."""
 
 
 _XDG = {
@@ -47,13 +47,13 @@ def user_brain() -> str:
 
 
 def state_home() -> str:
-    """Return the folder of everything that was observed for this user; it need not exist."""
+    """Return the folder for all observations about this user. It need not exist."""
     if override := os.environ.get(STATE_HOME_VARIABLE):
         return os.path.abspath(override)
     state = _user_dir("state")
     if state == _user_dir("data"):
-        # macOS and Windows have one folder for state and data, and it is the user's own brain. In
-        # a hidden folder, a scan does not mistake drafts for cards.
+        # macOS and Windows have one folder for state and data, which is the user's own brain. The
+        # state is in a hidden folder, so that a scan does not mistake drafts for cards.
         return os.path.join(state, ".state")
     return state
 
@@ -121,7 +121,7 @@ def _user_dir(what: str) -> str:
 def private_state_home(folder: str) -> Iterator[None]:
     """Use ``folder`` for state, settings and caches in the block, not the user's own folders.
 
-    This is for replayed sessions. Without the user's settings, no server is asked about them.
+    This is for replayed sessions. Without the user's settings, no server receives their prompts.
     """
     names = (STATE_HOME_VARIABLE, "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
     before = {name: os.environ.get(name) for name in names}

@@ -1,4 +1,4 @@
-"""Locks between processes: for a path, for new cards, for rules files, for a writer."""
+"""Locks between processes for a path, for new cards, for rules files and for a writer."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _POLL_SECONDS = 0.005
 
 
 def locked(full: str) -> AbstractContextManager[object]:
-    """Lock one real path; a killed process frees its lock.
+    """Lock one real path. A killed process releases its lock.
 
-    All paths share 64 lock files, so never take two of these locks at once. Two brains that contain
-    the same file share its lock. Raises StorageError after 30 seconds.
+    All paths share 64 lock files, so never acquire two of these locks at once. Two brains that
+    contain the same file share its lock. Raises StorageError after 30 seconds.
     """
     return _hold(full, "")
 
@@ -34,7 +34,7 @@ def locked(full: str) -> AbstractContextManager[object]:
 def hold_for_new_card(root: str) -> AbstractContextManager[object]:
     """Lock a brain for a search for near-duplicates, followed by the write of a new card.
 
-    Take this lock before ``locked``, never within it. Raises StorageError after 30 seconds.
+    Acquire this lock before ``locked``, never within it. Raises StorageError after 30 seconds.
     """
     return _hold(root, "new-")
 
@@ -53,10 +53,10 @@ def _hold(full: str, kind: str) -> AbstractContextManager[object]:
 
 
 def take_lock(path: str, what: str, *, seconds: float) -> AbstractContextManager[object]:
-    """Lock a file and return a context manager that frees the lock; messages call it ``what``.
+    """Lock a file and return a context manager that releases the lock.
 
-    A killed process frees its lock. Raises StorageError if another process still has the lock after
-    ``seconds``.
+    Messages call the lock ``what``. A killed process releases its lock. Raises StorageError if
+    another process still has the lock after ``seconds``.
     """
     from filelock import FileLock, Timeout
 
@@ -79,10 +79,10 @@ BUSY = "another process is writing the index"
 def hold_writer(
     path: str, *, patience: float, waiting: Callable[[str], None] = lambda _why: None
 ) -> Iterator[str]:
-    """Take a writer's lock and yield "", or yield the reason why it cannot be taken, in one line.
+    """Acquire a writer's lock and yield "", or yield the reason for the failure in one line.
 
-    Waits ``patience`` seconds for another process, after a call of ``waiting`` with the reason. A
-    killed process frees its lock.
+    If another process has the lock, ``waiting`` is called with the reason, followed by a wait of
+    ``patience`` seconds. A killed process releases its lock.
     """
     from filelock import FileLock, Timeout
 

@@ -17,7 +17,7 @@ _MAX_RECORD_BYTES = 10_000_000
 
 
 def replace_pinned(root: str, files: Mapping[str, bytes], commit: str) -> None:
-    """Write files to a brain, and remove those of an earlier call.
+    """Write files to a brain, and remove the files of an earlier call.
 
     Raises InputError if the brain has other files, or StorageError.
     """

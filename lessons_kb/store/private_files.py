@@ -45,7 +45,7 @@ def read_private(path: str, *, limit: int) -> bytes:
     """Return the content of a file with a secret.
 
     Raises StorageError if other users can read the file, or if it is not a regular file of at most
-    ``limit`` bytes; or OSError.
+    ``limit`` bytes. Raises OSError if the file cannot be read.
     """
     if os.name == "posix" and stat.S_IMODE(os.stat(path).st_mode) & OTHERS:
         raise StorageError(f"others can read {path}; run `chmod 600 {shell_word(path)}`")

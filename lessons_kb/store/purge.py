@@ -1,4 +1,4 @@
-"""Delete the user's state home, which has everything that was observed."""
+"""Delete the user's state home, which contains all observations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from lessons_kb.store.locations import STATE_HOME_VARIABLE, is_state_home_named,
 def purge_state() -> None:
     """Delete the state home. Raises StorageError if a variable names it, or if deletion fails.
 
-    A folder that a user has named may contain other files than ours.
+    A folder that a user has named may contain files of other programs.
     """
     home = state_home()
     if is_state_home_named():

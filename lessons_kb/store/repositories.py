@@ -17,7 +17,7 @@ _FOREIGN_TOPS = (".hg", ".jj", ".sl", ".svn/wc.db", ".bzr")
 BORDERS = frozenset(
     {CONFIG_NAME, CACHE_NAME, ".git", *(name.partition("/")[0] for name in _FOREIGN_TOPS)}
 )
-"""Every folder that ``is_border`` contains at least one of these names."""
+"""The names of which every folder that satisfies ``is_border`` contains at least one."""
 
 
 _MAX_GIT_BYTES = 65_536
@@ -83,7 +83,7 @@ def is_work_tree(folder: str) -> bool:
 
 
 def is_border(folder: str) -> bool:
-    """Return whether a folder is a brain or a repository of its own, which needs its own trust."""
+    """Return whether a folder is a brain or a separate repository, which needs its own trust."""
     return (
         is_brain(folder)
         or is_work_tree(folder)
@@ -132,7 +132,7 @@ def git_home(top: str) -> str | None:
 
 
 def _read_lines(path: str) -> list[str]:
-    """Return the lines of a small file of git's, or [""] if there is none."""
+    """Return the lines of one of git's small files, or [""] if there is none."""
     try:
         with open_regular(path) as file:
             lines = os.fsdecode(file.read(_MAX_GIT_BYTES)).split("\n")
@@ -142,7 +142,7 @@ def _read_lines(path: str) -> list[str]:
 
 
 def _core_worktree(config: str) -> str:
-    """Return ``core.worktree`` as git itself writes it, or "" without one."""
+    """Return ``core.worktree`` in the form in which git writes it; "" if it is not set."""
     section, work_tree = "", ""
     for line in _read_lines(config):
         if line.startswith("["):
@@ -159,14 +159,14 @@ MANIFESTS = (
     *("Cargo.lock", "Cargo.toml", "go.mod"),
     *(".python-version", ".node-version", ".nvmrc"),
 )
-"""The files at a project's top that say which versions it uses."""
+"""The files at the top of a project that specify the versions of its packages."""
 _MAX_REF_BYTES = 4_096
 _MAX_MANIFEST_BYTES = 30_000_000
 _NO_COMMIT = "no commit"
 
 
 def sign_project(top: str) -> str:
-    """Return what changes when HEAD or a manifest of a project does."""
+    """Return a signature of a project, which changes when HEAD or a manifest changes."""
     head = _sign_head(top) or _NO_COMMIT
     signatures = {name: _sign(os.path.join(top, name)) for name in MANIFESTS}
     lines = [f"{name} {signature}" for name, signature in signatures.items() if signature]
@@ -174,7 +174,7 @@ def sign_project(top: str) -> str:
 
 
 def read_manifest(top: str, name: str) -> str | None:
-    """Return the text of a manifest of a project; None if it has none, or none that is usable."""
+    """Return the text of a manifest of a project, or None if there is no usable manifest."""
     try:
         with open_regular(os.path.join(top, name)) as file:
             data = file.read(_MAX_MANIFEST_BYTES + 1)

@@ -27,7 +27,7 @@ IGNORE_NAME = ".lessonsignore"
 _SETTINGS_FILES = (CONFIG_NAME, IGNORE_NAME)
 _BY_DESCRIPTOR = os.scandir in os.supports_fd and hasattr(os, "O_DIRECTORY")
 _WRITTEN_NS = re.compile(r"[0-9]{1,20}")
-"""Start of a signature: the time of the last change in nanoseconds."""
+"""The pattern of the start of a signature: the time of the last change in nanoseconds."""
 _HEADER_BYTES = 4_096
 _OCCURRENCES = re.compile(rb"^occurrences:[ \t]*[\"']?([0-9]{1,6})", re.MULTILINE)
 _DATES = re.compile(rb"^(?:created|last-seen|date):[ \t]*[\"']?([0-9-]{10})", re.MULTILINE)
@@ -38,15 +38,17 @@ class Scan:
     """The files of a brain at one moment."""
 
     files: dict[str, str]
-    """POSIX path → signature, an opaque text that differs if the file may have changed."""
+    """A mapping from POSIX path to signature, an opaque text that differs if the file may have
+    changed."""
     manifest: str
-    """``files`` and the settings files as one text. If two texts are equal, nothing changed."""
+    """A text with ``files`` and the settings files. If two texts are equal, nothing changed."""
     findings: tuple[Finding, ...]
     silent: tuple[str, ...]
-    """Folders left out because they are brains or repositories that this user does not trust."""
+    """The folders that are left out because they are brains or repositories without the user's
+    trust."""
     beyond: tuple[int, int] = (0, 0)
-    """Number of files that ``max_files`` leaves out, and a checksum of their names and
-    signatures."""
+    """The number of files that are left out because of ``max_files``, and a checksum of their names
+    and signatures."""
 
 
 def scan_brain(
@@ -55,12 +57,12 @@ def scan_brain(
     """List the ``*.md`` and ``*.markdown`` files below ``root``, according to its settings.
 
     Hidden folders are skipped, unless they are card folders. If there are more than ``max_files``,
-    the files of card folders come first: half of ``max_files`` for the newest cards, the rest for
-    the cards that were seen most often. ``ignored`` are compiled globs. No link is followed,
-    because the scan lists the target itself if it may be read; ``Cards.find`` resolves the name of
-    a link. No file is opened, unless the files that are left out differ from those of the ``last``
-    scan. The scan does not enter brains and git work trees inside this one that are not trusted, or
-    further work trees of this one.
+    the files of card folders have priority. Half of ``max_files`` are the newest cards, and the
+    rest are the cards that were seen most often. ``ignored`` are compiled globs. No link is
+    followed, because the scan lists the target itself if it may be read. ``Cards.find`` resolves
+    the name of a link. No file is opened, unless the files that are left out differ from those of
+    the ``last`` scan. The scan does not enter untrusted brains and git work trees inside this
+    brain, or further work trees of this brain.
     """
     walk = _Walk(root, settings, ignored)
     walk.run()
@@ -85,13 +87,13 @@ def scan_brain(
 
 
 def parse_manifest(manifest: str) -> dict[str, str]:
-    """Return path → signature of the files of a manifest, without the settings files."""
+    """Return a mapping from path to signature for a manifest, without the settings files."""
     lines = manifest.split("\n")[len(_SETTINGS_FILES) :]
     half = len(lines) // 2
     return dict(zip(lines[:half], lines[half:], strict=True))
 
 
-@lru_cache(maxsize=8)  # a manifest may have a megabyte, and every prompt needs this number
+@lru_cache(maxsize=8)  # a manifest may have a megabyte, and every prompt needs it
 def count_files(manifest: str) -> int:
     """Return the number of files in a manifest."""
     return (manifest.count("\n") + 1 - len(_SETTINGS_FILES)) // 2
@@ -114,9 +116,9 @@ def _find_folders_below(manifest: str, folders: tuple[str, ...]) -> tuple[str, .
 
 @lru_cache(maxsize=8)
 def find_newest(manifest: str) -> tuple[str, float]:
-    """Return the file of a manifest that changed last, and when, in seconds since the epoch.
+    """Return the file of a manifest that changed last, and the time of the change.
 
-    Return ("", 0.0) for a manifest without files.
+    The time is in seconds since the epoch. Return ("", 0.0) for a manifest without files.
     """
     newest, changed_ns = "", 0
     for path, file_signature in parse_manifest(manifest).items():
@@ -145,12 +147,13 @@ def settings_signature(root: str) -> str:
 
 
 def mark_racy(signature: str, *, started_ns: int) -> str:
-    """Mark the signature of a file that changed just before it was read, so that no scan equals it.
+    """Mark the signature of a file that changed just before it was read.
 
-    A file that is written after it was read, but within one time step of the file system, keeps its
-    signature. So a file whose times are not older than the read is read again by the next scan
-    (git's "racily clean" rule). The step is 20 ms, which covers a kernel tick, or 2 s if the time
-    is in whole seconds, because the file system then rounds to one or two seconds.
+    A marked signature differs from every signature of a scan. A file that is written after it was
+    read, but within one time step of the file system, does not change its signature. So a file
+    whose times are not older than the read is read again by the next scan (git's "racily clean"
+    rule). The step is 20 ms, which covers a kernel tick. It is 2 s if the time is in whole seconds,
+    because the file system then rounds to one or two seconds.
     """
     modified, changed = (int(part) for part in signature.split(".", 2)[:2])
     youngest = max(modified, changed)
@@ -164,7 +167,7 @@ def signature(info: os.stat_result) -> str:
 
 
 def find_signature(root: str, path: str) -> str | None:
-    """Return the signature of a file in a brain, or None unless it is a regular file."""
+    """Return the signature of a file in a brain, or None if it is not a regular file."""
     try:
         info = os.lstat(os.path.join(root, path))
     except OSError:
@@ -189,7 +192,7 @@ class _Walk:
         }
         """Card folders that are hidden, or inside a hidden folder."""
         self.transit: set[str] = set()
-        """Folders that are entered only because a hidden card folder is below them."""
+        """The folders that are entered only because a hidden card folder is below them."""
         for folder in self.hidden:
             parts = folder.split("/")
             self.transit |= {"/".join(parts[:end]) for end in range(1, len(parts))}
@@ -226,7 +229,7 @@ class _Walk:
         return False
 
     def _list_files(self, entries: list[os.DirEntry[str]], prefix: str) -> list[str]:
-        """Add the files of one folder to the result; return the folders to enter."""
+        """Add the files of one folder to the result, and return the folders to enter."""
         lines, limit, inner = self.lines, self.max_file_bytes, []
         start = prefix + "/" if prefix else ""
         transit = bool(prefix) and prefix in self.transit
@@ -330,7 +333,7 @@ _FIXES = {
 
 
 def report_beyond(count: int, max_files: int) -> Finding:
-    """Return the finding about a brain with ``count`` files more than ``max_files``."""
+    """Return the finding about a brain in which ``count`` files exceed ``max_files``."""
     message = f"{counted(count, 'file')} skipped: more than max_files = {max_files}"
     return _finding(".", "too-many-files", message)
 
@@ -343,16 +346,17 @@ def _count_left_out(lines: dict[str, str], chosen: Collection[str]) -> tuple[int
 
 
 def _choose(root: str, lines: dict[str, str], settings: Settings) -> list[str]:
-    """Choose the ``max_files`` files to index: cards before notes, and the newest of each.
+    """Choose the ``max_files`` files to index: cards before notes, and the newest of each kind.
 
-    If there are more cards than that, half of them are the newest, the others the most frequent.
+    If there are more than ``max_files`` cards, half of the chosen cards are the newest, and the
+    others are the most frequent.
     """
     max_files = settings.index.max_files
     folders = {*settings.folders, "lessons", "playbooks", "qa-findings"}
     cards = {path for path in lines if _is_in_any(path, folders)}
     counts: dict[str, int] = {}
     days: dict[str, str] = {}
-    if len(cards) > max_files:  # after a clone all files are new, so the dates in headers decide
+    if len(cards) > max_files:  # all files of a clone are new, so the dates in headers decide
         for path in cards:
             try:
                 full, limit = os.path.join(root, path), settings.index.max_file_bytes
@@ -372,7 +376,7 @@ def _choose(root: str, lines: dict[str, str], settings: Settings) -> list[str]:
     if not counts:
         return by_age[:max_files]
     newest, rest = by_age[: max_files // 2], by_age[max_files // 2 : len(cards)]
-    rest.sort(key=lambda path: -counts[path])  # stable: of equal counts the newest comes first
+    rest.sort(key=lambda path: -counts[path])  # stable, so the newest of equal counts is first
     return [*newest, *rest[: max_files - len(newest)]]
 
 

@@ -12,9 +12,11 @@ _KEY_NAME, _KEY_BYTES = "withhold.key", 32
 
 
 def withhold_key() -> bytes:
-    """Return the user's secret that decides which lessons are withheld; the first call creates it.
+    """Return the user's secret that determines which lessons are withheld.
 
-    Raises StorageError or OSError if it can be neither read nor written.
+    The first call creates it.
+
+    Raises StorageError or OSError if the secret can be neither read nor written.
     """
     path = os.path.join(state_home(), _KEY_NAME)
     if not os.path.exists(path):

@@ -1,4 +1,4 @@
-"""Pause after a failure of a shared server, during which no requests are sent to it."""
+"""The pause after a failure of a shared server, during which no requests are sent to it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def read_backoff(url: str) -> str:
 
 
 def note_failure(url: str, why: str) -> None:
-    """Begin a pause of this server; never raises."""
+    """Begin a pause of this server. No error is raised."""
     data = json.dumps({"url": url, "at": time.time(), "why": redact(why)[:_MAX_CHARS]}).encode()
     with contextlib.suppress(OSError, StorageError):
         make_private(state_home())

@@ -26,18 +26,21 @@ SCOPES = (READ, PROPOSE, REVIEW, METRICS)
 
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-"""Name of a token or a served brain: it needs no escape in a URL, and it is not a path."""
+"""The pattern of the name of a token or a served brain.
+
+Such a name needs no escape in a URL, and it is not a path.
+"""
 
 
 _PERSON = re.compile(r"[^\s<>](?:[^<>\x00-\x1f\x7f]{0,98}[^\s<>])?")
 
 
 _EMAIL = re.compile(r"[^\s<>@\x00-\x1f\x7f]{1,100}@[^\s<>@\x00-\x1f\x7f]{1,100}")
-"""The only condition for a person's name and address is that git can write them into a commit."""
+"""The pattern of a person's name and address. Git must be able to write them into a commit."""
 
 
 _PREFIX = "lsn_"
-"""Prefix by which secret scanners recognise a committed token."""
+"""The prefix by which secret scanners recognise a committed token."""
 
 
 _SECRET_BYTES = 32
@@ -56,9 +59,10 @@ class ServerToken:
     brains: tuple[str, ...]
     """Names under which a server serves the brains."""
     may: tuple[str, ...]
-    """Scopes, some of SCOPES."""
+    """The scopes of the token, a subset of SCOPES."""
     person: str = ""
-    """Name of the reviewer, the author of commits with accepted drafts; "" without REVIEW."""
+    """The name of the reviewer, who is the author of commits with accepted drafts; "" without
+    REVIEW."""
     email: str = ""
     """Email address of the reviewer."""
 
@@ -88,7 +92,7 @@ def add_token(
 ) -> str:
     """Store a new token and return its secret, which cannot be read again.
 
-    ``person`` and ``email`` are the author of commits with accepted drafts; the scope REVIEW needs
+    ``person`` and ``email`` are the author of commits with accepted drafts. The scope REVIEW needs
     both. Raises InputError for a value that cannot be used or a name that is taken.
     """
     _check_token(name, brains, may, person, email)
@@ -136,7 +140,7 @@ def _check_token(
 
 
 def remove_token(name: str) -> None:
-    """Remove a token; a running server refuses it from the next request on.
+    """Remove a token. A running server refuses it from the next request on.
 
     Raises InputError if there is no token of that name.
     """
@@ -149,7 +153,7 @@ def remove_token(name: str) -> None:
 
 
 def find_token(tokens: Sequence[ServerToken], secret: str) -> ServerToken | None:
-    """Return the token with this secret, or None; the time that it takes reveals no secret."""
+    """Return the token with this secret, or None. The time of the search reveals no secret."""
     digest = _digest(secret).encode()
     # Compares with all tokens, even after a match.
     matches = [token for token in tokens if hmac.compare_digest(token.digest.encode(), digest)]

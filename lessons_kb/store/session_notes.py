@@ -1,4 +1,4 @@
-"""Small files for each session: its directory, whether it is silenced, what it was shown once."""
+"""Small files about each session: its directory, its silence, and the texts it was shown once."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ _MAX_BYTES = 8_192
 
 
 _FORGET_EVERY = 64
-"""One of this number of new sessions, on average, deletes old pins."""
+"""The average number of new sessions of which one deletes old pins."""
 
 
 def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
-    """Return the directory of a session's first event; the first event stores it as a pin.
+    """Return the directory of a session's first event, which that event stores as a pin.
 
     Return ``directory`` if the pin cannot be written, or if its folder no longer exists. Without
-    ``look`` the folder is not checked, because it may be on another machine. ``is_silenced`` also
-    needs the pin, to know when the session began.
+    ``look``, the folder is not checked, because it may be on another machine. ``is_silenced`` also
+    needs the pin to determine when the session began.
     """
     path = _session_file(session)
     with contextlib.suppress(OSError, StorageError), open_regular(path) as file:
@@ -49,7 +49,7 @@ def pin_directory(session: str, directory: str, *, look: bool = True) -> str:
 def silence_sessions(agent: str, project: str) -> None:
     """Silence the running sessions of an agent, all of them or those inside a project.
 
-    A running agent keeps calling the hooks that it read when it started.
+    A running agent continues to call the hooks that it read when it started.
     """
     write_private(silence_path(state_home(), agent), os.fsencode(project))
 
@@ -61,7 +61,7 @@ def end_silence(agent: str) -> None:
 
 
 def is_taken_out(agent: str) -> bool:
-    """Return whether an agent was disconnected in all projects, and not connected again."""
+    """Return whether an agent was disconnected in all projects and not connected again."""
     with contextlib.suppress(OSError):
         return os.stat(silence_path(state_home(), agent)).st_size == 0
     return False
@@ -80,9 +80,9 @@ def is_silenced(agent: str, session: str, directory: str) -> bool:
 
 
 def note_first(folder: str, what: str, *, unknown: bool) -> bool:
-    """Record in a folder that ``what`` was shown; return False if it was shown before.
+    """Record in a folder that ``what`` was shown. Return False if it was shown before.
 
-    Return ``unknown`` if it cannot be recorded.
+    Return ``unknown`` if nothing can be recorded.
     """
     path = _session_file(what, folder)
     try:

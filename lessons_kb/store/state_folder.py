@@ -1,4 +1,4 @@
-"""The private folder with everything that was observed about one brain."""
+"""The private folder with all observations about one brain."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from lessons_kb.store.private_files import OTHERS, make_private
 
 
 def state_dir(root: str, *, create: bool = True) -> str:
-    """Return the state folder of the brain at ``root``; with ``create``, create it (mode 0700).
+    """Return the state folder of the brain at ``root``.
 
-    Raises StorageError if it cannot be created.
+    With ``create``, the folder is created with mode 0700. Raises StorageError if it cannot be
+    created.
     """
     path = os.path.join(state_home(), BRAINS_FOLDER, identify(root).key)
     if create:
@@ -24,7 +25,10 @@ def state_dir(root: str, *, create: bool = True) -> str:
 
 
 def find_open_folders(root: str | None = None) -> list[str]:
-    """List the state folders, including those of one brain, that other users may enter or read."""
+    """List the state folders that other users may enter or read.
+
+    With ``root``, the folders of this brain are included.
+    """
     if not hasattr(os, "geteuid"):
         return []
     home = state_home()

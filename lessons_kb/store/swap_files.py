@@ -1,4 +1,7 @@
-"""Replace or remove a file only if it still has the expected content; an editor's save wins."""
+"""Replace or remove a file only if it still has the expected content.
+
+The version that an editor saves meanwhile has priority.
+"""
 
 from __future__ import annotations
 
@@ -19,15 +22,16 @@ from lessons_kb.store.files import (
 )
 
 _PATIENCE_SECONDS = 1.0
-"""Time to wait for a program that is in the middle of a save."""
+"""The time to wait for a program that is in the middle of a save."""
 
 
 def swap_file(full: str, expected: bytes, data: bytes, *, temp: str) -> bool:
-    """Replace ``expected`` by ``data`` atomically; return False if the file has other content.
+    """Replace ``expected`` by ``data`` atomically. Return False if the file has other content.
 
-    Mode, owner and extended attributes are preserved. ``temp`` is a free name beside the file. It
-    contains our bytes before the exchange and the displaced bytes after it, so that after a kill a
-    later process can determine the last step. Raises OSError, StorageError.
+    Mode, owner and extended attributes are preserved. ``temp`` is an unused name beside the file.
+    That file contains our bytes before the exchange and the displaced bytes after it. So a later
+    process can determine the last step of a process that was killed. Raises OSError or
+    StorageError.
     """
     folder, name = os.path.split(temp)
     write_temp(folder, data, like=os.stat(full), name=name)
@@ -48,7 +52,7 @@ def swap_file(full: str, expected: bytes, data: bytes, *, temp: str) -> bool:
 
 
 def remove_file(full: str, expected: bytes, *, temp: str) -> bool:
-    """Remove a file; return False if its content is not ``expected``. See ``swap_file``."""
+    """Remove a file. Return False if its content is not ``expected``. See ``swap_file``."""
     if _read_settled(full) != expected:
         return False
     rename_new(full, temp)
@@ -75,10 +79,10 @@ def create_file(full: str, data: bytes, *, mode: int, temp: str) -> None:
 
 
 def put_back(full: str, temp: str, ours: bytes) -> None:
-    """Restore what another program saved at the moment of an exchange.
+    """Restore the version that another program saved at the moment of an exchange.
 
-    ``temp`` contains it. If a program has replaced ``ours`` since then, its version is newer and
-    stays.
+    ``temp`` contains this version. If a program has replaced ``ours`` since then, its version is
+    newer and stays.
     """
     exchange(temp, full)
     if _read_settled(temp) != ours:
@@ -93,7 +97,7 @@ def _read_settled(full: str) -> bytes:
 
 
 def read_or_none(full: str) -> bytes | None:
-    """Return the bytes of a file, or None if there is none. Raises OSError, StorageError."""
+    """Return the bytes of a file, or None if there is none. Raises OSError or StorageError."""
     try:
         return read_regular(full, limit=MAX_TEXT_BYTES, name=full)
     except FileNotFoundError:

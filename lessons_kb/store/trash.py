@@ -1,4 +1,4 @@
-"""The trash of a brain: deleted cards, and versions that another program wrote in a race.
+"""The trash of a brain: deleted cards, and versions that another program saved at the same time.
 
 Each entry is a folder, ``<time>-<random>``, with ``meta.json`` and the file itself, ``card``. The
 file is moved there, or copied if the file system requires it.
@@ -56,8 +56,8 @@ _TRASH = "trash"
 _DISPLACED = "displaced"
 _QUARANTINE_SECONDS = 15
 _GIVEN_UP_SECONDS = 7 * 86_400
-"""Some network file systems report every file as open. After this time, an unchanged file is
-removed anyway."""
+"""The time after which an unchanged file is removed although it seems to be open. Some network file
+systems report every file as open."""
 _LEFTOVER_SECONDS = 86_400
 _DAY_NS = 86_400 * 10**9
 
@@ -67,14 +67,14 @@ class Trashed:
     """One file in the trash."""
 
     name: str
-    """Unique name of the entry."""
+    """The unique name of the entry."""
     path: str
-    """Former POSIX path in the brain."""
+    """The former POSIX path in the brain."""
     when: str
-    """ISO date and time, UTC, to the second."""
+    """The ISO date and time in UTC, to the second."""
     why: str
     size: int
-    """Bytes."""
+    """The size in bytes."""
 
 
 def trash_dir(root: str, *, create: bool = True) -> str:
@@ -85,9 +85,10 @@ def trash_dir(root: str, *, create: bool = True) -> str:
 def new_entry(
     kind: str, path: str, why: str, *, link: str | None = None, expected: bytes | None = None
 ) -> str:
-    """Create an entry in the folder ``kind`` and return its path; the caller moves the file in.
+    """Create an entry in the folder ``kind`` and return its path.
 
-    ``link`` is the target of a symbolic link; ``expected`` is the expected content of the file.
+    The caller moves the file into the entry. ``link`` is the target of a symbolic link.
+    ``expected`` is the expected content of the file.
     """
     entry = os.path.join(kind, f"{time.time_ns():020d}-{os.urandom(4).hex()}")
     make_private(entry)
@@ -105,7 +106,7 @@ def new_entry(
         except StorageError:
             if link is not None:
                 raise
-            os.symlink(path, note)  # a full disk has room for a link
+            os.symlink(path, note)  # a full disk has space for a link
     return entry
 
 
@@ -136,7 +137,8 @@ def move_in(source: str, target: str) -> None:
     write_private(target, data)
     with on_failure(os.unlink, target):
         os.rename(source, aside)
-    # No program can open the file by its name any more. Copy again if one saved it since the copy.
+    # No program can open the file by its name any more. If a program saved it after the copy, the
+    # file is copied again.
     latest = _read_whole(aside)
     if latest != data:
         write_private(target, latest)
@@ -163,7 +165,7 @@ def abandon(entry: str) -> None:
 
 
 def drop(entry: str) -> None:
-    """Remove an entry with its content, as far as possible."""
+    """Remove an entry and its content, as far as possible."""
     shutil.rmtree(entry, ignore_errors=True)
 
 
@@ -171,8 +173,8 @@ def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, w
     """Move ``displaced``, the file that was just replaced at ``path``, to quarantine or the trash.
 
     It is quarantined while a program may still write to it. ``expected`` is the content that we
-    read; a file with other content goes to the trash, and so does any file if it is None. Raises
-    StorageError and then leaves ``displaced`` where it is.
+    read. A file with other content goes to the trash. If ``expected`` is None, every file does.
+    Raises StorageError and then does not move ``displaced``.
     """
     with storage_errors(path, brain=root):
         state = state_dir(root)
@@ -183,7 +185,7 @@ def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, w
         elif not is_being_written(displaced) and _read_whole(displaced) == expected:
             os.unlink(
                 displaced
-            )  # it could only be copied, and the new card is based on its content
+            )  # the file could only be copied, and the new card is based on its content
             return
         else:
             kind, expected = os.path.join(state, _TRASH), None
@@ -191,9 +193,9 @@ def put_aside(root: str, path: str, displaced: str, *, expected: bytes | None, w
 
 
 def _fill(entry: str, move: Callable[[str], object]) -> str:
-    """Call ``move`` with the path of the entry's card; return the name of the entry.
+    """Call ``move`` with the path of the entry's card, and return the name of the entry.
 
-    If ``move`` raises, the entry is removed.
+    If ``move`` raises an error, the entry is removed.
     """
     with on_failure(abandon, entry):
         move(os.path.join(entry, CARD))
@@ -205,16 +207,16 @@ def _read_whole(full: str) -> bytes:
 
 
 def sweep(root: str) -> bool:
-    """End the quarantine of older files: remove unchanged files, move the others to the trash.
+    """End the quarantine of older files: remove unchanged files and move the others to the trash.
 
-    Returns whether no file was displaced in the last seconds, so that there is time to clean up.
+    Return whether no file was displaced in the last seconds, so that there is time to clean up.
     """
     folder = os.path.join(state_dir(root, create=False), _DISPLACED)
     limit = f"{int((time.time() - _QUARANTINE_SECONDS) * 1e9):020d}"
     names = list_folder(folder)
     for name in names:
         if name < limit:
-            # An error means that another process did it, or that the next call will.
+            # After an error, another process has settled the entry, or the next call settles it.
             with contextlib.suppress(OSError, StorageError):
                 _settle(os.path.join(folder, name), os.path.join(trash_dir(root), name))
     return not names or names[-1] < limit
@@ -223,8 +225,9 @@ def sweep(root: str) -> bool:
 def adopt_leftovers(root: str, folder: str, *, called: str | None = None) -> None:
     """Move temporary files that a killed process left in ``folder`` to the trash.
 
-    They are at least a day old, and may contain what another program saved. ``called`` is the
-    folder of the brain into which they can be restored, if ``folder`` is not in the brain.
+    These files are at least a day old, and may contain a version that another program saved.
+    ``called`` is the folder of the brain into which they can be restored, if ``folder`` is not in
+    the brain.
     """
     place = relative(root, folder) if called is None else called
     limit = time.time() - _LEFTOVER_SECONDS
@@ -237,7 +240,7 @@ def adopt_leftovers(root: str, folder: str, *, called: str | None = None) -> Non
             if not stat.S_ISREG(info.st_mode) or max(info.st_mtime, info.st_ctime) > limit:
                 continue
             if info.st_nlink > 1:
-                os.unlink(full)  # the file has another, proper name
+                os.unlink(full)  # the file also has its proper name
             else:
                 suffix = name.removeprefix(TEMP_PREFIX)
                 path = os.path.normpath(os.path.join(place, f"recovered-{suffix}.md"))
@@ -278,7 +281,7 @@ def put(root: str, path: str, *, why: str = "deleted") -> str:
 
 
 def put_bytes(root: str, path: str, data: bytes, why: str) -> str:
-    """Store ``data`` in the trash as a version of ``path``, and return the name of the entry."""
+    """Store ``data`` in the trash as a version of ``path``. Return the name of the entry."""
     with storage_errors(path, brain=root):
         name = _fill(new_entry(trash_dir(root), path, why), lambda to: write_private(to, data))
     _prune(root)
@@ -286,7 +289,7 @@ def put_bytes(root: str, path: str, data: bytes, why: str) -> str:
 
 
 def _prune(root: str) -> None:
-    """Remove entries beyond the age and size in the settings, but not the newest.
+    """Remove entries beyond the age and size in the settings, but not the newest entry.
 
     An undo needs the newest entry. If the settings cannot be read, nothing is removed.
     """
@@ -321,7 +324,7 @@ def restore(root: str, name_or_path: str) -> str:
     """Move an entry back to its former path and return that path.
 
     ``name_or_path`` is the name of an entry, or the path of a card, whose newest version is
-    restored. Raises CardNotFound, DuplicateCard if the path is taken, or StorageError.
+    restored. Raises CardNotFound, StorageError, or DuplicateCard if the path is taken.
     """
     trashed = entries(root)
     matches = [entry for entry in trashed if name_or_path in (entry.name, entry.path)]

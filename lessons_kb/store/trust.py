@@ -1,8 +1,8 @@
 """Trust records, and the cache folder that each one allows.
 
-Anyone may have written a brain that was only discovered, so nothing in it is trusted, in particular
+Anyone may have written a brain that was only discovered. So nothing in it is trusted, in particular
 not a cache. The record of trust is in the user's state home. It applies to the folder with its
-token (see ``store.identity``), even if that folder moves or another one takes its place.
+token (see ``store.identity``), even if that folder is moved or another folder replaces it.
 """
 
 from __future__ import annotations
@@ -38,20 +38,21 @@ from lessons_kb.store.private_files import make_private
 _CACHE_PREFIX = "cache-"
 
 BY_PATH = ""
-"""Stands in a record in place of a mark's path if the brain was read-only when it was trusted. Such
-trust ends when the brain can be written, because then another folder may have replaced it."""
+"""The value in a record in place of a mark's path if the brain was read-only when it was trusted.
+Such trust ends when the brain can be written, because another folder may have replaced it."""
 UNKNOWN, CHANGED, COPY, REPLACED = "unknown", "changed", "copy", "replaced"
-"""Why a brain is not used: it was never trusted; its ``lessons.toml`` has changed since; it is a
-copy of a brain that still exists; another folder at its path was trusted."""
+"""The reasons why a brain is not used. It was never trusted, its ``lessons.toml`` has changed since
+then, it is a copy of a brain that still exists, or another folder at its path was trusted."""
 
 
 def read_record(root: str) -> dict[str, Any] | None:
     """Return the usable record of a brain in the user's state home, or None.
 
-    Keys: ``root`` (its last path), ``trusted``, ``made`` (by this user), ``config`` (the text of
-    ``lessons.toml`` at the time of trust, byte for byte as Latin-1, or None), ``cache_token``, and
-    ``token`` and ``place`` of its mark (missing if the brain is identified by its path). The record
-    of a brain that has moved is updated, and a record of the first release is converted.
+    Its keys are ``root`` (its last path), ``trusted``, ``made`` (by this user), ``config`` (the
+    text of ``lessons.toml`` at the time of trust, byte for byte as Latin-1, or None),
+    ``cache_token``, and ``token`` and ``place`` of its mark (missing if the brain is identified by
+    its path). The record of a brain that was moved is updated, and a record of the first release is
+    converted.
     """
     return _find_record(root)[1]
 
@@ -64,7 +65,7 @@ def _find_record(root: str) -> tuple[str, dict[str, Any] | None]:
     if record is None or real == os.path.realpath(user_brain()):
         return key, record
     if identity.mark:
-        # The brain was moved, or put under git, where its mark has another place.
+        # The brain was moved or added to git, and its mark now has another place.
         if record["place"] != identity.place:
             record = {**record, "root": real, "place": identity.place}
             with contextlib.suppress(StorageError):
@@ -85,7 +86,7 @@ def _find_record(root: str) -> tuple[str, dict[str, Any] | None]:
 def is_trusted(root: str) -> bool:
     """Return whether this user trusts the brain as it is now.
 
-    The trust in a discovered brain ends when its ``lessons.toml`` changes. The text is compared,
+    The trust in a discovered brain ends when its ``lessons.toml`` changes. The texts are compared,
     because the author of a file can set its times. The user's own brain is always trusted.
     """
     return bool(trusted_key(root))
@@ -111,7 +112,7 @@ def goes_by_path(root: str) -> bool:
 
 
 def why_silent(root: str) -> str:
-    """Return why a brain is not trusted: UNKNOWN, CHANGED, COPY or REPLACED."""
+    """Return the reason why a brain is not trusted: UNKNOWN, CHANGED, COPY or REPLACED."""
     real = os.path.realpath(root)
     identity = identify(real)
     if identity.copied:
@@ -173,9 +174,9 @@ def cache_dir(root: str) -> str:
     """Return the folder for a brain's catalogue and index, and create it if it is missing.
 
     In a trusted brain it is ``.lessons/cache-<token>-<format>``. The token is random, and only the
-    user's state has it, so no repository and no checkout can bring a cache that would be read.
-    Versions with another format of the catalogue use another folder, because a process of an older
-    version would keep writing to a file that was created again.
+    user's state contains it. So no repository and no checkout can introduce a cache that would be
+    read. Versions with another format of the catalogue use another folder, because a process of an
+    older version would continue to write to a file that was created again.
 
     The folder is in the user's cache home if the brain is not trusted, if ``.lessons`` is a link,
     belongs to another user or cannot be written, or if the path is not UTF-8. Raises StorageError
@@ -211,8 +212,8 @@ def _new_record(real: str) -> dict[str, Any]:
 def _adopt(real: str) -> Identity:
     """Mark a brain whose record is from the first release, which identified brains by path.
 
-    After an interruption the next call repeats this, because the cache identifies the folder until
-    the last step.
+    After an interruption, the next call repeats these steps, because the cache identifies the
+    folder until the last step.
     """
     with contextlib.suppress(StorageError), locked(real):
         identity = identify(real)
@@ -226,7 +227,7 @@ def _adopt(real: str) -> Identity:
 
 
 def _find_replaced(real: str) -> dict[str, dict[str, Any]]:
-    """Return key → record of brains that were trusted at this path and are no longer there.
+    """Return the records of other brains that were trusted at this path, by key.
 
     Brains about which the user has seen the message are left out.
     """
@@ -239,7 +240,7 @@ def _find_replaced(real: str) -> dict[str, dict[str, Any]]:
 
 
 _UNREADABLE = "\0"
-"""Stands for a ``lessons.toml`` that cannot be compared; no record contains it."""
+"""The value for a ``lessons.toml`` that cannot be compared. No record contains it."""
 
 
 def _is_trusted_by(record: Mapping[str, Any] | None, real: str) -> bool:
@@ -262,7 +263,7 @@ def _config_text(root: str) -> str | None:
 
 
 def _is_ours(folder: str) -> bool:
-    """Return whether this is a real folder of this user that can be written."""
+    """Return whether a path is a real folder of this user that can be written."""
     try:
         info = os.lstat(folder)
     except OSError:

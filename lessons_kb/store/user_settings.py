@@ -1,4 +1,4 @@
-"""The user's own settings: tables for the judge, the writer, the cluster, the server."""
+"""The user's own settings, with tables for the judge, the writer, the cluster and the server."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class JudgeSettings(UserSettings):
 
     table = "check"
     command: str = ""
-    """A command line; "" = none."""
+    """The command line; "" means that there is no program."""
     seconds: float = DEFAULT_SECONDS
-    """Time limit of the program."""
+    """The time limit of the program."""
 
 
 @frozen
@@ -44,9 +44,9 @@ class WriterSettings(UserSettings):
     table = "writer"
     command: str = ""
     """An agent such as ``claude``, with its options, or a command that reads a prompt on stdin. It
-    is used if ``--with`` names none."""
+    is used if ``--with`` does not name a writer."""
     seconds: float = 300.0
-    """Time limit for one draft."""
+    """The time limit for one draft."""
 
 
 @frozen
@@ -55,11 +55,13 @@ class ClusterSettings(UserSettings):
 
     table = "cluster"
     url: str = ""
-    """URL of a server, or a folder; "" = none, so the local index answers."""
+    """The URL of a server, or a folder; "" means that there is no cluster and the local index
+    answers."""
     key_file: str = ""
-    """A file with the server's key, which only this user can read; "" = the server needs no key."""
+    """The file with the server's key, which only this user can read; "" means that the server needs
+    no key."""
     seconds: float = 0.3
-    """Time limit, after which the local index answers."""
+    """The time limit after which the local index answers."""
 
 
 @frozen
@@ -68,15 +70,18 @@ class ServerSettings(UserSettings):
 
     table = "server"
     url: str = ""
-    """URL of the brain, ``https://HOST/v1/brains/NAME``; "" = none."""
+    """The URL of the brain, ``https://HOST/v1/brains/NAME``; "" means that there is no server."""
     token_file: str = ""
-    """A file with the token, which only this user can read."""
+    """The file with the token, which only this user can read."""
     ca_file: str = ""
-    """Certificates (PEM) of the authorities to trust; "" = those that this machine trusts."""
+    """The certificates (PEM) of the authorities to trust; "" means the authorities that this
+    machine trusts."""
     seconds: float = 0.5
-    """Time limit, after which the local brain answers alone; at most a quarter of a hook's."""
+    """The time limit after which only the local brain answers. It is at most a quarter of a hook's
+    time limit."""
     folders: tuple[str, ...] = ()
-    """Only prompts of projects in these folders are sent; empty = prompts of all projects."""
+    """The folders of the projects whose prompts are sent. If it is empty, the prompts of all
+    projects are sent."""
     gate: bool = False
     """Whether the ``gate`` of its lessons may ask before a change, or refuse it once."""
     detect: bool = False
@@ -89,7 +94,7 @@ class WithholdSettings(UserSettings):
 
     table = "effect"
     withhold: float = 0.0
-    """Share of sessions from which each lesson is withheld."""
+    """The share of sessions from which each lesson is withheld."""
     withhold_high: bool = False
     """Whether cards of high severity and cards with a gate are withheld as well."""
 
@@ -104,7 +109,7 @@ USER_SECTIONS: tuple[type[UserSettings], ...] = (
 
 
 def read_user_settings(kind: type[Section]) -> Section:
-    """Return a table of the user's settings; without a file, its defaults.
+    """Return a table of the user's settings, or its defaults if there is no file.
 
     Raises ConfigError if the file or the table cannot be used.
     """

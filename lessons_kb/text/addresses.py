@@ -11,7 +11,7 @@ from lessons_kb.errors import InputError
 def parse_address(url: str, *, instead: str) -> SplitResult:
     """Return the parts of an address. Raises InputError if nothing may be sent to it.
 
-    ``instead`` is a hint for a user who put a key into the address: where the key belongs.
+    ``instead`` is a hint about the right place of a key, for a user who put one into the address.
     """
     try:
         parts = urlsplit(url)

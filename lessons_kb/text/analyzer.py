@@ -1,7 +1,7 @@
-"""Text → index terms: one analyzer for cards and queries.
+"""Turn a text into index terms, with the same analyzer for cards and queries.
 
 The choices below were tested on public retrieval sets in English, Korean and code. A change that
-gives any text other terms needs a higher version.
+alters the terms of any text needs a higher version.
 """
 
 from __future__ import annotations
@@ -24,25 +24,28 @@ STOP_WORDS = frozenset(_ENGLISH["stop words"].split())
 …)."""
 
 ONE_WORD_NAMES = frozenset(_ENGLISH["one-word names"].split())
-"""Names with an inner capital that are one word: JavaScript is not about Java."""
+"""Names with an inner capital that are one word. JavaScript, for example, is not about Java."""
 
 IRREGULAR = read_mapping("stemming_exceptions.toml")["irregular"]
-"""Irregular form → lemma, for words about failures that a suffix stemmer cannot reduce."""
+"""A mapping from irregular form to lemma, for words about failures that a suffix stemmer cannot
+reduce."""
 
 MAX_WORD = 64
-"""Characters of a word. A longer run of letters and digits is encoded data, which no one
-searches."""
+"""The maximum number of characters in a word. A longer run of letters and digits is encoded data,
+for which nobody searches."""
 
 _SHORTEST = 2
-"""A single Latin letter or digit is not a term; C++ and C# are recognised before this check."""
+"""The minimum length of a Latin term, so that a single letter or digit is not a term. C++ and C#
+are recognised before this check."""
 _SHORTEST_HEAD = 3
-"""Letters before a number that are a term of their own: python3 → python, but not es6 → es."""
+"""The minimum number of letters before a number that are a separate term. The word python3 has the
+term python, but es6 does not have the term es."""
 _NUMERONYM = re.compile(r"[a-z][0-9]+[a-z]")
 """Abbreviations that are one word: e2e, i18n, k8s."""
 _HASH_PARTS = 4
 _HASH_PART = 3
-"""Average letters per part. With fewer, case and digits change too often for words: it is a
-hash."""
+"""The minimum average number of letters per part. Below it, case and digits change too often for
+words, and the text is a hash."""
 
 # Includes any non-ASCII character, because a class of Unicode ranges compiles slowly.
 _LETTER = r"[^\x00-/:-@\[-`{-\x7f]"
@@ -54,7 +57,8 @@ _MARKS = "\u3001\u3002\u300c\u300d\u30fb\u2018\u2019\u201c\u201d\u2013\u2014\u21
 """Frequent non-ASCII punctuation, removed in one step; ``_keep_character`` finds the rest."""
 
 _BOUNDS: list[int] = []
-"""First code point, and last code point + 1, of each script that is indexed as bigrams, sorted."""
+"""The first code point and the last code point + 1 of each script that is indexed as bigrams, in
+ascending order."""
 for _first, _last in read_mapping("bigram_scripts.toml")["ranges"].items():
     _BOUNDS += (int(_first, 16), int(_last, 16) + 1)
 
@@ -124,7 +128,7 @@ def find_names(text: str) -> set[str]:
 
 
 class _Terms(dict[str, tuple[str, ...]]):
-    """Cache: compound → its terms. Texts repeat their words."""
+    """A cache from each compound to its terms, because texts repeat their words."""
 
     _SIZE = 50_000
 
@@ -141,9 +145,9 @@ _TERMS = _Terms()
 
 
 class _Chunks(dict[str, str]):
-    """Cache: chunk of a text without white space → its terms, separated by blanks.
+    """A cache from each chunk of a text without white space to its terms, separated by blanks.
 
-    A lookup of a chunk, punctuation included, takes a tenth of the time of a search for compounds.
+    The lookup of a chunk with its punctuation takes a tenth of the time of a search for compounds.
     """
 
     _SIZE = 50_000
@@ -169,7 +173,7 @@ def _terms_of(piece: str) -> list[str]:
         return _terms_of_unicode(piece)
     words = [word for word in re.split(_JOINT, piece) if len(word) <= MAX_WORD]
     parts = [part for word in words for part in _split_camel(word)]
-    # A Stemmer is not safe to share between threads; a new one costs less than one word.
+    # A Stemmer must not be shared between threads. A new Stemmer costs less than one word.
     stem = Stemmer.Stemmer("english", 0).stemWord
     terms: list[str] = []
     for part in parts:
@@ -180,7 +184,7 @@ def _terms_of(piece: str) -> list[str]:
                 terms.append(stem(head))
     if len(parts) > 1:
         whole = ""
-        for word in words:  # with a point between digits: 1.2 is not 12
+        for word in words:  # the point between digits is preserved: 1.2 is not 12
             gap = "." if whole[-1:].isdigit() and word[:1].isdigit() else ""
             whole += gap + word.lower()
         if len(whole) <= MAX_WORD and whole not in STOP_WORDS and (terms or "/" not in piece):
@@ -205,7 +209,7 @@ def _terms_of_unicode(piece: str) -> list[str]:
     if (low >= "\u3041" and high <= "\u9fff") or (low >= "\uac00" and high <= "\ud7a3"):
         return _bigrams(piece)
     terms: list[str] = []
-    # Marks are removed only from Latin and Greek letters; in other scripts they change the letter.
+    # Marks are removed only from Latin and Greek letters. In other scripts they change the letter.
     decomposed = unicodedata.normalize("NFD", piece)
     plain = re.sub("([A-Za-z\u0370-\u03ff])[\u0300-\u036f]+", r"\1", decomposed)
     words = "".join(map(_keep_character, unicodedata.normalize("NFC", plain))).split()
@@ -231,7 +235,7 @@ def _bigrams(run: str) -> list[str]:
 
 
 def _keep_character(char: str) -> str:
-    """Return a character that words contain; "" for an invisible one, a blank for any other."""
+    """Return a character if words may contain it, "" if it is invisible, or else a blank."""
     if char.isalnum() or char in "_.-/\\:":
         return char
     category = unicodedata.category(char)
@@ -256,9 +260,9 @@ def get_share(term: str) -> float | None:
 
 LATIN, OTHER, HANGUL, KANA, HAN, UNKNOWN = "latin", "other", "hangul", "kana", "han", "unknown"
 BIGRAM_SCRIPTS = frozenset({HANGUL, KANA, HAN})
-"""Scripts of Korean, Japanese and Chinese, whose terms are pairs of characters."""
+"""The scripts of Korean, Japanese and Chinese, whose terms are pairs of characters."""
 _LETTERS = {HANGUL: 3, KANA: 3, HAN: 3, UNKNOWN: 3}
-"""Number of letters of an alphabet that have as much information as one character."""
+"""The number of letters of an alphabet that contain as much information as one character."""
 _JAPANESE = 0.1
 """A text is Japanese if it has more than this number of Kana per Han character."""
 
@@ -279,7 +283,7 @@ def find_script(words: Iterable[str]) -> str:
 
 
 def find_script_of_word(word: str) -> str:
-    """Return the script of a word; in a mixed word, that of its highest code point."""
+    """Return the script of a word. The highest code point of a mixed word determines its script."""
     return _script_of(max(word))
 
 

@@ -7,5 +7,5 @@ import Stemmer
 _OWN_VERSION = 2
 _MAJOR, _MINOR = map(int, Stemmer.version().split(".")[:2])
 ANALYZER_VERSION = _OWN_VERSION * 10_000 + _MAJOR * 100 + _MINOR
-"""Stored with an index, which is rebuilt if the version differs. It includes the version of the
-stemmer, because Snowball corrects its rules from time to time."""
+"""The version that is stored with an index. An index of another version is rebuilt. It includes the
+version of the stemmer, because Snowball corrects its rules from time to time."""

@@ -8,7 +8,7 @@ _PAIRS = {"{": "}", "[": "]", '"': '"', "'": "'"}
 def split_commas(text: str) -> list[str]:
     """Split a text at the commas outside of braces, brackets and quotes.
 
-    Quotes around a whole part are removed. An opening sign without a closing one is an ordinary
+    Quotes around a whole part are removed. An opening sign without a closing sign is an ordinary
     character.
     """
     parts: list[str] = []
@@ -27,7 +27,10 @@ def split_commas(text: str) -> list[str]:
 
 
 def _find_closing(text: str, start: int) -> int:
-    """Return the position of the closing sign for the sign at ``start``, or ``start`` if none."""
+    """Return the position of the closing sign for the sign at ``start``.
+
+    Return ``start`` if there is none.
+    """
     opening, closing = text[start], _PAIRS[text[start]]
     depth = 0
     for place in range(start, len(text)):

@@ -18,9 +18,9 @@ class Hunk:
 
     path: str
     line: int
-    """1-based number of the first line in the changed file; 0 = unknown."""
+    """The 1-based number of the first line in the changed file; 0 if it is unknown."""
     rows: tuple[tuple[str, str], ...]
-    """Mark (``-``, ``+`` or a blank) and text of each line."""
+    """The mark (``-``, ``+`` or a blank) and the text of each line."""
 
     @property
     def before(self) -> str:
@@ -33,7 +33,7 @@ class Hunk:
         return "".join(f"{text}\n" for mark, text in self.rows if mark != "-")
 
     def added(self) -> Iterator[tuple[int, str]]:
-        """Yield (number in the changed file, text) of each added line; 0 = unknown number."""
+        """Yield each added line after its number in the changed file, which is 0 if unknown."""
         number = self.line
         for mark, text in self.rows:
             if mark == "+":
@@ -73,7 +73,7 @@ def parse_hunks(text: str, *, path: str = "") -> Iterator[Hunk]:
 
 
 def _plain_name(name: str) -> str:
-    """Return the path in a header; git quotes a path with unusual characters."""
+    """Return the path in a header. Git quotes a path with unusual characters."""
     name = name.strip()
     if name.startswith('"'):
         raw = name.strip('"').encode("latin-1", "replace").decode("unicode_escape", "replace")

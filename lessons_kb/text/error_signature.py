@@ -10,11 +10,12 @@ from lessons_kb.text.sanitize import clean
 
 _MAX_LINE = 300
 _MAX_ERRORS = 12
-"""Maximum number of errors of one output."""
+"""The maximum number of errors in one output."""
 _SHORTEST, _LONGEST = 8, 100
-"""Length of a message in characters. A message such as "error" is too short to be useful."""
+"""The limits of the length of a message in characters. A message such as "error" is too short to be
+useful."""
 _HINTS = read_patterns("mining_signals.toml")["hint"]
-"""A line without any of these words is skipped."""
+"""The words of which a line must contain at least one; other lines are skipped."""
 _VARIES = (
     (r"^e\s+(?=\S)", ""),  # pytest's margin
     (r"^.*?(?=\b(?:no module named|cannot (?:find|import|resolve)|command '[\w.-]+' not))", ""),
@@ -47,7 +48,7 @@ def shows(section: str, low: str) -> bool:
 
 
 def find_errors(text: str) -> dict[str, str]:
-    """Return message → line for the last few lines of a text that name an error.
+    """Return a mapping from message to line, for the last few lines of a text that name an error.
 
     A message is in lower case, without the parts that differ between runs: numbers, folders, dates.
     """
@@ -86,10 +87,10 @@ def find_frames(text: str) -> list[str]:
 
 
 def error_signature(text: str) -> str:
-    """Return ``message @ file`` of the last error in an output, or "" without an error.
+    """Return ``message @ file`` of the last error in an output, or "" if there is no error.
 
-    ``file`` is the innermost file of the project; without one, return ``message`` alone. An
-    exception has priority over a tool's message about its own failure.
+    ``file`` is the innermost file of the project. If there is none, only ``message`` is returned.
+    An exception has priority over a tool's message about its own failure.
     """
     messages = [*find_errors(text)]
     if not messages:
@@ -100,7 +101,10 @@ def error_signature(text: str) -> str:
 
 
 def is_same_error(signature: str, text: str) -> bool:
-    """Return whether an output shows the error of a signature; without a file, in any file."""
+    """Return whether an output shows the error of a signature.
+
+    A signature without a file matches the error in any file.
+    """
     message, _, file = signature.partition(" @ ")
     return normalise_error(message) in find_errors(text) and (not file or file in find_frames(text))
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from lessons_kb.errors import InputError
 
 Range = tuple[str, str]
-"""First and last character."""
+"""The first and the last character of a range."""
 
 _CLASSES: dict[str, tuple[Range, ...]] = {
     "alnum": (("0", "9"), ("A", "Z"), ("a", "z")),
@@ -28,7 +28,7 @@ _CLASSES: dict[str, tuple[Range, ...]] = {
     "upper": (("A", "Z"),),
     "xdigit": (("0", "9"), ("A", "F"), ("a", "f")),
 }
-"""Name of a POSIX class → the ASCII characters that it means to git."""
+"""A mapping from the name of each POSIX class to the ASCII characters that git includes in it."""
 
 _STARS = re.compile(r"\*+")
 _CLASS_NAME = re.compile(r"\[:([^\]]*):\]")
@@ -55,8 +55,8 @@ def trim_line(line: str) -> str:
 def translate(pattern: str) -> GlobRegex:
     """Return the regular expression of a pattern without its ``!``.
 
-    Raises InputError for a pattern that git never matches: an open bracket, an empty range, a
-    backslash at the end.
+    Raises InputError for a pattern that git never matches, because it contains an open bracket, an
+    empty range or a backslash at the end.
     """
     folders_only = pattern.endswith("/")
     if folders_only:
@@ -88,9 +88,10 @@ def _translate(pattern: str) -> str:
 
 
 def _translate_stars(pattern: str, start: int, end: int) -> tuple[str, int]:
-    """Return the expression of a run of asterisks, and the position after the text it covers.
+    """Return the expression of a run of asterisks, and the position after the translated text.
 
-    Two or more between slashes match any number of folders. Others match within one name.
+    Two or more asterisks between slashes match any number of folders. Other runs match within one
+    name.
     """
     before, after = pattern[:start], pattern[end:]
     fills_name = before[-1:] in ("", "/") and (after[:1] in ("", "/") or after[:2] == "\\/")
@@ -106,7 +107,10 @@ def _translate_stars(pattern: str, start: int, end: int) -> tuple[str, int]:
 
 
 def _translate_brackets(pattern: str, start: int) -> tuple[str, int]:
-    """Return a class of characters, which never includes the slash, and the position after it."""
+    """Return the expression of a class of characters, and the position after the class.
+
+    The expression never matches the slash.
+    """
     place = start + 1
     is_negated = pattern[place : place + 1] in ("!", "^")
     if is_negated:

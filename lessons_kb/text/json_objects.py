@@ -1,7 +1,7 @@
-"""Find JSON objects in another kind of text: prose, events, a log.
+"""Find JSON objects in other kinds of text, such as prose, events or a log.
 
-The time is linear in the length of any text: braces are matched in one pass, and an object is
-decoded only if few others enclose it.
+The time is linear in the length of any text. Braces are matched in one pass, and an object is
+decoded only if few other objects enclose it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 from lessons_kb.values import field, mutable
 
 _MAX_HEIGHT = 100
-"""Maximum nesting of objects. It limits how often a text is decoded; no answer is nested so
-deeply."""
+"""The maximum nesting of objects, which limits how often a text is decoded. No answer is nested
+more deeply."""
 _BEGIN = re.compile(r'\{\s*+(?=["}])')
 _TOKEN = re.compile(r'[{}]|"(?:[^"\\\n]|\\[^\n])*+(?P<closed>"?)')
 

@@ -8,23 +8,23 @@ from typing import NamedTuple
 from lessons_kb.values import frozen
 
 HEAD_MARK = "\x01"
-"""Begins the head of a commit; no status does."""
+"""The mark at the start of the head of a commit. No status starts with it."""
 
 
 class NameChange(NamedTuple):
     """One file that a commit added, changed, removed or renamed."""
 
     status: str
-    """``A``, ``M``, ``D``, ``R``, or another letter of git's."""
+    """``A``, ``M``, ``D``, ``R``, or another letter that git uses."""
     path: str
-    """The path before the commit; of an addition the path after it."""
+    """The path before the commit. For an added file, it is the path after the commit."""
     target: str
-    """The path after a rename, else ""."""
+    """The path after a rename; "" if the file was not renamed."""
 
 
 @frozen
 class NamedCommit:
-    """A commit and the names that it touched."""
+    """A commit, with the names of the files that it touched."""
 
     id: str
     day: str

@@ -1,4 +1,4 @@
-"""Paths of files: find them in a text, normalise them, and show them safely."""
+"""Find the paths of files in a text, normalise them, and show them safely."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from lessons_kb.data import read_words
 from lessons_kb.text.sanitize import clean_line, defang_line, shorten
 
 MAX_PATHS = 200
-"""A log may mention thousands of paths; the first are the most relevant."""
+"""The maximum number of paths. A log may mention thousands, of which the first are the most
+relevant."""
 MAX_PATH = 400
 
 _FILES = read_words("file_names.txt")
@@ -38,12 +39,13 @@ _NEVER_IN_PATHS = ("*", "{", "}", "$", "%", "//", "...")
 
 
 def find_paths(text: str) -> tuple[str, ...]:
-    """Return the file paths that a text mentions: POSIX, each once, in order, at most MAX_PATHS.
+    """Return the file paths that a text mentions.
 
-    The text may be prose, code spans, stack traces, compiler messages or diffs. Line numbers, a
-    leading ``./`` and the ``a/`` and ``b/`` of a diff are removed. URLs, dates, fractions and
-    versions are not paths. A word without a slash is a path only if its extension or name is that
-    of a known kind of file. The time is linear in the length of the text, about 0.1 s per megabyte.
+    They are POSIX paths, each once, in order, and at most MAX_PATHS. The text may be prose, code
+    spans, stack traces, compiler messages or diffs. Line numbers, a leading ``./`` and the ``a/``
+    and ``b/`` of a diff are removed. URLs, dates, fractions and versions are not paths. A word
+    without a slash is a path only if its extension or name is that of a known kind of file. The
+    time is linear in the length of the text, about 0.1 s per megabyte.
     """
     if not ("/" in text or "." in text or "\\" in text or any(map(text.count, FILE_NAMES))):
         return ()
@@ -167,7 +169,10 @@ def _is_path(name: str) -> bool:
 
 
 def _extension(name: str) -> str:
-    """Return the extension of a file's name, or "" if the text after the last dot cannot be one."""
+    """Return the extension of a file's name.
+
+    Return "" if the text after the last dot cannot be an extension.
+    """
     last = name[name.rfind("/") + 1 :]
     stem, _, extension = last.rpartition(".")
     return extension if stem and extension.isidentifier() and extension.isascii() else ""
@@ -237,6 +242,6 @@ def escape(char: str) -> str:
 
 
 def parse_path(shown: str) -> str:
-    """Return the path that ``show_path`` wrote; text that is not an escape is not changed."""
+    """Return the path that ``show_path`` wrote. Text that is not an escape is not changed."""
     escaped = r"\\u\{(10[0-9a-f]{4}|[0-9a-f]{1,5})\}"
     return re.sub(escaped, lambda match: chr(int(match[1], 16)), shown)

@@ -1,4 +1,4 @@
-"""Regular expressions of RE2, which run in linear time, and gitignore globs compiled to them."""
+"""Compile patterns and gitignore globs to regular expressions of RE2, which run in linear time."""
 
 from __future__ import annotations
 
@@ -36,14 +36,15 @@ def compile_regex(
 
 
 FindPatterns = Callable[[bytes], Sequence[int] | None]
-"""Text in UTF-8 → indexes of the patterns that it matches; None or empty without a match."""
+"""A function from a text in UTF-8 to the indexes of the patterns that match it. The result is None
+or empty if no pattern matches."""
 
 
 def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
     """Return a function that finds the indexes of the patterns that match a UTF-8 text.
 
-    The patterns must be valid. One pass over the text tests all of them; if they do not fit into
-    memory, a few passes do.
+    The patterns must be valid. All of them are tested in one pass over the text, or in a few passes
+    if they do not fit into memory.
     """
     if not patterns:
         return lambda _text: []
@@ -78,13 +79,14 @@ def _options(max_memory: int) -> Any:
 MAX_PATTERN = 200
 MAX_PATTERNS = 50
 MAX_PROGRAM = 5_000
-"""Maximum instructions of all patterns. A search in 40 sentences of 400 characters takes 30 ms."""
+"""The maximum number of instructions in all patterns. A search in 40 sentences of 400 characters
+then takes 30 ms."""
 _MAX_MEMORY = 1 << 20
-"""Bytes that RE2 may use for one pattern and for the memory of a search."""
+"""The number of bytes that RE2 may use for one pattern and for the memory of a search."""
 
 
 def check_pattern(pattern: str) -> str:
-    """Return why a pattern may not be used, or "" if it may."""
+    """Return the reason why a pattern may not be used, or "" if it may be used."""
     if len(pattern) > MAX_PATTERN:
         return f"it has {len(pattern)} characters; the limit is {MAX_PATTERN}"
     try:
@@ -99,7 +101,7 @@ def check_pattern(pattern: str) -> str:
 
 
 def check_sum(patterns: Sequence[str]) -> str:
-    """Return why valid patterns may not be used together, or "" if they may."""
+    """Return the reason why valid patterns may not be used together, or "" if they may."""
     if len(patterns) > MAX_PATTERNS:
         return f"{len(patterns)} patterns; the limit is {MAX_PATTERNS}"
     if sum(_compile(pattern).programsize for pattern in patterns) > MAX_PROGRAM:
@@ -108,14 +110,14 @@ def check_sum(patterns: Sequence[str]) -> str:
 
 
 def search_any(patterns: tuple[str, ...], text: str) -> bool:
-    """Return whether any of the checked patterns matches a text; case is ignored."""
+    """Return whether any of the checked patterns matches a text, ignoring case."""
     return any(_compile(pattern).search(text) is not None for pattern in patterns)
 
 
 def find_line(pattern: str, lines: Sequence[str]) -> int | None:
     """Return the index of the first line that a pattern matches, ignoring case, or None.
 
-    A pattern that may not be used never matches; ``lint`` reports it.
+    A pattern that may not be used never matches. ``lint`` reports such a pattern.
     """
     if check_pattern(pattern):
         return None
@@ -134,24 +136,24 @@ def _compile(pattern: str) -> Any:
 MAX_GLOB = 500
 MAX_ALTERNATIVES = 64
 MAX_PATH = 4096
-"""No system opens a longer path, so it matches nothing."""
+"""The maximum length of a path. No system opens a longer path, so a longer path matches nothing."""
 
 _LONE = {code: 0xF0000 + code for code in range(0xD800, 0xE000)}
-"""Surrogate → private character. RE2 refuses surrogates, which stand for bytes that are not
-UTF-8."""
+"""A mapping from surrogates to private characters. RE2 refuses surrogates, which represent bytes
+that are not UTF-8."""
 
 
 Globs = tuple[tuple[str, bool], ...]
-"""(Regex source, include?) of each gitignore glob, in order."""
+"""The regex source of each gitignore glob, in order, and whether the glob includes its matches."""
 
 
 def compile_globs(patterns: Iterable[str]) -> Globs:
-    """Return (regex source, include?) for each gitignore glob, in order.
+    """Return the regex source of each gitignore glob, in order, and whether the glob includes.
 
     Blank lines and comments are skipped. In addition to gitignore's syntax, ``{ts,tsx}`` matches
-    either, and a leading ``./`` is ignored, as authors of cards expect. A source may begin with a
-    comment group with a text that every matching path contains. Raises InputError, which names the
-    invalid glob.
+    either extension, and a leading ``./`` is ignored, as authors of cards expect. A source may
+    begin with a comment group that contains a text of every matching path. Raises InputError, which
+    names the invalid glob.
     """
     compiled: list[tuple[str, bool]] = []
     for line in patterns:
@@ -179,7 +181,7 @@ def compile_globs(patterns: Iterable[str]) -> Globs:
 
 
 def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
-    """Return whether a relative POSIX path matches; a folder's path ends with a slash.
+    """Return whether a relative POSIX path matches. The path of a folder ends with a slash.
 
     As in git, the last glob that matches a path decides, and a negated glob has no effect below a
     folder that matches.
@@ -204,7 +206,7 @@ def _folders_and_path(path: str) -> Iterator[str]:
 
 
 def _decide(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
-    """Return whether the last glob that matches the whole path includes it."""
+    """Return whether the last glob that matches the whole path includes the path."""
     for source, include in reversed(compiled):
         if _compile_glob(source).fullmatch(path):
             return include
@@ -212,9 +214,9 @@ def _decide(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
 
 
 def get_hints(compiled: Iterable[tuple[str, bool]]) -> tuple[str, ...]:
-    """Return texts of which every matching path contains at least one; "" matches any path.
+    """Return texts of which every matching path contains at least one. The text "" fits any path.
 
-    A lookup by these texts excludes most of thousands of cards for each file of a stack trace.
+    For each file of a stack trace, a lookup by these texts excludes most of thousands of cards.
     """
     return tuple(dict.fromkeys(_hint_of(source) for source, include in compiled if include))
 
@@ -233,7 +235,7 @@ _BRACES = re.compile(r"(?<!\\)\{([^{}]*,[^{}]*)\}")
 
 
 def expand_braces(pattern: str, fix: str = "") -> Iterator[str]:
-    """Yield the patterns that a pattern with ``{a,b}`` stands for, in the order of the choices.
+    """Yield the patterns to which a pattern with ``{a,b}`` expands, in the order of the choices.
 
     Raises InputError with ``fix`` if there are more than MAX_ALTERNATIVES.
     """

@@ -2,8 +2,8 @@ r"""Redact secrets in texts before they are stored: keys, tokens, passwords, val
 
 A false positive is better than a missed secret, but hashes, identifiers, lock files and code stay
 readable. The patterns of secrets are data (``data/secrets.toml``). They are searched in a view of
-the text as its final reader sees it: with escapes and look-alike letters resolved, and with lines
-and strings joined.
+the text as its final reader sees it. In this view, escapes and look-alike letters are resolved, and
+lines and strings are joined.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from lessons_kb.text.sanitize import find_hidden, fold_letters
 Span = tuple[int, int, str]
 Form = tuple[str, float, Callable[[], Any]]
 Hint = tuple[str, int]
-"""A text that every match of a form holds, and the number of the form. One between slashes is a
-pattern; one without capitals stands in a text in any case."""
+"""A text that every match of a form contains, and the number of the form. A text between slashes is
+a pattern. A text without capitals matches in upper and lower case."""
 Row = list[tuple[int, int]]
-"""(Start, end) of each cell in a row of a table."""
+"""The start and the end of each cell in a row of a table."""
 
 
 _SHORTEST = 6
@@ -35,32 +35,36 @@ _LONG_TOKEN = 16
 _LONG_WORD = 20
 _DIGITS_OF_COUNT = 3
 _MIN_ENTROPY = 3.6
-"""Bits per character: 20 random letters and digits have more, a few joined words have less."""
+"""The minimum entropy of random text in bits per character. A run of 20 random letters and digits
+has more, and a few joined words have less."""
 _MIN_CHANGES = 0.36
-"""Share of neighbours of different classes: 0.62 in random text, about 0.3 in CamelCase."""
+"""The minimum share of neighbours of different classes, which is 0.62 in random text and about 0.3
+in CamelCase."""
 _MIN_PIECE = 14
-"""Least length of a random piece. Paths, slugs and UUIDs have shorter pieces."""
+"""The minimum length of a random piece. Paths, slugs and UUIDs have shorter pieces."""
 _SAMPLE = 300
-"""Number of characters of a long run that are tested for randomness."""
+"""The number of characters of a long run that are tested for randomness."""
 _BEFORE_STEM = 12
 _AFTER_STEM = 8
-"""Maximum characters of a name before and after its stem."""
+"""The maximum number of characters in a name before and after its stem."""
 _RANDOM = -1.0
 _MEMORY = 8 << 20
-"""Bytes for the program and the state of one RE2 pattern."""
+"""The number of bytes for the program and the state of one RE2 pattern."""
 _SHORT_TEXT, _FEW_TEXTS = 4_000, 50
-"""Up to so many characters, and so many texts, looking for hint after hint costs less than RE2."""
+"""The numbers of characters and of texts up to which a search for each hint costs less than RE2."""
 _SHORT_TEXTS = count()
 _MARK_ROOM = 60
 _PASSES = 5
-"""Redacting one secret may reveal another before it. A text without secrets needs one pass."""
+"""The maximum number of passes. The redaction of one secret may reveal another secret before it. A
+text without secrets needs one pass."""
 
 _APART = "\n" * 9
-"""Separator of two texts, which is longer than any rule looks back."""
+"""The separator of two texts, which is longer than the text before a match that any rule reads."""
 _TAKEN = "\0"
-"""Replaces a redacted secret in the view."""
+"""The character that replaces a redacted secret in the view."""
 _ESCAPED = 0xE000
-"""First of the characters for escaped quotes in the view, one for each kind of quote and depth."""
+"""The first of the characters for escaped quotes in the view. There is one for each kind of quote
+and each depth."""
 _PLAIN = {"line": "\x0b", "tab": "\t", "slash": "/", "triple": '"'}
 _BARE = r"[^\s\"'`\\\ue000-\ue00f][^\s]{0,300}"
 _MORE = r"[\w+/=~.-]*+"
@@ -76,7 +80,8 @@ _TABLE_TAG = re.compile(
 )
 _CELL_TEXT = re.compile(r">\s*(?P<text>[^<>\s][^<>]*)")
 _HEAD_ROOM, _ROW_ROOM = 200, 4_000
-"""Maximum characters between an HTML cell and a name in it, and of the header row of a table."""
+"""The maximum number of characters between an HTML cell and a name in it, and in the header row of
+a table."""
 
 
 def redact(text: str) -> str:
@@ -98,7 +103,7 @@ def redact_short(text: str) -> str:
 
 
 def redact_data(value: Any, limit: int = sys.maxsize) -> Any:
-    """Return JSON data with every text in it, keys included, redacted and cut by ``excerpt``."""
+    """Return JSON data in which every text, including keys, is redacted and cut by ``excerpt``."""
     texts, pending = [], [value]
     for item in pending:  # the loop appends to the list
         if isinstance(item, str):
@@ -118,10 +123,11 @@ def redact_data(value: Any, limit: int = sys.maxsize) -> Any:
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Return ``redact(text)`` cut to ``limit`` characters: a part of its start, and mostly its end.
+    """Return ``redact(text)``, cut to ``limit`` characters.
 
-    Only the two ends of a huge text are read. A line that is cut there is left out, because it may
-    contain a part of a secret.
+    The result contains a small part of the start and a larger part of the end. Only the two ends of
+    a huge text are read. A line that is cut there is left out, because it may contain a part of a
+    secret.
     """
     size = len(text)
     if size > 4 * limit:
@@ -162,7 +168,7 @@ def _redact_once(text: str) -> str:
 
 
 def _lower_character(char: str) -> str:
-    """Return a character in lower case, or itself if that has more than one character."""
+    """Return a character in lower case, or unchanged if that form has more than one character."""
     lower = char.lower()
     return lower if len(lower) == 1 else char
 
@@ -211,7 +217,7 @@ def _read_spelled(match: re.Match[str]) -> str:
 
 
 def _merge(spans: list[Span], view: str) -> list[Span]:
-    """Sort spans, merge those that overlap, and drop those that are redacted already."""
+    """Sort spans, merge spans that overlap, and drop spans that are redacted already."""
     merged: list[Span] = []
     for span in sorted(spans, key=lambda span: span[:2]):
         start, end, _ = span
@@ -238,7 +244,7 @@ def _find_by_form(view: str) -> Iterator[Span]:
             if bits != _RANDOM:
                 is_secret = not bits or _bits(secret) >= bits
             else:
-                # It is no secret after a name such as ``contentHash`` or ``REQUEST_ID``.
+                # It is not a secret after a name such as ``contentHash`` or ``REQUEST_ID``.
                 name = re.search(r"([A-Za-z][A-Za-z0-9]*)[^A-Za-z0-9]{0,6}\Z", view[:start][-60:])
                 words = re.findall(r"[A-Z]?[a-z0-9]+|[A-Z0-9]+", name[1]) if name else [""]
                 is_named = words[-1].lower() in _words("identities")
@@ -314,7 +320,7 @@ class _Name:
     def speaks_about(self) -> bool:
         """Whether the name is only about secrets, such as ``tokenizer`` and ``token_count``.
 
-        It is not for ``tokens`` and ``token_2``.
+        The names ``tokens`` and ``token_2`` can announce a secret.
         """
         rest, last = self.rest, self.word[-1]
         if not rest:
@@ -346,7 +352,7 @@ def _find_in_columns(view: str, rows: Iterator[Row]) -> Generator[Span, None, in
 
 
 def _least_length(head: str) -> int:
-    """Return the least length of the secrets that a heading announces, or 0 if it does not."""
+    """Return the minimum length of the secrets that a heading announces, or 0 for no secrets."""
     bare = head.strip(_CELL_ENDS)
     word = _names().search(bare.lower()) if _matches(r"[\w .-]{2,30}", bare) else None
     if word is None or _Name(bare, word).speaks_about:
@@ -356,7 +362,10 @@ def _least_length(head: str) -> int:
 
 
 def _line_around(view: str, position: int, since: int) -> tuple[int, int]:
-    """Return the start of the line at a position, not before ``since``, and of the next line."""
+    """Return the start of the line at a position, and the start of the next line.
+
+    The first start is not before ``since``.
+    """
     end = _next_line(view, position)
     # An escaped line end is inside a JSON string, whose quote also begins a line.
     line_starts = '\n\x0b"' if view[end - 1] == "\x0b" else "\n\x0b"
@@ -411,7 +420,10 @@ def _is_heading(cell: str) -> bool:
 
 
 def _html_rows(lower: str, position: int) -> Iterator[Row]:
-    """Yield the rows of an HTML table, headings first; none if the position is not in a heading."""
+    """Yield the rows of an HTML table, headings first.
+
+    Yield nothing if the position is not in a heading.
+    """
     cell = lower.rfind("<th", max(position - _HEAD_ROOM, 0), position)
     start = lower.rfind("<tr", max(position - _ROW_ROOM, 0), cell) if cell >= 0 else -1
     end = lower.find("</tr", position, max(start, 0) + _ROW_ROOM)
@@ -435,7 +447,7 @@ def _html_rows(lower: str, position: int) -> Iterator[Row]:
 def _is_sure(name: _Name, link: re.Match[str], value: str, *, quoted: bool) -> bool:
     """Return whether the text after a name is its value.
 
-    After a blank, a comma or in another cell, the text must also look like a secret.
+    After a blank or a comma, or in another cell, the text must also look like a secret.
     """
     if not (link["blank"] or link["comma"] or link["cell"] or (link["next"] and not quoted)):
         return True
@@ -446,7 +458,10 @@ def _is_sure(name: _Name, link: re.Match[str], value: str, *, quoted: bool) -> b
 
 
 def _find_quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
-    """Return the span of a quoted value, empty if it is not a secret; None without a quote."""
+    """Return the span of a quoted value, or None if there is no quote.
+
+    The span is empty if the value is not a secret.
+    """
     view, start, kind = link.string, link.end(), name.kind
     if link["block"]:
         indent = re.escape(re.split(r"[\n\x0b]", link[0])[-1])
@@ -532,7 +547,7 @@ def _is_count(name: str, value: str) -> bool:
 
 
 def _is_mixed(value: str) -> bool:
-    """Return whether a value has both letters and digits, and is not too short for a secret."""
+    """Return whether a value contains letters and digits and is long enough for a secret."""
     has_both = any(map(str.isdigit, value)) and any(map(str.isalpha, value))
     return has_both and len(value) >= _SHORTEST
 
@@ -561,8 +576,8 @@ def _fill(pattern: str) -> str:
 def _forms() -> tuple[list[Form], list[Hint]]:
     """Return the forms of secrets, and the hints of all of them.
 
-    A form is (kind, bits, function that returns the compiled pattern). ``bits`` is the least
-    entropy per character; with _RANDOM, only random text is a secret.
+    A form consists of its kind, its bits and a function that returns the compiled pattern. The bits
+    are the minimum entropy per character. With _RANDOM, only random text is a secret.
     """
     forms: list[Form] = []
     hints: list[Hint] = []
@@ -588,9 +603,10 @@ def _compile_form(pattern: str) -> re.Pattern[str]:
 
 
 def _find_forms(view: str) -> list[int]:
-    """Return the numbers of the forms of which a hint stands in a text.
+    """Return the numbers of the forms with a hint that occurs in a text.
 
-    The first short texts are searched hint by hint. For others it pays to compile the hints.
+    The first short texts are searched for each hint in turn. For other texts, compiled hints are
+    faster.
     """
     _all, hints = _forms()
     is_one_of_few = next(_SHORT_TEXTS) < _FEW_TEXTS
@@ -613,7 +629,7 @@ def _is_pattern(hint: str) -> bool:
 
 @cache
 def _search_hints() -> FindPatterns:
-    """Return what finds the places of the hints that a text holds, in one pass."""
+    """Return a function that finds the indexes of the hints in a text, in one pass."""
     patterns = []
     for hint, _form in _forms()[1]:
         if _is_pattern(hint):

@@ -9,7 +9,7 @@ from itertools import pairwise
 from lessons_kb.data import read_words
 
 _MAX_QUESTION = 600
-"""Characters. A longer prompt is not only a question."""
+"""The maximum number of characters in a question. A longer prompt is not only a question."""
 _QUESTION_MARKS = ("?", "\uff1f")
 _ASKS = (
     r"^\W*(?:what|what's|where|when|which|who|whose|why|how|is|are|was|were|do|does|did|has|have"
@@ -23,18 +23,18 @@ _REQUESTS = (
 
 _ABBREVIATIONS = read_words("abbreviations.txt")
 ABBREVIATIONS = _ABBREVIATIONS["always"]
-"""A period after one of these does not end a sentence."""
+"""The abbreviations after which a period does not end a sentence."""
 BEFORE_A_NUMBER = _ABBREVIATIONS["before a number"]
-"""A period after one of these does not end a sentence if a number follows: No. 5."""
+"""The abbreviations after which a period does not end a sentence if a number follows: No. 5."""
 
 _END = r"(?<![.!?])[.!?]++[\"')\]*_]*+(?=\s|$)"
 _WIDE_ENDS = "\u3002\uff01\uff1f\uff61"
 _WIDE_QUOTES = "\u300d\u300f\uff09\u201d)"
 _KOREAN_ENDS = "\ub2e4\uc694\uc8e0\uae4c\uc74c\ud568\ub428"
-"""Last syllables of Korean sentences. A period after one needs no blank after it."""
+"""The last syllables of Korean sentences. A period after such a syllable needs no blank."""
 _BLOCK = r"\s*(?:[-*+>|#]|\d{1,3}[.)]\s|```|~~~|$)"
 _WRAPPED = 50
-"""A line of at least this length that ends in the middle of a sentence was wrapped."""
+"""The minimum length of a wrapped line that ends in the middle of a sentence."""
 
 
 def is_question(text: str) -> bool:
@@ -53,14 +53,14 @@ def _asks(sentence: str) -> bool:
 def split_sentences(text: str) -> list[str]:
     """Return the stripped sentences of a text in English, Korean, Japanese or Chinese.
 
-    List items, headings and lines of fenced code are sentences of their own; a wrapped paragraph is
+    List items, headings and lines of fenced code are separate sentences. A wrapped paragraph is
     joined. Abbreviations, numbers, versions and code spans are not split.
     """
     return list(_sentences(text))
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text, or "" without any; the rest is not read."""
+    """Return the first sentence of a text, or "" if there is none. The rest is not read."""
     return next(_sentences(text), "")
 
 

@@ -1,4 +1,4 @@
-"""Split a shell's command line into commands and words, as far as possible without a shell."""
+"""Split a shell command line into commands and words, as far as possible without a shell."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from lessons_kb.values import field, mutable
 
 LONGEST = 20_000
-"""Maximum length of a line that is parsed, in characters."""
+"""The maximum length of a line that is parsed, in characters."""
 _PIECE = (
     r"(?P<blank>[ \t\r]+|\\\n)"
     r"|(?P<comment>#[^\n]*)"
@@ -26,9 +26,9 @@ class SimpleCommand:
     """A simple command of a command line."""
 
     words: list[str] = field(default_factory=list)
-    """Words without quotes, redirections, comments and the text of here-documents."""
+    """The words without quotes, redirections, comments and the text of here-documents."""
     redirects: list[tuple[str, str]] = field(default_factory=list)
-    """(Sign without its number, file)."""
+    """The sign, without its number, and the file of each redirection."""
     operator: str = ""
     """The operator after the command, which may be a parenthesis or a line end; "" at the end."""
 
@@ -63,10 +63,10 @@ def parse_commands(line: str) -> list[SimpleCommand]:
 
 
 def split_commands(line: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return (operator, words) of the simple commands of a line that have words.
+    """Return the operator and the words of the simple commands of a line that have words.
 
     The operator after the command is one of ``&& || | & ;`` (also for a line end), or "" at the
-    end.
+    end of the line.
     """
     commands = [command for command in parse_commands(line) if command.words]
     return [(_normalise_operator(command.operator), tuple(command.words)) for command in commands]
@@ -87,13 +87,13 @@ def _unquote(quoted: re.Match[str]) -> str:
 
 
 def find_here_documents(line: str) -> list[tuple[str, str]]:
-    """Return (row without the here-documents, their text) for each row that has any."""
+    """Return each row that has here-documents, without them, and their text."""
     rows = _read_rows(line[:LONGEST]) if "<<" in line else ()
     return [(row, document) for row, document in rows if document is not None]
 
 
 def _read_rows(line: str) -> list[tuple[str, str | None]]:
-    """Return (row, text of its here-documents) for each row; the text is None without any."""
+    """Return each row and the text of its here-documents, which is None if there are none."""
     rows: list[tuple[str, str | None]] = []
     ends: list[str] = []
     for row in line.split("\n"):

@@ -1,17 +1,17 @@
-"""Read times and dates in the formats of other programs; any other value counts as missing."""
+"""Read times and dates in the formats of other programs. Any other value counts as missing."""
 
 from __future__ import annotations
 
 import datetime as dt
 
 _LATEST = 1e11
-"""A larger number (the year 5138 in seconds) is in milliseconds."""
+"""The number (the year 5138 in seconds) above which a time is in milliseconds."""
 
 
 def read_time(value: object) -> float:
-    """Return seconds since the epoch for seconds, milliseconds or an ISO time; 0 for other values.
+    """Return a time in seconds, in milliseconds or in ISO format as seconds since the epoch.
 
-    An ISO time without a time zone is in UTC.
+    Return 0 for other values. An ISO time without a time zone is in UTC.
     """
     if isinstance(value, (int, float)):
         if not 0 < value < _LATEST * 1000:
@@ -42,7 +42,10 @@ def read_date(text: str) -> dt.date | None:
 
 
 def age(date: str, today: dt.date) -> str:
-    """Return the age of an ISO date in its largest unit: ``3d``, ``2w``, ``1y``; "" without one."""
+    """Return the age of an ISO date in its largest unit, such as ``3d``, ``2w`` or ``1y``.
+
+    Return "" if there is no valid date.
+    """
     try:
         days = (today - type(today).fromisoformat(date[:10])).days
     except ValueError:

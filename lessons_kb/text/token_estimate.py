@@ -1,7 +1,7 @@
 """Estimate the number of tokens of a text without the vocabulary of a model.
 
 The estimate is fitted to the vocabulary ``o200k_base``. The pieces below follow its rules of
-splitting. Their lengths and the weights follow its average merges on prose, code, logs and some
+splitting. Their lengths and the weights follow its average merges on prose, code, logs and about
 twenty languages.
 """
 
@@ -16,7 +16,7 @@ from functools import lru_cache
 from lessons_kb.data import read_mapping
 
 TokenCounter = Callable[[str], int]
-"""Text → number of tokens: this estimate, or the tokenizer of the model in use."""
+"""A function from a text to its number of tokens: this estimate, or the model's tokenizer."""
 
 _SIGN = r"[!-/:-@\[-`{-~\x00-\x08\x0e-\x1b\x7f]"
 _PIECE = (
@@ -32,24 +32,24 @@ _find_pieces = re.compile(_PIECE).findall
 _LINE_END = re.compile(r"\n(?=[^\S\n]*\S)")
 """A line end before a line that is not blank."""
 _SHORT_LINE = 500
-"""The counts of lines up to this number of characters are cached."""
+"""The maximum number of characters in a line whose count is cached."""
 
 _WEIGHTS = [
     (int(last, 16), float(weight))
     for last, weight in read_mapping("token_weights.toml")["weights"].items()
 ]
-"""(Last code point, tokens per character) of each range, in order."""
+"""The last code point and the number of tokens per character of each range, in order."""
 _LASTS = tuple(last for last, _ in _WEIGHTS)
 
 _RULED = "\u2500\u2501\u2550"
-"""Characters of drawn lines. They come in runs, and a run has few tokens."""
+"""The characters of drawn lines. They occur in runs, and a run has few tokens."""
 
 
 def estimate_tokens(text: str) -> int:
-    """Estimate the number of tokens of a text: 0 for "", else at least 1.
+    """Estimate the number of tokens of a text. The estimate is 0 for "", and otherwise at least 1.
 
     The estimate is at most a tenth too low for prose, code, logs, Korean, Japanese and Chinese, and
-    some per cent too high on average. It takes one pass, about 0.1 ms for 1,000 characters.
+    a few per cent too high on average. It takes one pass, about 0.1 ms for 1,000 characters.
     """
     count = _count_pieces(text)
     if not text.isascii():

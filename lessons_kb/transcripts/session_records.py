@@ -17,7 +17,10 @@ COMPACTION, INTERRUPT = "compaction", "interrupt"
 OK, FAILED, CANCELLED, UNKNOWN = "ok", "failed", "cancelled", "unknown"
 
 MAX_OUTPUT = 20_000
-"""Length limit of a stored output, in characters. The end is stored: tools report results there."""
+"""The maximum length of a stored output, in characters.
+
+The end of the output is stored, because tools report their results there.
+"""
 
 
 @frozen
@@ -26,29 +29,29 @@ class Entry:
 
     kind: str
     at: float = 0.0
-    """Seconds since the epoch; 0 if the record has no time."""
+    """The time in seconds since the epoch; 0 if the record contains no time."""
     session: str = ""
     id: str = ""
-    """The id that the agent's hooks use; "" if they use none."""
+    """The id that the agent's hooks use; "" if they use no id."""
     cwd: str = ""
     text: str = ""
     """The text of a prompt, an answer or a summary."""
     tool: str = ""
     arguments: Mapping[str, Any] | str = ""
     ended: str = OK
-    """How a call ended: ``ok``, ``failed``, ``cancelled`` or ``unknown``."""
+    """The outcome of a call: ``ok``, ``failed``, ``cancelled`` or ``unknown``."""
     output: str = ""
     step: str = ""
-    """For a call: the id of the message that made it; "" if unknown."""
+    """The id of the message that made the call; "" if it is unknown or this is not a call."""
 
 
 def mapping(value: object) -> Mapping[str, Any]:
-    """Return ``value`` if it is a JSON object, else an empty mapping."""
+    """Return ``value`` if it is a JSON object, or else an empty mapping."""
     return value if isinstance(value, dict) else {}
 
 
 def texts_of(content: object) -> str:
-    """Return the text of a message's content: a string, or a list of parts.
+    """Return the text of a message's content, which is a string or a list of parts.
 
     Parts without text are skipped. The texts of the others are joined with line breaks.
     """
@@ -72,11 +75,14 @@ class RecordReader:
 
     def __init__(self) -> None:
         self.steps: dict[str, str] = {}
-        """Call id → step id. Calls of one message share a step. Empty if the record has none."""
+        """A mapping from call id to step id. Calls of one message share a step.
+
+        It is empty if the record contains no steps.
+        """
         self._base = Entry(kind=PROMPT)
         """The time, session and directory of the line that was read last."""
         self._calls: dict[str, dict[str, Any]] = {}
-        """Call id → the fields of its entry that were recorded when the call began."""
+        """A mapping from call id to the fields of its entry that were recorded at its beginning."""
         self._seen_ids: set[str] = set()
         self._answer: Entry | None = None
 
@@ -122,7 +128,7 @@ class RecordReader:
         self._answer = None
 
     def _end(self, call_id: str, ended: str, output: str, **call: Any) -> Entry:
-        """Return a call with its result. The tool is "" if the beginning was not read."""
+        """Return a call with its result. The tool is "" if the call's beginning was not read."""
         fields = {**self._calls.pop(call_id, {}), **call}
         return replace(
             self._base,
@@ -159,7 +165,10 @@ def is_from_client(text: str) -> bool:
 
 
 class ClaudeReader(RecordReader):
-    """Parses a Claude Code transcript. For a ``subagent`` it yields no prompts: nobody types."""
+    """Parses a Claude Code transcript.
+
+    The reader yields no prompts for a ``subagent``, because no user types them.
+    """
 
     def __init__(self, *, subagent: bool = False) -> None:
         super().__init__()
@@ -183,7 +192,8 @@ class ClaudeReader(RecordReader):
     def _read_assistant(self, blocks: list[dict[str, Any]], message: str) -> None:
         for block in blocks:
             if block.get("type") == "tool_use":
-                # The directory is recorded here: the line of the result has the one after the call.
+                # The directory is recorded here, because the line of the result contains the
+                # directory after the call.
                 self._begin(
                     str(block.get("id")),
                     message,
@@ -237,7 +247,8 @@ class ClaudeReader(RecordReader):
 def _was_stopped(data: Mapping[str, Any]) -> bool:
     """Return whether the user stopped a call while it ran.
 
-    A call that was refused before it ran does not count: another line of the record reports it.
+    A call that was refused before it ran does not count, because another line of the record reports
+    it.
     """
     if mapping(data.get("toolUseResult")).get("interrupted") is True:
         return True
@@ -251,7 +262,7 @@ _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 _EXIT = r"(?:Process exited with code|Exit code:?) (-?\d+)"
 _REFUSED = ("unsupported call:", "unsupported custom tool call:", "failed to parse function")
 _HEAD = 400
-"""How many characters of an output are searched for its exit code."""
+"""The number of characters of an output that are searched for its exit code."""
 _SHELLS = ("exec_command", "shell", "local_shell")
 
 
@@ -263,7 +274,7 @@ class CodexReader(RecordReader):
         self._step = ""
         """The id of the first call since the last result. Later calls belong to the same step."""
         self._turns: dict[str, int] = {}
-        """Turn id → how many prompts of the turn have been read."""
+        """A mapping from turn id to the number of prompts of the turn that have been read."""
 
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         payload = mapping(data.get("payload"))
@@ -311,7 +322,7 @@ class CodexReader(RecordReader):
         return f"{turn}:{count}" if turn and count > 1 else turn
 
     def _read_command(self, command: Mapping[str, Any]) -> Iterator[Entry]:
-        """Yield a command that has an exit code in a field of its own."""
+        """Yield a command whose exit code is in a separate field."""
         code = command["exit_code"]
         call_id = str(command.get("call_id", command.get("id")) or "")
         output = str(command.get("aggregated_output") or "")
@@ -321,7 +332,7 @@ class CodexReader(RecordReader):
         yield from self._end_once(call_id, FAILED if code else OK, output, **run)
 
     def _read_output(self, call_id: str, output: object) -> Iterator[Entry]:
-        """Yield the call of an output. It ended ``unknown`` if the output has no exit code."""
+        """Yield the call of an output. An output without an exit code means ``unknown``."""
         call = self._calls.get(call_id, {})
         tool, arguments = call.get("tool", ""), call.get("arguments", {})
         text = output if isinstance(output, str) else json.dumps(output)
@@ -337,7 +348,10 @@ class CodexReader(RecordReader):
             yield from self._end_once(call_id, UNKNOWN, texts_of(output))
 
     def _end_once(self, call_id: str, ended: str, output: str, **call: Any) -> Iterator[Entry]:
-        """Yield a call once. The record has a command's result twice: its end and its output."""
+        """Yield a call once.
+
+        The record contains the result of a command twice: as its end and as its output.
+        """
         if self._is_new(call_id):
             yield self._end(call_id, ended, output, **call)
 
@@ -366,7 +380,7 @@ class CopilotReader(RecordReader):
     """Parses the ``events.jsonl`` of a Copilot CLI session."""
 
     subagent = ""
-    """The subagent whose lines are read; "" for those of the main agent."""
+    """The subagent whose lines are read; "" for the lines of the main agent."""
 
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         if (data.get("agentId") or "") != self.subagent:
@@ -454,9 +468,9 @@ _READERS = {CODEX: CodexReader, GEMINI: GeminiReader, COPILOT: CopilotReader}
 
 
 def open_record(agent: str, *, subagent: bool = False) -> RecordReader:
-    """Return a new reader for one of AGENTS, for other agents that of Claude Code.
+    """Return a new reader for one of AGENTS. Other agents get the reader of Claude Code.
 
-    ``subagent``: the record is that of a Claude Code subagent.
+    ``subagent`` means that the record is from a Claude Code subagent.
     """
     return _READERS[agent]() if agent in _READERS else ClaudeReader(subagent=subagent)
 
@@ -476,10 +490,11 @@ def read_tail(
 
 
 def read_answer(agent: str, data: bytes, session: str) -> Entry | None:
-    """Return the answer at the end of a record of one of AGENTS; None if another entry is last.
+    """Return the answer at the end of a record of one of AGENTS.
 
-    ``data`` is the end of the record, in bytes. A partial first line is skipped. Copilot CLI
-    writes a subagent into the record of its parent: its id is then the ``session``.
+    Return None if the last entry is not an answer. ``data`` is the end of the record, in bytes. A
+    partial first line is skipped. Copilot CLI writes a subagent into the record of its parent. The
+    ``session`` is then the id of the subagent.
     """
     record = open_record(agent)
     if isinstance(record, CopilotReader) and f'"agentId":"{session}"'.encode() in data:
@@ -492,7 +507,10 @@ _ENDED = {"completed": OK, "error": FAILED}
 
 
 def read_part(message: Mapping[str, Any], part: Mapping[str, Any], *, cwd: str) -> Iterator[Entry]:
-    """Yield the entry of a part of a ``message`` as opencode stores it; nothing for other parts."""
+    """Yield the entry of a part of a ``message`` in the form in which opencode stores it.
+
+    Parts of other kinds yield nothing.
+    """
     base = Entry(
         kind=PROMPT,
         at=read_time(mapping(message.get("time")).get("created")),

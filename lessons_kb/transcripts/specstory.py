@@ -38,7 +38,7 @@ _FILE = re.compile(
     re.MULTILINE,
 )
 _HEAD = 500
-"""How many characters of a call are searched for the name of its file."""
+"""The number of characters of a call that are searched for the name of its file."""
 _FAILED = re.compile(
     r"(?:Exit code [1-9]|<tool_use_error>|Error:|(?:.*\n){0,4}Process exited with code [1-9])"
 )
@@ -48,7 +48,7 @@ _REFUSED = (
     "<tool_use_error>Cancelled",
 )
 _CLAUDE = "<!-- Claude Code Session "
-"""Stands in the first lines of an export of Claude Code, where a failed command says so."""
+"""A text in the first lines of an export of Claude Code, in which failed commands are marked."""
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ _](\d\d)[:-](\d\d)(?:[:-](\d\d))?Z?")
 _DETAILS = ("<details", "<tool-use")
 
@@ -68,7 +68,7 @@ def read_export(text: str, *, session: str = "") -> Iterator[Entry]:
             prompt = _RULE.sub("", body).strip()
             if is_from_client(prompt):
                 by_client = at
-            elif prompt and at != by_client:  # else the text of a command, which nobody typed
+            elif prompt and at != by_client:  # otherwise no user typed the text
                 yield replace(base, id=f"{session}:{number}", text=prompt)
         else:
             by_client = -1.0
@@ -80,8 +80,8 @@ def read_export(text: str, *, session: str = "") -> Iterator[Entry]:
 def _read_answer(answer: str, base: Entry, quiet: str) -> Iterator[Entry]:
     """Yield the calls of an answer and the prose between them.
 
-    The body of a call may contain rules and fences. ``quiet`` is how a shell command ended whose
-    output reports no failure.
+    The body of a call may contain rules and fences. ``quiet`` is the outcome of a shell command
+    whose output reports no failure.
     """
     position = 0
     for tag in _TAG.finditer(answer):
@@ -96,7 +96,10 @@ def _read_answer(answer: str, base: Entry, quiet: str) -> Iterator[Entry]:
 
 
 def _read_call(kind: str, tool: str, body: str, base: Entry, quiet: str) -> Entry:
-    """Return a call from its body: a summary, the command in backticks, the output in a fence."""
+    """Return a call from its body.
+
+    The body has a summary, the command in backticks, and the output in a fence.
+    """
     body = body.partition("</summary>")[2].strip().removesuffix("</details>").strip()
     top, language, inside, rest = _split_fence(body)
     command, output, ended = "", inside, OK
@@ -118,7 +121,7 @@ def _read_call(kind: str, tool: str, body: str, base: Entry, quiet: str) -> Entr
 def _split_fence(text: str) -> tuple[str, str, str, str]:
     """Return the text before the first fence, its language, its content, and the text after it.
 
-    The fence of an output ends with the text, because the output may contain fences itself.
+    The fence of an output ends at the end of the text, because the output may contain fences.
     """
     before, _, fenced = f"\n{text}".partition("\n```")
     language, _, body = fenced.partition("\n")

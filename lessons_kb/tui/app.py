@@ -1,4 +1,4 @@
-"""The full-screen application: two lists, a filter, a preview."""
+"""The full-screen application, with two lists, a filter and a preview."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ from lessons_kb.tui.titles import fit_titles, strip_shared_prefix
 T = TypeVar("T")
 Act = Callable[[], Outcome]
 _SETTLE_SECONDS = 0.05
-"""Time for which the cursor must rest on a row before its file is read."""
+"""The time for which the cursor must stay on a row before its file is read."""
 _WIDE = 110
-"""From this number of columns on, the preview is beside the list instead of below it."""
+"""The minimum number of columns at which the preview is beside the list instead of below it."""
 _COLOURED = {"high": "list--loud", BROKEN: "list--bad", "harms": "list--bad", "helps": "list--good"}
-"""Text of a coloured cell → its style."""
+"""A mapping from the text of each coloured cell to its style."""
 
 
 class RowList(ScrollView, can_focus=True):
-    """A list of rows with a cursor. Posts Chosen on a double click."""
+    """A list of rows with a cursor. It posts Chosen on a double click."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         *("list--cursor", "list--dim", "list--loud", "list--bad", "list--good")
@@ -77,13 +77,13 @@ class RowList(ScrollView, can_focus=True):
     def __init__(self, columns: Sequence[Column], today: dt.date, *, id: str) -> None:  # noqa: A002
         super().__init__(id=id)
         self.moved: Callable[[], None] = lambda: None
-        """Called when the row under the cursor may have changed."""
+        """The function that is called when the row under the cursor may have changed."""
         self.columns = tuple(columns)
         self.today = today
         self.rows: Sequence[Row] = ()
         self.cursor: int = 0
         self._titles: dict[str, str] = {}
-        """Name of a draft → its title as it is shown."""
+        """A mapping from the name of each draft to its displayed title."""
 
     @property
     def current(self) -> Row | None:
@@ -92,13 +92,14 @@ class RowList(ScrollView, can_focus=True):
 
     @property
     def room(self) -> int:
-        """Columns of a line, without those of the scroll bar."""
+        """The number of columns in a line, without the scroll bar."""
         return max(self.scrollable_content_region.width, 1)
 
     def show(self, rows: Sequence[Row], *, keep: str = "", top: bool = False) -> None:
-        """Show other rows. The cursor goes to the row named ``keep``, or keeps its number.
+        """Show other rows.
 
-        With ``top`` the cursor goes to the first row.
+        The cursor moves to the row named ``keep``, or stays at its number. With ``top``, it moves
+        to the first row.
         """
         self.rows = rows
         names = [row.name for row in rows]
@@ -197,16 +198,16 @@ class Help(ModalScreen[None]):
 
 
 class Ask(ModalScreen[Act | None]):
-    """A question with a few answers. Each has a key and a button; escape chooses none of them."""
+    """A question with a few answers, each with a key and a button. Escape chooses no answer."""
 
     def __init__(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
-        """``answers``: key → its words and its action."""
+        """Create the question. ``answers`` maps each key to the words and action of an answer."""
         super().__init__()
         self._question = question
         self._answers = answers
 
     def compose(self) -> ComposeResult:
-        """Lay out the question; the last answer has the focus."""
+        """Lay out the question. The last answer has the focus."""
         buttons = [
             Button(f"{key}  {words}", id=f"answer-{key}", compact=True)
             for key, (words, _act) in self._answers.items()
@@ -280,7 +281,7 @@ class Pick(ModalScreen[str]):
 _TABS = {CARDS: "Cards", DRAFTS: "Drafts"}
 _COLUMNS = {CARDS: CARD_COLUMNS, DRAFTS: DRAFT_COLUMNS}
 _EMPTY = read_patterns("manage_texts.toml")
-"""Tab → paragraphs that an empty tab shows."""
+"""A mapping from each tab to the paragraphs that it shows when it is empty."""
 _TYPING = "type to filter  ↓ enter to the list  esc clear  ? help  ctrl+c quit"
 """The bottom line while the filter has the focus."""
 
@@ -307,7 +308,7 @@ class ManageApp(App[None]):
     def __init__(
         self, source: RowSource, *, tab: str = CARDS, today: dt.date | None = None
     ) -> None:
-        """``tab`` is the list to show first."""
+        """Create the application. ``tab`` is the list to show first."""
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
         self.source = source
         self.board = Board()
@@ -349,11 +350,14 @@ class ManageApp(App[None]):
         self._executor.shutdown(wait=True)
 
     async def _run_in_order(self, call: Callable[[], T]) -> T:
-        """Return ``call()``, run in a thread after all calls that were requested before it."""
+        """Return the result of ``call()``.
+
+        The call runs in a thread after all calls that were requested before it.
+        """
         return await asyncio.get_running_loop().run_in_executor(self._executor, call)
 
     def _do(self, act: str) -> None:
-        """Do an action that needs no row."""
+        """Perform an action that needs no row."""
         match act:
             case "undo":
                 self._perform(self.source.undo)
@@ -381,7 +385,10 @@ class ManageApp(App[None]):
                 self.exit()
 
     def _do_to(self, row: Row, act: str) -> None:
-        """Do an action on a row; ask the user first if it needs a confirmation or a card."""
+        """Perform an action on a row.
+
+        Ask the user first if the action needs a confirmation or a card.
+        """
         do = functools.partial(self.source.do, act, row)
         if act == "edit":
             self._edit(row)
@@ -396,7 +403,7 @@ class ManageApp(App[None]):
             self._perform(do)
 
     def _accept(self, row: Row) -> None:
-        """Accept a draft; ask first what becomes of a quote from a session."""
+        """Accept a draft, after a question about a quote from a session."""
         accept = functools.partial(self.source.accept, row)
         quotes = list_session_quotes(row.draft.text) if row.draft else []
         if not quotes:
@@ -414,7 +421,7 @@ class ManageApp(App[None]):
         self.push_screen(Ask(question, answers), perform)
 
     def _ask(self, question: str, answers: Mapping[str, tuple[str, Act | None]]) -> None:
-        """Ask the user a question, and do the action of the answer."""
+        """Ask the user a question, and perform the action of the answer."""
 
         def perform(act: Act | None) -> None:
             if act:
@@ -424,7 +431,7 @@ class ManageApp(App[None]):
 
     @work(group="acts")
     async def _perform(self, act: Act, *, draft: Row | None = None) -> None:
-        """Do an action and show its outcome.
+        """Perform an action and show its outcome.
 
         If a ``draft`` to be accepted is a duplicate, ask whether to merge it.
         """
@@ -451,13 +458,13 @@ class ManageApp(App[None]):
         def editor(path: str) -> None:
             refusal: LessonsError | None = None
             try:
-                with self.suspend():  # an error that leaves this block leaves the screen suspended
+                with self.suspend():  # an error in this block would leave the screen suspended
                     try:
                         open_editor(path)
                     except LessonsError as error:
                         refusal = error
             except SuspendNotSupported:
-                open_editor(path)  # there is no terminal to hand over; the editor has a window
+                open_editor(path)  # there is no terminal to suspend, but the editor has a window
             if refusal:
                 raise refusal
 
@@ -516,7 +523,7 @@ class ManageApp(App[None]):
 
     @work(group="load", exclusive=True)
     async def _load(self) -> None:
-        """Load the cards, then the drafts, then the effects, which take longest."""
+        """Load the cards, then the drafts, and then the effects, which take the longest time."""
         self.say("reading …")
 
         def show_progress() -> None:
@@ -551,7 +558,7 @@ class ManageApp(App[None]):
         self.show()
 
     def _note_progress(self, done: int, total: int) -> None:
-        """Note the progress of loading. Stop loading if the application is closing.
+        """Record the progress of loading. Stop loading if the application is closing.
 
         The loading thread calls this.
         """
@@ -561,7 +568,7 @@ class ManageApp(App[None]):
 
     @property
     def _room(self) -> int:
-        """Columns of a line without its padding."""
+        """The number of columns in a line, without its padding."""
         return max(self.size.width - 2, 0)
 
     @property
@@ -606,7 +613,7 @@ class ManageApp(App[None]):
         return hints
 
     def _draw_status(self) -> None:
-        """Draw the last message, and how many rows are shown."""
+        """Draw the last message and the number of displayed rows."""
         board, shown = self.board, len(self.listing.rows)
         rows = len(board.rows[board.tab])
         if shown < rows:
@@ -620,7 +627,7 @@ class ManageApp(App[None]):
         self._update("#status", message.append(f" {count}"))
 
     async def on_event(self, event: events.Event) -> None:
-        """Handle keys here, in the order of typing: widgets get keys and the focus later."""
+        """Handle keys here, in the order of typing: widgets receive keys and the focus later."""
         if (
             isinstance(event, events.Key)
             and not event.is_forwarded
@@ -631,7 +638,7 @@ class ManageApp(App[None]):
         await super().on_event(event)
 
     def _take_key(self, event: events.Key) -> bool:
-        """Do the action of a key. Return False to leave the key to textual."""
+        """Perform the action of a key. Return False if textual should handle the key."""
         focused = self._base.focused
         if not isinstance(focused, Input):
             return self.listing.press(event.key) or self._action_do(event.key)
@@ -652,7 +659,7 @@ class ManageApp(App[None]):
         return True
 
     def _action_do(self, key: str) -> bool:
-        """Do the action of a key in the current tab. Return whether the key has an action."""
+        """Perform the action of a key in the current tab. Return whether the key has an action."""
         act, row = find_act(self.board.tab, key), self.listing.current
         if act not in ROW_ACTS:
             self._do(act)
@@ -669,7 +676,7 @@ class ManageApp(App[None]):
             self.show(top=True)
 
     def _moved(self) -> None:
-        """Note the row under the cursor, and show its preview after a moment."""
+        """Record the row under the cursor, and show its preview after a short time."""
         row = self.listing.current
         self.board.places[self.board.tab] = row.name if row else ""
         self._draw_lines()
@@ -684,7 +691,7 @@ class ManageApp(App[None]):
     @on(events.DescendantFocus)
     @on(events.Resize)
     def _redraw(self) -> None:
-        """Draw the lines again: their hints depend on the focus, their length on the width."""
+        """Draw the lines again, since they depend on the focus and on the width of the screen."""
         self.call_after_refresh(self._draw_lines)
 
     @work(group="preview", exclusive=True)
@@ -709,7 +716,7 @@ class ManageApp(App[None]):
             self._show_preview(view)
 
     def _show_empty(self) -> None:
-        """Show why the list has no rows, instead of a preview."""
+        """Show the reason why the list has no rows, instead of a preview."""
         if self.board.tab not in self.board.ready:
             text = "reading …"
         elif self.board.filters[self.board.tab]:

@@ -1,4 +1,4 @@
-"""Line mode, for standard input without a terminal: numbered rows and plain commands."""
+"""Line mode, with numbered rows and plain commands, for standard input without a terminal."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from lessons_kb.tui.rows import (
 
 Write = Callable[[str], None]
 ROWS = 20
-"""Number of rows that a list shows at once."""
+"""The number of rows that a list shows at once."""
 _MORE_WORDS = {
     "accept": " N [quote]",
     "merge": " N ID",
@@ -47,11 +47,14 @@ HELP = "\n".join(f"{command:<16}  {meaning}" for command, meaning in _COMMANDS)
 HELP += "\n\nN is a number of the last list, or the id of a row in it."
 _LISTS = {"list": CARDS, "drafts": DRAFTS}
 _OF_ROWS = {key.act: key.tab or BOTH for key in KEYS if key.act in ROW_ACTS} | {"show": BOTH}
-"""Command → the tab or tabs for whose rows it works."""
+"""A mapping from each command to the tab or tabs whose rows it accepts."""
 
 
 def run_prompt(source: RowSource, lines: Iterable[str], write: Write, tab: str) -> int:
-    """Run commands, one per line, until ``quit`` or the end. Return the number of refused ones."""
+    """Run commands, one per line, until ``quit`` or the end of the input.
+
+    Return the number of refused commands.
+    """
     prompt = _Prompt(source, write, tab)
     refused = 0
     for words in map(str.split, lines):
@@ -75,9 +78,9 @@ class _Prompt:
         self._today = dt.datetime.now(tz=dt.UTC).astimezone().date()
         self._board = Board()
         self._listed: tuple[str, ...] = ()
-        """Names of the rows of the last list, in the order of their numbers."""
+        """The names of the rows of the last list, in the order of their numbers."""
         self._shown = 0
-        """Number of rows of the list that were shown."""
+        """The number of rows of the list that were shown."""
         source.load_effects()
         self._board.set(CARDS, source.load())
         self._board.set(DRAFTS, source.load_drafts())
@@ -86,7 +89,7 @@ class _Prompt:
         self._list(tab, "")
 
     def run(self, command: str, words: Sequence[str]) -> None:
-        """Run one command. Raises LessonsError if that is not possible."""
+        """Run one command. Raises LessonsError if the command fails."""
         if command in _LISTS:
             self._list(_LISTS[command], " ".join(words))
         elif command == "more":
@@ -120,7 +123,7 @@ class _Prompt:
         self._write("\n".join(lines).rstrip())
 
     def _do(self, command: str, row: Row, words: Sequence[str]) -> Outcome:
-        """Do a command for a row. Raises LessonsError."""
+        """Run a command for a row. Raises LessonsError."""
         match command:
             case "edit":
                 return self._source.edit(row, open_editor)
@@ -153,7 +156,7 @@ class _Prompt:
         raise InputError(f"{name} no longer exists; see `{_list_of(self._board.tab)}`")
 
     def _find_name(self, word: str) -> str:
-        """Return the name in the last list that a number or a part of it identifies."""
+        """Return the name in the last list that a number or a part of the name identifies."""
         names = self._listed
         if word.isdecimal():
             if not 1 <= int(word) <= len(names):
@@ -167,7 +170,7 @@ class _Prompt:
         return matches[0]
 
     def _apply(self, outcome: Outcome) -> None:
-        """Change the lists after an action, and tell the user its outcome."""
+        """Change the lists after an action, and show the outcome to the user."""
         self._board.take(outcome)
         if outcome.drafts:
             self._board.set(DRAFTS, self._source.load_drafts())

@@ -1,4 +1,4 @@
-"""A list of cards to choose one from: a fuzzy filter above, a preview beside."""
+"""A list from which the user chooses a card, with a fuzzy filter above and a preview beside it."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from lessons_kb.tui.app import RowList
 from lessons_kb.tui.rows import CARD_COLUMNS, Row, RowSource, sort_rows
 
 _SETTLE_SECONDS = 0.05
-"""Time for which the cursor must rest on a row before its file is read."""
+"""The time for which the cursor must stay on a row before its file is read."""
 _WIDE = 110
-"""From this number of columns on, the preview is beside the list instead of below it."""
+"""The minimum number of columns at which the preview is beside the list instead of below it."""
 _KEYS = ("up", "down", "pageup", "pagedown")
 _HINT = "type to filter  ↑ ↓ to choose  enter to {verb}  esc cancel"
 
 
 def rank_rows(rows: Sequence[Row], text: str) -> list[Row]:
-    """Return the rows whose title or path has the letters of ``text`` in order, the best first."""
+    """Return the rows whose title or path contains the letters of ``text`` in order, best first."""
     if not text.strip():
         return list(rows)
     matcher = Matcher(text)
@@ -45,7 +45,7 @@ def rank_rows(rows: Sequence[Row], text: str) -> list[Row]:
 
 
 class PickApp(App[str]):
-    """Let the user choose a card; returns its name, or None."""
+    """Let the user choose a card. The result is its name, or None."""
 
     TITLE = "lessons"
     ENABLE_COMMAND_PALETTE = False
@@ -57,7 +57,7 @@ class PickApp(App[str]):
     ]
 
     def __init__(self, source: RowSource, rows: Sequence[Row], *, verb: str) -> None:
-        """``verb`` says what happens to the chosen card, such as ``edit``."""
+        """Create the application. ``verb`` names the action on the card, such as ``edit``."""
         super().__init__(ansi_color=True if os.environ.get("NO_COLOR") else None)
         self.source = source
         self.rows = sort_rows(rows, "last")
@@ -122,7 +122,7 @@ class PickApp(App[str]):
         self.query_one("#preview").scroll_home(animate=False)
 
     def action_press(self, key: str) -> None:
-        """Move the cursor of the list while the filter keeps the focus."""
+        """Move the cursor of the list. The focus stays on the filter."""
         self.listing.press(key)
 
     def action_exit_without(self) -> None:

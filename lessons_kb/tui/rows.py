@@ -39,14 +39,14 @@ from lessons_kb.values import frozen, replace
 from lessons_kb.writers.complete import NOT_SHOWN
 
 _MAX_SHOWN, _MAX_RAW = 20_000, 4_000
-"""Characters that a preview shows of a card, and of a file that is not valid."""
+"""The numbers of characters in the preview of a card, and of a file that is not valid."""
 _MAX_BYTES = 100_000
-"""Bytes that are read of a file that is not valid."""
+"""The number of bytes that are read from a file that is not valid."""
 BROKEN = "broken"
-"""Status of a file that cannot be used until it is fixed."""
+"""The status of a file that cannot be used until it is fixed."""
 _RANKS: Mapping[str, int] = {BROKEN: 0, "active": 1, "ignored": 2, "archived": 3}
 _EFFECTS = ("harms", "no effect", "too early", "no facts yet", "never used", "", "helps")
-"""Verdicts, those that need attention first."""
+"""The verdicts, in the order in which they need attention."""
 _SHORT = {"never used": "unused", "no facts yet": "no facts"}
 
 
@@ -80,9 +80,9 @@ class Row:
     """One line of a list."""
 
     name: str
-    """The name with which ``Cards`` or ``Drafts`` finds it."""
+    """The name by which ``Cards`` or ``Drafts`` finds the card or draft."""
     brain: int = 0
-    """Position of its brain among the open brains."""
+    """The position of its brain among the open brains."""
     path: str
     """POSIX path relative to its brain; for a draft, the path on disk."""
     title: str
@@ -91,11 +91,11 @@ class Row:
     card: Card | None = None
     draft: Draft | None = None
     troubles: int = 0
-    """Number of findings about the file."""
+    """The number of findings about the file."""
     effect: str = ""
-    """Verdict about the card's effect, "" if it was not measured."""
+    """The verdict about the card's effect; "" if the effect was not measured."""
     words: str = ""
-    """The text that a filter searches, folded."""
+    """The folded text that a filter searches."""
 
 
 def cells(row: Row, today: dt.date) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ def cells(row: Row, today: dt.date) -> tuple[str, ...]:
 
 
 def _name_state(card: Card, today: dt.date) -> str:
-    """Return why an active card is not injected, in one word; "active" if it is."""
+    """Return the reason why an active card is not injected, in one word, or else "active"."""
     if card.template:
         return "template"
     if card.standing.silenced:
@@ -126,7 +126,7 @@ def _name_state(card: Card, today: dt.date) -> str:
 
 
 def fold(text: str) -> str:
-    """Return a text in the form that filters compare: in normal form NFKC and without case."""
+    """Return a text in the form that filters compare, which is NFKC without case."""
     return text.casefold() if text.isascii() else unicodedata.normalize("NFKC", text).casefold()
 
 
@@ -153,7 +153,7 @@ ORDERS: Mapping[str, Callable[[Row], str | int]] = {
     "title": lambda row: fold(row.title),
     "effect": lambda row: (*_EFFECTS, row.effect).index(row.effect),
 }
-"""Order, named after a column → sort key."""
+"""A mapping from each order, which is named after a column, to its sort key."""
 
 
 @frozen
@@ -167,9 +167,9 @@ class Preview:
     evidence: str = ""
     """The evidence of a draft, shown beside it."""
     missing: str = ""
-    """The parts that a draft lacks, one line."""
+    """The parts that a draft lacks, in one line."""
     markdown: bool = True
-    """Whether to render the text as Markdown; otherwise it is shown as it is."""
+    """Whether the text is rendered as Markdown. Otherwise it is shown without changes."""
 
 
 def _describe(card: Card) -> list[str]:
@@ -192,7 +192,10 @@ def _describe(card: Card) -> list[str]:
 
 
 def _describe_effect(effect: Effect) -> list[str]:
-    """Return a line with the figures of a card's effect, and a line with the proposal, if any."""
+    """Return a line with the figures of a card's effect, and a line with the proposal for the card.
+
+    If there is no proposal, return only the first line.
+    """
     if not effect.injections:
         return ["never injected yet"]
     line = f"{effect.verdict}: injected {effect.injections}×"
@@ -208,17 +211,17 @@ def _describe_effect(effect: Effect) -> list[str]:
 
 
 _FIRST = ("Root Cause", "Prevention Checklist")
-"""Sections of a draft that a reviewer reads first; its symptoms follow them."""
+"""The sections of a draft that a reviewer reads first. The symptoms follow them."""
 _MAX_COMMENT = 110
 _HEADER_KEYS = ("symptoms", "paths", "detect")
-"""Keys of a draft's header that its preview shows, if they are not empty."""
+"""The keys of a draft's header that its preview shows, if they are not empty."""
 
 
 def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
     """Return the compact preview of a draft: its card, and its evidence.
 
-    ``near`` has one line for each similar card. A number after each sentence refers to its quote;
-    the quotes precede the evidence.
+    ``near`` contains one line for each similar card. A number after each sentence refers to its
+    quote. The quotes precede the evidence.
     """
     facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
     if draft.card:
@@ -227,7 +230,7 @@ def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
     card, evidence = split_evidence(draft.text[:_MAX_SHOWN])
     body = split_header(card).body
     header = card[: len(card) - len(body)]
-    if EVIDENCE not in draft.text:  # nobody completed the draft: these sections are its evidence
+    if EVIDENCE not in draft.text:  # the draft is incomplete, and these sections are its evidence
         body = re.sub(rf"(?ms)^## (?:{SITUATION}|{FIX})\n.*?(?=^## |\Z)", "", body)
     quotes: list[str] = []
 
@@ -252,7 +255,7 @@ def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
 
 
 def _read_dense_sections(body: str) -> dict[str, str]:
-    """Return the sections of a body by name, each with its name and without empty lines."""
+    """Return a mapping from name to section of a body, with the name and without empty lines."""
     parts = re.split(r"(?m)^## (.+)\n", body)
     sections = {}
     for name, text in zip(parts[1::2], parts[2::2], strict=True):
@@ -263,7 +266,7 @@ def _read_dense_sections(body: str) -> dict[str, str]:
 
 
 def _read_header_entries(header: str) -> list[str]:
-    """Return the entries of ``_HEADER_KEYS`` that a header has, except for empty lists."""
+    """Return the entries of ``_HEADER_KEYS`` that a header contains, except for empty lists."""
     entries = []
     for key in _HEADER_KEYS:
         match = re.search(rf"(?m)^{key}:.*(?:\n[ \t]+\S.*)*", header)
@@ -274,15 +277,15 @@ def _read_header_entries(header: str) -> list[str]:
 
 @frozen
 class Outcome:
-    """The outcome of an action: a line for the user, and the changes to the lists."""
+    """The outcome of an action, with a line for the user and the changes to the lists."""
 
     line: str
     changed: tuple[Row, ...] = ()
-    """New rows, and rows that replace those with the same name."""
+    """The new rows. A row replaces the former row with the same name."""
     gone: tuple[str, ...] = ()
-    """Names of the rows to remove."""
+    """The names of the rows to remove."""
     drafts: bool = False
-    """Whether to read the drafts again."""
+    """Whether the drafts must be read again."""
 
 
 _STATUSES = {"ignore": "ignored", "archive": "archived", "restore": "active"}
@@ -327,7 +330,10 @@ class RowSource:
         return tuple(rows)
 
     def load_drafts(self) -> tuple[Row, ...]:
-        """Return a row for every open draft, newest first. Collects those in the journal first."""
+        """Return a row for every open draft, newest first.
+
+        Drafts from the journal are collected first.
+        """
         Drafts(self.brains).collect()
         rows = []
         for draft in Drafts(self.brains).all():
@@ -337,12 +343,12 @@ class RowSource:
         return tuple(rows)
 
     def load_effects(self) -> bool:
-        """Measure the effect of each card, for later rows. Return whether there are any cards."""
+        """Measure the effect of each card for later rows. Return whether there are any cards."""
         self._effects = {effect.name: effect for effect in Stats(self.brains).overview().effects}
         return bool(self._effects)
 
     def measure(self, rows: Sequence[Row]) -> dict[str, Row]:
-        """Return the rows of cards, by name, with the effects that were loaded after the rows."""
+        """Return a mapping from name to row, with the effects that were loaded after the rows."""
         return {
             row.name: self.row_of(row.card, brain=row.brain, troubles=row.troubles)
             for row in rows
@@ -438,7 +444,7 @@ class RowSource:
         return tuple(cards.values())
 
     def do(self, act: str, row: Row) -> Outcome:
-        """Do an action on a row: bump, ignore, archive, restore, delete or discard."""
+        """Perform an action on a row: bump, ignore, archive, restore, delete or discard."""
         if act == "discard":
             self.undoing.discard(row.name)
             return Outcome(line=f"{row.name} discarded; u brings it back", drafts=True)
@@ -475,7 +481,7 @@ class RowSource:
         return Outcome(line=f"{path} {_EDITED[changed]}{trouble}", changed=(now,))
 
     def accept(self, row: Row, *, on_duplicate: str = "fail", keep_quotes: bool = False) -> Outcome:
-        """Make a draft a card. Raises DuplicateCard if a card has the same lesson."""
+        """Turn a draft into a card. Raises DuplicateCard if a card has the same lesson."""
         draft = Drafts(self.brains).get(row.name)
         if draft.missing:
             raise InputError(f"incomplete; press e and add {'; '.join(draft.missing)}")
@@ -505,7 +511,10 @@ class RowSource:
         return Outcome(line=line, changed=tuple(changed), gone=tuple(gone), drafts=True)
 
     def _effect(self, brain: int, card: Card) -> Effect | None:
-        """Return the effect of a card. Its name has an alias only if two brains have its id."""
+        """Return the effect of a card.
+
+        The name of the effect includes an alias only if two brains have a card with this id.
+        """
         full_name = f"{self.brains.members[brain].alias}:{card.id}"
         return self._effects.get(full_name) or self._effects.get(card.id)
 
@@ -533,12 +542,12 @@ class Key(NamedTuple):
     """The keys as the help page names them."""
     act: str
     word: str
-    """The word for the action in the bottom line; "" = the bottom line leaves it out."""
+    """The word for the action in the bottom line; "" if the bottom line leaves it out."""
     help: str
     tab: str
-    """The tab in which the key works; "" = both."""
+    """The tab in which the key works; "" means both tabs."""
     statuses: tuple[str, ...]
-    """Statuses of cards for which the bottom line names the key; () = all."""
+    """The statuses of cards for which the bottom line shows the key; () means all statuses."""
 
 
 def _read_key(row: Mapping[str, str]) -> Key:
@@ -555,17 +564,17 @@ def _read_key(row: Mapping[str, str]) -> Key:
 
 
 KEYS = tuple(map(_read_key, csv.DictReader(read_lines("manage_keys.csv"))))
-"""In the order of the help page."""
+"""The keys in the order of the help page."""
 ROW_ACTS = tuple(key.act for key in KEYS[:10])
-"""Actions on the row under the cursor."""
+"""The actions on the row under the cursor."""
 _DISPENSABLE = ("filter", "switch", "undo")
-"""Actions that a narrow bottom line leaves out first."""
+"""The actions that a narrow bottom line leaves out first."""
 
 
 def list_hints(tab: str, row: Row | None, width: int) -> list[tuple[str, str, str]]:
-    """Return the hints for a row that fit into the bottom line: (key, shown key, word).
+    """Return the hints for a row that fit into the bottom line.
 
-    ``width`` is in columns.
+    A hint consists of the key, the displayed key and a word. ``width`` is in columns.
     """
     hints: dict[str, tuple[str, str, str]] = {}
     for key in KEYS:
@@ -580,7 +589,7 @@ def list_hints(tab: str, row: Row | None, width: int) -> list[tuple[str, str, st
 
 
 def _applies(key: Key, row: Row | None) -> bool:
-    """Return whether the action of a key is possible for a row; None = there is no row."""
+    """Return whether the action of a key is possible for a row, or without a row for None."""
     if key.act not in ROW_ACTS:
         return True
     if row is None or (key.tab == CARDS and row.card is None):
@@ -589,7 +598,7 @@ def _applies(key: Key, row: Row | None) -> bool:
 
 
 def find_act(tab: str, pressed: str) -> str:
-    """Return the action of a key in a tab, "" if it has none."""
+    """Return the action of a key in a tab, or "" if the key has no action."""
     for key in KEYS:
         if key.tab in ("", tab) and pressed in key.keys.split(","):
             return key.act
@@ -597,7 +606,7 @@ def find_act(tab: str, pressed: str) -> str:
 
 
 def help_text() -> str:
-    """Return the page that ``?`` shows: at most 76 columns and 22 lines."""
+    """Return the page that ``?`` shows, with at most 76 columns and 22 lines."""
     lines = []
     for key in KEYS:
         tab = f" ({key.tab})" if key.tab else ""
@@ -614,18 +623,18 @@ class Board:
         self.order = next(iter(ORDERS))
         self.rows: dict[str, Sequence[Row]] = dict.fromkeys(BOTH, ())
         self.ready: set[str] = set()
-        """Tabs whose rows have been loaded."""
+        """The tabs whose rows have been loaded."""
         self.filters = dict.fromkeys(BOTH, "")
-        """Tab → text of its filter."""
+        """A mapping from each tab to the text of its filter."""
         self.places = dict.fromkeys(BOTH, "")
-        """Tab → name of the row under its cursor, "" if there is none."""
+        """A mapping from each tab to the name of the row under its cursor; "" if there is none."""
 
     def shown(self) -> list[Row]:
         """Return the rows of the current tab that match its filter."""
         return filter_rows(self.rows[self.tab], self.filters[self.tab])
 
     def set(self, tab: str, rows: Sequence[Row]) -> None:
-        """Set the rows of a tab; cards are sorted."""
+        """Set the rows of a tab, and sort them if they are cards."""
         self.rows[tab] = sort_rows(rows, self.order) if tab == CARDS else rows
         self.ready.add(tab)
 

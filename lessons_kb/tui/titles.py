@@ -1,4 +1,4 @@
-"""Titles of a list, as short as its width, and different where the titles differ."""
+"""Shorten the titles of a list to its width, so that different titles stay different."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _CUT = "…"
 
 
 def strip_shared_prefix(titles: Sequence[str]) -> list[str]:
-    """Return titles without the kind of commit in front, such as ``fix:``, if all share it.
+    """Return titles without the kind of commit at the start, such as ``fix:``, if all share it.
 
-    A scope stays: ``fix(api): x`` becomes ``api: x``.
+    The scope is preserved, so ``fix(api): x`` becomes ``api: x``.
     """
     prefixes = [_PREFIX.match(title) for title in titles]
     kinds = {prefix[1] if prefix else "" for prefix in prefixes}
-    if len(titles) < 2 or len(kinds) != 1 or "" in kinds:  # noqa: PLR2004 - one shares with none
+    if len(titles) < 2 or len(kinds) != 1 or "" in kinds:  # noqa: PLR2004 - one is not shared
         return list(titles)
     shorter: list[str] = []
     for title, prefix in zip(titles, prefixes, strict=True):
@@ -33,8 +33,8 @@ def strip_shared_prefix(titles: Sequence[str]) -> list[str]:
 def fit_titles(titles: Sequence[str], width: int) -> list[str]:
     """Return titles that take at most ``width`` columns of a terminal.
 
-    A long title loses its end. Where two different titles would then look alike, both are cut in
-    the middle.
+    The end of a long title is cut off. If two different titles would then look the same, both are
+    cut in the middle.
     """
     cut_at_end = [_cut_end(title, width) for title in titles]
     looks = Counter(dict(zip(titles, cut_at_end, strict=True)).values())

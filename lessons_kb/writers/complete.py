@@ -46,34 +46,35 @@ from lessons_kb.values import frozen, replace
 from lessons_kb.writers.prompt import build_prompt, build_second_prompt, build_task_prompt
 
 Ask = Callable[[str, threading.Event], Mapping[str, Any]]
-"""Returns the answer to a prompt. Raises InputError without an answer."""
+"""A function that returns the answer to a prompt, or raises InputError if there is none."""
 Answers = Mapping[str, Mapping[str, Any]]
 NOT_SHOWN = "NOT IN THE EVIDENCE"
 _AT_ONCE = 3
 _MOST_COPIED = 500
-"""Cards of the brain that are searched beside new ones: more of them change no verdict."""
+"""The number of the brain's cards that are searched in addition to new cards. A larger number
+changes no verdict."""
 _TASKS = 2
-"""How many tasks have to find a card."""
+"""The number of tasks that have to find a card."""
 _MAX_ITEMS, _MAX_TEXT, _MAX_FIX, _MAX_SHOWN = 4, 300, 800, 80
 _SHORT_QUOTE = 3
-"""Words. A shorter quote could occur in any text."""
+"""The minimum number of words in a quote. A shorter quote could occur in any text."""
 _FOREIGN, _MOST_FOREIGN = 300, 3
-"""How many unrelated prompts a card is tested with, and how many of them may match it."""
+"""The number of unrelated prompts with which a card is tested, and the number that may match it."""
 _MOST_PLACES = 3
-"""How many places of today's code a pattern may match, as mistakes that were overlooked."""
+"""The number of places in the present code that a pattern may match, as overlooked mistakes."""
 _KEYS = {"topics": "applies-to"}
-"""Field of a card → its key in the header, where they differ."""
+"""A mapping from each field of a card to its key in the header, if they differ."""
 _LINE_START = re.compile(r"(?m)^(?:[ \t]*>)?[+ \t-]*")
 
 
 @frozen
 class TaskTrial:
-    """How many of the tasks that were written without sight of the symptoms find a card."""
+    """The result of a search for a card with tasks, written without knowledge of its symptoms."""
 
     tasks: int
     found: int
     found_without_symptoms: int
-    """How many of them find the card if it has no symptoms."""
+    """The number of tasks that find the card if it has no symptoms."""
 
 
 @frozen
@@ -84,9 +85,10 @@ class Completed:
     title: str = ""
     """The new title; "" if the draft did not change."""
     problems: tuple[str, ...] = ()
-    """Why the draft did not change; else which parts of the answer were left out or marked."""
+    """The reason why the draft did not change, or else the parts of the answer that were left out
+    or marked."""
     trial: TaskTrial | None = None
-    """How the tasks that another call wrote found the card; None if there were none."""
+    """The trial of the card with tasks that another call wrote; None if there were no tasks."""
 
 
 @frozen
@@ -106,12 +108,12 @@ def complete(
     ask_for_tasks: Ask | None = None,
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> list[Completed]:
-    """Complete drafts, each with a prompt of its own, so that one cannot influence another.
+    """Complete drafts, each with its own prompt, so that they cannot influence each other.
 
     An answer that fails a check is sent back once with the reasons. A draft does not change if its
-    second answer is not a complete card either. ``ask_for_tasks`` answers with `TASK_SCHEMA`: two
-    tasks for each card, written without sight of its symptoms, which have to find it. Raises
-    InputError if the first prompt has no answer.
+    second answer is not a complete card either. ``ask_for_tasks`` answers in the form of
+    `TASK_SCHEMA`. Its answer contains two tasks for each card, which are written without knowledge
+    of the symptoms and have to find the card. Raises InputError if the first prompt has no answer.
     """
     cards: dict[str, _Card] = {}
     tasks: dict[str, tuple[str, ...]] = {}
@@ -142,11 +144,11 @@ def put_all(
     *,
     progress: Callable[[int, int], None],
 ) -> tuple[Answers, dict[str, str]]:
-    """Send prompts to a writer. Return the answers, and the reasons for those without one.
+    """Send prompts to a writer, and return the answers and the reasons for missing answers.
 
     ``check`` returns the problems of answers. An answer with problems is sent back once, and
-    ``check`` is called with the second answers, too. Raises InputError if the first prompt has no
-    answer: the others would have none either.
+    ``check`` is also called with the second answers. Raises InputError if the first prompt has no
+    answer, because the other prompts would have no answer either.
     """
     from concurrent.futures import ThreadPoolExecutor
 
@@ -157,7 +159,7 @@ def put_all(
         try:
             answers[name] = ask(texts[name], stop)
         except InputError as error:
-            if name not in answers:  # else the first answer is used
+            if name not in answers:  # otherwise the first answer is used
                 failed[name] = str(error)
         progress(len(answers) + len(failed), len(prompts))
 
@@ -199,7 +201,10 @@ def _write(brains: Brains, draft: Draft, answer: Mapping[str, Any], card: _Card)
 def _write_tasks(
     brains: Brains, drafts: Sequence[Draft], answers: Answers, ask: Ask
 ) -> dict[str, tuple[str, ...]]:
-    """Return draft → two tasks in which its mistake could be made again, if a call wrote them."""
+    """Return a mapping from each draft to two tasks in which its mistake could be made again.
+
+    Drafts for which no call wrote tasks are left out.
+    """
     from concurrent.futures import ThreadPoolExecutor
 
     stop = threading.Event()
@@ -228,9 +233,10 @@ def _check(
     answers: Answers,
     tasks: Mapping[str, tuple[str, ...]],
 ) -> dict[str, _Card]:
-    """Return the answers as cards. An answer that there is no lesson has no problems.
+    """Return the answers as cards.
 
-    ``tasks`` maps a draft to the tasks that have to find its card.
+    An answer which says that there is no lesson has no problems. ``tasks`` maps a draft to the
+    tasks that have to find its card.
     """
     files = list_tree(brains.directory)
     read = {one.id: _read(brains, one, answers[one.id], files) for one in drafts}
@@ -269,7 +275,7 @@ def _check(
 def _read(
     brains: Brains, draft: Draft, answer: Mapping[str, Any], files: Sequence[str]
 ) -> tuple[Sketch, list[str]]:
-    """Return the valid parts of an answer as a card, and the problems of the others."""
+    """Return the valid parts of an answer as a card, and the problems of the other parts."""
     evidence = split_evidence(draft.text)[1]
     problems: list[str] = []
 
@@ -344,7 +350,7 @@ def improve(
     files: Sequence[str],
     progress: Callable[[int, int], None] = lambda _done, _all: None,
 ) -> list[str]:
-    """Return the texts of a diet's cards with additional paths, symptoms and tags, if valid.
+    """Return the texts of a diet's cards with additional valid paths, symptoms and tags.
 
     ``prompts`` are those of `build_diet_prompt` under the same names, ``files`` those of the
     project. The text of the rules does not change. A search for a symptom must find its card. A
@@ -394,7 +400,7 @@ def _check_symptoms(
 ) -> tuple[list[str], list[str], bool]:
     """Return the symptoms that find their card, the problems, and whether the card is too broad.
 
-    ``reached`` has the symptoms and the unrelated prompts that find the card.
+    ``reached`` contains the symptoms and the unrelated prompts that find the card.
     """
     fitting = [one for one in symptoms if one in reached]
     lost = [one for one in symptoms if one not in reached]
@@ -408,7 +414,7 @@ def _check_symptoms(
 
 
 def find_quote(evidence: str, quote: str) -> str:
-    """Return the place of a quote in the evidence; "" if it is not there or is too short.
+    """Return the place of a quote in the evidence; "" if the quote is missing or too short.
 
     The place is the name of a file or the heading above the quote. Line breaks and the marks of a
     diff or a quotation before a line are ignored.
@@ -436,7 +442,7 @@ def find_quote(evidence: str, quote: str) -> str:
 
 
 def _check_pattern(brains: Brains, pattern: Pattern, evidence: str) -> str:
-    """Return why a pattern does not describe the mistake; "" if it does."""
+    """Return the reason why a pattern does not describe the mistake, or "" if it does."""
     problem = check_pattern(pattern)
     if problem:
         return problem
@@ -456,19 +462,19 @@ def _check_pattern(brains: Brains, pattern: Pattern, evidence: str) -> str:
 
 @frozen
 class BackgroundTest:
-    """How many prompts about other things find a card."""
+    """The result of a search for a card with unrelated prompts."""
 
     found: int
     prompts: int
 
     @property
     def is_broad(self) -> bool:
-        """Whether the card would come with too many prompts about other things."""
+        """Whether the card would be given for too many unrelated prompts."""
         return self.found > _MOST_FOREIGN
 
 
 def run_background_test(brains: Brains, draft: Draft) -> BackgroundTest:
-    """Search for a draft, as a card of its brain, with prompts about other things."""
+    """Search for a draft, as a card of its brain, with unrelated prompts."""
     text = finish(split_evidence(draft.text)[0], "")
     reached = _find_reached(brains, {draft.id: text})[draft.id]
     unrelated = _foreign()
@@ -482,10 +488,11 @@ def _find_reached(
     *,
     foreign: bool = True,
 ) -> dict[str, set[str]]:
-    """Return, for each card, which of its symptoms, tasks and of the unrelated prompts find it.
+    """Return a mapping from each card to the symptoms, tasks and unrelated prompts that find it.
 
-    A symptom finds a card of which it brings the title; the others must bring the lesson. The
-    search runs in a temporary copy of the brain that contains all of the cards.
+    A symptom finds a card if the title of the card is offered. A task or a prompt finds it if the
+    lesson is given. The search runs in a temporary copy of the brain that contains all of the
+    cards.
     """
     brain, reached = brains.members[0], {}
     with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:

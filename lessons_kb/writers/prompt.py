@@ -89,7 +89,7 @@ def build_prompt(brains: Brains, draft: Draft) -> str:
 def build_diet_prompt(text: str, files: Sequence[str]) -> str:
     """Return the redacted prompt for a card of moved rules.
 
-    ``files`` are those of the project. The prompt lists the folders with the most files.
+    ``files`` are the files of the project. The prompt lists the folders with the most files.
     """
     return _fill("diet.md", _describe_project(text, files))
 
@@ -97,7 +97,7 @@ def build_diet_prompt(text: str, files: Sequence[str]) -> str:
 def build_condition_prompt(rule: str, files: Sequence[str]) -> str:
     """Return the redacted prompt that asks when a rule applies.
 
-    ``files`` are those of the project. The prompt lists the folders with the most files.
+    ``files`` are the files of the project. The prompt lists the folders with the most files.
     """
     return _fill("condition.md", _describe_project(rule, files))
 
@@ -105,8 +105,8 @@ def build_condition_prompt(rule: str, files: Sequence[str]) -> str:
 def build_task_prompt(sketch: Sketch) -> str:
     """Return the redacted prompt that asks for two tasks in which a mistake could be made again.
 
-    It has the cause and the fix. It has neither the title nor the symptoms, by which the tasks are
-    to find the card.
+    The prompt contains the cause and the fix. It does not contain the title or the symptoms, by
+    which the tasks should find the card.
     """
     cause = re.sub(r"<!--.*?-->", "", sketch.sections.get("Root Cause", ""), flags=re.DOTALL)
     parts = [cause, sketch.sections.get("Fix", ""), "\n".join(sketch.paths)]
@@ -138,7 +138,7 @@ def build_second_prompt(prompt: str, answer: Mapping[str, Any], problems: Sequen
 
 
 def _find_models(brains: Brains) -> list[Card]:
-    """Return complete cards that people wrote, those with the most occurrences first."""
+    """Return complete cards that people wrote, in descending order of their occurrences."""
     cards = [
         card
         for card in Cards(brains).all()
