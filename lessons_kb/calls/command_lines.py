@@ -167,7 +167,7 @@ def _without_prose(step: _RunCommand) -> list[str]:
 
 
 def find_start(command: str, end: str) -> str:
-    """Return the directory in which a command began that ended in ``end``.
+    """Return the directory in which a command began, if it ended in the directory ``end``.
 
     A folder whose name cannot be derived, such as the folder that ``cd ..`` left, is replaced by a
     placeholder. `is_known` is False for such a path.

@@ -84,7 +84,7 @@ class Side(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The answer of a demand to a question of practice."""
+    """The answer that a demand gives to a question of practice."""
 
     practice: str
     number: int

@@ -126,7 +126,7 @@ def _edit(path: str, edit: Callable[[bytes], bytes]) -> list[Change]:
 
 
 def _add_line(content: bytes, line: bytes) -> bytes:
-    """Add a line at the end. Without a line break at the old end, there is none at the new end."""
+    """Add a line at the end. If the old file does not end with a line break, neither does the new one."""
     if not content or content.endswith(b"\n"):
         return content + line + b"\n"
     return content + b"\n" + line

@@ -98,7 +98,7 @@ def find_guarding(brains: Brains, path: str) -> list[Card]:
 
 
 def complete_query(brains: Brains, query: Query) -> Query:
-    """Return a query with the project and with the files that its text names added."""
+    """Return a copy of a query that also has the project and the files named in its text."""
     text, here = query.text, brains.directory
     if len(text) > _MOST_CHARS:  # the question is before or after a long log
         half = _MOST_CHARS // 2

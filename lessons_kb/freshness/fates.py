@@ -1,4 +1,4 @@
-"""Find the fate of the files that a card names: present, moved, gone, or never there.
+"""Find out what became of the files that a card names: present, moved, gone, or never there.
 
 A name counts only if it once existed in the project. Most names that are absent today never existed
 there, because they are examples, generated files, or files of other projects.

@@ -232,7 +232,7 @@ that tantivy skips because of an outdated mean length."""
 
 
 def number_ties(scores: Sequence[float]) -> list[int]:
-    """Return the place of each of some scores, which are in descending order.
+    """Return the rank of each score. The scores are in descending order.
 
     Equal scores have the same place. Scores are not rounded, since two equal scores may be on
     different sides of a rounding step.

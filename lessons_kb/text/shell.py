@@ -87,7 +87,7 @@ def _unquote(quoted: re.Match[str]) -> str:
 
 
 def find_here_documents(line: str) -> list[tuple[str, str]]:
-    """Return each row that has here-documents, without them, and their text."""
+    """Return the rows that contain here-documents. Each comes without its documents, with their text."""
     rows = _read_rows(line[:LONGEST]) if "<<" in line else ()
     return [(row, document) for row, document in rows if document is not None]
 

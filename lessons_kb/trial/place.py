@@ -231,7 +231,7 @@ def _walk(root: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _remove_card(top: str, full: str) -> None:
-    """Remove a card file of the commit, also behind a link that points inside ``top``."""
+    """Remove a card file of the commit. A link that points inside ``top`` is followed."""
     folder = os.path.dirname(full)
     if not is_inside(folder, os.path.realpath(top)):
         return

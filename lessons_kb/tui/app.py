@@ -497,7 +497,7 @@ class ManageApp(App[None]):
             self._base.query_one("#status").set_class(bad, "-bad")
 
     def focus_on(self, widget: Widget) -> None:
-        """Give a widget the focus at once, so that even a fast next key goes to it."""
+        """Focus a widget at once, so that the next key goes to it however fast it follows."""
         self._base.set_focus(widget)
 
     def show(self, *, top: bool = False) -> None:

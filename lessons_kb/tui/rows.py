@@ -589,7 +589,7 @@ def list_hints(tab: str, row: Row | None, width: int) -> list[tuple[str, str, st
 
 
 def _applies(key: Key, row: Row | None) -> bool:
-    """Return whether the action of a key is possible for a row, or without a row for None."""
+    """Return whether the action of a key is possible for a row; None stands for no row."""
     if key.act not in ROW_ACTS:
         return True
     if row is None or (key.tab == CARDS and row.card is None):
