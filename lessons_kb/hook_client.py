@@ -35,6 +35,9 @@ PACKED = "packed"  # the argument with which the other process sends its answer 
 HEARD, LATE, REFUSED, UNCHECKED = b"h", b"l", b"r", b"u"  # sent to it when the client ends
 LATE_MARK = "late: "  # prefix of the line in the hook log that counts a late event
 LATE_LOG = LATE_MARK + "no answer within {} s; it comes with the session's next event"
+UNDECIDED = (  # for a call whose gates were not even looked at in time
+    b'{"systemMessage": "Lessons: not checked before this call, the machine is too busy"}\n'
+)
 LOG_BYTES = 200_000  # the client adds nothing to a longer log; the next process shortens it
 MAX_EVENT_BYTES = 32_000_000
 SILENT = ("claude-code", "codex")  # these accept an empty output as "no answer"; the others need {}
@@ -225,10 +228,11 @@ class Client:
             pass
         if answer[2:] == [b"whole"]:  # the last field shows that the answer is complete
             _leave((1, answer[0]), (2, answer[1]), status=self._find_status(answer[1]))
-        if len(self.event) > MAX_EVENT_BYTES:  # the process below only logs such an event
+        is_cut = self.is_late and not self.event.rstrip().endswith(b"}")
+        if is_cut or len(self.event) > MAX_EVENT_BYTES:  # the process below only logs such an event
             self._look_at_gates()
             if self.decide():
-                self.end(is_late=False)
+                self.end(is_late=is_cut)
         try:
             self._start_process()
         except OSError:  # the limit of files or processes is reached
@@ -375,6 +379,8 @@ class Client:
             pass
         how, output, line = LATE, self.silence, b""
         try:
+            if self.is_busy and self.agent in SILENT and self._has_gates():
+                how, output = UNCHECKED, UNDECIDED
             how, output, line = self.decide() or (how, output, line)
         except Exception:  # noqa: S110
             pass
@@ -390,8 +396,21 @@ class Client:
         finally:
             posix._exit(UNASKED if is_unasked else 0)  # noqa: SLF001
 
+    def _has_gates(self) -> bool:
+        """Return whether any trusted brain has gates."""
+        return bool(posix.listdir(self._state_home() + b"/gates"))
+
     def _log(self) -> None:
         """Count a late event in the hook log, if there is a folder for it."""
+        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_NOFOLLOW
+        file = posix.open(self._state_home() + b"/hook.log", flags | posix.O_NONBLOCK, 0o600)
+        if posix.fstat(file).st_size < LOG_BYTES:
+            at = time.strftime("%Y-%m-%dT%H:%M:%S")
+            row = (at, self.agent, "deadline", LATE_LOG.format(f"{self.deadline:g}"))
+            _write(file, ("\t".join(row) + "\n").encode(errors="replace"))
+
+    def _state_home(self) -> bytes:
+        """Return the state folder of the user."""
         home = self.variables.get(b"LESSONS_STATE_HOME", b"")
         base, user = self.variables.get(b"XDG_STATE_HOME", b""), self.variables.get(b"HOME", b"")
         if not home and sys.platform == "darwin":
@@ -399,12 +418,7 @@ class Client:
         elif not home:
             base = base if base.startswith(b"/") else user + b"/.local/state"
             home = base + b"/lessons-kb"
-        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_APPEND | posix.O_NOFOLLOW
-        file = posix.open(home + b"/hook.log", flags | posix.O_NONBLOCK, 0o600)
-        if posix.fstat(file).st_size < LOG_BYTES:
-            at = time.strftime("%Y-%m-%dT%H:%M:%S")
-            row = (at, self.agent, "deadline", LATE_LOG.format(f"{self.deadline:g}"))
-            _write(file, ("\t".join(row) + "\n").encode(errors="replace"))
+        return home
 
 
 def main() -> None:
