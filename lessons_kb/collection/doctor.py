@@ -24,11 +24,12 @@ from lessons_kb.collection.health import FIX, Health
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
-from lessons_kb.freshness.refresh import refresh_standings
+from lessons_kb.freshness.refresh import find_history_fault, refresh_standings
 from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.model import Finding
 from lessons_kb.process.clock import today
+from lessons_kb.process.git import TRY_GIT
 from lessons_kb.process.installation import install_command
 from lessons_kb.process.run import split_command
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
@@ -286,8 +287,16 @@ def check_harm(brain: Brain) -> Iterator[Health]:
 
 
 def check_freshness(brain: Brain) -> Iterator[Health]:
-    """Report how many cards name code that was moved or is gone, or wait for a confirmation."""
+    """Report how many cards name code that was moved or is gone, or wait for a confirmation.
+
+    A history that git cannot read is reported as well.
+    """
     refresh_standings(brain)
+    reason, _, fix = find_history_fault(brain).partition("; ")
+    if reason:
+        detail = f"git cannot read the history, so moved and removed code goes unnoticed: {reason}"
+        fix = _FETCH_OBJECTS if fix == TRY_GIT else fix
+        yield Health("warning", "freshness", detail, fix)
     cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
     names: dict[str, list[str]] = {}
     for card in cards:
@@ -326,6 +335,7 @@ def check_conflicts(brain: Brain) -> Iterator[Health]:
         yield Health("warning", "conflicts", detail, fix)
 
 
+_FETCH_OBJECTS = "`git fsck` names missing objects; `git fetch --refetch` gets them"
 _FRESHNESS = {
     MOVED_PATH: ("guard files that were moved", "run `lessons lint --fix`"),
     GONE_CODE: (

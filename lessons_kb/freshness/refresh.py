@@ -30,6 +30,7 @@ from lessons_kb.process.git_history import (
     list_head,
     read_name_changes,
 )
+from lessons_kb.store.catalogue import PROJECT_MARK
 from lessons_kb.store.file_history import HISTORY_NAME, FileHistory
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.repositories import find_below, git_top, read_manifest, sign_project
@@ -156,6 +157,35 @@ def judge_documents(brain: Brain, documents: Iterable[Document]) -> dict[str, St
     return add_conditions(standings, claims, top or brain.root)
 
 
+def find_history_fault(brain: Brain) -> str:
+    """Return why git cannot read the history of a brain's project, or "" if it can.
+
+    If it could not read the history before, it tries again.
+    """
+    top = git_top(brain.root)
+    path = os.path.join(brain.cache, HISTORY_NAME)
+    try:
+        if top is None or not has_whole_history(top):
+            return ""
+        head = Repository(top).head()
+    except GitError as error:
+        return str(error)
+    if not os.path.isfile(path) or not _take_fault(path, head):
+        return ""
+    brain.read(lambda one: one.catalogue.write_mark(PROJECT_MARK, ""))
+    refresh_standings(brain)
+    with contextlib.closing(FileHistory(path)) as history:
+        return history.read_fault(head)
+
+
+def _take_fault(path: str, head: str) -> str:
+    """Delete and return the fault that is stored for a HEAD."""
+    with contextlib.closing(FileHistory(path)) as history:
+        fault = history.read_fault(head)
+        history.forget_fault()
+    return fault
+
+
 def _judge_all(
     brain: Brain, top: str, claims: Mapping[K, Claims], known: Mapping[K, Standing]
 ) -> dict[K, Standing]:
@@ -215,7 +245,11 @@ def _count_changes(
 
 @contextlib.contextmanager
 def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
-    """Open the history of names, with the commits up to HEAD."""
+    """Open the history of names, with the commits up to HEAD.
+
+    Raises GitError if git cannot read it. This is stored, and the same HEAD is not read again until
+    ``find_history_fault`` is called, because git may need seconds to fail.
+    """
     with contextlib.ExitStack() as resources:
         cache = brain.cache
         if not os.path.isdir(cache):  # a brain that is only read must not be written
@@ -227,11 +261,18 @@ def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
         history = FileHistory(os.path.join(cache, HISTORY_NAME))
         resources.callback(history.close)
         head = Repository(top).head()
-        if history.head != head:
-            goes_on = is_ancestor(top, history.head)
-            commits = read_name_changes(top, after=history.head if goes_on else "")
-            history.add(commits, head=head, afresh=not goes_on)
-        yield history
+        fault = history.read_fault(head)
+        if fault:
+            raise GitError(fault)
+        try:
+            if history.head != head:
+                goes_on = is_ancestor(top, history.head)
+                commits = read_name_changes(top, after=history.head if goes_on else "")
+                history.add(commits, head=head, afresh=not goes_on)
+            yield history
+        except GitError as error:
+            history.write_fault(head, str(error))
+            raise
 
 
 class _Words:

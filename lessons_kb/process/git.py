@@ -160,6 +160,10 @@ _ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
 """Matches git's advice on trusting a repository of another user."""
 
 
+TRY_GIT = "try the same with git"
+"""The fix for an error of git that is not explained."""
+
+
 def explain(error: str, subject: str) -> str:
     """Return git's error message as one line with a fix. It begins with ``subject``, a path."""
     for words, fix in _EXPLAINED.items():
@@ -168,7 +172,7 @@ def explain(error: str, subject: str) -> str:
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     fatal = next((line for line in lines if line.startswith("fatal: ")), "")
     reason = fatal.removeprefix("fatal: ") or next(iter(lines), "git failed")
-    fix = "try the same with git"
+    fix = TRY_GIT
     advice = _ADVISED.search(error)
     if advice:
         fix = f"if you trust it, run `{advice[0].strip()}`"

@@ -124,7 +124,9 @@ def test_the_first_matching_change_is_refused_once(either, file, new):
     assert edit(either, file, 4, new, session_id="s2").refused
 
 
-def test_a_refusal_after_the_prompt_has_the_whole_title_and_items_and_the_path_once(either, project):
+def test_a_refusal_after_the_prompt_has_the_whole_title_and_items_and_the_path_once(
+    either, project
+):
     title = "Retries of the payment client charged customers twice, because no request had a key"
     path = "lessons/retries-of-the-payment-client-charged-customers-twice-because-no-request.md"
     items = (
