@@ -15,6 +15,7 @@ from lessons_kb.brain.brain import Brain, count_kinds, format_census
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
+from lessons_kb.cards.anchors import parse_claims
 from lessons_kb.cards.conflicts import find_conflicts
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
 from lessons_kb.collection.draft_cards import find_draft_cards
@@ -24,7 +25,11 @@ from lessons_kb.collection.health import FIX, Health
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
-from lessons_kb.freshness.refresh import find_history_fault, refresh_standings
+from lessons_kb.freshness.refresh import (
+    find_history_fault,
+    find_unmatched_paths,
+    refresh_standings,
+)
 from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.model import Finding
@@ -310,6 +315,25 @@ def check_freshness(brain: Brain) -> Iterator[Health]:
             yield Health("warning", "freshness", f"{count} {detail} ({first}{more})", fix)
 
 
+def check_paths(brain: Brain) -> Iterator[Health]:
+    """Report how many cards have ``paths`` that never matched a file of the project."""
+    if not brain.state:
+        return
+    rows = brain.read(lambda one: one.catalogue.claims())
+    claims = [parse_claims(text) for text, _standing in rows.values()]
+    all_cards = brain.read(lambda one: one.catalogue.all_cards())
+    active = {card.id for card in all_cards if card.status == "active"}
+    cards = sorted(active.intersection(find_unmatched_paths(brain, claims)))
+    if cards:
+        more = "" if len(cards) == 1 else ", …"
+        detail = (
+            f"{counted(len(cards), 'card')} with paths of no file of the project "
+            f"({clean_line(cards[0])}{more})"
+        )
+        fix = "run `lessons lint --rule odd-path`, and correct those whose files exist"
+        yield Health("ok", "paths", detail, fix)
+
+
 def check_escalation(brain: Brain) -> Iterator[Health]:
     """Report how many lessons need a next step.
 
@@ -376,6 +400,7 @@ BRAIN_CHECKS = (
     check_drafts,
     check_harm,
     check_freshness,
+    check_paths,
     check_conflicts,
     check_escalation,
     check_git,

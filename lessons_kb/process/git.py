@@ -287,6 +287,19 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     return sorted(filter(None, map(decode, output.split(b"\0"))))
 
 
+def find_ignored(top: str, paths: Sequence[str]) -> frozenset[str]:
+    """Return the paths, relative to the top of a work tree, that git ignores if they exist.
+
+    Raises GitError.
+    """
+    inside = [path for path in paths if path and ".." not in path.split("/")]
+    stdin = "\0".join(inside).encode("utf-8", "surrogateescape")
+    done = run_git(top, "check-ignore", "-z", "--stdin", "--no-index", stdin=stdin)
+    if done.code not in (0, 1):  # 1: none is ignored
+        raise GitError(explain(done.error, top))
+    return frozenset(done.output.decode("utf-8", "surrogateescape").split("\0")) - {""}
+
+
 @frozen
 class Diff:
     """A change as git reports it."""
