@@ -126,7 +126,7 @@ def _edit(path: str, edit: Callable[[bytes], bytes]) -> list[Change]:
 
 
 def _add_line(content: bytes, line: bytes) -> bytes:
-    """Add a line at the end. If the old file does not end with a line break, neither does the new one."""
+    """Add a line at the end; the file keeps its last line break, or its lack of one."""
     if not content or content.endswith(b"\n"):
         return content + line + b"\n"
     return content + b"\n" + line

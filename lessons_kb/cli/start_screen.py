@@ -255,7 +255,7 @@ def _print_state(state: State, step: Problem | None) -> None:
     print()
     if step:
         print_wrapped(f"Next: `{step.command}`, to {step.text}.")
-    else:
+    elif not state.attention:
         print("There is nothing to do.")
 
 

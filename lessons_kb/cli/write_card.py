@@ -13,12 +13,14 @@ from typer import Argument, Option
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.options import split_list
-from lessons_kb.cli.output import is_interactive, say
+from lessons_kb.cli.output import is_interactive, options, say
 from lessons_kb.collection.cards import ON_DUPLICATE, Cards
 from lessons_kb.errors import Contradiction, DuplicateCard, InputError
 from lessons_kb.model import KINDS, PATTERNS, SEVERITIES, Card, Pattern
 from lessons_kb.process.programs import find_editor, open_editor
 from lessons_kb.render import finding_line
+from lessons_kb.store.files import is_inside
+from lessons_kb.store.locations import user_brain
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.values import mutable
 
@@ -223,6 +225,18 @@ def say_unfinished(brains: Brains, name: str, *, heading: str = "") -> None:
     say(heading or f"{clean_line(card.id)} is {state}; it needs:")
     for line in missing:
         say(f"  {line}")
+
+
+def say_destination(brains: Brains) -> None:
+    """Report a card that was written to the user's own brain because the project has none."""
+    root = brains.members[0].root
+    if options().brains or root != os.path.realpath(user_brain()):
+        return
+    if not is_inside(os.path.realpath(brains.directory), root):
+        say(
+            f"written to your own brain {clean_line(root)}, so it applies in every project; "
+            "`lessons init` makes a brain for this one"
+        )
 
 
 def name_card(card: Card) -> str:

@@ -20,6 +20,7 @@ from lessons_kb.store.user_settings import ServerSettings, read_user_settings
 from lessons_kb.text.sanitize import shell_word
 from lessons_kb.values import replace
 
+SHORTEST_PREFIX = 3
 _SHORTEST = 12
 """The minimum number of characters of a shortened id, so that it stays readable."""
 MAX_SHOWN = 5
@@ -195,7 +196,8 @@ def remove_alias(name: str, brain: Brain) -> str:
 def find_fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[str]:
     """Return the ids that ``name`` fits best: as an id or as a slug.
 
-    Unless the fit has to be ``exact``, a prefix of an id or of a slug fits as well.
+    Unless the fit has to be ``exact``, a prefix of an id or of a slug fits as well. A prefix has at
+    least SHORTEST_PREFIX characters, since a slip of the finger must not name a card.
     """
     if not name:
         return []
@@ -203,7 +205,7 @@ def find_fitting(name: str, ids: Iterable[str], *, exact: bool = False) -> list[
         lambda card_id: name in (card_id, os.path.splitext(card_id)[0]),
         lambda card_id: name in (_slug(card_id), card_id.rpartition("/")[2]),
     ]
-    if not exact:
+    if not exact and len(name) >= SHORTEST_PREFIX:
         tests += [
             lambda card_id: card_id.startswith(name),
             lambda card_id: _slug(card_id).startswith(name),

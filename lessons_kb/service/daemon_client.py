@@ -221,7 +221,7 @@ def describe(status: Mapping[str, Any]) -> str:
     line = (
         f"version {status['version']}, pid {status['pid']}, up {hours:.0f} h {minutes:.0f} min, "
         f"{status['memory_bytes'] / 1e6:.0f} MB, {counted(status['answered'], 'event')} answered, "
-        f"{counted(len(brains), 'brains')} open"
+        f"{counted(len(brains), 'brain')} open"
     )
     return f"{line}, last error: {status['last_error']}" if status["last_error"] else line
 

@@ -106,7 +106,7 @@ class OpenBrains:
 
 
 class _Preparation:
-    """Prepares searches by meaning in the threads that watch the files, while other threads answer."""
+    """Prepares searches by meaning in the threads that watch files, while others answer."""
 
     def __init__(self, opened: Brain) -> None:
         self._opened = opened

@@ -27,7 +27,8 @@ ABBREVIATIONS = _ABBREVIATIONS["always"]
 BEFORE_A_NUMBER = _ABBREVIATIONS["before a number"]
 """The abbreviations after which a period does not end a sentence if a number follows: No. 5."""
 
-_END = r"(?<![.!?])[.!?]++[\"')\]*_]*+(?=\s|$)"
+_END = r"(?<![.!?\s])[.!?]++[\"')\]*_]*+(?=\s|$)"
+"""The end of a sentence. A dot after a blank ends none: ``from .. import x``."""
 _WIDE_ENDS = "\u3002\uff01\uff1f\uff61"
 _WIDE_QUOTES = "\u300d\u300f\uff09\u201d)"
 _KOREAN_ENDS = "\ub2e4\uc694\uc8e0\uae4c\uc74c\ud568\ub428"

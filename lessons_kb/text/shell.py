@@ -87,7 +87,7 @@ def _unquote(quoted: re.Match[str]) -> str:
 
 
 def find_here_documents(line: str) -> list[tuple[str, str]]:
-    """Return the rows that contain here-documents. Each comes without its documents, with their text."""
+    """Return the rows with here-documents: each row without them, and their text."""
     rows = _read_rows(line[:LONGEST]) if "<<" in line else ()
     return [(row, document) for row, document in rows if document is not None]
 

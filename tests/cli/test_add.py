@@ -228,3 +228,23 @@ def test_a_draft_waits_for_review_and_says_what_it_lacks(lessons, brain):
         == "curl"
     )
     assert lessons("add", "-", "--draft", stdin=CARD).code == 2
+
+
+def test_a_card_that_applies_in_every_project_is_reported(lessons, tmp_path, monkeypatch):
+    (tmp_path / "fresh").mkdir()
+    monkeypatch.chdir(tmp_path / "fresh")
+    lessons("init", "--user")
+    added = lessons("add", TITLE, *WHOLE)
+    assert added.code == 0
+    assert "written to your own brain" in added.err
+    assert "`lessons init`" in added.err
+    lessons("init", ".")
+    added = lessons("add", "Paid a refund twice", *WHOLE, "--on-duplicate", "new")
+    assert added.code == 0
+    assert "written to your own brain" not in added.err
+
+
+def test_a_slip_of_the_finger_names_no_card(lessons, project, monkeypatch):
+    monkeypatch.chdir(project)
+    assert lessons("bump", "te").code
+    assert lessons("bump", "tel").code == 0

@@ -38,6 +38,9 @@ SENTENCES = {
     "Before.\n```py\na = b. c\n\nd = 1\n```\nAfter. End": [
         *("Before.", "a = b. c", "d = 1", "After.", "End")
     ],
+    "It used from .. import x and then ran. It failed.": [
+        *("It used from .. import x and then ran.", "It failed.")
+    ],
     "": [],
     " \n\t\n": [],
 }

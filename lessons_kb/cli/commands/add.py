@@ -26,6 +26,7 @@ from lessons_kb.cli.write_card import (
     Why,
     ask_duplicate,
     name_card,
+    say_destination,
     write_card,
 )
 from lessons_kb.errors import DuplicateCard, Incomplete, InputError
@@ -170,3 +171,4 @@ def add(
                 _say_missing(error, title, on_duplicate)
             raise typer.Exit(2) from None
     print_answer({"card": as_data(card), "missing": []}, name_card(card))
+    say_destination(brains)

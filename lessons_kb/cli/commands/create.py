@@ -23,6 +23,7 @@ from lessons_kb.cli.write_card import (
     ask_duplicate,
     edit_file,
     name_card,
+    say_destination,
     say_unfinished,
     write_card,
 )
@@ -110,5 +111,6 @@ def create(
             say("the template was not changed, so no card was written")
             return
     print_answer(as_data(card), name_card(card))
+    say_destination(brains)
     if is_new:
         say_unfinished(brains, card.id)

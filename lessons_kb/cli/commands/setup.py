@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from typer import Option
 
-from lessons_kb.agents.install.install_agent import has_sdk, list_connections
+from lessons_kb.agents.install.install_agent import list_connections
 from lessons_kb.agents.install.settings_files import is_present
 from lessons_kb.agents.table import AGENTS
 from lessons_kb.brain.make_brain import (
@@ -31,7 +31,6 @@ from lessons_kb.cli.output import confirm, options, print_answer, print_json, pr
 from lessons_kb.collection.exchange import find_rules_files
 from lessons_kb.errors import InputError
 from lessons_kb.model import as_data
-from lessons_kb.process.installation import install_command
 from lessons_kb.service.daemon_client import stop_daemon
 from lessons_kb.store.foreign_settings import FileChange
 from lessons_kb.store.locations import CACHE_NAME, state_home, user_brain
@@ -264,9 +263,6 @@ def _print_next_steps(results: Sequence[AgentChanges], first: str) -> None:
     for line in _describe_left(results):
         print_wrapped(line)
     offer_removal(names)
-    if not has_sdk():
-        needed = f"`{install_command('mcp')}`, then `lessons setup` again"
-        print_wrapped(f"`/lesson` in the chat needs the MCP server: {needed}.")
     if first:
         print(f"Start a new session in one of them and paste this:\n\n  {ASK}\n")
 
