@@ -330,7 +330,7 @@ def check_paths(brain: Brain) -> Iterator[Health]:
             f"{counted(len(cards), 'card')} with paths of no file of the project "
             f"({clean_line(cards[0])}{more})"
         )
-        fix = "run `lessons lint --rule odd-path`, and correct those whose files exist"
+        fix = "run `lessons lint --rule unmatched-path`, and correct those whose files exist"
         yield Health("ok", "paths", detail, fix)
 
 

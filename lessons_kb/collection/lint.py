@@ -176,8 +176,12 @@ def check_unmatched_paths(brain: Brain, documents: Iterable[Document]) -> list[F
                     f"paths: {name[:60]!r} matches no file of the project, now or in its history"
                 )
                 fix = "correct it, unless the file is still to be written"
-                findings.append(_finding(card_id, line, "odd-path", message, fix, "info"))
+                findings.append(_finding(card_id, line, UNMATCHED_PATH, message, fix, "info"))
     return findings
+
+
+UNMATCHED_PATH = "unmatched-path"
+"""The lint rule for entries of ``paths`` that never matched a file."""
 
 
 def check_conflicts(cards: Iterable[Card | None]) -> list[Finding]:

@@ -22,10 +22,10 @@ def test_lint_names_the_pattern_and_its_line(lessons, write_card):
     write_card("mail", "paths: ['srcs/**', src/mail.py, nofile.py, '!srcs/old/**']\n")
     lines = find_lines(lessons, "lint", "-v")
     assert [line.partition(" → ")[0] for line in lines] == [
-        f"lessons/mail.md:5: info odd-path: paths: 'srcs/**' {UNMATCHED}",
-        f"lessons/mail.md:5: info odd-path: paths: 'nofile.py' {UNMATCHED}",
+        f"lessons/mail.md:5: info unmatched-path: paths: 'srcs/**' {UNMATCHED}",
+        f"lessons/mail.md:5: info unmatched-path: paths: 'nofile.py' {UNMATCHED}",
     ]
-    assert lessons("lint", "--fail-on", "warning").code == 0
+    assert lessons("lint", "--fail-on", "fault").code == 0
 
 
 def test_doctor_counts_the_cards_in_one_line(lessons, write_card):
