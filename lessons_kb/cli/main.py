@@ -201,7 +201,7 @@ def _run(arguments: list[str]) -> int:
         return 130
     except typer.TyperException as error:  # a wrong command line
         context = getattr(error, "ctx", None)
-        command = context.command_path if context else "lessons"
+        command = context.command_path if context else _find_command(arguments)
         message = error.format_message().rstrip(".").replace("Input should be", "it must be")
         return _fail(f"{message}; see `{command} --help`")
     except (BrokenPipeError, SystemExit) as stop:  # typer turns the first into the second
@@ -220,6 +220,22 @@ def _run(arguments: list[str]) -> int:
         problem = f"{type(error).__name__}: {error}".splitlines()[0]
         return _fail(f"internal error: {problem}; run again with {DEBUG}=1 for the traceback")
     return status if isinstance(status, int) else 0
+
+
+def _find_command(arguments: list[str]) -> str:
+    """Return the command of a command line, such as ``lessons review``.
+
+    An error of the option parser, such as an option without its argument, does not name it.
+    """
+    words = iter(arguments)
+    for word in words:
+        if word in _WITH_VALUE:
+            next(words, None)
+        elif word in SUMMARIES:
+            return f"lessons {word}"
+        elif word not in _FLAGS:
+            break
+    return "lessons"
 
 
 def _fail(message: str) -> int:

@@ -15,6 +15,7 @@ from lessons_kb.brain.brain import Brain, count_kinds, format_census
 from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
+from lessons_kb.cards.anchors import parse_claims
 from lessons_kb.cards.conflicts import find_conflicts
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
 from lessons_kb.collection.draft_cards import find_draft_cards
@@ -24,11 +25,16 @@ from lessons_kb.collection.health import FIX, Health
 from lessons_kb.collection.lint import by_place
 from lessons_kb.errors import InputError, LessonsError
 from lessons_kb.find.shared_server import Unanswered, name_server, probe_server
-from lessons_kb.freshness.refresh import refresh_standings
+from lessons_kb.freshness.refresh import (
+    find_history_fault,
+    find_unmatched_paths,
+    refresh_standings,
+)
 from lessons_kb.hook_client import LATE_MARK
 from lessons_kb.ledger.effect import weigh_cards
 from lessons_kb.model import Finding
 from lessons_kb.process.clock import today
+from lessons_kb.process.git import TRY_GIT
 from lessons_kb.process.installation import install_command
 from lessons_kb.process.run import split_command
 from lessons_kb.search.engine_registry import CLUSTER_ENGINE
@@ -286,8 +292,16 @@ def check_harm(brain: Brain) -> Iterator[Health]:
 
 
 def check_freshness(brain: Brain) -> Iterator[Health]:
-    """Report how many cards name code that was moved or is gone, or wait for a confirmation."""
+    """Report how many cards name code that was moved or is gone, or wait for a confirmation.
+
+    A history that git cannot read is reported as well.
+    """
     refresh_standings(brain)
+    reason, _, fix = find_history_fault(brain).partition("; ")
+    if reason:
+        detail = f"git cannot read the history, so moved and removed code goes unnoticed: {reason}"
+        fix = _FETCH_OBJECTS if fix == TRY_GIT else fix
+        yield Health("warning", "freshness", detail, fix)
     cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
     names: dict[str, list[str]] = {}
     for card in cards:
@@ -299,6 +313,25 @@ def check_freshness(brain: Brain) -> Iterator[Health]:
             more = "" if len(names[rule]) == 1 else ", …"
             count = counted(len(names[rule]), "card")
             yield Health("warning", "freshness", f"{count} {detail} ({first}{more})", fix)
+
+
+def check_paths(brain: Brain) -> Iterator[Health]:
+    """Report how many cards have ``paths`` that never matched a file of the project."""
+    if not brain.state:
+        return
+    rows = brain.read(lambda one: one.catalogue.claims())
+    claims = [parse_claims(text) for text, _standing in rows.values()]
+    all_cards = brain.read(lambda one: one.catalogue.all_cards())
+    active = {card.id for card in all_cards if card.status == "active"}
+    cards = sorted(active.intersection(find_unmatched_paths(brain, claims)))
+    if cards:
+        more = "" if len(cards) == 1 else ", …"
+        detail = (
+            f"{counted(len(cards), 'card')} with paths of no file of the project "
+            f"({clean_line(cards[0])}{more})"
+        )
+        fix = "run `lessons lint --rule unmatched-path`, and correct those whose files exist"
+        yield Health("ok", "paths", detail, fix)
 
 
 def check_escalation(brain: Brain) -> Iterator[Health]:
@@ -326,6 +359,7 @@ def check_conflicts(brain: Brain) -> Iterator[Health]:
         yield Health("warning", "conflicts", detail, fix)
 
 
+_FETCH_OBJECTS = "`git fsck` names missing objects; `git fetch --refetch` gets them"
 _FRESHNESS = {
     MOVED_PATH: ("guard files that were moved", "run `lessons lint --fix`"),
     GONE_CODE: (
@@ -366,6 +400,7 @@ BRAIN_CHECKS = (
     check_drafts,
     check_harm,
     check_freshness,
+    check_paths,
     check_conflicts,
     check_escalation,
     check_git,

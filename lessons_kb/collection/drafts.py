@@ -150,7 +150,7 @@ class Drafts(NewDrafts):
             raise InputError(f"{draft.id} cannot become a card: {draft.trouble}")
         if draft.missing:
             missing = "; ".join(draft.missing)
-            raise InputError(f"{draft.id} is incomplete; add {missing} in {draft.path}")
+            raise InputError(f"{draft.path}: the draft is incomplete; add {missing}")
         card = self._parse(draft.id, draft.text).card
         if card is None:
             raise EditRefused(f"{draft.path} is not a readable card; fix its header")

@@ -15,6 +15,7 @@ from lessons_kb.brain.search_index import (
     read_document,
     report_unreadable,
 )
+from lessons_kb.cards.anchors import format_claims, parse_claims
 from lessons_kb.cards.check_card import check_card
 from lessons_kb.cards.conflicts import choose, find_conflicts
 from lessons_kb.cards.copies import CardFile, find_copies
@@ -34,7 +35,7 @@ from lessons_kb.detect.matcher import (
 )
 from lessons_kb.errors import ConfigError, InputError, StorageError
 from lessons_kb.find.project_detection import find_in_tree, list_tree
-from lessons_kb.freshness.refresh import judge_documents
+from lessons_kb.freshness.refresh import find_unmatched_paths, judge_documents
 from lessons_kb.model import CURRENT, NOTE, Card, Document, Finding, Pattern
 from lessons_kb.process.clock import today
 from lessons_kb.process.installation import install_command
@@ -100,6 +101,7 @@ def lint(
     findings += check_places(detecting, brain.root, directory) if directory else []
     findings += check_paths(documents, directory) if directory else []
     findings += check_freshness(brain, documents)
+    findings += check_unmatched_paths(brain, documents)
     findings += check_conflicts(document.card for document in documents)
     findings += check_successions(documents)
     return sorted(findings, key=by_place)
@@ -154,6 +156,32 @@ def check_freshness(brain: Brain, documents: Iterable[Document]) -> list[Finding
             standing = standings.get(document.card.id, CURRENT)
             findings += check_standing_of(replace(document.card, standing=standing), document)
     return findings
+
+
+def check_unmatched_paths(brain: Brain, documents: Iterable[Document]) -> list[Finding]:
+    """Return a remark on each entry of an active card's ``paths`` that never matched a file."""
+    by_id = {
+        document.card.id: document
+        for document in documents
+        if document.card is not None and document.card.status == "active"
+    }
+    texts = [format_claims(document) for document in by_id.values()]
+    claims = [parse_claims(text) for text in texts if text]
+    findings = []
+    for card_id, names in find_unmatched_paths(brain, claims).items():
+        line = find_line_of("paths", by_id[card_id].key_lines)
+        for name in names:
+            if " " not in name:  # `check_paths` warns about it
+                message = (
+                    f"paths: {name[:60]!r} matches no file of the project, now or in its history"
+                )
+                fix = "correct it, unless the file is still to be written"
+                findings.append(_finding(card_id, line, UNMATCHED_PATH, message, fix, "info"))
+    return findings
+
+
+UNMATCHED_PATH = "unmatched-path"
+"""The lint rule for entries of ``paths`` that never matched a file."""
 
 
 def check_conflicts(cards: Iterable[Card | None]) -> list[Finding]:

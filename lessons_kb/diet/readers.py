@@ -25,7 +25,7 @@ from lessons_kb.values import field, frozen
 
 _EVERYWHERE = ("**", "*", "**/*")
 _COMMENT = re.compile(r"(?ms)^<!--.*?-->[ \t]*\n?")
-WITHOUT_HOOKS = "{} reads it without our hooks (--yes-without-hooks moves it)"
+WITHOUT_HOOKS = "read by {} without our hooks (--yes-without-hooks moves it)"
 NO_HOOKS = "no agent here has our hooks (--yes-without-hooks moves it)"
 
 

@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import tempfile
 import zlib
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.cards.anchors import Claims, format_claims, parse_claims
-from lessons_kb.errors import GitError, StorageError
+from lessons_kb.errors import GitError, InputError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
 from lessons_kb.freshness.judge import describe_gone, judge
 from lessons_kb.model import CURRENT, FILE, GLOB, SYMBOL, Anchor, Document, Standing
 from lessons_kb.on_demand import DECIDE_CONDITIONS, FIND_CONFLICTS, load
-from lessons_kb.process.git import Repository
+from lessons_kb.process.git import Repository, find_ignored, list_files
 from lessons_kb.process.git_history import (
     find_copies,
     find_last_removal,
@@ -30,9 +31,12 @@ from lessons_kb.process.git_history import (
     list_head,
     read_name_changes,
 )
+from lessons_kb.store.catalogue import PROJECT_MARK
 from lessons_kb.store.file_history import HISTORY_NAME, FileHistory
 from lessons_kb.store.locks import hold_writer
 from lessons_kb.store.repositories import find_below, git_top, read_manifest, sign_project
+from lessons_kb.store.scan import SUFFIXES
+from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.values import replace
 
 _RIVALS_MARK = "rivals"
@@ -44,6 +48,8 @@ _MOST_SEARCHES = 20
 """The maximum number of symbols whose removal one run looks up, because each search walks the
 history.
 """
+
+_WILDCARDS = re.compile(r"[*?\[\]{}\\!]+")
 
 K = TypeVar("K", bound=Hashable)
 """The key of a card, which is its number in the catalogue or its id."""
@@ -156,6 +162,35 @@ def judge_documents(brain: Brain, documents: Iterable[Document]) -> dict[str, St
     return add_conditions(standings, claims, top or brain.root)
 
 
+def find_history_fault(brain: Brain) -> str:
+    """Return why git cannot read the history of a brain's project, or "" if it can.
+
+    If it could not read the history before, it tries again.
+    """
+    top = git_top(brain.root)
+    path = os.path.join(brain.cache, HISTORY_NAME)
+    try:
+        if top is None or not has_whole_history(top):
+            return ""
+        head = Repository(top).head()
+    except GitError as error:
+        return str(error)
+    if not os.path.isfile(path) or not _take_fault(path, head):
+        return ""
+    brain.read(lambda one: one.catalogue.write_mark(PROJECT_MARK, ""))
+    refresh_standings(brain)
+    with contextlib.closing(FileHistory(path)) as history:
+        return history.read_fault(head)
+
+
+def _take_fault(path: str, head: str) -> str:
+    """Delete and return the fault that is stored for a HEAD."""
+    with contextlib.closing(FileHistory(path)) as history:
+        fault = history.read_fault(head)
+        history.forget_fault()
+    return fault
+
+
 def _judge_all(
     brain: Brain, top: str, claims: Mapping[K, Claims], known: Mapping[K, Standing]
 ) -> dict[K, Standing]:
@@ -170,14 +205,7 @@ def _judge_all(
             day = claim.confirmed or claim.created or history.find_first_day(path)
             cards[number] = _Card(claims=claim, since=day)
 
-        def find(commit: str, path: str) -> Sequence[str]:
-            copies = history.read_copies(commit, path)
-            if copies is None:
-                copies = find_copies(top, commit, path)
-                history.add_copies(commit, path, copies)
-            return copies
-
-        files = ProjectFiles(top, list_head(top), history, find)
+        files = _open_files(top, list_head(top), history)
         words = _Words(brain, top, history)
         words.look_up(cards)
         standings = {}
@@ -190,6 +218,99 @@ def _judge_all(
                     standings[number], card, known.get(number, CURRENT)
                 )
         return standings
+
+
+def _open_files(top: str, head: frozenset[str], history: FileHistory) -> ProjectFiles:
+    """Return the files of a project, given those of HEAD. Copies are searched once in a commit."""
+
+    def find(commit: str, path: str) -> Sequence[str]:
+        copies = history.read_copies(commit, path)
+        if copies is None:
+            copies = find_copies(top, commit, path)
+            history.add_copies(commit, path, copies)
+        return copies
+
+    return ProjectFiles(top, head, history, find)
+
+
+def find_unmatched_paths(brain: Brain, claims: Iterable[Claims]) -> dict[str, list[str]]:
+    """Return the entries of ``paths`` that match no file of the project, now or in its history.
+
+    They are grouped by the id of their card. A file that git ignores may be generated, so an entry
+    that may match such a file is left out. So is an entry that begins with a wildcard, such as
+    ``*.tfvars``, because it is about a kind of file. The result is empty if the history is unknown,
+    and for a repository that contains only cards, which are about other projects.
+    """
+    top = git_top(brain.root)
+    try:
+        if top is None or not has_whole_history(top):
+            return {}
+        head = list_head(top)
+        if not any(map(_is_subject, head)):
+            return {}
+        with _open_history(brain, top) as history:
+            files = _open_files(top, head, history)
+            absent = _find_absent_globs(files, claims)
+        return _drop_present(top, absent)
+    except (GitError, StorageError):  # `doctor` reports it
+        return {}
+
+
+def _is_subject(path: str) -> bool:
+    """Return whether a card may be about a file: it is no Markdown, and not settings of tools."""
+    ending = os.path.splitext(path)[1].casefold()
+    return not path.startswith(".") and ending not in ("", *SUFFIXES, ".toml", ".txt")
+
+
+def _find_absent_globs(files: ProjectFiles, claims: Iterable[Claims]) -> dict[str, list[str]]:
+    absent: dict[str, list[str]] = {}
+    for claim in claims:
+        for anchor in claim.anchors:
+            is_named = anchor.kind == GLOB and not anchor.name.startswith("*")
+            if is_named and files.find_glob(anchor.name).state == NEVER:
+                absent.setdefault(claim.path, []).append(anchor.name)
+    return absent
+
+
+def _drop_present(top: str, absent: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """Return the globs that match no file of the work tree, and none that git does not list.
+
+    git does not list the files that it ignores, and those in a submodule or a linked folder.
+    """
+    if not absent:
+        return {}
+    work_tree = frozenset(list_files(top))
+    names = [name for globs in absent.values() for name in globs]
+    ignored = find_ignored(top, [path for name in names for path in _list_examples(name)])
+    unmatched: dict[str, list[str]] = {}
+    for card_id, globs in absent.items():
+        for name in globs:
+            examples = _list_examples(name)
+            is_unlisted = not ignored.isdisjoint(examples) or _is_below_any(examples[0], work_tree)
+            if not is_unlisted and not _matches_any(name, work_tree):
+                unmatched.setdefault(card_id, []).append(name)
+    return unmatched
+
+
+def _list_examples(glob: str) -> tuple[str, str]:
+    """Return a file that a glob may match, and a file in a folder that it may match."""
+    plain = glob.removeprefix("./").strip("/")
+    path = _WILDCARDS.sub("x", plain)
+    return path, f"{path}/x"
+
+
+def _is_below_any(path: str, entries: Container[str]) -> bool:
+    """Return whether an entry is a folder of a path, so that it is a submodule or a link."""
+    parts = path.split("/")
+    return any("/".join(parts[:end]) in entries for end in range(1, len(parts)))
+
+
+def _matches_any(glob: str, files: Iterable[str]) -> bool:
+    try:
+        compiled = compile_globs([glob])
+    except InputError:  # `lint` reports it
+        return True
+    return any(match_globs(compiled, file) for file in files)
 
 
 def _find_fate(anchor: Anchor, card: _Card, files: ProjectFiles, words: _Words) -> Fate:
@@ -215,7 +336,11 @@ def _count_changes(
 
 @contextlib.contextmanager
 def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
-    """Open the history of names, with the commits up to HEAD."""
+    """Open the history of names, with the commits up to HEAD.
+
+    Raises GitError if git cannot read it. This is stored, and the same HEAD is not read again until
+    ``find_history_fault`` is called, because git may need seconds to fail.
+    """
     with contextlib.ExitStack() as resources:
         cache = brain.cache
         if not os.path.isdir(cache):  # a brain that is only read must not be written
@@ -227,11 +352,18 @@ def _open_history(brain: Brain, top: str) -> Iterator[FileHistory]:
         history = FileHistory(os.path.join(cache, HISTORY_NAME))
         resources.callback(history.close)
         head = Repository(top).head()
-        if history.head != head:
-            goes_on = is_ancestor(top, history.head)
-            commits = read_name_changes(top, after=history.head if goes_on else "")
-            history.add(commits, head=head, afresh=not goes_on)
-        yield history
+        fault = history.read_fault(head)
+        if fault:
+            raise GitError(fault)
+        try:
+            if history.head != head:
+                goes_on = is_ancestor(top, history.head)
+                commits = read_name_changes(top, after=history.head if goes_on else "")
+                history.add(commits, head=head, afresh=not goes_on)
+            yield history
+        except GitError as error:
+            history.write_fault(head, str(error))
+            raise
 
 
 class _Words:

@@ -160,6 +160,10 @@ _ADVISED = re.compile(r"^\tgit config .*safe\.directory .*$", re.MULTILINE)
 """Matches git's advice on trusting a repository of another user."""
 
 
+TRY_GIT = "try the same with git"
+"""The fix for an error of git that is not explained."""
+
+
 def explain(error: str, subject: str) -> str:
     """Return git's error message as one line with a fix. It begins with ``subject``, a path."""
     for words, fix in _EXPLAINED.items():
@@ -168,7 +172,7 @@ def explain(error: str, subject: str) -> str:
     lines = [line.strip() for line in error.splitlines() if line.strip()]
     fatal = next((line for line in lines if line.startswith("fatal: ")), "")
     reason = fatal.removeprefix("fatal: ") or next(iter(lines), "git failed")
-    fix = "try the same with git"
+    fix = TRY_GIT
     advice = _ADVISED.search(error)
     if advice:
         fix = f"if you trust it, run `{advice[0].strip()}`"
@@ -281,6 +285,19 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     names = ("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "--")
     output = Repository(cwd).ask(*names, *inside)
     return sorted(filter(None, map(decode, output.split(b"\0"))))
+
+
+def find_ignored(top: str, paths: Sequence[str]) -> frozenset[str]:
+    """Return the paths, relative to the top of a work tree, that git ignores if they exist.
+
+    Raises GitError.
+    """
+    inside = [path for path in paths if path and ".." not in path.split("/")]
+    stdin = "\0".join(inside).encode("utf-8", "surrogateescape")
+    done = run_git(top, "check-ignore", "-z", "--stdin", "--no-index", stdin=stdin)
+    if done.code not in (0, 1):  # 1: none is ignored
+        raise GitError(explain(done.error, top))
+    return frozenset(done.output.decode("utf-8", "surrogateescape").split("\0")) - {""}
 
 
 @frozen

@@ -91,6 +91,7 @@ from lessons_kb.session.turn_lessons import (
     name_place,
     read_limits,
     remind,
+    remind_of_refusal,
     tell_after,
     tell_before,
 )
@@ -215,7 +216,8 @@ def answer(hook: Hook) -> Answer:
         elif before is not None:
             marks = ("", *mark_matches(before))
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
-        block, texts = _give_cards(hook, state, limits, concerns, late, directory, done)
+        refusing = _list_named(claimed) if ruling.refusal else []
+        block, texts = _give_cards(hook, state, limits, concerns, late, directory, done, refusing)
         named = _name_others(hook, state, others, directory)
         texts = [*texts, (GUARD, named), (GUARD, ruling.context)]
         waiting = list(state.waiting)
@@ -404,9 +406,13 @@ def _name_reason(held: Sequence[_Concern], directory: str) -> str:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
         places.append(f"{names}{more} is changed or run")
-    cards = list(dict.fromkeys((concern.brain, concern.card) for concern in held))
-    lessons = [name_card(brain, card, directory) for brain, card in cards[:_MAX_NAMED]]
+    lessons = [name_card(brain, card, directory) for brain, card in _list_named(held)]
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
+
+
+def _list_named(held: Iterable[_Concern]) -> list[Found]:
+    """Return the cards that the reason names."""
+    return list(dict.fromkeys((concern.brain, concern.card) for concern in held))[:_MAX_NAMED]
 
 
 def _files(held: Iterable[_Concern]) -> list[str]:
@@ -423,11 +429,13 @@ def _give_cards(
     late: list[Found],
     directory: str,
     done: Container[str],
+    refusing: Container[Found],
 ) -> tuple[Preflight, list[tuple[str, str]]]:
     """Return the block of the cards that the session lacks, and all texts about a call.
 
     A text is left out if it was shown within the last few prompts of the session. Of the cards that
-    the session already has, the first MOST are repeated as reminders.
+    the session already has, the first MOST are repeated as reminders. A card in ``refusing`` is
+    repeated without its path, because the refusal has named it.
     """
     event = hook.event
     prompt = hook.brains.members[0].hook_journal.injections.turn(event.context_id)
@@ -457,8 +465,14 @@ def _give_cards(
     cards |= dict.fromkeys(late, True)
     repeatable = [lesson for lesson, is_useful in cards.items() if is_useful]
     repeated = [lesson for lesson in repeatable if is_in_context(known, *lesson)][:MOST]
-    texts_of = {card.id: remind(brain, card, directory, done=done) for brain, card in repeated}
-    reminders = {card: text for card, text in texts_of.items() if text}
+    reminders: dict[str, str] = {}
+    for brain, card in repeated:
+        if (brain, card) in refusing:
+            text = remind_of_refusal(card, done=done)
+        else:
+            text = remind(brain, card, directory, done=done)
+        if text:
+            reminders[card.id] = text
     block, given = give(hook, limits, cards)
     state.note_given([*given, *(GivenCard(brain.root, card.id) for brain, card in repeated)])
     state.brought += [BroughtCard(event.id, given_card.card) for given_card in given]

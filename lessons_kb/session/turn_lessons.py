@@ -202,6 +202,7 @@ _MAX_TOKENS, _MAX_HEAD = 60, 36
 """Maximum tokens of a reminder, and of the title and path in it."""
 _LEAST = 20
 """Minimum characters of a text that is cut."""
+_MAX_REFUSAL_ITEMS = 3
 
 
 def tell_before(detected: Iterable[Detected], directory: str, *, given: Container[str] = ()) -> str:
@@ -248,6 +249,17 @@ def remind(brain: Brain, card: Card, directory: str, *, done: Container[str] = (
             break
         text += line
     return "" if text is head else text
+
+
+def remind_of_refusal(card: Card, *, done: Container[str] = ()) -> str:
+    """Return the title of a card that refuses a call and its first items that are not ``done``.
+
+    The agent has to act on this text, so nothing is cut. Return "" if every item is done.
+    """
+    items = [item for item in card.checklist if item not in done]
+    lines = [f"- [ ] {defang_line(item)}" for item in items[:_MAX_REFUSAL_ITEMS]]
+    head = f"Before this, once more: “{defang_line(card.title)}”"
+    return "\n".join([head, *lines]) if lines else ""
 
 
 def name_place(match: Match) -> str:

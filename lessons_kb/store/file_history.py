@@ -113,6 +113,22 @@ class FileHistory:
             self._db.executemany("INSERT OR REPLACE INTO changes VALUES (?, ?, ?, ?)", rows)
             self._db.execute("INSERT OR REPLACE INTO meta VALUES ('head', ?)", (head,))
 
+    def read_fault(self, head: str) -> str:
+        """Return why the history of a HEAD could not be read; "" if it was not tried or worked."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'fault'").fetchone()
+        if row is None:
+            return ""
+        faulty_head, _, reason = str(row[0]).partition(" ")
+        return reason if faulty_head == head else ""
+
+    def write_fault(self, head: str, reason: str) -> None:
+        """Store why the history of a HEAD could not be read."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('fault', ?)", (f"{head} {reason}",))
+
+    def forget_fault(self) -> None:
+        """Delete the stored fault, so that the history is read again."""
+        self._db.execute("DELETE FROM meta WHERE key = 'fault'")
+
     def list_paths(self) -> list[str]:
         """Return every path that ever existed."""
         return [path for (path,) in self._db.execute("SELECT path FROM paths")]

@@ -74,7 +74,9 @@ def test_a_draft_that_lacks_parts_is_no_fault_and_cannot_be_accepted(lessons, pr
     assert "info draft: the card is a draft" in checked.out
     refused = lessons("review", "--accept", "lessons/refund.md")
     assert refused.code == 2
-    assert "is incomplete; add" in refused.err
+    assert refused.err.startswith(
+        f"lessons: {project / 'lessons/refund.md'}: the draft is incomplete; add "
+    )
     assert (project / "lessons/refund.md").read_text() == INCOMPLETE
 
 

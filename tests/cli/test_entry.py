@@ -50,6 +50,24 @@ def test_an_answer_that_cannot_be_written_is_an_error():
     assert "No space left" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("words", "command"),
+    [
+        ("review --accept", "lessons review"),
+        ("--no-color --brain DIR why --add-symptom", "lessons why"),
+        ("export json -o", "lessons export"),
+        ("review --nosuch", "lessons review"),
+        ("--brain", "lessons"),
+        ("--nosuch review", "lessons"),
+        ("nosuch --accept", "lessons"),
+    ],
+)
+def test_a_wrong_command_line_names_the_help_of_its_command(lessons, words, command):
+    done = lessons(*words.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith(f"; see `{command} --help`\n")
+
+
 def at_streams(brain, redirection, *words, **env):
     """Run a command as a shell does that is told what becomes of its streams."""
     command = [sys.executable, "-m", "lessons_kb.cli.entry", *words]

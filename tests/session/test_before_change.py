@@ -124,6 +124,30 @@ def test_the_first_matching_change_is_refused_once(either, file, new):
     assert edit(either, file, 4, new, session_id="s2").refused
 
 
+def test_a_refusal_after_the_prompt_has_the_whole_title_and_items_and_the_path_once(
+    either, project
+):
+    title = "Retries of the payment client charged customers twice, because no request had a key"
+    path = "lessons/retries-of-the-payment-client-charged-customers-twice-because-no-request.md"
+    items = (
+        "Send an idempotency key with each charge, and the same key with each retry of the charge",
+        "Test that a charge that is retried after a timeout of the gateway is one charge",
+        "Write the key to the log of the payment client before the first request of a charge",
+        "Count the charges of the day",
+    )
+    (project / "lessons/charged-twice.md").unlink()
+    cause = "The gateway takes each request without a key for a new charge."
+    text = card(title, *items, cause=cause, gate="once", paths='["pay/client.py"]')
+    write(project, path, text)
+    assert BLOCK in either.prompt(PROMPT).context
+    assert edit(either, "pay/client.py").refused == (
+        "A lesson holds this back once, before pay/client.py is changed or run: "
+        f"“{title}” ({path}). It will pass when you propose it again, changed or as it is.\n\n"
+        f"Before this, once more: “{title}”\n"
+        f"- [ ] {items[0]}\n- [ ] {items[1]}\n- [ ] {items[2]}"
+    )
+
+
 def test_a_command_is_refused_once_reading_is_not(either, project):
     assert either.call("Pre", "Read", {"file_path": str(project / "pay/client.py")}) == {}
     assert either.run("cat pay/client.py", 2) == edit(either, "pay/other.py", 3) == {}

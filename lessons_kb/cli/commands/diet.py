@@ -313,7 +313,7 @@ def _print_stays(plan: Plan, *, verbose: bool) -> None:
         return
     reasons = Counter(one.reason.partition(" at ")[0] for one in plan.stays)
     frequent = reasons.most_common(_FIRST_REASONS)
-    told = [f"{count} {reason}" for reason, count in frequent]
+    told = [f"{count}× {reason}" for reason, count in frequent]
     if len(reasons) > len(frequent):
         told.append(counted(len(reasons) - len(frequent), "more reason"))
     rules = counted(len(plan.stays), "rule")
