@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Self, Unpack
 
 from lessons_kb.brain.brain import Brain, Watching
-from lessons_kb.brain.discovery import Discovery, discover, follow, name_roots
+from lessons_kb.brain.discovery import Discovery, discover, follow_settings, name_roots
 from lessons_kb.brain.open_index import Refresh, Refreshing
 from lessons_kb.errors import BrainNotFound, ConfigError, StorageError
 from lessons_kb.on_demand import PROGRAMS, load
@@ -36,15 +36,20 @@ class Brains:
         directory: str | os.PathLike[str] | None = None,
         project: str | None = None,
     ) -> Self:
-        """Open the brains at ``roots``, nearest first. A brain named here needs no trust record.
+        """Open the brains at ``roots`` in the given order. The caller must give the nearest first.
 
-        ``directory`` is where the work happens, by default the working directory. Its git top-level
-        folder is the project root and, unless ``project`` or a ``lessons.toml`` names a project,
-        the current project. Raises BrainNotFound for a folder that does not exist.
+        If the ``lessons.toml`` of a root names another brain, that brain is opened instead. A brain
+        that occurs twice is opened once. Trust is not checked.
+
+        ``directory`` is where the work happens, by default the working directory. The top-level
+        folder of its git repository, or else the directory itself, is the project root. ``project``
+        replaces the project that the property ``project`` would look up. Raises BrainNotFound if
+        there are no roots, or for a folder that does not exist.
         """
         if not roots:
             raise BrainNotFound("no brain given; use Brain.discover() to find one")
-        aliases = name_roots([follow(os.fspath(root)) for root in roots])
+        brain_roots = [follow_settings(os.fspath(root)) for root in roots]
+        aliases = name_roots(brain_roots)
         return cls._of(aliases, directory, project)
 
     @classmethod
@@ -75,7 +80,12 @@ class Brains:
 
     @property
     def project(self) -> str | None:
-        """The current project, from the caller, ``lessons.toml`` or git, or None."""
+        """The current project, or None.
+
+        This is the project that the caller named, or else the first that the ``lessons.toml`` of a
+        brain names, or else the name of the project root if the root is in a git repository. It is
+        looked up when it is read.
+        """
         configured = (brain.settings.project for brain in self.members)
         return self._project or next(filter(None, configured), None) or self._git_name
 

@@ -62,7 +62,7 @@ class Discovery:
     """An error with advice if ``LESSONS_BRAIN`` names something that is not a folder, or ""."""
 
 
-def follow(root: str) -> str:
+def follow_settings(root: str) -> str:
     """Return the brain that the ``lessons.toml`` of a folder names, or else the folder itself.
 
     A file that cannot be used names no brain. `read_settings` reports its fault.
@@ -76,7 +76,7 @@ def follow(root: str) -> str:
         target = find_named(real, parse_settings(text)[0].brain)
     except (OSError, UnicodeDecodeError, ConfigError, StorageError):
         return real
-    return follow(target) if target else real
+    return follow_settings(target) if target else real
 
 
 def look(
@@ -93,7 +93,7 @@ def look(
     missing = [full for full in named.values() if not os.path.isdir(full)]
     around, project = _find_project(directory)
     is_set_by_project = cache(partial(_is_set_around, around[0], project))
-    above = [follow(root) for root in filter(repositories.is_brain, around)]
+    above = [follow_settings(root) for root in filter(repositories.is_brain, around)]
     # The records are trusted unless the project itself may have written them.
     has_records = not (in_agent and _is_moved(locate.state_home(), (project, *above)))
     trusted_key = cache(trust.trusted_key)  # one answer for each folder, whatever names it
@@ -106,10 +106,10 @@ def look(
     for name, full in named.items():
         if full in missing:
             continue
-        root = follow(full)
+        root = follow_settings(full)
         # A brain or repository around this root has the cards of this root among its own.
         outer = next(filter(repositories.is_border, locate.upwards(root)), root)
-        owners = [root, outer] if follow(outer) == outer else [root]
+        owners = [root, outer] if follow_settings(outer) == outer else [root]
         is_believed = any(map(is_trusted, owners))
         if not is_believed:
             leads_inside = is_inside(root, project) or not os.path.isabs(name)
@@ -267,7 +267,9 @@ def describe_moved_state(root: str) -> str:
     """
     around, project = _find_project(root)
     state = locate.state_home()
-    if not _is_moved(state, (project, *map(follow, filter(repositories.is_brain, around)))):
+    if not _is_moved(
+        state, (project, *map(follow_settings, filter(repositories.is_brain, around)))
+    ):
         return ""
     return (
         f"trust is recorded in {state}; "

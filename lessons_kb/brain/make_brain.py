@@ -13,7 +13,7 @@ from lessons_kb.brain.discovery import (
     count_cards_below,
     describe_below,
     describe_moved_state,
-    follow,
+    follow_settings,
     look,
     untrusted_hint,
 )
@@ -43,7 +43,7 @@ def make_brain(
     Untrusted if ``confirm`` returns False and there is nothing to create, and StorageError if the
     folder is not writable.
     """
-    root = follow(folder)
+    root = follow_settings(folder)
     is_empty = _is_empty(root)
     created: list[str] = []
     new = not os.path.lexists(os.path.join(root, CONFIG_NAME))
@@ -188,7 +188,7 @@ def trust_brain(folder: str, *, revoke: bool = False) -> str:
     if not roots:
         hint = describe_below(real) or "create one with `lessons init`"
         raise BrainNotFound(f"no brain in or above {folder}; {hint}")
-    root = follow(roots[0])
+    root = follow_settings(roots[0])
     if not revoke:
         read_settings(root)  # a brain whose settings cannot be used stays silent, trusted or not
         read_ignored(root)

@@ -186,12 +186,18 @@ def _propose_detect(
     escalated: tuple[str, Change],
     pattern: Pattern | None,
 ) -> Escalation:
-    """Return the step that adds a pattern, which a person wrote."""
-    missing, measured = "", None
+    """Return the step that adds ``pattern``, which a person wrote, to a card. Writes nothing.
+
+    The pattern is tested on the git history of the project, which may be another repository than
+    the brain's. The step cannot be taken yet, and ``missing`` says why, if there is no pattern or
+    if the history does not support the pattern. Without git, the history supports no pattern.
+    """
+    missing = ""
+    measured: Replay | None = None
     if pattern is None:
         missing = "write the pattern of the mistake: `--detect PATTERN`"
     else:
-        measured = replay(brains.directory, brain.root, pattern)
+        measured = replay_in_project(brains.directory, pattern, brain_root=brain.root)
         if not measured.is_supported:
             missing = f"the history does not support it ({describe(measured)}); write a closer one"
     return Escalation(
@@ -206,27 +212,30 @@ def _propose_detect(
     )
 
 
-def replay(directory: str, root: str, pattern: Pattern) -> Replay:
-    """Search the history of a project for a pattern.
+def replay_in_project(project_root: str, pattern: Pattern, *, brain_root: str) -> Replay:
+    """Search the git history of the project at ``project_root`` for a pattern. Writes nothing.
 
     A commit made the mistake if a later commit removed its additions. Code that is still there was
-    not a mistake. Without git, no commit is searched.
+    not a mistake. Markdown files in commits are not searched. Of the Markdown files that are still
+    there, those of the brain at ``brain_root`` are not searched.
+
+    A GitError ends the search of the commits and is not raised, so without git ``commits`` is 0.
     """
     rule = Rule(card="card", pattern=pattern, globs=compile_globs(pattern.files))
     matcher = Matcher([rule])
-    standing = {match.text for match in find_in_tree(directory, matcher, root=root)}
+    standing = {match.text for match in find_in_tree(project_root, matcher, root=brain_root)}
     commits = mistakes = others = 0
     with contextlib.suppress(GitError):
-        for commit in read_history(directory, most=_MOST_COMMITS):
+        for commit in read_history(project_root, most=_MOST_COMMITS):
             commits += 1
-            texts = {
-                match.text
-                for change in parse_diff(decode(commit.patch))
-                if not change.path.endswith((".md", ".markdown"))
-                for match in matcher.find_added(change)
-            }
-            others += bool(texts & standing)
-            mistakes += bool(texts) and not texts & standing
+            added: set[str] = set()
+            for change in parse_diff(decode(commit.patch)):
+                if not change.path.endswith((".md", ".markdown")):
+                    added.update(match.text for match in matcher.find_added(change))
+            if added & standing:
+                others += 1
+            elif added:
+                mistakes += 1
     return Replay(commits=commits, mistakes=mistakes, others=others)
 
 

@@ -149,6 +149,11 @@ def build_titles(
     The text has at most ``most`` tokens, counted by ``counter``, and at most as many as the
     settings allow. A brain of up to SMALL_BRAIN cards is listed completely. For a larger brain, the
     text points to a file with all titles. The last commit is read, without a refresh.
+
+    Unless there is nothing to list, files are written: the state folder records a handle for each
+    listed card, and the first cache folder that the agent can read gets a file ``titles-*.md`` with
+    the handles and, if needed, all titles. Cards of a brain that the agent cannot read are copied
+    to that folder. A handle or file that cannot be written is left out.
     """
     return _build(brains, access, most=most, counter=counter)[0]
 

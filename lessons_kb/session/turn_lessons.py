@@ -283,21 +283,25 @@ _SHOW = r"\blessons show ([^\s;&|-][^\s;&|]*)"
 
 
 def find_titles(hook: Hook, brains: Brains | None = None) -> str:
-    """Return the titles of the cards that the agent can open, or "" if there are none.
+    """Return the titles of the cards that the agent can open, and write the files that they need.
 
-    ``brains`` must be up to date. If they are missing, the brains of the hook are refreshed first.
+    The files are those of ``build_titles``: each card gets a handle in the state folder, and the
+    cache folder gets the file of handles. ``brains`` must be up to date. If they are missing, the
+    brains of the hook are refreshed first, which may write their indexes. Cards that are withheld
+    from this session are left out.
+
+    Returns "" if there are no titles, if the event is from another machine, whose agent cannot open
+    files here, or if a ConfigError or StorageError occurs.
     """
-    if hook.event.posted:
+    if hook.event.posted:  # the event is from another machine
         return ""
-    can = hook.can
     session = hook.event.context_id if read_withholding().withhold else ""
+    access = replace(hook.access, session=session)
+    can = hook.can
     try:
-        return build_titles(
-            brains or refresh_in_hook(hook.brains)[0],
-            replace(hook.access, session=session),
-            most=can.tokens,
-            counter=can.count_tokens,
-        )
+        if brains is None:
+            brains, _warning = refresh_in_hook(hook.brains)
+        return build_titles(brains, access, most=can.tokens, counter=can.count_tokens)
     except (ConfigError, StorageError):  # the answer to a prompt reports it
         return ""
 

@@ -865,17 +865,25 @@ def count_events(state: str) -> int:
 
 
 def read_injected(state: str) -> list[dict[str, str]]:
-    """Return ``id``, ``how`` and ``outcome`` of each card in the journals of a trial's state home.
+    """Return ``id``, ``how`` and ``outcome`` of each card in the journals below a folder.
 
-    ``how`` is ``given``, ``opened`` or ``given,opened``. ``outcome`` is the worst outcome, or "" if
-    there is no evidence.
+    ``state`` is the state home of a trial. ``how`` is ``given``, ``opened`` or ``given,opened``.
+    ``outcome`` is the worst outcome in any session of the journal, which is ``left``, then
+    ``corrected``, then ``avoided``, or "" if there is no evidence.
+
+    If several journals have a card, the values of the last journal, sorted by path, count. A
+    journal that cannot be read is left out as a whole, and no StorageError is raised.
     """
     cards: dict[str, dict[str, str]] = {}
     pattern = os.path.join(glob.escape(state), "**", JOURNAL_NAME)
     for path in sorted(glob.glob(pattern, recursive=True)):
-        with contextlib.suppress(StorageError), contextlib.closing(Journal(path)) as journal:
-            for card, how, outcome in journal.run(_INJECTED):
-                cards[card] = {"id": card, "how": how, "outcome": outcome}
+        try:
+            with contextlib.closing(Journal(path)) as journal:
+                rows = journal.run(_INJECTED)
+        except StorageError:
+            continue
+        for card, how, outcome in rows:
+            cards[card] = {"id": card, "how": how, "outcome": outcome}
     return list(cards.values())
 
 

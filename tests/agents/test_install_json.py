@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lessons_kb.agents.install.edit_json import get, put, read_data, take
+from lessons_kb.agents.install.edit_json import get, put_json, read_data, take_json
 from lessons_kb.errors import InputError
 
 COMMENT = re.compile(r'"(?:[^"\\\r\n]|\\.)*"|(//[^\r\n]*|/\*(?:[^*]|\*(?!/))*\*/)')
@@ -37,7 +37,7 @@ def comments_of(text):
     ],
 )
 def test_a_value_is_put_in_the_manner_of_the_file(old, new):
-    assert put(old, ("k",), True) == new
+    assert put_json(old, ("k",), True) == new
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_value_is_put_in_the_manner_of_the_file(old, new):
     ],
 )
 def test_a_new_value_replaces_the_old_one(old, path, value, new):
-    assert put(old, path, value) == new
+    assert put_json(old, path, value) == new
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def texts(draw):
 @given(texts(), st.text(max_size=4), DATA)
 def test_any_file_can_take_any_value_and_keeps_its_comments(text, key, value):
     before = read_data(text)
-    new = put(text, (key,), value)
+    new = put_json(text, (key,), value)
     assert read_data(new) == {**before, key: value}
     if key not in before:
         assert comments_of(new) == comments_of(text)
@@ -128,7 +128,7 @@ def test_any_file_can_take_any_value_and_keeps_its_comments(text, key, value):
 def test_an_added_value_can_be_removed(text, value):
     before = read_data(text)
     key = "a key that is in no file"
-    after = take(put(text, (key, "Stop", 0), value), (key,))
+    after = take_json(put_json(text, (key, "Stop", 0), value), (key,))
     assert read_data(after) == before
     assert comments_of(after) == comments_of(text)
 
@@ -142,10 +142,10 @@ def test_a_file_as_editors_write_it_comes_back_byte_for_byte(line, comma, indent
          f"{indent}// why", f'{indent}"c": "x"{comma} // tail', f"{indent}/* end */", "}", ""]
     )  # fmt: skip
     for path in (("hooks", "Stop", 0), ("a", "k"), ("a", "b", 2)):
-        new = put(text, path, VALUE)
+        new = put_json(text, path, VALUE)
         assert get(read_data(new), path) == VALUE
         gone = path if path[0] == "a" else ("hooks",)
-        assert take(new, gone) == text
+        assert take_json(new, gone) == text
 
 
 @pytest.mark.slow
@@ -153,5 +153,5 @@ def test_a_file_as_editors_write_it_comes_back_byte_for_byte(line, comma, indent
 def test_taking_any_member_leaves_the_others(text):
     before = read_data(text)
     for key in before:
-        left = read_data(take(text, (key,)))
+        left = read_data(take_json(text, (key,)))
         assert left == {name: value for name, value in before.items() if name != key}

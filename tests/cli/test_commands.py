@@ -107,6 +107,19 @@ def test_search_holds_nothing_back_and_explains_in_words_of_the_query(lessons, b
     assert "terms: 매출을, 자정으로" in korean
 
 
+def test_the_question_of_delete_names_a_card_as_the_answer_does(answer, lessons, brain):
+    """A name may contain a Hangul filler, which counts as printable but which nobody sees."""
+    hidden = "lessons/zeb\u3164ra.md"
+    write(brain, hidden, "# Zebra\n\n- item\n")
+    refused = answer("delete", hidden, typed="n\n")
+    assert "Move lessons/zebra.md to the trash?" in refused
+    assert (brain / hidden).exists()
+    agreed = answer("delete", hidden, typed="y\n")
+    assert "Move lessons/zebra.md to the trash?" in agreed
+    assert "lessons/zebra.md moved to the trash" in agreed
+    assert not (brain / hidden).exists()
+
+
 @pytest.mark.slow
 def test_bump_ignore_archive_restore_delete(lessons, brain):
     write(brain, "docs/telegram.md", "# Telegram\n\nA note.\n")

@@ -115,7 +115,10 @@ def _list_parts(text: str, start: int) -> list[_JsonPlace]:
 
 
 def _walk(text: str, path: Path) -> list[_JsonPlace]:
-    """List the places along a path up to the first missing part, with the document first."""
+    """List the places along a path up to the first missing part, with the document first.
+
+    If nothing is missing, the list therefore has one place more than the path has keys.
+    """
     start = _skip(text, 0)
     trail = [_JsonPlace(start=start, value=start, end=_read_end(text, start)[1])]
     for key in path:
@@ -126,31 +129,40 @@ def _walk(text: str, path: Path) -> list[_JsonPlace]:
     return trail
 
 
-def put(text: str, path: Path, value: Any) -> str:
-    """Return the text with ``value`` at ``path``. Missing containers are created.
+def put_json(text: str, path: Path, value: Any) -> str:
+    """Return the JSON text with ``value`` at ``path``. For a TOML text, see ``put_table``.
 
-    A string selects a member of an object, and a number selects an element of an array. The number
-    after the last element appends an element. If an equal value is already there, its spelling
-    stays. Raises InputError if the path leads through another kind of value, and EditRefused if the
-    edited text would not parse to the expected data.
+    ``path`` has at least one key. A string selects a member of an object, and a number selects an
+    element of an array. The number after the last element appends an element. Missing objects and
+    arrays are created. If an equal value of the same type is already there, the text is returned
+    unchanged.
+
+    Raises InputError if the text is not JSON, which may have comments and trailing commas, or if
+    the path leads through another kind of value. Raises EditRefused if the edited text would not
+    parse to the expected data.
     """
-    data, trail = read_data(text), _walk(text, path)
-    *before, key = path[: len(trail)]
-    container: Any = get(data, before)
+    data = read_data(text)
+    places = _walk(text, path)
+    # The key is the last of the path, or the first that is missing.
+    *container_path, key = path[: len(places)]
+    container: Any = get(data, container_path)
     if not isinstance(container, list if isinstance(key, int) else dict):
         expected = "a list" if isinstance(key, int) else "an object"
-        name = ".".join(map(str, before)) or "the whole"
+        name = ".".join(map(str, container_path)) or "the whole"
         raise InputError(f"{name} must be {expected}; correct it by hand")
-    if len(trail) > len(path):
+    has_value = len(places) > len(path)
+    if has_value:
         if container[key] == value and type(container[key]) is type(value):
             return text
-        place, indent = trail[-1], _read_indent(text, trail[-1].value)
-        written = _write(text, value, None if _is_flat(text, place) else indent)
+        place = places[-1]
+        indent = None if _is_flat(text, place) else _read_indent(text, place.value)
+        written = _write(text, value, indent)
         new = text[: place.value] + written + text[place.end :]
     else:
-        for inner_key in reversed(path[len(trail) :]):
+        missing_containers = path[len(places) :]
+        for inner_key in reversed(missing_containers):
             value = [value] if isinstance(inner_key, int) else {inner_key: value}
-        new = _insert(text, trail[-1], key, value)
+        new = _insert(text, places[-1], key, value)
     if isinstance(container, list) and key == len(container):
         container.append(value)
     else:
@@ -158,16 +170,18 @@ def put(text: str, path: Path, value: Any) -> str:
     return _verify(new, read_data(new) == data)
 
 
-def take(text: str, path: Path) -> str:
-    """Return the text without the value at ``path``, or the same text if there is no value.
+def take_json(text: str, path: Path) -> str:
+    """Return the JSON text without the value at ``path``, or the same text if there is no value.
 
-    Raises InputError and EditRefused in the same cases as ``put``.
+    Raises InputError and EditRefused in the same cases as ``put_json``.
     """
-    data, trail = read_data(text), _walk(text, path)
-    if len(trail) <= len(path):
+    data = read_data(text)
+    places = _walk(text, path)
+    if len(places) <= len(path):
         return text
     del get(data, path[:-1])[path[-1]]
-    new = _remove(text, *trail[-2:])
+    container, part = places[-2:]
+    new = _remove(text, container, part)
     return _verify(new, read_data(new) == data)
 
 

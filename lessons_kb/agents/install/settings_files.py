@@ -18,13 +18,13 @@ from typing import Any
 from lessons_kb.agents.install.edit_json import (
     get,
     list_comments,
-    put,
     put_block,
+    put_json,
     put_table,
     read_data,
     read_toml,
-    take,
     take_block,
+    take_json,
     take_table,
 )
 from lessons_kb.agents.table import AGENTS, Agent
@@ -568,10 +568,10 @@ def add_pieces(data: bytes | None, target: Target) -> bytes:
         if target.syntax == "toml":
             text = put_table(text, piece.path, piece.value)
         elif present is None:
-            text = put(text, piece.path, piece.value)
+            text = put_json(text, piece.path, piece.value)
         elif piece.form == "entry":
             for key, value in piece.value.items():
-                text = put(text, (*piece.path, key), value)
+                text = put_json(text, (*piece.path, key), value)
     return (bom + text).encode()
 
 
@@ -666,7 +666,7 @@ def take_pieces(data: bytes, target: Target, *, like: bytes | None = None) -> by
             if target.syntax == "toml":
                 text = take_table(text, piece.path, piece.value)
             else:
-                text = _take_empty(take(text, piece.path), piece.path[:-1], model)
+                text = _take_empty(take_json(text, piece.path), piece.path[:-1], model)
     if text == old:
         return data
     return None if _is_empty(text, target) else (bom + text).encode()
@@ -697,14 +697,14 @@ def _add_hooks(text: str, piece: Piece) -> str:
         path = (*piece.path, event)
         present = get(read_data(text), path)
         if present is None:
-            text = put(text, path, [group])
+            text = put_json(text, path, [group])
         elif not isinstance(present, list):
             raise InputError(f"{'.'.join(path)} must be a list; correct it")
         else:  # exactly one entry per event, because a second one would answer it again
             others = _take_ours(text, path)
             rest = get(read_data(others), path)
             if present.count(group) != 1 or rest != [entry for entry in present if entry != group]:
-                text = put(others, (*path, len(rest)), group)
+                text = put_json(others, (*path, len(rest)), group)
     return text
 
 
@@ -731,7 +731,7 @@ def _take_ours(text: str, path: tuple[Any, ...]) -> str:
         return text
     for number, group in reversed(list(enumerate(groups))):
         if _is_ours(group):
-            text = take(text, (*path, number))
+            text = take_json(text, (*path, number))
         elif isinstance(group, dict) and "hooks" in group:
             text = _take_ours(text, (*path, number, "hooks"))
     return text
@@ -740,7 +740,7 @@ def _take_ours(text: str, path: tuple[Any, ...]) -> str:
 def _take_empty(text: str, path: tuple[str, ...], model: Any) -> str:
     """Return the text without empty containers along ``path`` that ``model`` does not have."""
     while path and get(read_data(text), path) in ({}, []) and get(model, path) is None:
-        text = take(text, path)
+        text = take_json(text, path)
         path = path[:-1]
     return text
 

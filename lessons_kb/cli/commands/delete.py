@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -23,13 +24,23 @@ def delete(
 
     Example: lessons delete telegram-allowlist --yes
     """
-    brains = open_brain()
-    names = [Cards(brains).find(name, notes=False)[1].id for name in ids]
+    cards = Cards(open_brain())
+    full_ids = [cards.find(name, notes=False)[1].id for name in ids]
     if not yes:
-        if not sys.stdin.isatty():
-            command = " ".join(map(shell_word, ["lessons", "delete", *names, "--yes"]))
-            raise InputError(f"delete needs confirmation; run `{command}`")
-        typer.confirm(f"Move {', '.join(names)} to the trash?", abort=True, err=True)
-    print_cards(
-        Cards(brains).delete(*ids), lambda card: f"{clean_line(card.id)} moved to the trash"
-    )
+        _confirm(full_ids)
+    deleted = cards.delete(*ids)
+    print_cards(deleted, lambda card: f"{clean_line(card.id)} moved to the trash")
+
+
+def _confirm(full_ids: Sequence[str]) -> None:
+    """Ask on stderr whether to delete the cards. Return only if the user agrees.
+
+    Raises Abort if the user does not agree, and InputError, which names the command with ``--yes``,
+    if stdin is not a terminal.
+    """
+    if not sys.stdin.isatty():
+        command = " ".join(map(shell_word, ["lessons", "delete", *full_ids, "--yes"]))
+        raise InputError(f"delete needs confirmation; run `{command}`")
+    # The name of a file can contain characters that nobody sees.
+    printable_ids = ", ".join(map(clean_line, full_ids))
+    typer.confirm(f"Move {printable_ids} to the trash?", abort=True, err=True)

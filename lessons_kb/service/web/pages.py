@@ -119,12 +119,14 @@ class View:
     def describe_error(self, error: LessonsError) -> str:
         """Return an error as a sentence that does not name a folder of the server."""
         text, folder = str(error), self.served.root
-        if isinstance(error, GitError):
-            log_trouble("server", self.served.name, f"GitError: {error}")
         while os.path.dirname(folder) != folder:
             text = text.replace(folder, "the clone")
             folder = os.path.dirname(folder)
         return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+    def log_git_error(self, error: GitError) -> None:
+        """Write a failure of git to the server's error log. Never raises."""
+        log_trouble("server", self.served.name, f"GitError: {error}")
 
 
 def show(
@@ -200,7 +202,8 @@ def _search_projects(
     """
     hits: dict[str, Hit] = {}
     for project in projects:
-        project_hits = served.open(f"/{project}").search(query, kinds=kinds, limit=_MAX_HITS)
+        brains = served.open(_name_directory(project))
+        project_hits = brains.search(query, kinds=kinds, limit=_MAX_HITS)
         for hit in project_hits:
             hits.setdefault(hit.card.id, hit)
     return sorted(hits.values(), key=lambda hit: -hit.score)
@@ -269,14 +272,28 @@ def _describe_card(card: Card, today: dt.date) -> str:
     return " · ".join(filter(None, parts))
 
 
+def _name_directory(project: str) -> str:
+    """Return a client's directory with the name of a project, for ``ServedBrain.find``.
+
+    A served brain takes the last name of the directory as the current project, unless its own
+    settings name a project. The directory is never opened, so any text is accepted as a project.
+    """
+    return f"/{project}"
+
+
 def explain_prompt(view: View) -> Response:
-    """Show the lessons that a prompt gets, and why it gets no other lessons. The prompt is not
-    stored.
+    """Show the lessons that a prompt gets, and why it gets no other lessons.
+
+    Without a submitted prompt, the page shows only the form; for an empty prompt, it also shows
+    what is missing. The index may be refreshed, but the prompt is not stored. A project that no
+    card names is not an error. Raises BrainNotFound if the brain's folder no longer exists.
     """
     form = view.form
-    prompt, paths = form.get("prompt", "")[:MAX_PROMPT], form.get("paths", "").split()
-    stage, project = (form.get(name, "").strip() for name in ("stage", "project"))
-    brains = view.served.find(f"/{project}")
+    prompt = form.get("prompt", "")[:MAX_PROMPT]
+    paths = form.get("paths", "").split()
+    stage = form.get("stage", "").strip()
+    project = form.get("project", "").strip()
+    brains = view.served.find(_name_directory(project))
     values: dict[str, Any] = {
         "prompt": prompt,
         "paths": " ".join(paths),
@@ -432,7 +449,8 @@ def _describe_branch(view: View, review: BranchReview) -> dict[str, Any]:
     """Return the values for ``branch.html``.
 
     The values are the branch, whether it is checked out here, the accepted cards that wait for a
-    merge, and the error that prevents drafts from being accepted.
+    merge, and the error that prevents drafts from being accepted. A failure of git is also written
+    to the error log.
     """
     values: dict[str, Any] = {"branch": view.branch, "here": False, "waiting": [], "trouble": ""}
     try:
@@ -440,6 +458,8 @@ def _describe_branch(view: View, review: BranchReview) -> dict[str, Any]:
         values["here"] = review.is_checked_out()
         values["waiting"] = [] if values["here"] else review.find_waiting()
     except LessonsError as error:
+        if isinstance(error, GitError):
+            view.log_git_error(error)
         values["trouble"] = view.describe_error(error)
     return values
 
@@ -535,7 +555,16 @@ def _describe_brain(served: ServedBrain, login: Caller) -> BrainRow:
 
 
 def _answer(page: Page, scope: str, view: View) -> Response:
-    """Return a page. Raises HTTPException if the caller may not see it or if it fails."""
+    """Return a page. Any LessonsError of the page becomes an HTTPException.
+
+    The status is 403 if the caller lacks READ or ``scope``. It is 409 for a draft that was already
+    decided, and 404 for any other name that no card or draft has, or that several cards have. It is
+    422 for a refused input, a refused edit and a failure of git, and 503 for every other error.
+
+    A failure of git is also written to the error log. So is an error with the status 503, which
+    ``ServedBrain.note_stale`` also records for the caller. An error while the decision about a
+    draft is read is not converted.
+    """
     try:
         require_scope(READ)
         require_scope(scope)
@@ -543,15 +572,30 @@ def _answer(page: Page, scope: str, view: View) -> Response:
     except Forbidden as error:
         raise HTTPException(403, f"{error}.") from None
     except (CardNotFound, AmbiguousCard):
-        draft = view.request.path_params.get("draft", "")
-        state, card = _open_review(view).find_outcome(draft)
-        places = {"accepted": f" as {card}", "merged": f" into {card}", "discarded": ""}
-        if state not in places:
+        message = _describe_decision(view)
+        if not message:
             raise HTTPException(404) from None
-        message = clean_line(f"This draft was already {state}{places[state]}.")
         raise HTTPException(409, message) from None
-    except (InputError, EditRefused, GitError) as error:
+    except (InputError, EditRefused) as error:
+        raise HTTPException(422, view.describe_error(error)) from None
+    except GitError as error:
+        view.log_git_error(error)
         raise HTTPException(422, view.describe_error(error)) from None
     except LessonsError as error:
         view.served.note_stale(error)
         raise HTTPException(503, f"No answer now: {explain(error)}.") from None
+
+
+def _describe_decision(view: View) -> str:
+    """Return how the requested draft was decided, or "" if it was not or none is requested."""
+    draft = view.request.path_params.get("draft", "")
+    state, card = _open_review(view).find_outcome(draft)
+    if state == "accepted":
+        decision = f"accepted as {card}"
+    elif state == "merged":
+        decision = f"merged into {card}"
+    elif state == "discarded":
+        decision = "discarded"
+    else:
+        return ""
+    return clean_line(f"This draft was already {decision}.")

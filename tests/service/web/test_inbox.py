@@ -7,6 +7,7 @@ import re
 import pytest
 
 from lessons_kb import Brain
+from lessons_kb.store.error_log import read_troubles
 from lessons_kb.store.server_tokens import add_token
 from tests.kit import git
 from tests.service.web.conftest import (
@@ -204,3 +205,20 @@ def test_without_a_repository_the_page_names_the_missing_parts(connect, roots, t
     assert merged.status_code == 422
     assert str(pathlib.Path(roots["vault"]).parent) not in merged.text
     assert send(client, f"/brains/vault/inbox/{name}", do="discard").status_code == 200
+
+
+def test_a_failure_of_git_is_in_the_error_log_and_on_the_page(rita, propose, shop):
+    name = propose()
+    (pathlib.Path(shop) / ".git/HEAD").unlink()
+    earlier = len(read_git_errors())
+    page = rita.get(INBOX)
+    assert page.status_code == 200
+    assert len(read_git_errors()) == earlier + 1
+    refused = send(rita, f"{INBOX}/{name}", do="accept")
+    assert refused.status_code == 422
+    assert str(pathlib.Path(shop).parent) not in refused.text
+    assert len(read_git_errors()) == earlier + 3, "for the form, and for the decision"
+
+
+def read_git_errors():
+    return [trouble for trouble in read_troubles() if "GitError" in trouble.message]
