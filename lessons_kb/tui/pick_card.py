@@ -64,6 +64,8 @@ class PickApp(App[str]):
         self.hint = _HINT.format(verb=verb)
         today = dt.datetime.now(tz=dt.UTC).astimezone().date()
         self.listing = RowList(CARD_COLUMNS, today, id="list")
+        self.preview = VerticalScroll(id="preview", can_focus=False)
+        self.view = Static(id="view", markup=False)
         self._preview_timer: Timer | None = None
 
     def compose(self) -> ComposeResult:
@@ -73,8 +75,8 @@ class PickApp(App[str]):
             with Vertical(id="left"):
                 yield Static(id="heading", markup=False)
                 yield self.listing
-            with Container(id="views"), VerticalScroll(id="preview", can_focus=False):
-                yield Static(id="view", markup=False)
+            with Container(id="views"), self.preview:
+                yield self.view
         yield Static(self.hint, id="hints", markup=False)
 
     def on_mount(self) -> None:
@@ -108,18 +110,18 @@ class PickApp(App[str]):
     def _show_preview(self) -> None:
         row = self.listing.current
         if row is None:
-            self.query_one("#view", Static).update("no card matches")
+            self.view.update("no card matches")
             return
         try:
             _row, view = self.source.look(row)
         except LessonsError as error:
-            self.query_one("#view", Static).update(Text(str(error)))
+            self.view.update(Text(str(error)))
             return
         lines = [Text(view.title, style="bold")]
         lines += [Text(line, style="dim") for line in view.facts]
         body = Markdown(view.text, hyperlinks=False) if view.markdown else Text(view.text)
-        self.query_one("#view", Static).update(Group(*lines, Text(), body))
-        self.query_one("#preview").scroll_home(animate=False)
+        self.view.update(Group(*lines, Text(), body))
+        self.preview.scroll_home(animate=False)
 
     def action_press(self, key: str) -> None:
         """Move the cursor of the list. The focus stays on the filter."""

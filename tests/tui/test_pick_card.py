@@ -56,8 +56,12 @@ def test_the_card_under_the_cursor_is_shown(source):
     async def run():
         async with app.run_test(size=(120, 40)) as pilot:
             app.query_one(Input).value = "telegram"
-            await pilot.pause(0.3)
-            return Hand(app, pilot).screen
+            hand = Hand(app, pilot)
+            for _try in range(100):
+                await pilot.pause(0.1)
+                if "/run handler" in hand.screen:
+                    break
+            return hand.screen
 
     shown = asyncio.run(run())
     assert "Telegram remote execution" in shown
