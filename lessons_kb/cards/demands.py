@@ -169,6 +169,10 @@ def _read_sentences(text: str) -> Iterator[Demand]:
 
 @lru_cache(_REMEMBERED)
 def _read_demand(text: str) -> Demand:
+    """Return the demand of one sentence. See ``Demand`` for its parts.
+
+    ``attributes`` and ``heads`` come from all neighbouring words, not only from those of the verb.
+    """
     words = [word.replace("’", "'").casefold() for word in _WORD.findall(text)]
     is_negative = sum(word in _NEGATIVE for word in words) % 2 == 1
     terms = {stem for stem in analyze(text) if stem not in _FUNCTION_STEMS}

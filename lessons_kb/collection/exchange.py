@@ -100,10 +100,11 @@ def find_rules_files(root: str) -> list[str]:
 
 
 def find_files(path: str) -> list[str]:
-    """Return the files that a path names: the file itself, or the notes in a folder.
+    """Return the files that a path names: the file itself, or the texts of a folder.
 
-    In the root of a project, these are the files that agents read. In any other folder, they are
-    all of its texts. Raises InputError for a folder without any.
+    If a folder has rules files for agents, these are its texts. Otherwise, they are its Markdown
+    and plain texts without a README; outside of a project, those of its subfolders count as well.
+    Raises InputError for a folder without any.
     """
     if not os.path.isdir(path):
         return [path]

@@ -286,7 +286,9 @@ def find_nodes(
     """Yield (index of the pattern, start, end) for each matching node, with positions in
     characters.
 
-    A pattern that is not valid code in this language does not match anything. Without ast-grep,
+    Of each pattern, at most MAX_NODES nodes are yielded. Many patterns are searched together; if
+    together they match too many nodes, or one of them is invalid, each is searched by itself. A
+    pattern that is not valid code in this language does not match anything. Without ast-grep,
     nothing is yielded.
     """
     root = parse(text, language)
@@ -303,8 +305,8 @@ def find_nodes(
             except ValueError:
                 continue
         else:
-            word = next(iter(find_words(pattern)), "")
-            likely = [node for node, code in zip(nodes, texts, strict=True) if word in code]
+            longest_word = next(iter(find_words(pattern)), "")
+            likely = [node for node, code in zip(nodes, texts, strict=True) if longest_word in code]
             matching = (node for node in likely if node.matches(**rule))
         for node in matching:
             span = node.range()

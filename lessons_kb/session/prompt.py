@@ -48,7 +48,8 @@ def answer(hook: Hook) -> Answer:
     """Return the lessons for a prompt. A second report of the same prompt gets no lessons.
 
     The exception is an agent that forgets the lessons with the next call of the model (``repeats``
-    of the event). It gets the same context again.
+    of the event). It gets the same context again. If no brain can be used, the lessons of a server
+    answer alone. Raises StorageError or ConfigError if there is no server, or it has no lessons.
     """
     brains = hook.open_brains()
     last = hook.state.told
