@@ -179,7 +179,7 @@ def _write_set(
     (layer,) = brain.members
     today = time.strftime("%Y-%m-%d")
     titles = layer.read(
-        lambda one: one.catalogue.titles(brain.project, most=_UNLIMITED, today=today)
+        lambda one: one.catalogue.titles(brain.project, limit=_UNLIMITED, today=today)
     )
     cards = {one.path: one.title for one in titles}
     items = [one for one in items if cards.keys() >= set(one[1])]  # others are archived

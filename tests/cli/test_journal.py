@@ -192,9 +192,11 @@ def test_events_are_listed_newest_last(shop, start, lessons):
         start("run", "--stage", "TEST", "echo", word).wait(20)
     start("run", "--session", "s-1", "pytest", "--no-such-option").wait(20)
     shown = lessons("events").out.splitlines()
-    assert re.fullmatch(r"WHEN +KIND +TOOL +OUTCOME +WHAT +SESSION", shown[0])
-    assert re.match(r"\d\d-\d\d \d\d:\d\d:\d\d +command +completed +\[TEST\] echo first$", shown[1])
-    assert re.match(r".* test +failed +pytest --no-such-option +s-1$", shown[3])
+    assert re.fullmatch(r"WHEN\tKIND\tTOOL\tOUTCOME\tWHAT\tSESSION", shown[0])
+    assert re.match(
+        r"\d\d-\d\d \d\d:\d\d:\d\d\tcommand\t\s*completed\t\[TEST\] echo first\s*$", shown[1]
+    )
+    assert re.match(r".*\ttest\t\s*failed\tpytest --no-such-option\ts-1$", shown[3])
     assert len(lessons("events", "--kind", "test").out.splitlines()) == 2
     assert len(lessons("events", "--session", "s-1").out.splitlines()) == 2
     assert len(lessons("events", "--limit", "1").out.splitlines()) == 2

@@ -126,7 +126,6 @@ TABLES = (
     ("doctor",),
     ("review", "--list"),
     ("config",),
-    ("config", "--all"),
     ("events",),
     ("restore",),
     ("archive", "--stale", "--dry-run"),

@@ -271,13 +271,13 @@ def test_history_is_bounded_ascending_and_without_system_rows(call, workspace):
     ("name", "arguments", "says"),
     [
         ("lessons_get", {"id": "telegram-alow"}, "did you mean lessons/telegram-allowlist.md"),
-        ("lessons_get", {"id": "c"}, "write more of the name"),
+        ("lessons_get", {"id": "les"}, "write more of the name"),
         ("lessons_get", {}, "id: Field required; correct them"),
         ("lessons_search", {"query": ""}, "query: String should have at least 1 character"),
         ("lessons_search", {"query": "x", "limit": 99}, "less than or equal to 50"),
         ("lessons_mark", {"id": CARD, "mark": "nice"}, "'helpful', 'harmful' or 'irrelevant'"),
         ("lessons_bump", {"ids": ["nothing-like-it"]}, "lessons_search finds ids"),
-        ("lessons_hook", {"agent": "emacs", "event": {}}, "'claude-code'"),
+        ("lessons_hook", {"agent": "emacs", "event": {}}, "claude-code"),
         ("lessons_check", {"answer": "x", "cards": ["zzz"]}, "no card named 'zzz'"),
     ],
 )

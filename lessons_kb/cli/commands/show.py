@@ -18,7 +18,7 @@ from lessons_kb.text.sanitize import clean, clean_line
 
 
 def show(card_id: OptionalId = None) -> None:
-    """Print a card or a note, and its sources on standard error.
+    """Print a card or a note. Its sources are printed on standard error.
 
     Without an ID, a terminal opens a list to choose from.
 
