@@ -165,6 +165,14 @@ def test_an_event_whose_end_does_not_arrive_is_never_passed_in_silence(bytes_wri
         assert "not checked before this call" in said.line
 
 
+def test_a_call_whose_gates_cannot_be_looked_at_in_time_is_called_not_checked(agent):
+    gates = agent.installation.package / "hook_gates.py"
+    gates.write_text("import time\ntime.sleep(30)\n")  # as on a machine that is far too busy
+    said = agent.edit("limits/api.toml", slow=3)
+    assert said.refused == ""
+    assert "not checked before this call" in said.line
+
+
 def test_a_gate_refuses_an_event_that_is_too_long_to_answer(agent):
     said = agent.edit("limits/api.toml", new="b" * 33_000_000)
     assert "Never widen the rate limit by hand" in said.refused

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from lessons_kb.errors import InputError
-from lessons_kb.service.mcp.lone_surrogates import DEEP, filter_standard_input, has_lone_surrogate
+from lessons_kb.service.mcp.request_filter import DEEP, filter_standard_input, has_lone_surrogate
 from lessons_kb.service.mcp.tools import UNLISTED, Answer, Brains, ToolError, Tools, connect
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.error_log import log_trouble
