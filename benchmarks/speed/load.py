@@ -272,7 +272,9 @@ def _make_build(folder: Path, name: str, source: Path, python: str) -> Build:
         project=folder / name / "project",
     )
     build.home.mkdir(parents=True)
-    shutil.copytree(ROOT / "brain-example", build.project, ignore=shutil.ignore_patterns(".*"))
+    # A build gets its own example: an older one does not know the settings of a newer one.
+    example = source / "brain-example"
+    shutil.copytree(example, build.project, ignore=shutil.ignore_patterns(".*"))
     subprocess.run(["git", "init", "-q", str(build.project)], check=True)
     for path in ("billing/round.py", "limits/api.toml", "README.md"):
         file = build.project / path
