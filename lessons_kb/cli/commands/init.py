@@ -34,8 +34,8 @@ def init(
 ) -> None:
     """Create a brain: lessons.toml, a cache and folders for cards.
 
-    A folder that already contains cards gets no folders for cards. In a folder that is not empty,
-    other Markdown files stay out of the brain (`notes = false` in its lessons.toml).
+    In a folder that is not empty, Markdown files that are not cards are not read (`notes = false`
+    in lessons.toml).
 
     Example: lessons init docs/brain
     """

@@ -26,9 +26,11 @@ from lessons_kb.cli.lint_report import (
 )
 from lessons_kb.cli.options import (
     FAIL_ON,
+    FAIL_ON_HELP,
     FAULT,
     LINT_FAIL_ON,
     Format,
+    Verbose,
     check_folder,
     open_brain,
     relative_path,
@@ -51,22 +53,23 @@ def lint(
         Option("--rule", metavar="RULE", help="Report only this rule; repeatable."),
     ] = None,
     fix: Annotated[
-        bool, Option("--fix", help="Rewrite `paths` whose files were moved, and nothing else.")
+        bool, Option("--fix", help="Correct the `paths` of files that were moved.")
     ] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Print every finding.")] = False,
+    verbose: Verbose = False,
     fail_on: Annotated[
         str,
         choose(
             "--fail-on",
             LINT_FAIL_ON,
             metavar="LEVEL",
-            help="Exit 1 at this level: error, warning, info or never; fault: for all but advice.",
+            help=FAIL_ON_HELP,
         ),
     ] = "error",
 ) -> None:
     """Report problems in cards, each with its line and a fix.
 
     Faults come first; a fault changes the meaning of a card. Advice follows, one line per rule.
+    `--fail-on fault` ignores advice.
     Example: lessons lint --fail-on fault
     """
     form = "json" if options().json else form
