@@ -56,7 +56,7 @@ def check(
     ] = None,
     evidence: Annotated[
         list[str] | None,
-        Option("--evidence", metavar="FILE", help="File with evidence of the work; repeatable."),
+        Option("--evidence", metavar="FILE", help="File with evidence; repeatable."),
     ] = None,
     diff: Revision = None,
     last: Annotated[

@@ -101,7 +101,7 @@ def diet(
         ),
     ] = None,
     show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompts for the agent, but send nothing.")
+        bool, Option("--show-prompt", help="Print the prompts, but send nothing.")
     ] = False,
 ) -> None:
     """Move conditional rules from rules files to cards.

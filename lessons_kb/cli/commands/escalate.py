@@ -36,14 +36,12 @@ _STEPS = {
 
 def escalate(
     card: Annotated[
-        str | None, Argument(metavar="[ID]", help="The card; without one, list what is proposed.")
+        str | None, Argument(metavar="[ID]", help="The card; without an ID, list the proposals.")
     ] = None,
     paths: Globs = "",
     detect: Annotated[
         str | None,
-        Option(
-            "--detect", metavar="PATTERN", help="The pattern, for that step; see docs/detect.md."
-        ),
+        Option("--detect", metavar="PATTERN", help="Pattern for the step; see docs/detect.md."),
     ] = None,
     dry_run: DryRun = False,
     yes: Yes = False,

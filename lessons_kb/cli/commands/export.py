@@ -23,7 +23,7 @@ RULES = "rules"
 def export(
     form: Annotated[str, Argument(metavar="FORMAT", help="json, jsonl, markdown, rules or okf.")],
     folder: Annotated[
-        str | None, Argument(metavar="[DIR]", help="With okf: a new folder for the bundle.")
+        str | None, Argument(metavar="[DIR]", help="With okf: new folder for the bundle.")
     ] = None,
     output: Output = None,
     agent: Annotated[

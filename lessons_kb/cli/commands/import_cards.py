@@ -62,7 +62,7 @@ def import_cards(
     """Import lessons from other files; --yes writes the cards.
 
     Rules files keep their rules; `diet` moves them. --all reads Claude Code's and Codex' memories,
-    files of lessons, docs/solutions, and rules for some files. It asks once.
+    files of lessons, docs/solutions, and rules for some files. The command asks once.
 
     Example: lessons import tasks/lessons.md
     """

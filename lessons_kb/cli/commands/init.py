@@ -29,7 +29,7 @@ def init(
         str | None, Argument(metavar="DIR", help="Folder of the brain; default: this one.")
     ] = None,
     user: Annotated[
-        bool, Option("--user", help="Create your user brain, used in every project.")
+        bool, Option("--user", help="Create your user brain, for all projects.")
     ] = False,
 ) -> None:
     """Create a brain: lessons.toml, a cache and folders for cards.

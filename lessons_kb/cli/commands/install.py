@@ -70,7 +70,7 @@ def install(
         Option(
             "--cloud",
             metavar="AGENT",
-            help=f"The setup of a cloud environment: {', '.join(_IN_CLOUDS)}.",
+            help=f"Set up a cloud environment: {', '.join(_IN_CLOUDS)}.",
         ),
     ] = "",
     dry_run: DryRun = False,

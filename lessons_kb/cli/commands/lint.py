@@ -69,7 +69,7 @@ def lint(
     """Report problems in cards, each with its line and a fix.
 
     Faults come first; a fault changes the meaning of a card. Advice follows, one line per rule.
-    `--fail-on fault` ignores advice.
+    `--fail-on fault` ignores all advice.
     Example: lessons lint --fail-on fault
     """
     form = "json" if options().json else form

@@ -53,7 +53,7 @@ def review(
         ),
     ] = None,
     show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompts for the agent, but send nothing.")
+        bool, Option("--show-prompt", help="Print the prompts, but send nothing.")
     ] = False,
     yes: Yes = False,
 ) -> None:

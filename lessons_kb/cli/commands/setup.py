@@ -54,7 +54,7 @@ NO_AGENT = (
 def setup(
     yes: Annotated[bool, Option("--yes", help="Do not ask for confirmation.")] = False,
     diff: Annotated[
-        bool, Option("--diff", help="Show what changes in each file before asking.")
+        bool, Option("--diff", help="Show the changes of each file before asking.")
     ] = False,
     undo: Annotated[
         bool,
@@ -68,7 +68,8 @@ def setup(
         bool,
         Option(
             "--purge",
-            help="With --undo: also delete the state folder (journal, drafts, trash, trust).",
+            help="With --undo: also delete the state folder (journal, drafts, trash, trust); "
+            "cards stay.",
         ),
     ] = False,
 ) -> None:
