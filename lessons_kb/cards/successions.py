@@ -1,4 +1,4 @@
-"""Find the cards that the keys `supersedes` and `superseded-by` name, and rename them there.
+"""Find the cards that `supersedes`, `superseded-by` and `contradicts` name, and rename them there.
 
 Such a name is a path, the end of a path, or a file name. The suffix may be missing.
 """
@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from lessons_kb.cards.keys import canonical, split_header
 from lessons_kb.cards.links import Link
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import split_lines
+from lessons_kb.model import Card
 
-_KEYS = ("supersedes", "superseded-by")
+_KEYS = ("supersedes", "superseded-by", "contradicts")
 _NAME = re.compile(r"[^\s,'\"\[\]][^,'\"\[\]]*(?<!\s)")
 _SUFFIX = re.compile(r"\.(?:md|markdown)\Z")
 
 
 def find_succession_names(text: str) -> Iterator[Link]:
-    """Yield each name of another card in these two keys of a card's header."""
+    """Yield each name of another card in these keys of a card's header."""
     if not any(key in text.casefold().replace("_", "-") for key in _KEYS):
         return
     split = split_header(text)
@@ -61,3 +62,22 @@ def _fits(name: str, card: str) -> bool:
     if card in (name, f"{path}.md", f"{path}.markdown"):
         return True
     return posixpath.join("/", card).endswith(f"/{path}.md")
+
+
+def find_linked(cards: Sequence[Card]) -> Iterator[tuple[Card, Card]]:
+    """Yield each card that has ``contradicts``, with each card of the list that it names.
+
+    A name that fits no card, or several cards, is ignored.
+    """
+    for card in cards:
+        for name in card.contradicts:
+            fitting = [other for other in cards if _fits(name, other.id)]
+            if len(fitting) == 1 and fitting[0].id != card.id:
+                yield card, fitting[0]
+
+
+def are_linked(first: Card, second: Card) -> bool:
+    """Return whether one of two cards names the other in its ``contradicts``."""
+    return any(_fits(name, second.id) for name in first.contradicts) or any(
+        _fits(name, first.id) for name in second.contradicts
+    )

@@ -207,7 +207,7 @@ MAX_DEMAND = 80
 
 
 def check_successions(documents: Iterable[Document]) -> list[Finding]:
-    """Return the findings about names of predecessors and successors that fit no card."""
+    """Return the findings about names of other cards in headers that fit no card."""
     documents = [document for document in documents if document.card is not None]
     names: set[str] = set()
     for document in documents:
@@ -220,6 +220,7 @@ def check_successions(documents: Iterable[Document]) -> list[Finding]:
         if card is None:
             continue
         named = [("supersedes", name) for name in card.supersedes]
+        named += [("contradicts", name) for name in card.contradicts]
         named += [("superseded-by", card.superseded_by)] if card.superseded_by else []
         for key, name in named:
             if name not in names:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.cards.anchors import Claims, format_claims, parse_claims
+from lessons_kb.cards.successions import find_linked
 from lessons_kb.errors import GitError, InputError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
 from lessons_kb.freshness.judge import describe_gone, judge
@@ -141,9 +142,13 @@ def _find_rivals(brain: Brain, standings: Mapping[int, Standing]) -> dict[int, t
     judged = [replace(card, standing=standings[number]) for number, card in cards.items()]
     rivals: dict[int, list[str]] = {}
     comparison = load(FIND_CONFLICTS)
-    for conflict in comparison.find_conflicts(judged):
-        stronger, weaker = comparison.choose(conflict.first, conflict.second)
-        rivals.setdefault(numbers[weaker.id], []).append(stronger.id)
+    pairs = list(find_linked([card for card in judged if card.is_injectable]))
+    pairs += [(conflict.first, conflict.second) for conflict in comparison.find_conflicts(judged)]
+    for first, second in pairs:
+        stronger, weaker = comparison.choose(first, second)
+        yields_to = rivals.setdefault(numbers[weaker.id], [])
+        if stronger.id not in yields_to:
+            yields_to.append(stronger.id)
     return {number: tuple(ids) for number, ids in rivals.items()}
 
 
