@@ -35,6 +35,8 @@ class Conflict(NamedTuple):
     """The demand of the first card."""
     opposed: str
     """The opposed demand of the second card."""
+    is_judged: bool = False
+    """Whether an agent judged the cards. A person has not confirmed that yet."""
 
 
 class CardDemands(NamedTuple):

@@ -9,6 +9,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from itertools import combinations
 
+from lessons_kb.brain.brain import Brain
 from lessons_kb.cards.conflicts import Conflict, find_conflict, find_conflicts
 from lessons_kb.cards.edit import edit_header
 from lessons_kb.cards.successions import are_linked
@@ -41,7 +42,12 @@ class Verdicts:
         demand, other = opposed
         if sign_demands(first) > sign_demands(second):
             demand, other = other, demand
-        return Conflict(first, second, demand, other)
+        return Conflict(first, second, demand, other, is_judged=True)
+
+    def opposes(self, card: Card) -> bool:
+        """Return whether any card contradicts a card."""
+        digest = sign_demands(card)
+        return any(digest in key for key, sentences in self._verdicts.items() if sentences)
 
     def find_conflicts(self, cards: Iterable[Card]) -> list[Conflict]:
         """Return the conflicts among many cards, each pair of cards once."""
@@ -91,14 +97,19 @@ def find_all(root: str, cards: Iterable[Card]) -> list[Conflict]:
     return [one for one in conflicts if not are_linked(one.first, one.second)]
 
 
-def find_rivals(root: str, card: Card, others: Iterable[Card]) -> list[Conflict]:
+def find_rivals(brain: Brain, card: Card, near: Iterable[Card]) -> list[Conflict]:
     """Return the conflicts of a card, which need not be in the brain, with active cards.
 
-    Cards that it names in its ``contradicts`` are left out.
+    Only the cards ``near`` it are compared by their words. Cards that it names in its
+    ``contradicts`` are left out.
     """
-    verdicts = Verdicts(root)
+    verdicts = Verdicts(brain.root)
+    others = {other.id: other for other in near}
+    if verdicts.opposes(card):
+        every = brain.read(lambda one: one.catalogue.all_cards())
+        others |= {other.id: other for other in every}
     conflicts = []
-    for other in others:
+    for other in others.values():
         if not other.is_injectable or are_linked(card, other):
             continue
         conflict = find_conflict(card, other) or verdicts.find_conflict(card, other)

@@ -16,8 +16,8 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.brain.cluster_search import ClusterSearch
 from lessons_kb.brain.discovery import Discovery, describe_unclaimed, is_settings_moved, look
 from lessons_kb.cards.anchors import parse_claims
-from lessons_kb.cards.conflicts import find_conflicts
 from lessons_kb.cards.standings import GONE_CODE, MOVED_PATH, STALE_CARD, UNMET, check_standing
+from lessons_kb.collection.contradictions import find_all
 from lessons_kb.collection.draft_cards import find_draft_cards
 from lessons_kb.collection.due_escalations import count_escalations
 from lessons_kb.collection.git_merge import find_sharing
@@ -350,7 +350,7 @@ def check_escalation(brain: Brain) -> Iterator[Health]:
 def check_conflicts(brain: Brain) -> Iterator[Health]:
     """Report how many pairs of cards make opposite demands."""
     cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
-    conflicts = list(find_conflicts(cards))
+    conflicts = find_all(brain.root, cards)
     if conflicts:
         first, second = clean_line(conflicts[0].first.id), clean_line(conflicts[0].second.id)
         count = counted(len(conflicts), "pair of cards", "pairs of cards")

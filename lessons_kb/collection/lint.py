@@ -17,13 +17,14 @@ from lessons_kb.brain.search_index import (
 )
 from lessons_kb.cards.anchors import format_claims, parse_claims
 from lessons_kb.cards.check_card import check_card
-from lessons_kb.cards.conflicts import choose, find_conflicts
+from lessons_kb.cards.conflicts import choose
 from lessons_kb.cards.copies import CardFile, find_copies
 from lessons_kb.cards.edit import replace_paths
 from lessons_kb.cards.keys import find_line_of
 from lessons_kb.cards.links import normal_title
 from lessons_kb.cards.sections import FOUND_OFTEN, advise
 from lessons_kb.cards.standings import check_standing
+from lessons_kb.collection.contradictions import find_all
 from lessons_kb.detect.matcher import EXTRA as AST_EXTRA
 from lessons_kb.detect.matcher import (
     Matcher,
@@ -102,7 +103,7 @@ def lint(
     findings += check_paths(documents, directory) if directory else []
     findings += check_freshness(brain, documents)
     findings += check_unmatched_paths(brain, documents)
-    findings += check_conflicts(document.card for document in documents)
+    findings += check_conflicts(brain.root, (document.card for document in documents))
     findings += check_successions(documents)
     return sorted(findings, key=by_place)
 
@@ -184,18 +185,23 @@ UNMATCHED_PATH = "unmatched-path"
 """The lint rule for entries of ``paths`` that never matched a file."""
 
 
-def check_conflicts(cards: Iterable[Card | None]) -> list[Finding]:
+def check_conflicts(root: str, cards: Iterable[Card | None]) -> list[Finding]:
     """Return the findings about cards that demand the opposite of another card."""
     findings = []
-    for conflict in find_conflicts(card for card in cards if card is not None):
+    for conflict in find_all(root, (card for card in cards if card is not None)):
         given, other = choose(conflict.first, conflict.second)
         message = (
             f"contradicts {given.id}: \u201c{shorten(conflict.demand, MAX_DEMAND)}\u201d against "
-            f"\u201c{shorten(conflict.opposed, MAX_DEMAND)}\u201d; a block has the other one"
+            f"\u201c{shorten(conflict.opposed, MAX_DEMAND)}\u201d"
         )
         fix = (
             f"rewrite one of the two, or archive this one: `lessons archive {shell_word(other.id)}`"
         )
+        if conflict.is_judged:
+            message += ", as an agent judges"
+            fix = f"run `lessons lint --fix` and say whether it is so, or {fix}"
+        else:
+            message += "; a block has the other one"
         findings.append(_finding(other.id, 0, CONFLICT, message, fix))
     return findings
 

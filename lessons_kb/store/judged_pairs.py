@@ -36,6 +36,11 @@ class Opposed(NamedTuple):
     second: str
 
 
+def has_verdicts(root: str) -> bool:
+    """Return whether any pair of cards was compared."""
+    return os.path.exists(os.path.join(state_dir(root, create=False), _NAME))
+
+
 def read_verdicts(root: str) -> dict[PairKey, Opposed | None]:
     """Return a mapping from each compared pair to its opposed sentences.
 

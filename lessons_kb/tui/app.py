@@ -30,7 +30,7 @@ from textual.widgets import Button, Input, Static
 
 from lessons_kb.cards.edit_sources import list_session_quotes
 from lessons_kb.data import read_patterns
-from lessons_kb.errors import CardNotFound, DuplicateCard, LessonsError
+from lessons_kb.errors import CardNotFound, Contradiction, DuplicateCard, LessonsError
 from lessons_kb.process.programs import open_editor
 from lessons_kb.text.sanitize import clean_line
 from lessons_kb.tui.rows import (
@@ -442,11 +442,17 @@ class ManageApp(App[None]):
                 self.say(str(error), bad=True)
                 return
             merge = functools.partial(self.source.merge, draft, error.existing)
-            accept = functools.partial(self.source.accept, draft, on_duplicate="new")
-            question = f"This may be a duplicate: {str(error).partition(';')[0]}."
+            reason = str(error).partition(";")[0]
+            if isinstance(error, Contradiction):
+                rule, question = "contradicts", f"{reason}."
+                label = "write it; an agent gets only one of the two"
+            else:
+                rule, question = "new", f"This may be a duplicate: {reason}."
+                label = "write a second card"
+            accept = functools.partial(self.source.accept, draft, on_duplicate=rule)
             answers: dict[str, tuple[str, Act | None]] = {
                 "m": ("count it there", merge),
-                "n": ("write a second card", accept),
+                "n": (label, accept),
                 "w": ("wait", None),
             }
             self._ask(question, answers)

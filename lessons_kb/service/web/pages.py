@@ -29,6 +29,7 @@ from lessons_kb.collection.near_duplicates import RELATED
 from lessons_kb.errors import (
     AmbiguousCard,
     CardNotFound,
+    Contradiction,
     DuplicateCard,
     EditRefused,
     GitError,
@@ -358,6 +359,12 @@ def show_draft(view: View) -> Response:
         try:
             _decide(review, draft, choice, view)
             return send_to(view.address("inbox", done=draft.id))
+        except Contradiction as error:
+            reason = str(error).partition(";")[0]
+            problem = (
+                f"{reason}. Tick that you accept it all the same: an agent then gets only one of "
+                "the two."
+            )
         except DuplicateCard as error:
             problem = (
                 f"{error.existing} may be the same lesson. Merge the draft into it, or tick that "
@@ -427,7 +434,8 @@ def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None
     elif draft.missing and not draft.trouble:
         raise InputError(f"the draft is incomplete; add {'; '.join(draft.missing)}")
     else:
-        on_duplicate = "new" if form.get("anyway") else "fail"
+        # It is the same as "new" for a card that contradicts no other.
+        on_duplicate = "contradicts" if form.get("anyway") else "fail"
         review.accept(draft.id, on_duplicate=on_duplicate, digest=digest)
 
 
