@@ -5,19 +5,17 @@ Such a name is a path, the end of a path, or a file name. The suffix may be miss
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
+from lessons_kb.cards.card_names import SUFFIX, fits_card
 from lessons_kb.cards.keys import canonical, split_header
 from lessons_kb.cards.links import Link
 from lessons_kb.cards.read_header import read_header
 from lessons_kb.cards.sections import split_lines
-from lessons_kb.model import Card
 
 _KEYS = ("supersedes", "superseded-by", "contradicts")
 _NAME = re.compile(r"[^\s,'\"\[\]][^,'\"\[\]]*(?<!\s)")
-_SUFFIX = re.compile(r"\.(?:md|markdown)\Z")
 
 
 def find_succession_names(text: str) -> Iterator[Link]:
@@ -42,7 +40,9 @@ def find_succession_names(text: str) -> Iterator[Link]:
 
 def names_card(name: str, card: str, others: Collection[str]) -> bool:
     """Return whether a name fits a card but none of the ``others``."""
-    return _fits(name, card) and not any(_fits(name, other) for other in others if other != card)
+    return fits_card(name, card) and not any(
+        fits_card(name, other) for other in others if other != card
+    )
 
 
 def name_in_same_style(name: str, card: str, others: Collection[str]) -> str:
@@ -50,34 +50,7 @@ def name_in_same_style(name: str, card: str, others: Collection[str]) -> str:
 
     If that name also fits one of the ``others``, the whole path is used.
     """
-    has_suffix = _SUFFIX.search(name) is not None
-    path = card if has_suffix else _SUFFIX.sub("", card)
+    has_suffix = SUFFIX.search(name) is not None
+    path = card if has_suffix else SUFFIX.sub("", card)
     end_of_path = "/".join(path.split("/")[-1 - name.count("/") :])
     return end_of_path if names_card(end_of_path, card, others) else path
-
-
-def _fits(name: str, card: str) -> bool:
-    """Return whether a name fits a card, by the rules of ``Catalogue.successors``."""
-    path = _SUFFIX.sub("", name)
-    if card in (name, f"{path}.md", f"{path}.markdown"):
-        return True
-    return posixpath.join("/", card).endswith(f"/{path}.md")
-
-
-def find_linked(cards: Sequence[Card]) -> Iterator[tuple[Card, Card]]:
-    """Yield each card that has ``contradicts``, with each card of the list that it names.
-
-    A name that fits no card, or several cards, is ignored.
-    """
-    for card in cards:
-        for name in card.contradicts:
-            fitting = [other for other in cards if _fits(name, other.id)]
-            if len(fitting) == 1 and fitting[0].id != card.id:
-                yield card, fitting[0]
-
-
-def are_linked(first: Card, second: Card) -> bool:
-    """Return whether one of two cards names the other in its ``contradicts``."""
-    return any(_fits(name, second.id) for name in first.contradicts) or any(
-        _fits(name, first.id) for name in second.contradicts
-    )

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.cards.card_names import are_linked
 from lessons_kb.cards.conflicts import Conflict, find_conflict, find_conflicts
 from lessons_kb.cards.edit import edit_header
-from lessons_kb.cards.successions import are_linked
 from lessons_kb.model import Card
 from lessons_kb.store.judged_pairs import Opposed, PairKey, add_verdicts, read_verdicts
 

@@ -15,9 +15,9 @@ from lessons_kb.collection.draft_lookup import ACCEPTED, DISCARDED, MERGED, MINE
 from lessons_kb.collection.near_duplicates import RELATED, NearDuplicate
 from lessons_kb.collection.new_drafts import NewDrafts
 from lessons_kb.errors import CardNotFound, DuplicateCard, EditRefused, InputError
-from lessons_kb.find.nearest import find_nearest
 from lessons_kb.mining.draft_text import finish
 from lessons_kb.model import DRAFT, Card
+from lessons_kb.on_demand import NEAREST_CARDS, load
 from lessons_kb.store import trash
 from lessons_kb.store.card_files import read_template
 from lessons_kb.store.draft_files import check_draft_size
@@ -43,7 +43,8 @@ class Drafts(NewDrafts):
         if card is None:
             return []
         self._brains.refresh()
-        return self._brain.read(partial(find_nearest, card=card))
+        nearest: list[Card] = self._brain.read(partial(load(NEAREST_CARDS).find_nearest, card=card))
+        return nearest
 
     def rewrite(self, name: str, text: str, *, digest: str) -> Draft:
         """Replace the text of a draft. ``digest`` is as in ``accept``."""

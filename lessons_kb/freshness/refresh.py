@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 from lessons_kb.brain.brain import Brain
 from lessons_kb.brain.gate_file import update_gate_file
 from lessons_kb.cards.anchors import Claims, format_claims, parse_claims
-from lessons_kb.cards.successions import find_linked
+from lessons_kb.cards.card_names import find_linked
 from lessons_kb.errors import GitError, InputError, StorageError
 from lessons_kb.freshness.fates import GONE, NEVER, PRESENT, Fate, ProjectFiles
 from lessons_kb.freshness.judge import describe_gone, judge

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from lessons_kb.brain.brain import Brain
+from lessons_kb.cards.card_names import are_linked
 from lessons_kb.cards.conflicts import Conflict, find_conflict
-from lessons_kb.cards.successions import are_linked
 from lessons_kb.collection.contradictions import Verdicts, sign_demands
 from lessons_kb.errors import InputError
 from lessons_kb.find.nearest import find_nearest
