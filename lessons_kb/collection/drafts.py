@@ -82,6 +82,7 @@ class Drafts(NewDrafts):
             card = self._require_acceptable(draft)
             if card.source == "auto":
                 self._check_room()
+            self._brains.refresh()
             if on_duplicate == "fail":
                 Cards(self._brains).check_contradictions(card)
                 self._check_duplicates(draft)

@@ -68,7 +68,10 @@ def test_a_card_that_demands_the_opposite_is_not_added_unasked(at, opposed):
         text = f"---\ntitle: A charge went out twice\n---\n{BODY.format(FORBID)}"
         with pytest.raises(Contradiction, match=r"lessons/old\.md demands the opposite"):
             brain.cards.add_text(text)
-        assert brain.cards.add_text(text, on_duplicate="new").id
+        new = brain.cards.add_text(text, on_duplicate="new")
+        assert not new.contradicts
+        linked = brain.cards.add_text(text, on_duplicate="contradicts")
+        assert linked.contradicts == ("lessons/old.md",)
 
 
 @pytest.mark.parametrize("name", ["old", "old.md", "lessons/old.md"])

@@ -352,7 +352,7 @@ def show_inbox(view: View) -> Response:
 
 def show_draft(view: View) -> Response:
     """Show a draft, or carry out the decision about it and redirect to the inbox."""
-    review, problem = _open_review(view), ""
+    review, problem, is_opposed = _open_review(view), "", False
     draft = review.get(view.request.path_params["draft"])
     choice = view.form.get("do", "")
     if choice in ("accept", "merge", "discard"):
@@ -360,7 +360,7 @@ def show_draft(view: View) -> Response:
             _decide(review, draft, choice, view)
             return send_to(view.address("inbox", done=draft.id))
         except Contradiction as error:
-            reason = str(error).partition(";")[0]
+            is_opposed, reason = True, str(error).partition(";")[0]
             problem = (
                 f"{reason}. Tick that you accept it all the same: an agent then gets only one of "
                 "the two."
@@ -387,6 +387,7 @@ def show_draft(view: View) -> Response:
         card=card,
         body=render_body(view, card, document.body, top=3) if card else "",
         near_duplicates=near_duplicates,
+        opposed=is_opposed,
         duplicate=any(card.level != RELATED for card in near_duplicates),
         **branch,
     )
