@@ -156,11 +156,8 @@ def test_a_draft_that_demands_the_opposite_is_accepted_with_a_link(rita, propose
     git(shop, "add", "-A")
     git(shop, "commit", "-qm", "A card")
     wait_for(rita, "/brains/shop?q=payment+lost", "A payment was lost")
-    never = {
-        "Root Cause": "The gateway takes each request for a new charge.",
-        "Prevention Checklist": "- [ ] Never retry failed payments of customers",
-    }
-    name = propose("A charge went out twice", sections=never)
+    never = ["Never retry failed payments of customers"]
+    name = propose("A charge went out twice", prevention=never)
     refused = send(rita, f"{INBOX}/{name}", do="accept")
     assert refused.status_code == 422
     assert "lessons/retry.md demands the opposite" in refused.text
