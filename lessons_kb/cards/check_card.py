@@ -117,9 +117,9 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
     def heading_of(role: str) -> int:
         """Return the line of the heading of the section with this role, or 0 without a heading.
 
-        Headings of the last tier, if there are several, are ambiguous and do not count.
+        If the role has several tiers, headings of the last tier are ambiguous and do not count.
         """
-        tiers = (0, *range(len(HEADINGS[role]) - 1))
+        tiers = range(max(len(HEADINGS[role]) - 1, 1))
         parts = (part for part in sections.parts if part.role == role and part.tier in tiers)
         return next((document.body_line + part.head for part in parts), 0)
 
@@ -132,9 +132,10 @@ def _check_parts(card: Card, document: Document) -> Iterator[Finding]:
         message = f"the title is a placeholder: {card.title[:60]}"
         yield _advise(card, "placeholder", message, title_line)
     if origin != "prevention":
-        message = f"the card has no checklist; {_name_substitute(card, origin)}"
         if card.template and origin != "fix":
             message = "the card is still the template, so it is not injected: it has no checklist"
+        else:
+            message = f"the card has no checklist; {_name_substitute(card, origin)}"
         level = "info" if origin == "fix" else "warning"
         yield _advise(card, "no-checklist", message, heading_of(PREVENTION), level)
     if not card.why:

@@ -441,8 +441,9 @@ _LARGEST = 1 << 20
 def find_least_budget(block: Preflight, attempt: Callable[[int], Preflight]) -> int | None:
     """Return the minimum budget, in tokens, for which ``attempt`` returns a lesson.
 
-    Return None unless its budget is the only reason why ``block`` has no lesson. Return 0 if no
-    budget helps, because ``model_context`` is a limit as well. About twenty attempts are made.
+    Return None if ``block`` has a lesson, or if its budget withheld none. Return 0 if even the
+    largest budget gives no lesson, because ``model_context`` is a limit as well. About twenty
+    attempts are made.
     """
     rules = [find_rule(hit.reason) for hit in block.withheld if hit.card.kind != NOTE]
     if block.lessons or "preflight.budget" not in rules:

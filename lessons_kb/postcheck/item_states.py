@@ -403,15 +403,19 @@ class _Scene:
         )
 
     def judge(self, item: _Item, closing: Closing | None) -> _Verdict:
-        """Return the state of an item. More certain signs take precedence."""
+        """Return the state of an item. More certain signs take precedence.
+
+        A weak denial and a sign that the item was done cancel each other out, and the item stays
+        open.
+        """
         match = self._find_pattern(item.pattern) if item.pattern else None
         if match:
             return match
         if closing:
             return self._verify(closing, item)
         shown = self._find_done(item) or self._find_told(item)
-        near, denial = self._find_denial(item)
-        if denial and (shown is None or near >= SURE_FROM):
+        closeness, denial = self._find_denial(item)
+        if denial and (shown is None or closeness >= SURE_FROM):
             return _Verdict(DENIED, denial.sentence, ANSWER)
         if not denial:
             verdict = self._find_contradiction(item) or shown
@@ -511,22 +515,22 @@ class _Scene:
         return any(share(item.terms, place.terms) >= SUPPORTED_FROM for place in places)
 
     def _find_denial(self, item: _Item) -> tuple[float, Denial | None]:
-        """Return the clause that denies an item, with its score, or (0, None) if there is none.
+        """Return the clause that denies an item, with its closeness, or (0, None) without one.
 
         An item that forbids something can only be put off, because the item requests that it is not
         done.
         """
-        near: list[tuple[float, Denial | None]] = []
+        close: list[tuple[float, Denial | None]] = []
         for denial in self._denials:
             is_own = denial.cue and denial.cue in item.text.lower()
             if is_own or (denial.kind != PUT_OFF and item.forbids):
                 continue
             part = share(item.terms, denial.terms)
-            about = part + share(denial.topic, item.terms)
+            closeness = part + share(denial.topic, item.terms)
             least = ABSENT_FROM if denial.kind == ABSENT else DENIED_FROM
-            if part >= least and about >= NEAR_FROM:
-                near.append((about, denial))
-        return max(near, key=lambda entry: entry[0], default=(0.0, None))
+            if part >= least and closeness >= NEAR_FROM:
+                close.append((closeness, denial))
+        return max(close, key=lambda entry: entry[0], default=(0.0, None))
 
     def _find_contradiction(self, item: _Item) -> _Verdict | None:
         """Return a verdict with the first sentence about an item whose claim is refuted.

@@ -91,8 +91,10 @@ class _Client:
         self.has_said = False
 
     def say(self, output: str, line: str) -> str:
-        """Send an answer. Return "" if it arrived; otherwise return how the client had ended the
-        event.
+        """Send an answer to the client over descriptor 1, which is a socket.
+
+        Return "" if the client passed it on (HEARD). Otherwise return the client's sign for how it
+        had ended the event without it, such as LATE or REFUSED.
         """
         self.has_said = True
         texts = [f"{text}\n".encode("utf-8", "replace") if text else b"" for text in (output, line)]
@@ -102,7 +104,7 @@ class _Client:
                 data = data[os.write(1, data) :]
         except OSError:  # the client has left
             pass
-        try:
+        try:  # also after a failed write: the client's sign may be waiting
             how = os.read(1, 1) or LATE
         except OSError:
             how = LATE

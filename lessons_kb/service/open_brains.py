@@ -121,11 +121,12 @@ class _Preparation:
         state = writer.state
         if state is None or self._prepared.get(writer.root) == state.manifest:
             return
-        if writer.encode(limit=_ENCODED_AT_ONCE):
-            return
+        left = writer.encode(limit=_ENCODED_AT_ONCE)
+        if left:
+            return  # the watch calls again
         calibrate_brain(writer, by_meaning=True)
         self._prepared[writer.root] = state.manifest
-        if writer.meaning is None:
+        if writer.meaning is None:  # only words are searched
             return
         for brain in self._opened.members:
             if brain.root == writer.root:

@@ -173,7 +173,7 @@ def compile_globs(patterns: Iterable[str]) -> Globs:
                 # A glob that matches a folder also matches everything below it.
                 end = "/" if regex.folders_only else "(?:/|$)"
                 source = f"{_hint(alternative)}^{regex.source}{end}"
-                _compile_glob(source)
+                _compile_glob(source)  # raises InputError if RE2 refuses it; the result is cached
             except InputError:
                 raise InputError(fix) from None
             compiled.append((source, include))
@@ -190,8 +190,10 @@ def match_globs(compiled: Sequence[tuple[str, bool]], path: str) -> bool:
         return False
     path = path.removeprefix("./")
     plain = path.translate(_LONE)
+    # Every path that a glob matches contains the glob's hint.
     candidates = [(source, include) for source, include in compiled if _hint_of(source) in path]
     if all(include for _source, include in candidates):
+        # A source that matches a folder also matches what is below it.
         return any(_compile_glob(source).search(plain) for source, _include in candidates)
     return any(_decide(candidates, part) for part in _folders_and_path(plain))
 

@@ -378,27 +378,31 @@ def _next_line(view: str, position: int) -> int:
     return line_end.end() if line_end else len(view)
 
 
-def _text_rows(view: str, start: int, end: int) -> Iterator[Row]:
+def _text_rows(view: str, start: int, next_line: int) -> Iterator[Row]:
     """Yield the rows of a table in plain text, beginning with the line of its headings.
 
-    If a rule of dashes is below the headings, its dashes determine the columns, and another rule or
-    a blank line ends the table. Otherwise a separator divides the cells, and each row has as many
-    cells as the first.
+    That line begins at ``start``, and the next one at ``next_line``. If a rule of dashes is below
+    the headings, its dashes determine the columns, and another rule or a blank line ends the table.
+    Otherwise a separator divides the cells, and each row has as many cells as the first. In this
+    second form, rules and blank lines are skipped.
     """
-    after = _next_line(view, end)
-    if end < after and _COLUMN_RULE.fullmatch(view, end, after):
-        offsets = [dashes.start() - end for dashes in _DASHES.finditer(view, end, after)]
-        yield _split_at(offsets, start, end)
-        start, end = after, _next_line(view, after)
-        while not _RULE.fullmatch(view, start, end):
-            yield _split_at(offsets, start, end)
-            start, end = end, _next_line(view, end)
+    after = _next_line(view, next_line)
+    if next_line < after and _COLUMN_RULE.fullmatch(view, next_line, after):
+        dashes_below = _DASHES.finditer(view, next_line, after)
+        offsets = [dashes.start() - next_line for dashes in dashes_below]
+        yield _split_at(offsets, start, next_line)
+        start, next_line = after, _next_line(view, after)
+        # _RULE also matches a blank line and the empty end of the text.
+        while not _RULE.fullmatch(view, start, next_line):
+            yield _split_at(offsets, start, next_line)
+            start, next_line = next_line, _next_line(view, next_line)
         return
-    separator = next((sign for sign in _SEPARATORS if sign in view[start:end]), None)
+    heading_line = view[start:next_line]
+    separator = next((sign for sign in _SEPARATORS if sign in heading_line), None)
     size = 0
     while separator is not None and start < len(view):
-        if not size or not _RULE.fullmatch(view, start, end):
-            cells = view[start:end].split(separator)
+        if not size or not _RULE.fullmatch(view, start, next_line):
+            cells = view[start:next_line].split(separator)
             if size and len(cells) != size:
                 return
             if not size and separator == "," and not all(map(_is_heading, cells)):
@@ -406,7 +410,7 @@ def _text_rows(view: str, start: int, end: int) -> Iterator[Row]:
             size = len(cells)
             starts = accumulate((len(cell) + 1 for cell in cells), initial=start)
             yield [(first, following - 1) for first, following in pairwise(starts)]
-        start, end = end, _next_line(view, end)
+        start, next_line = next_line, _next_line(view, next_line)
 
 
 def _split_at(offsets: list[int], start: int, end: int) -> Row:

@@ -210,16 +210,18 @@ def _insert(text: str, holder: _JsonPlace, key: str | int, value: Any) -> str:
     last = parts[-1] if parts else None
     name = "" if isinstance(key, int) else f"{json.dumps(key, ensure_ascii=False)}: "
     if last and _is_flat(text, holder):
-        end = max(last.end, last.comma + 1)
+        end = max(last.end, last.comma + 1)  # before comments at the end of the line
         new = f" {name}{_write(text, value, None)}"
     else:
         indent = _read_indent(text, last.start) if last else base + _find_unit(text)
         new = f"{line}{indent}{name}{_write(text, value, indent)}"
     if last is None:
-        is_open = text[end:close].strip(" \t")
-        return text[:end] + new + (text[end:] if is_open else line + base + text[close:])
+        closes_on_own_line = text[end:close].strip(" \t") != ""  # it contains a line break
+        rest = text[end:] if closes_on_own_line else line + base + text[close:]
+        return text[:end] + new + rest
     if last.comma >= 0:
         return f"{text[:end]}{new},{text[end:]}"
+    # The comma precedes comments after the last member.
     return f"{text[: last.end]},{text[last.end : end]}{new}{text[end:]}"
 
 

@@ -557,13 +557,14 @@ def _describe_brain(served: ServedBrain, login: Caller) -> BrainRow:
 def _answer(page: Page, scope: str, view: View) -> Response:
     """Return a page. Any LessonsError of the page becomes an HTTPException.
 
-    The status is 403 if the caller lacks READ or ``scope``. It is 409 for a draft that was already
-    decided, and 404 for any other name that no card or draft has, or that several cards have. It is
-    422 for a refused input, a refused edit and a failure of git, and 503 for every other error.
+    The status is 403 if the caller lacks READ or ``scope``. If no card or draft has the name, or
+    several cards have it, the status is 404, or 409 if the name is that of a draft that was already
+    decided. It is 422 for a refused input, a refused edit and a failure of git, and 503 for every
+    other error.
 
-    A failure of git is also written to the error log. So is an error with the status 503, which
-    ``ServedBrain.note_stale`` also records for the caller. An error while the decision about a
-    draft is read is not converted.
+    A failure of git is also written to the error log. For an error with the status 503,
+    ``ServedBrain.note_stale`` writes it to the error log and records it for the caller. An error
+    while the decision about a draft is read is not converted.
     """
     try:
         require_scope(READ)
