@@ -59,7 +59,7 @@ def open_cluster(index: SearchIndex, location: str, *, key: str = "", create: bo
     """
     is_remote = "://" in location
     if is_remote:
-        parse_address(location, instead=f"set {KEY_VARIABLE} instead")
+        parse_address(location, instead=f"set {KEY_VARIABLE} instead")  # raises InputError
     name = index.settings.index.collection
     if name and not _NAME.fullmatch(name):
         raise InputError(

@@ -88,7 +88,7 @@ def compile_gates(root: str, catalogue: Catalogue, state: State) -> dict[str, An
 def _read_paths(card: Card) -> tuple[str, ...]:
     """Return the globs that the card guards, or no globs if one is invalid, as in the index."""
     try:
-        compile_globs(card.paths)
+        compile_globs(card.paths)  # raises InputError for an invalid glob
     except InputError:
         return ()
     return card.paths

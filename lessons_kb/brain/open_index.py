@@ -122,8 +122,8 @@ class SearchIndex:
         if state is not None and self._knows_settings(state):
             return ""
         try:
-            read_settings(self.root)
-            read_ignored(self.root)
+            read_settings(self.root)  # raises ConfigError
+            read_ignored(self.root)  # raises ConfigError
         except ConfigError as error:
             return os.path.join(self.root, str(error))
         return ""

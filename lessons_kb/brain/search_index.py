@@ -104,7 +104,7 @@ def check_globs(document: Document) -> list[Finding]:
     """Return a finding if the ``paths`` of a card are invalid. The card stays in use."""
     card = document.card
     try:
-        compile_globs(card.paths if card else ())
+        compile_globs(card.paths if card else ())  # raises InputError for an invalid glob
     except InputError as error:
         message, _, fix = str(error).partition("; ")
         line = find_line_of("paths", document.key_lines)

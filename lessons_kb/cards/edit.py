@@ -228,7 +228,7 @@ def _find_replace_problem(entry: HeaderEntry, value: Change) -> str:
     is_list, is_one_line = isinstance(value, tuple), entry.span[0] == entry.span[2]
     if form == "count":
         try:
-            read_value(entry)
+            read_value(entry)  # raises ValueError if the value is not a count
         except ValueError as error:
             return f"is {error}; write {valid}"
     if entry.shape == "scalar" and form in _ALONE and is_one_line:
@@ -287,7 +287,7 @@ def _find_comments(lines: Sequence[str], entry: HeaderEntry, first: int, end: in
     for number in range(first, end):
         line = lines[number]
         for begin, column, last, stop in reversed(spans):
-            if begin == last == number:
+            if begin == number and last == number:
                 line = line[:column] + line[stop:]
             elif begin < number <= last and not line.lstrip().startswith("#"):
                 line = line[stop:] if number == last else ""
@@ -473,7 +473,8 @@ def _verify(old: _Version, text: str, changes: Mapping[str, Change], intended: M
     split, reader = split_header(text), old[2].reader
     reading = read_header(split)
     usable = reading.reader != "none" and not re.search("[\ud800-\udfff]", text)
-    if usable and reading.reader != reader == "lenient" and split.header is not None:
+    is_stricter = reader == "lenient" and reading.reader != "lenient"
+    if usable and is_stricter and split.header is not None:
         reading = HeaderReading(entries=read_leniently(split.header.lines)[0], reader=reader)
     if not usable or reading.reader != reader or _values_of(reading.entries) != intended:
         raise EditRefused("the header cannot be changed safely; edit the file by hand")

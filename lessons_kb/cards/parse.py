@@ -75,7 +75,7 @@ def parse_card(text: str, *, path: str, folders: Mapping[str, str]) -> Document:
         return _unusable(path, line, "nul-bytes", "the file contains NUL bytes")
     if not text.isascii():
         try:
-            text.encode("utf-8")
+            text.encode("utf-8")  # raises UnicodeEncodeError for a lone surrogate
         except UnicodeEncodeError as error:
             line = 1 + text.count("\n", 0, error.start)
             return _unusable(path, line, "not-utf-8", "the text contains half of a character")

@@ -481,7 +481,7 @@ def _cut_at_headings(headings: Sequence[Heading], lines: Sequence[str]) -> Itera
     for heading in headings:
         if heading.level == _DEEPEST_SECTION:
             own = _find_meaning(heading.text) or outer
-            if own == outer == role:
+            if own == outer and role == outer:  # the same section goes on
                 continue
         else:
             known = _find_meaning(heading.text) if heading.level > 1 else None

@@ -50,7 +50,7 @@ def compose(
     template, and the parts that the sketch does not fill are empty. Raises InputError for an
     invalid part and EditRefused for a pattern that a header cannot express.
     """
-    slug(sketch.title)
+    slug(sketch.title)  # raises InputError for an invisible title
     check_choice("kind", sketch.kind, KINDS)
     check_choice("severity", sketch.severity or SEVERITIES[1], SEVERITIES)
     header: dict[str, Change] = {

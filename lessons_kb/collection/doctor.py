@@ -502,7 +502,7 @@ def check_extras(_directory: str) -> Iterator[Health]:
 def check_user_settings(_directory: str) -> Iterator[Health]:
     """Report the faults in the user's own settings. If there are none, report nothing."""
     for section in USER_SECTIONS:
-        read_user_settings(section)
+        read_user_settings(section)  # raises ConfigError, which is reported
     commands = {
         "check.command": read_user_settings(JudgeSettings).command,
         "writer.command": read_user_settings(WriterSettings).command,
@@ -510,7 +510,7 @@ def check_user_settings(_directory: str) -> Iterator[Health]:
     for name, command in commands.items():
         try:
             if command.strip():
-                split_command(command)
+                split_command(command)  # raises InputError
         except InputError as error:
             problem, _, fix = str(error).partition("; ")
             yield Health("error", "user settings", f"{name}: {problem}", fix)

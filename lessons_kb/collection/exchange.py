@@ -500,11 +500,12 @@ class _Shelf:
         path = lesson.id if is_safe_id(lesson.id) else f"{lesson.kind}s/{slug(lesson.title)}.md"
         text = card_text(lesson, created=_ANY_DATE, folders=self._folders)
         document = parse_card(text, path=path, folders=self._folders)
-        is_lost = document.card is not None and document.card.kind == NOTE != lesson.kind
-        if document.card is None or is_lost:
+        card = document.card
+        is_lost = card is not None and card.kind == NOTE and lesson.kind != NOTE
+        if card is None or is_lost:
             reason = document.findings[0].message if document.findings else "would be a note"
             raise EditRefused(f"not a valid card: {reason}")
-        return document.card
+        return card
 
 
 def _keep_real_paths(lesson: Incoming, files: ProjectFiles) -> Incoming:
@@ -612,8 +613,8 @@ def card_text(lesson: Incoming, *, created: str, folders: Mapping[str, str]) -> 
     """
     if lesson.text:
         text = redact_card(lesson.text)
-        found = parse_card(text, path=lesson.id, folders=folders).card
-        is_lost = found is not None and found.kind == NOTE != lesson.kind
+        card = parse_card(text, path=lesson.id, folders=folders).card
+        is_lost = card is not None and card.kind == NOTE and lesson.kind != NOTE
         return edit_header(text, {"type": lesson.kind}) if is_lost else text
     header: dict[str, Change] = {
         "type": lesson.kind,

@@ -264,6 +264,7 @@ def _swap_quotes(literal: re.Match[str]) -> str:
 def check_syntax(pattern: Pattern, language: str) -> str:
     """Return why ast-grep rejects a pattern in a language, or "" if it accepts it."""
     try:
+        # A search in an empty text raises ValueError if ast-grep rejects the pattern.
         _find_all(_parse("", language), build_rule(pattern))
     except ValueError as error:
         return str(error)

@@ -430,9 +430,9 @@ def _shares_noun(said: str, places: Sequence[str]) -> bool:
     )
 
 
-def _is_reference(text: str, place: str) -> bool:
+def _is_reference(text: str, path: str) -> bool:
     """Return whether a rule names a file only to be read."""
-    before = text[: text.index(place)].rstrip("`").rstrip()[-_BEFORE:]
+    before = text[: text.index(path)].rstrip("`").rstrip()[-_BEFORE:]
     return bool(_REFERENCE.search(before))
 
 

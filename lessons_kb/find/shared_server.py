@@ -73,7 +73,7 @@ def read_lesson(answer: Mapping[str, Any], *, name: str, gate: bool, detect: boo
         "confidence": hit.confidence,
     }
     try:
-        compile_globs(hit.card.paths)
+        compile_globs(hit.card.paths)  # raises InputError for an invalid glob
     except InputError:
         gate = False
     if not gate:
@@ -309,7 +309,7 @@ def ask_server(
         applies = not folders or any(is_inside(directory, folder) for folder in folders)
         if not (settings.url and prompt.strip() and applies) or is_settings_moved(directory):
             return None
-        name_server(settings.url)
+        name_server(settings.url)  # raises InputError
     except (ConfigError, InputError) as error:
         return ServerQuery(ServerSettings(), "", "", seconds=0, trouble=str(error))
     return ServerQuery(settings, prompt, project or "", seconds=min(settings.seconds, seconds))

@@ -431,11 +431,11 @@ def _list_in_folders(
 
 
 @lru_cache(maxsize=2048)
-def _format_file_line(place: str, title: str, named: bool) -> tuple[str, str, int]:
+def _format_file_line(path: str, title: str, named: bool) -> tuple[str, str, int]:
     """Return a card's folder, its defanged line below the folder, and the tokens of the line."""
-    folder, _, name = place.rpartition("/")
+    folder, _, name = path.rpartition("/")
     words = shorten(defang_line(title), _MAX_TITLE)
-    is_named = named or _COPIES in place  # a search skips files that git ignores
+    is_named = named or _COPIES in path  # a search skips files that git ignores
     line = words if words and not is_named else show_path(name)
     if is_named and _squeeze(title) not in _squeeze(name):
         line = f"{line}: {words}"

@@ -174,8 +174,8 @@ def _join(
     """Mapping from each place to the numbers of the groups that have an item there."""
     for item in items:
         terms, places = frozenset(analyze(text_of(item))), list(places_of(item))
-        near = sorted(set().union(*(index[place] for place in places)))
-        similar = (number for number in near if _alike(terms, first_terms[number]))
+        numbers = sorted(set().union(*(index[place] for place in places)))
+        similar = (number for number in numbers if _alike(terms, first_terms[number]))
         number = next(similar, len(groups))
         if number == len(groups):
             first_terms.append(terms)

@@ -656,13 +656,17 @@ class SessionReader:
         }
         complaints = []
         for turn, complaint in self._said:
-            near = [
-                name for name in errors if not {turn, turn - 1}.isdisjoint(self._errors[name].turns)
+            turns = {turn, turn - 1}
+            of_these_turns = [
+                name for name in errors if not turns.isdisjoint(self._errors[name].turns)
             ]
-            if not near:
+            if not of_these_turns:
                 complaints.append(complaint)
                 continue
-            host = max(near, key=lambda name: (self._errors[name].seen, self._errors[name].last))
+            host = max(
+                of_these_turns,
+                key=lambda name: (self._errors[name].seen, self._errors[name].last),
+            )
             signals = dict.fromkeys((*errors[host].signals, *complaint.signals))
             quote = errors[host].quote or complaint.quote
             errors[host] = replace(errors[host], signals=tuple(signals), quote=quote)

@@ -344,9 +344,9 @@ class _Place:
         return _Verdict(SHOWN, self.lines[best].strip(), _locate(self.where, self.numbers, best))
 
 
-def _locate(where: str, numbers: Sequence[int], place: int) -> str:
+def _locate(path: str, numbers: Sequence[int], index: int) -> str:
     """Return ``path:line`` if the line number is available, or else the path."""
-    return f"{where}:{numbers[place]}" if where and place < len(numbers) else where
+    return f"{path}:{numbers[index]}" if path and index < len(numbers) else path
 
 
 def _chunks(

@@ -280,7 +280,7 @@ def list_files(cwd: str, paths: Sequence[str] = ()) -> list[str]:
     Paths are POSIX and relative to git's top folder. With ``paths``, only these files and files in
     these folders are listed. Raises GitError without git or a repository.
     """
-    find_git(", or name the files")
+    find_git(", or name the files")  # raises GitError
     inside = [f":(top,literal){path}" for path in paths]
     names = ("ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z", "--")
     output = Repository(cwd).ask(*names, *inside)
@@ -328,7 +328,7 @@ def read_diff(
     configuration runs, and no network is used. Raises GitError without git, a repository or such a
     revision.
     """
-    find_git(", or leave out --diff")
+    find_git(", or leave out --diff")  # raises GitError
     if not os.path.isdir(cwd):
         raise GitError(f"{cwd!r} is not a folder; give a folder inside a git repository")
     if revision is not None and (not revision.strip() or revision.startswith("-")):
@@ -538,7 +538,7 @@ class Branch(Repository):
 
     def check_writable(self) -> None:
         """Raise GitError or InputError if no commit can be made on the branch now."""
-        self.is_checked_out()
+        self.is_checked_out()  # raises InputError if another work tree has the branch
         self.start()
         common = os.fsdecode(self.ask("rev-parse", "--git-common-dir").rstrip(b"\n"))
         for name in ("objects", "refs/heads"):

@@ -303,7 +303,7 @@ class TantivyEngine(Engine):
         for field, weight in weights.items():
             for term, _count in wanted if weight > 0 and field not in self._means else ():
                 if self._index.searcher().doc_freq(field, term):
-                    self._measure_mean(field, term)
+                    self._measure_mean(field, term)  # fills self._means
                     break
         for field in weights:
             mean = self._means.get(field)

@@ -293,7 +293,7 @@ class _Daemon:
         with contextlib.suppress(LessonsError, OSError):
             for name in HANDLERS.values():
                 import_module(f"lessons_kb.session.{name}")
-            redact(_SAMPLE)
+            redact(_SAMPLE)  # compiles its patterns
             found = look_in_agent(directory, environment)
             self._prepare(self._workspace.find(directory, found=found))
 

@@ -136,7 +136,7 @@ class _Preparation:
 
 def _load_vectors(brain: Layer) -> None:
     if brain.meaning is not None:
-        brain.meaning.is_complete()
+        brain.meaning.is_complete()  # loads the vectors
 
 
 def _caches(brains: Brain) -> list[tuple[int, int] | None]:

@@ -711,28 +711,29 @@ def _expand_named(command: str, folder: str, *, look: bool) -> Iterator[str]:
             if not look:
                 yield path
                 continue
-            for place in _expand_wildcards(os.path.join(folder, os.path.expanduser(path)), path):
-                if kind == "change" and os.path.isdir(place):
-                    yield from _below(place)
-                elif os.path.isfile(place) or _is_absent_file(place):
-                    yield place
+            full_pattern = os.path.join(folder, os.path.expanduser(path))
+            for full in _expand_wildcards(full_pattern, path):
+                if kind == "change" and os.path.isdir(full):
+                    yield from _below(full)
+                elif os.path.isfile(full) or _is_absent_file(full):
+                    yield full
 
 
-def _expand_wildcards(place: str, path: str) -> Iterable[str]:
-    """Return the files that match the path ``place``, which the command spells ``path``."""
-    wildcards = sum(map(has_magic, path.split("/")))
+def _expand_wildcards(full_pattern: str, written: str) -> Iterable[str]:
+    """Return the files that match ``full_pattern``, which the command spells ``written``."""
+    wildcards = sum(map(has_magic, written.split("/")))
     if wildcards >= _DEEP:
         return ()
-    return iglob(place) if wildcards else (place,)
+    return iglob(full_pattern) if wildcards else (full_pattern,)
 
 
-def _is_absent_file(place: str) -> bool:
+def _is_absent_file(path: str) -> bool:
     """Return whether a path may be a file to create, because it has an extension and its folder
     exists.
     """
-    folder, name = os.path.split(place)
+    folder, name = os.path.split(path)
     ending = os.path.splitext(name)[1][1:]
-    return ending.isalnum() and not os.path.lexists(place) and os.path.isdir(folder)
+    return ending.isalnum() and not os.path.lexists(path) and os.path.isdir(folder)
 
 
 def _below(folder: str) -> Iterator[str]:

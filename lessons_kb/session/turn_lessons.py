@@ -114,10 +114,10 @@ def _search(brains: Brains, text: str, state: SessionMemory) -> Iterator[tuple[B
         return
     if not all(brain.ensure_indexed() for brain in brains.members):
         return  # a hook does not wait for a complete index
-    near = {hit.name: float(hit.confidence) for hit in state.near}
+    confidence_at_prompt = {hit.name: float(hit.confidence) for hit in state.near}
     for brain, hit in find_lessons(brains, Query(text=text, limit=_LOOKED_AT + len(state.cards))):
         if hit.passed:
-            yield brain, hit, near.get(shown_name(hit), 0.0)
+            yield brain, hit, confidence_at_prompt.get(shown_name(hit), 0.0)
 
 
 def _read(brain: Brain, card: Card) -> str:

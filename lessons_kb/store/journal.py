@@ -240,10 +240,12 @@ class Outcomes(_Table):
         If there is no session, every call counts.
         """
         with self._db.transaction():
-            if session and not self._db.change(
-                "INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?)", (session, card, what, at)
-            ):
-                return False
+            if session:
+                inserted = self._db.change(
+                    "INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?)", (session, card, what, at)
+                )
+                if not inserted:
+                    return False
             self.count(card, what, at=at)
         return True
 

@@ -329,8 +329,8 @@ def restore(root: str, name_or_path: str) -> str:
     trashed = entries(root)
     matches = [entry for entry in trashed if name_or_path in (entry.name, entry.path)]
     if not matches:
-        near = difflib.get_close_matches(name_or_path, [entry.path for entry in trashed], n=1)
-        hint = f"; did you mean {shown(near[0])}?" if near else ""
+        similar = difflib.get_close_matches(name_or_path, [entry.path for entry in trashed], n=1)
+        hint = f"; did you mean {shown(similar[0])}?" if similar else ""
         raise CardNotFound(f"{shown(name_or_path)} is not in the trash{hint}")
     chosen = matches[0]
     entry = os.path.join(trash_dir(root), chosen.name)

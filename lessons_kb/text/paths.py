@@ -141,6 +141,13 @@ def is_absolute(name: str) -> bool:
     return name.startswith("/") and "/" in name[1:] and first in _SYSTEM_ROOTS
 
 
+def _is_member_of_one_letter(name: str) -> bool:
+    """Return whether a name is rather code, such as ``p.x`` or ``a.b.c``, than ``main.c``."""
+    if name[-2] != ".":
+        return False
+    return name.count(".") > 1 or name.index(".") == 1
+
+
 def _is_path(name: str) -> bool:
     if any(map(name.count, _NEVER_IN_PATHS)) or not any(map(str.isalpha, name)):
         return False
@@ -151,7 +158,7 @@ def _is_path(name: str) -> bool:
             and name.lower() not in NOT_FILES
             and name[0] not in ".-+@"
             and not name.startswith(("this.", "self."))
-            and (name[-2] != "." or name.rfind(".") == name.find(".") > 1)  # p.x, a.b.c are code
+            and not _is_member_of_one_letter(name)
             and all(char.isalnum() or char in "_.+-@" for char in name)
         )
     if not first:

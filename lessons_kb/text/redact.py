@@ -281,8 +281,12 @@ def _find_by_name(view: str, lower: str) -> Iterator[Span]:
     done = line_end = table_end = seen = 0
     while stem := stems.search(lower, seen):
         seen = stem.end()
-        near = _names().search(lower, max(done, stem.start() - _BEFORE_STEM), seen + _AFTER_STEM)
-        word = near and _names().match(lower, near.start())
+        begin = max(done, stem.start() - _BEFORE_STEM)
+        around_stem = _names().search(lower, begin, seen + _AFTER_STEM)
+        if around_stem is None:
+            continue
+        # Without the limit at the end, the name may be longer.
+        word = _names().match(lower, around_stem.start())
         if word is None:
             continue
         name = _Name(view, word)

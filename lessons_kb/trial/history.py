@@ -196,7 +196,8 @@ def _try_check(task: Task, work: str, *, wanted: bool, seconds: float, mark: str
     """
     output = os.path.join(os.path.dirname(work), "output")
     run = partial(run_bounded, cwd=work, output=output, mark=mark)
-    if task.setup and run(shell(task.setup), seconds=SETUP_SECONDS):
+    setup_code = run(shell(task.setup), seconds=SETUP_SECONDS) if task.setup else 0
+    if setup_code:
         raise _UselessError(f"setup fails: {last_line(redact(read_output(output)))}")
     codes = []
     for _ in range(TRIES):

@@ -217,11 +217,11 @@ _HEADER_KEYS = ("symptoms", "paths", "detect")
 """The keys of a draft's header that its preview shows, if they are not empty."""
 
 
-def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
+def _view_draft(draft: Draft, similar_cards: Sequence[str]) -> Preview:
     """Return the compact preview of a draft: its card, and its evidence.
 
-    ``near`` contains one line for each similar card. A number after each sentence refers to its
-    quote. The quotes precede the evidence.
+    ``similar_cards`` contains one line for each similar card. A number after each sentence refers
+    to its quote. The quotes precede the evidence.
     """
     facts = [f"{draft.id} · {draft.kind} · seen {draft.seen}×"]
     if draft.card:
@@ -246,7 +246,7 @@ def _view_draft(draft: Draft, near: Sequence[str]) -> Preview:
     lines = [*first, *_read_header_entries(header), *sections.values()]
     return Preview(
         title=clean_line(draft.title),
-        facts=(*facts, *map(clean_line, near)),
+        facts=(*facts, *map(clean_line, similar_cards)),
         text=clean("\n".join(lines)),
         markdown=False,
         evidence=clean("\n\n".join([*quotes, evidence])),

@@ -356,11 +356,11 @@ def put_block(text: str, block: str, begins: str, ends: str) -> str:
     if block in text:
         return text
     rest = take_block(text, begins, ends)
-    read_toml(rest)
+    read_toml(rest)  # raises InputError
     before = rest if not rest or rest.endswith("\n") else f"{rest}\n"
     gap = "\n" if before.strip() else ""
     new = f"{before}{gap}{block}"
-    read_toml(new)
+    read_toml(new)  # raises InputError
     return new
 
 

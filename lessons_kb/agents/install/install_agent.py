@@ -63,12 +63,13 @@ from lessons_kb.version import __version__
 NAMES = {"hook": "lessons-hook", "server": "lessons"}
 
 
-def find_entries(*, bare: bool) -> Entries:
-    """Return the names by which agents call our programs: bare names or absolute paths.
+def find_entries(*, without_folder: bool) -> Entries:
+    """Return the names by which agents call our programs: absolute paths, or with
+    ``without_folder`` the names alone.
 
     Raises InputError if a program is neither in the folder of Python's installers nor on the PATH.
     """
-    if bare:
+    if without_folder:
         return Entries(**NAMES)
     hook, server = _find_program(NAMES["hook"]), _find_program(NAMES["server"])
     return Entries(hook=launcher_path() or hook, server=server)
@@ -260,7 +261,7 @@ def _is_unreadable(data: bytes, target: Target) -> bool:
     if HOOK.encode() in data or b"lessons" in data:
         return False
     try:
-        take_pieces(data, target)
+        take_pieces(data, target)  # raises InputError if the file cannot be parsed
     except InputError:
         return True
     return False
@@ -688,7 +689,7 @@ def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
     renewal = replace(
         request,
         via=next(filter(None, map(_find_route, texts)), "command"),
-        entries=find_entries(bare=is_committed(request)),
+        entries=find_entries(without_folder=is_committed(request)),
         server=has_sdk() and any('"mcp"' in text for text in texts),  # the server's argument
     )
     if any(map(_has_missing_program, texts)):

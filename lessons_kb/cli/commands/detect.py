@@ -77,8 +77,10 @@ def detect(
         detecting = [card for card in cards if card.detect]
         if export:
             _export_rules(detecting, export, paths or [])
-        elif _test_patterns(detecting) and not exit_zero:
-            raise typer.Exit(1)
+        else:
+            failed = _test_patterns(detecting)
+            if failed and not exit_zero:
+                raise typer.Exit(1)
         return
     if history and form not in ("text", "json"):
         raise InputError("--history is printed as text or json; choose one of them")
