@@ -185,7 +185,7 @@ def _is_inside_project(folder: str, roots: Sequence[str]) -> bool:
 
 
 def is_settings_moved(directory: str) -> bool:
-    """Return whether the user's settings file would be in the project of a directory.
+    """Return whether the path of the user's settings file is inside the project of a directory.
 
     If so, the project has set XDG_CONFIG_HOME or HOME. Such settings may not name a program to run
     or a server to which prompts are sent.
@@ -264,7 +264,7 @@ def untrusted_hint(roots: Sequence[str], named: Collection[str] = ()) -> str:
 
 
 def describe_moved_state(root: str) -> str:
-    """Return a hint if agents would ignore the trust records of this user, or "" otherwise.
+    """Return a hint if agents ignore the trust records of this user, or "" otherwise.
 
     Agents ignore records that are inside the project, because the project may have written them.
     """

@@ -101,7 +101,7 @@ def write_first_lesson() -> str:
 
 
 def list_first_files(root: str) -> list[str]:
-    """Return the files that `write_first_lesson` would create in a brain without cards."""
+    """Return the files that `write_first_lesson` creates in a brain without cards."""
     names = (CONFIG_NAME, FIRST_LESSON)
     return [name for name in names if not os.path.lexists(os.path.join(root, *name.split("/")))]
 

@@ -399,7 +399,7 @@ class Exchange:
 
 
 class _Shelf:
-    """The existing cards, and the cards that a plan would add."""
+    """The existing cards, and the cards that a plan adds."""
 
     def __init__(self, brains: Brains, near: str, lessons: Iterable[Incoming | None]) -> None:
         self._near = near
@@ -496,7 +496,7 @@ class _Shelf:
         return None
 
     def _parse(self, lesson: Incoming) -> Card:
-        """Return the card that would be made of a lesson."""
+        """Return the card that an import makes of a lesson."""
         path = lesson.id if is_safe_id(lesson.id) else f"{lesson.kind}s/{slug(lesson.title)}.md"
         text = card_text(lesson, created=_ANY_DATE, folders=self._folders)
         document = parse_card(text, path=path, folders=self._folders)

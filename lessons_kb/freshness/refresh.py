@@ -237,9 +237,9 @@ def find_unmatched_paths(brain: Brain, claims: Iterable[Claims]) -> dict[str, li
     """Return the entries of ``paths`` that match no file of the project, now or in its history.
 
     They are grouped by the id of their card. A file that git ignores may be generated, so an entry
-    that may match such a file is left out. So is an entry that begins with a wildcard, such as
-    ``*.tfvars``, because it is about a kind of file. The result is empty if the history is unknown,
-    and for a repository that contains only cards, which are about other projects.
+    that may match such a file is left out. An entry that begins with a wildcard, such as
+    ``*.tfvars``, is left out because it is about a kind of file. The result is empty if the history
+    is unknown, and for a repository that contains only cards, which are about other projects.
     """
     top = git_top(brain.root)
     try:

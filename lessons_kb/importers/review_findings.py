@@ -38,7 +38,7 @@ _NONE = ("", "-", "\u2014", "\u2013", "n/a", "none")
 def read_review(text: str, *, name: str) -> Imported:
     """Return the claims and deferrals of a review. ``name`` is its path, for messages.
 
-    Deferrals become findings, and so do claims that are evidenced, anecdotal or disputed.
+    Deferrals, and claims that are evidenced, anecdotal or disputed, become findings.
     """
     base = re.split(r"[\\/]", name)[-1]
     lessons: list[Incoming] = []

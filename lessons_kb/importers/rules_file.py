@@ -519,10 +519,11 @@ def build_cards(
 ) -> Iterator[tuple[Incoming, list[AgentRule]]]:
     """Yield a card for each section with rules at these lines, and the rules in the card.
 
-    Below a heading such as Lessons or Gotchas each rule gets its own card, and so does an entry
-    with a date, and in a file of lessons each rule below a mere topic. Cards contain the rules word
-    for word, without the dates that lead them. Rules in ``seen``, by their words, are left out; the
-    others are added to it. A section without other rules gets no card.
+    Three kinds of rules get a card of their own: a rule below a heading such as Lessons or Gotchas,
+    an entry with a date, and in a file of lessons a rule below a mere topic. Cards contain the
+    rules word for word, without the dates that lead them. A rule whose words are in ``seen`` is
+    left out; the words of the other rules are added to ``seen``. A section without other rules gets
+    no card.
     """
     chosen = [rule for rule in file.rules if rule.line in lines]
     for _key, group in groupby(chosen, _card_key):  # neighbours with the same key

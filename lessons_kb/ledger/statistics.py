@@ -178,8 +178,8 @@ class RiskDifference:
         """The approximate total number of sessions that are needed, if they are split like the
         present ones.
 
-        These sessions would show the observed difference, or that the difference is below 20
-        points.
+        This number of sessions is enough to show the observed difference, or that the difference is
+        below 20 points.
         """
         value = max(abs(self.value), _SUPPOSED)
         spread = self.variance * (self.of + self.of_without) if self.known else 1.0

@@ -137,9 +137,9 @@ def explain_prompt(
     paths: Sequence[str] = (),
     stage: str | None = None,
 ) -> Why:
-    """Return the lessons that a prompt would get now. Nothing is journalled.
+    """Explain the lessons that a prompt gets at present. Nothing is journalled.
 
-    With a ``session``, the lessons in its context are suppressed, as they would be in that session.
+    With a ``session``, the lessons in the context of this session are suppressed.
     """
     options = RetrievalOptions(session=session, paths=tuple(paths), stage=stage, context=False)
     block = preflight(brains, prompt, options, fresh=True, remember=False)
@@ -393,8 +393,8 @@ def _explain_nearest(brains: Brains, query: Query, verdicts: Sequence[Verdict]) 
 
 
 def _find_missing(brains: Brains, query: Query, verdict: Verdict) -> Verdict:
-    """Return a verdict with the missing words that would have made the difference, if a few words
-    would.
+    """Return a verdict with the words that the prompt lacks, if with a few more words of the
+    card's title the card is given.
     """
     found = find_lessons(brains, query)
     same = [(brain, hit.card) for brain, hit in found if shown_name(hit) == verdict.id]

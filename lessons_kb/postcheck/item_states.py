@@ -176,8 +176,8 @@ def check_items(
     evidence refutes. It is *denied* by a sentence of the answer. It is *shown* by a match of its
     ``shown-by`` pattern, or by an edit, a command or a sentence that contains enough of its words,
     those for the action among them. If the evidence is complete, a sentence also needs support by
-    an edit or a command. Conditions, statements and items without a searchable word are left out,
-    and so are the items of conditional cards. The title stands for a card with a match in
+    an edit or a command. Conditions, statements, items without a searchable word and the items of
+    conditional cards are left out. The title stands for a card with a match in
     ``detected`` if no item of the card can be contradicted by a line of source. ``terms`` of an
     item that is not shown are its words that occur nowhere in the answer and the evidence.
     ``closings`` maps (card id, item) to a statement; the cited file must have been changed, or the

@@ -86,7 +86,7 @@ class _Address(NamedTuple):
 
 
 class _SearchPlan(NamedTuple):
-    """What a search with the statistics of the live cards needs."""
+    """The query and the numbers of a search with the statistics of the live cards."""
 
     gains: dict[str, dict[str, float]]
     """Field → term → factor of its score: weight, count and idf."""
@@ -262,7 +262,7 @@ class TantivyEngine(Engine):
         wanted: list[tuple[str, float]],
         weights: Mapping[str, float],
     ) -> _SearchPlan:
-        """Return what a search for terms needs. Terms that no live card has are left out."""
+        """Return the plan of a search for terms. Terms that no live card has are left out."""
         gains: dict[str, dict[str, float]] = {field: {} for field in weights}
         union: list[tuple[tantivy.Occur, Query]] = []
         largest_underrating = 1.0

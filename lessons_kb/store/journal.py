@@ -387,7 +387,7 @@ class Runs:
     def begin(self, event: Event) -> str:
         """Record that a command is running, and return the id for ``end``.
 
-        ``event`` contains what is known about the command so far. If this process is killed, the
+        ``event`` is the event of the command, without its outcome. If this process is killed, the
         next process writes the event with the outcome ``cancelled``.
         """
         run_id = os.urandom(8).hex()

@@ -174,9 +174,9 @@ def cache_dir(root: str) -> str:
     """Return the folder for a brain's catalogue and index, and create it if it is missing.
 
     In a trusted brain it is ``.lessons/cache-<token>-<format>``. The token is random, and only the
-    user's state contains it. So no repository and no checkout can introduce a cache that would be
-    read. Versions with another format of the catalogue use another folder, because a process of an
-    older version would continue to write to a file that was created again.
+    user's state contains it. So a repository or a checkout cannot introduce a cache that is read.
+    Versions with another format of the catalogue use another folder, because a process of an older
+    version continues to write to a file that was created again.
 
     The folder is in the user's cache home if the brain is not trusted, if ``.lessons`` is a link,
     belongs to another user or cannot be written, or if the path is not UTF-8. Raises StorageError

@@ -90,7 +90,7 @@ class ServerSettings(UserSettings):
 
 @frozen
 class WithholdSettings(UserSettings):
-    """``[effect]`` of the user's settings: withhold lessons to measure what they prevent."""
+    """``[effect]`` of the user's settings: lessons are withheld to measure their effect."""
 
     table = "effect"
     withhold: float = 0.0

@@ -333,7 +333,7 @@ def bring_check(repository: str, task: Task, work: str) -> None:
 
 
 def _remove_file(work: str, full: str) -> None:
-    """Remove a file below ``work`` unless it is behind a link, where git would not find it."""
+    """Remove a file below ``work`` unless it is behind a link, where git does not look for it."""
     folder = os.path.dirname(full)
     if os.path.realpath(folder) != os.path.join(
         os.path.realpath(work), os.path.relpath(folder, work)

@@ -684,7 +684,7 @@ def _calls_for_unknown_event(request: Request, path: str) -> bool:
 
 
 def _plan_renewal(request: Request, paths: Sequence[str]) -> Request | None:
-    """Return the request that rewrites an installation, or None if it would change nothing."""
+    """Return the request that rewrites an installation, or None if nothing has to be rewritten."""
     texts = list(map(_read, paths))
     renewal = replace(
         request,

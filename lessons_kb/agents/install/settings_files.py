@@ -633,7 +633,7 @@ def _list_strict(groups: Any) -> list[str]:
 
 
 def is_foreign(data: bytes | None, target: Target) -> bool:
-    """Return whether somebody else wrote a file that we would write as a whole."""
+    """Return whether somebody else wrote a file that an installation writes as a whole."""
     return target.syntax == "text" and data is not None and WRITTEN.encode() not in data
 
 

@@ -363,9 +363,7 @@ def _find_card_file(brains: Library, path: str) -> CardFile | None:
 
 
 def _lists(brain: Brain, name: str) -> bool:
-    """Return whether a brain lists a card, or would list the card if its file were saved or
-    smaller.
-    """
+    """Return whether a brain lists a card, or will list it when its file is saved or smaller."""
     brain.ensure_indexed()
     if brain.read(lambda brain: brain.catalogue.numbers(name)):
         return True
