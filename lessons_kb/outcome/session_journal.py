@@ -80,13 +80,13 @@ class SessionJournal:
             filters["since"], filters["limit"], filters["after"] = None, None, last
             numbered = table.numbered(**filters)
 
-    def count(self, card: str, what: str, *, times: int = 1, at: float | None = None) -> None:
-        """Add to today's count of a card. ``what`` is the name of the count, such as ``addressed``
-        or ``bumped``.
+    def count(self, card: str, counter: str, *, times: int = 1, at: float | None = None) -> None:
+        """Increase a counter of a card for today. Counters are, for example, ``addressed`` and
+        ``bumped``.
 
         Injections are counted automatically. Counts outlive the events.
         """
-        self._file.outcomes.count(card, what, at=time.time() if at is None else at, times=times)
+        self._file.outcomes.count(card, counter, at=time.time() if at is None else at, times=times)
 
     def counts(self, card: str | None = None) -> list[tuple[str, str, str, int]]:
         """Return tuples (card id, name of the count, ISO day, times) of one card or of all

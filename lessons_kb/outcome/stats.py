@@ -164,7 +164,9 @@ class Stats:
 
     def _weigh(self, brain: Brain, card: Card) -> Effect:
         others = [other for other in self._brains.members if other is not brain]
-        shared = any(other.read(lambda one: one.catalogue.numbers(card.id)) for other in others)
+        shared = any(
+            other.read(lambda opened: opened.catalogue.numbers(card.id)) for other in others
+        )
         counts = {member: _BrainCounts(member) for member in self._brains.members}
         return counts[brain].weigh(card, _pool(counts.values()), shared=shared)
 
@@ -259,8 +261,8 @@ class _BrainCounts:
         """
         rows: list[tuple[str, str, int]] = []
         for occasions in self.occasions.values():
-            told = [occasion for occasion in occasions if occasion.told != WITHHELD]
-            failed = [occasion for occasion in told if occasion.outcome in FAILED]
+            deliveries = [occasion for occasion in occasions if occasion.told != WITHHELD]
+            failed = [occasion for occasion in deliveries if occasion.outcome in FAILED]
             rows += [(day_of(occasion.at), _FAILED, 1) for occasion in failed]
         return rows
 

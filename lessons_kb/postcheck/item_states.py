@@ -375,7 +375,9 @@ class _Scene:
         answer = answer[:MAX_ANSWER]
         # A block quote was written by somebody else.
         prose = re.sub(_BLOCK_QUOTE, "", re.sub(_FENCE, "", answer))
-        self._told = [(one, frozenset(analyze(one))) for one in split_sentences(prose)]
+        self._told = [
+            (sentence, frozenset(analyze(sentence))) for sentence in split_sentences(prose)
+        ]
         about = frozenset[str]().union(*(item.terms for item in sought))
         self._denials = find_denials(self._told, about)
         fences = (fence[0].strip("\n") for fence in re.finditer(_FENCE, answer))
@@ -421,10 +423,13 @@ class _Scene:
             verdict = self._find_contradiction(item) or shown
             if verdict:
                 return verdict
-        nearest = max(self._told, key=lambda one: share(item.terms, one[1]), default=None)
-        if nearest is None or item.terms.isdisjoint(nearest[1]):
+        nearest = max(self._told, key=lambda pair: share(item.terms, pair[1]), default=None)
+        if nearest is None:
             return _Verdict(OPEN)
-        return _Verdict(OPEN, nearest[0], ANSWER)
+        sentence, terms = nearest
+        if item.terms.isdisjoint(terms):
+            return _Verdict(OPEN)
+        return _Verdict(OPEN, sentence, ANSWER)
 
     def _find_pattern(self, pattern: str) -> _Verdict | None:
         """Return the line, file or command that an item's ``shown-by`` pattern matches.
@@ -563,8 +568,8 @@ def _cut(evidence: Evidence) -> Evidence:
         left -= len(text)
         return text
 
-    edits = (replace(one, text=cut(one.text), before=cut(one.before)) for one in evidence.edits)
-    commands = (replace(one, line=cut(one.line)) for one in evidence.commands)
+    edits = (replace(edit, text=cut(edit.text), before=cut(edit.before)) for edit in evidence.edits)
+    commands = (replace(command, line=cut(command.line)) for command in evidence.commands)
     return replace(evidence, edits=tuple(edits), commands=tuple(commands))
 
 

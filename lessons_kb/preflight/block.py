@@ -226,7 +226,7 @@ class _Block:
             if not place:
                 remaining.append(hit)
                 continue
-            if reason := offers.held(hit):
+            if reason := offers.why_not_now(hit):
                 remaining.append(replace(hit, reason=reason))
                 continue
             lines = [*shown, format_offer(hit, place, titled=offers.titled)]

@@ -52,7 +52,7 @@ class Offers:
     """The lowest confidence of an offer, whatever the settings of its brain."""
     place: Callable[[Hit], str] = shown_name
     """Returns the file for the agent to open, or "" if the agent cannot open it."""
-    held: Callable[[Hit], str] = lambda _hit: ""
+    why_not_now: Callable[[Hit], str] = lambda _hit: ""
     """Returns why a card is not offered now, or "" if it can be offered."""
     titled: bool = False
     """Whether the session already has the titles of all cards, so that their files are enough."""

@@ -256,13 +256,14 @@ def _decide(
     The call is refused for the cards in ``claimed``. No card and file is refused, or asked about,
     twice in a session. If nobody can be asked, the answer is given as ``context``.
     """
-    call, held = hook.event.id, list(claimed)
+    call = hook.event.id
+    concerns = list(claimed)  # below, those about which the user is asked are added
     refused = {refusal.key for refusal in state.refused}
     for concern in claimed:
         keys = [key for key in concern.files.values() if key not in refused]
         state.refused += [AboutCall(call, key) for key in keys]
-    reason = _name_reason(held, directory)
-    if any(concern.asks for concern in held):
+    reason = _name_reason(concerns, directory)
+    if any(concern.asks for concern in concerns):
         line = f"{PERMISSION} {reason}"
         return Answer(refusal=f"{line} {ASKED_NEXT}", lines=(line,))
     if reason:
@@ -273,15 +274,15 @@ def _decide(
             continue
         new_files = {file: key for file, key in concern.files.items() if key not in asked}
         if concern.mistake and not asked.issuperset(concern.marks):
-            held.append(concern)
+            concerns.append(concern)
         elif not concern.mistake and new_files:
-            held.append(replace(concern, files=new_files))
+            concerns.append(replace(concern, files=new_files))
     # If the question has no room for a file, the user has not read about it and is asked again.
-    named = _files(held)[:_MAX_NAMED]
-    for concern in held:
+    named = _files(concerns)[:_MAX_NAMED]
+    for concern in concerns:
         keys = concern.marks or [key for file, key in concern.files.items() if file in named]
         state.asked += [AboutCall(call if can.ask else "", key) for key in keys]
-    reason = _name_reason(held, directory)
+    reason = _name_reason(concerns, directory)
     if not reason:
         return NOTHING
     if not can.ask:
@@ -391,14 +392,14 @@ def _take_stop(hook: Hook) -> str:
     return line
 
 
-def _name_reason(held: Sequence[_Concern], directory: str) -> str:
+def _name_reason(concerns: Sequence[_Concern], directory: str) -> str:
     """Return why a call does not pass: the mistakes or files, and the lessons with their paths.
     Return "" if there is no reason.
     """
-    mistakes = [concern.mistake for concern in held if concern.mistake]
+    mistakes = [concern.mistake for concern in concerns if concern.mistake]
     firsts = [mistake.matches[0] for mistake in mistakes[:_MAX_NAMED]]
     places = [f"{name_place(match)} is added or run" for match in firsts]
-    files = _files(held)
+    files = _files(concerns)
     if COMMAND in files:
         files.remove(COMMAND)
         places.append("this command is run")
@@ -406,18 +407,18 @@ def _name_reason(held: Sequence[_Concern], directory: str) -> str:
         more = f" and {len(files) - _MAX_NAMED} more" if len(files) > _MAX_NAMED else ""
         names = ", ".join(map(show_path, files[:_MAX_NAMED]))
         places.append(f"{names}{more} is changed or run")
-    lessons = [name_card(brain, card, directory) for brain, card in _list_named(held)]
+    lessons = [name_card(brain, card, directory) for brain, card in _list_named(concerns)]
     return f"before {' and '.join(places)}: {'; '.join(lessons)}." if places else ""
 
 
-def _list_named(held: Iterable[_Concern]) -> list[Found]:
+def _list_named(concerns: Iterable[_Concern]) -> list[Found]:
     """Return the cards that the reason names."""
-    return list(dict.fromkeys((concern.brain, concern.card) for concern in held))[:_MAX_NAMED]
+    return list(dict.fromkeys((concern.brain, concern.card) for concern in concerns))[:_MAX_NAMED]
 
 
-def _files(held: Iterable[_Concern]) -> list[str]:
+def _files(concerns: Iterable[_Concern]) -> list[str]:
     """Return the guarded files, each once."""
-    guards = [concern for concern in held if not concern.mistake]
+    guards = [concern for concern in concerns if not concern.mistake]
     return list(dict.fromkeys(file for concern in guards for file in concern.files))
 
 

@@ -79,12 +79,12 @@ def is_silenced(agent: str, session: str, directory: str) -> bool:
     return begun < since and inside
 
 
-def note_first(folder: str, what: str, *, unknown: bool) -> bool:
-    """Record in a folder that ``what`` was shown. Return False if it was shown before.
+def note_first(folder: str, name: str, *, unknown: bool) -> bool:
+    """Record in a folder that ``name`` was shown. Return False if it was shown before.
 
     Return ``unknown`` if nothing can be recorded.
     """
-    path = _session_file(what, folder)
+    path = _session_file(name, folder)
     try:
         make_private(os.path.dirname(path))
         forget_older(os.path.dirname(path), time.time() - _RETENTION_SECONDS)

@@ -343,9 +343,9 @@ def run_once(
         work = place.work
 
         def run(
-            what: str, command: Sequence[str], seconds: float, text: str = ""
+            name: str, command: Sequence[str], seconds: float, text: str = ""
         ) -> tuple[int | None, str]:
-            output = os.path.join(kept, f"{what}.txt")
+            output = os.path.join(kept, f"{name}.txt")
             code = run_bounded(
                 command,
                 cwd=work,

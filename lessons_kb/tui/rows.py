@@ -427,7 +427,9 @@ class RowSource:
         findings = document.findings if card.kind == NOTE else check_card(document)
         effect = self._effect(row.brain, card)
         body = clean(document.body[:_MAX_SHOWN])
-        card = replace(card, standing=brain.read(lambda one: one.catalogue.find_standing(row.path)))
+        card = replace(
+            card, standing=brain.read(lambda opened: opened.catalogue.find_standing(row.path))
+        )
         remarks = [clean_line(remark) for remark in list_remarks(card, today())]
         view = Preview(
             title=clean_line(card.title),

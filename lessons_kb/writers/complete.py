@@ -119,15 +119,15 @@ def complete(
     tasks: dict[str, tuple[str, ...]] = {}
 
     def check(answers: Answers) -> dict[str, Sequence[str]]:
-        answered = [one for one in drafts if one.id in answers]
+        answered = [draft for draft in drafts if draft.id in answers]
         if ask_for_tasks is not None:
-            new = {one.id: answers[one.id] for one in answered if one.id not in tasks}
+            new = {draft.id: answers[draft.id] for draft in answered if draft.id not in tasks}
             tasks.update(_write_tasks(brains, answered, new, ask_for_tasks))
         checked = _check(brains, answered, answers, tasks)
         cards.update(checked)
         return {name: card.problems for name, card in checked.items()}
 
-    prompts = {one.id: build_prompt(brains, one) for one in drafts}
+    prompts = {draft.id: build_prompt(brains, draft) for draft in drafts}
     answers, failed = put_all(prompts, ask, check, progress=progress)
     return [
         _write(brains, draft, answers[draft.id], cards[draft.id])
@@ -216,8 +216,8 @@ def _write_tasks(
             answer = ask(build_task_prompt(sketch), stop)
             tasks[draft.id] = _read_lines(answer.get("prompts"))[:_TASKS]
 
-    asked = [one for one in drafts if one.id in answers]
-    asked = [one for one in asked if not _line(answers[one.id].get("no_lesson"))]
+    answered = [draft for draft in drafts if draft.id in answers]
+    asked = [draft for draft in answered if not _line(answers[draft.id].get("no_lesson"))]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         try:
             list(pool.map(put, asked))
@@ -303,7 +303,7 @@ def _read(
         return text, f"<!-- {remark} -->"
 
     cause, why = quoted(answer.get("cause"))
-    items = [quoted(one) for one in _list(answer.get("checklist"))]
+    items = [quoted(item) for item in _list(answer.get("checklist"))]
     checklist = "\n".join(f"- [ ] {text}\n  {shown}" for text, shown in items if text)
     sections = {
         "Root Cause": f"{cause}\n\n{why}" if cause else "",
@@ -313,9 +313,9 @@ def _read(
     paths, path_problems = _read_paths(answer, files)
     problems += path_problems
     patterns = []
-    for one in _list(answer.get("detect")):
-        if isinstance(one, Mapping) and one.get("kind") in PATTERNS:
-            pattern = Pattern(kind=str(one["kind"]), text=_line(one.get("text")))
+    for proposal in _list(answer.get("detect")):
+        if isinstance(proposal, Mapping) and proposal.get("kind") in PATTERNS:
+            pattern = Pattern(kind=str(proposal["kind"]), text=_line(proposal.get("text")))
             problem = _check_pattern(brains, pattern, evidence)
             problems += [f"detect {pattern.text!r}: {problem}"] if problem else []
             patterns += [] if problem else [pattern]
@@ -467,9 +467,9 @@ def _check_pattern(brains: Brains, pattern: Pattern, evidence: str) -> str:
         ran = re.findall(r"`([^`\n]+)`", evidence)
         return "" if matcher.find_in_commands(ran) else "no command of the evidence fits"
     changes = list(parse_diff(find_diff(evidence)))
-    if not any(matcher.find_in_file(one.path, one.before) for one in changes):
+    if not any(matcher.find_in_file(change.path, change.before) for change in changes):
         return "it matches nothing that the diff removes"
-    if any(matcher.find_in_file(one.path, one.after) for one in changes):
+    if any(matcher.find_in_file(change.path, change.after) for change in changes):
         return "it matches the code after the fix"
     root = brains.members[0].root
     places = list(islice(find_in_tree(brains.directory, matcher, root=root), _MOST_PLACES + 1))
