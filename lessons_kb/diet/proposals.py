@@ -53,12 +53,14 @@ def read_proposal(
 
     The reason is "" if the answer states no condition; the rule then stays.
     """
-    said = str(answer.get("condition") or "").strip()
-    if not said:
+    clause = str(answer.get("condition") or "").strip()
+    if not clause:
         return None, ""
-    if len(said.split()) < _FEWEST_WORDS or not contains_rule(f"{rule.lead}\n{rule.text}", said):
+    if len(clause.split()) < _FEWEST_WORDS or not contains_rule(
+        f"{rule.lead}\n{rule.text}", clause
+    ):
         return None, NOT_QUOTED
-    if holds_for_any_task(said):
+    if holds_for_any_task(clause):
         return None, ANY_TASK
     globs = _read_texts(answer.get("paths"))
     commands = _read_texts(answer.get("commands"))
@@ -70,9 +72,9 @@ def read_proposal(
         return None, NO_PROGRAM
     conditions = []
     if globs:
-        conditions.append(make_path_condition(said, globs, project))
+        conditions.append(make_path_condition(clause, globs, project))
     if commands:
-        conditions.append(make_command_condition(said, commands))
+        conditions.append(make_command_condition(clause, commands))
     return (join_conditions(conditions) if conditions else None), ""
 
 

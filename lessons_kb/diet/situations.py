@@ -144,15 +144,15 @@ def find_subject(sentence: str) -> tuple[Situation, str] | None:
             continue
         parts = rf"(?:\s+(?:and|or)\s+{_PARTS})?" if situation.pattern else ""
         about = re.match(
-            rf"\A(?P<said>{_ARTICLES}{things}{parts})\s+{_VERB}", sentence, re.IGNORECASE
+            rf"\A(?P<clause>{_ARTICLES}{things}{parts})\s+{_VERB}", sentence, re.IGNORECASE
         )
         if about:
-            return situation, about["said"]
+            return situation, about["clause"]
         for pattern in (_OF_THEM, _IN_THEM, _FORM_OF_THEM):
             found = pattern.match(sentence)
-            said = found["things"].strip() if found else ""
-            if said and _begins_with(situation.things, said, whole=pattern is not _OF_THEM):
-                return situation, said
+            clause = found["things"].strip() if found else ""
+            if clause and _begins_with(situation.things, clause, whole=pattern is not _OF_THEM):
+                return situation, clause
     return None
 
 

@@ -88,9 +88,11 @@ def find_failure(events: Sequence[Event], title: str) -> Event | None:
     """Return the failed command that shares the most words with a title. Of equal commands, return
     the latest.
     """
-    failures = [one for one in events if one.kind in RUNS and one.outcome == "exec_error"]
+    failures = [event for event in events if event.kind in RUNS and event.outcome == "exec_error"]
     title_terms = {*analyze(title)}
-    return max(reversed(failures), key=lambda one: _shared_nats([one], title_terms), default=None)
+    return max(
+        reversed(failures), key=lambda event: _shared_nats([event], title_terms), default=None
+    )
 
 
 def _shared_nats(turn: Sequence[Event], title_terms: Collection[str]) -> float:
@@ -468,9 +470,12 @@ def _fold(turn: Sequence[Trigger]) -> list[Trigger]:
     others = [trigger for trigger in turn if trigger.kind != RED_GREEN]
     others.sort(key=lambda trigger: TRIGGERS.index(trigger.kind))
     first, *further = tests.values() or [others.pop(0)]
-    said = next((one.quote for one in others if one.kind in (REQUEST, FEEDBACK)), "")
-    ids = (*first.ids, *(name for one in others for name in one.ids))
-    return [replace(first, ids=ids, quote=first.quote or said), *further]
+    quotes = [trigger.quote for trigger in others if trigger.kind in (REQUEST, FEEDBACK)]
+    quote = first.quote or next(iter(quotes), "")
+    ids = list(first.ids)
+    for trigger in others:
+        ids += trigger.ids
+    return [replace(first, ids=tuple(ids), quote=quote), *further]
 
 
 def _find_reason(output: str) -> str:

@@ -205,7 +205,7 @@ _FITS: Mapping[str, Callable[[object], bool]] = {
 
 def find_dead(folder: str, done: Sequence[Result]) -> list[str]:
     """Return the names of runs that began and have no result, because they were killed."""
-    ended = {_name(*one.key) for one in done}
+    ended = {_name(*result.key) for result in done}
     return [name for name in _list_runs(folder) if name not in ended]
 
 
@@ -234,16 +234,18 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
     if not find_no_network():
         say("this system cannot block network access: checks run with it")
     plan = replace(plan, tasks=[_pin_commits(task, plan.repository) for task in plan.tasks])
-    done = [one for one in read_results(plan.folder) if one.outcome != FAULT]
-    used = {one.key for one in done}
+    done = [result for result in read_results(plan.folder) if result.outcome != FAULT]
+    used = {result.key for result in done}
     order = random.Random(plan.folder)  # noqa: S311 (an order that a resumed trial finds again)
     todo = []
     for number in range(1, plan.runs + 1):
         for task in plan.tasks:
-            shuffled = [(task, arm, number) for arm in plan.arms]
-            order.shuffle(shuffled)
-            todo += [one for one in shuffled if (one[0].name, *one[1:]) not in used]
-    stop, lock, end = threading.Event(), threading.Lock(), [""]
+            arms = list(plan.arms)
+            order.shuffle(arms)
+            todo += [(task, arm, number) for arm in arms if (task.name, arm, number) not in used]
+    stop, lock = threading.Event(), threading.Lock()
+    reasons: list[str] = []
+    """The reasons for the end of the trial before all runs are done, in their order."""
 
     def work(task: Task, arm: str, number: int) -> None:
         if stop.is_set():
@@ -261,17 +263,17 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
             say(show_result(result, of=len(plan.tasks) * plan.runs * len(plan.arms), at=len(done)))
             reason = find_end(plan.budget, done)
             if reason:
-                end[0] = end[0] or reason
+                reasons.append(reason)
                 stop.set()
 
     with ThreadPoolExecutor(plan.jobs) as pool:
         try:
-            futures = [pool.submit(work, *one) for one in todo]
+            futures = [pool.submit(work, *run) for run in todo]
             for future in futures:
                 future.result()
         finally:
             stop.set()  # after an error or Ctrl-C, the other runs end as well
-    return end[0]
+    return reasons[0] if reasons else ""
 
 
 def _pin_commits(task: Task, repository: str) -> Task:
@@ -381,7 +383,9 @@ def run_once(
             dollars=dollars,
             session=session,
             hooks=count_events(place.state),
-            lessons=tuple({**one, "id": cards.get(one["id"], one["id"])} for one in injected),
+            lessons=tuple(
+                {**lesson, "id": cards.get(lesson["id"], lesson["id"])} for lesson in injected
+            ),
         )
         diff = read_diff(work, "HEAD").text
         write_unsynced(os.path.join(kept, "diff.patch"), redact(diff).encode("utf-8", "replace"))
