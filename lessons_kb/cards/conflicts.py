@@ -337,11 +337,11 @@ def _list_found(patterns: Sequence[Pattern], others: Sequence[Pattern]) -> list[
     if not examples or not usable:
         return []
     patterns_over_code = load(MATCH_PATTERNS)
-    found = []
+    matching = []
     for pattern in usable:
         compiled = patterns_over_code.compile_pattern(pattern.text)
-        found += [example for example in examples if compiled.search(example)]
-    return found
+        matching += [example for example in examples if compiled.search(example)]
+    return matching
 
 
 def find_conflicts(cards: Iterable[Card]) -> Iterator[Conflict]:

@@ -251,16 +251,16 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
     sentences = [] if is_list else _SENTENCE_END.split(words)
     readings = [*_read_rule(text, sentences, rule, project)]
-    found = [reading.condition for reading in readings if reading.condition is not None]
+    conditions = [reading.condition for reading in readings if reading.condition is not None]
     reasons = [reading.why for reading in readings if reading.why]
     for reason in (ANY_TASK, GONE):
-        if reason in reasons and (reason == GONE or not found):
+        if reason in reasons and (reason == GONE or not conditions):
             return None, reason
-    if not found:
-        found = [*_read_above(text, rule, project)]
-    if not found:
+    if not conditions:
+        conditions = list(_read_above(text, rule, project))
+    if not conditions:
         return None, next(iter(reasons), UNCONDITIONAL)
-    condition = join_conditions(found)
+    condition = join_conditions(conditions)
     if is_broad(condition.globs, project):
         if not condition.pattern:
             return None, BROAD
@@ -317,9 +317,9 @@ def _read_rule(
 def _find_conditions(text: str) -> Iterator[str]:
     """Yield the condition at the start of a text, if there is one."""
     for pattern in (_CONDITION, _GERUND, _TO_DO, _WITHOUT_COMMA):
-        found = pattern.match(text)
-        if found:
-            yield found["clause"]
+        match = pattern.match(text)
+        if match:
+            yield match["clause"]
             return
 
 
@@ -333,9 +333,9 @@ def _read_subject(
         return
     prose = unmarked(_CODE.sub("x", text))
     for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
-        found = pattern.match(sentence)
-        if found and demand.search(prose):
-            yield _read_places(found["clause"], project)
+        match = pattern.match(sentence)
+        if match and demand.search(prose):
+            yield _read_places(match["clause"], project)
             return
     named = _NAMED_SUBJECT.match(sentence)
     if named:
@@ -503,8 +503,8 @@ def _is_named_place(span: str, project: Project) -> bool:
 
 def _read_named_folder(clause: str, project: Project) -> _Reading:
     for pattern in _NAMED_FOLDER:
-        found = pattern.match(clause)
-        folder = project.find_folder(found["name"]) if found else ""
+        match = pattern.match(clause)
+        folder = project.find_folder(match["name"]) if match else ""
         if folder:
             return _make_path(clause, [f"{folder}/**"], project)
     return _Reading(why=UNCONDITIONAL)

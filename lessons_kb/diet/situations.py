@@ -117,10 +117,10 @@ def find_in_clause(clause: str) -> Situation | None:
     """Return the situation of a condition such as "before adding a migration"."""
     for situation in read_situations():
         for pattern in situation.doing:
-            found = pattern.search(clause)
-            if found is None or re.search(_NEGATION, found[0], re.IGNORECASE):
+            match = pattern.search(clause)
+            if match is None or re.search(_NEGATION, match[0], re.IGNORECASE):
                 continue
-            if not _NEGATION_BEFORE.search(clause[: found.start()]):
+            if not _NEGATION_BEFORE.search(clause[: match.start()]):
                 return situation
     return None
 
@@ -149,18 +149,18 @@ def find_subject(sentence: str) -> tuple[Situation, str] | None:
         if about:
             return situation, about["clause"]
         for pattern in (_OF_THEM, _IN_THEM, _FORM_OF_THEM):
-            found = pattern.match(sentence)
-            clause = found["things"].strip() if found else ""
+            match = pattern.match(sentence)
+            clause = match["things"].strip() if match else ""
             if clause and _begins_with(situation.things, clause, whole=pattern is not _OF_THEM):
                 return situation, clause
     return None
 
 
 def _begins_with(things: re.Pattern[str], text: str, *, whole: bool) -> bool:
-    found = things.match(text) or re.match(rf"[\w-]+\s+{things.pattern}", text, re.IGNORECASE)
-    if found is None:
+    match = things.match(text) or re.match(rf"[\w-]+\s+{things.pattern}", text, re.IGNORECASE)
+    if match is None:
         return False
-    rest = text[found.end() :]
+    rest = text[match.end() :]
     if whole:
         return not rest.strip() or bool(re.match(r"\s+(?:that|which|of|under)\b", rest))
     return not rest or not (rest[0].isalnum() or rest[0] in "-'")

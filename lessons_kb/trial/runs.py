@@ -338,16 +338,16 @@ def run_once(
     say: Callable[[str], None],
 ) -> Result:
     """Run a task in the arm of ``result`` and check it. Store the output and the diff."""
-    kept = os.path.join(plan.folder, _RUNS, _name(*result.key))
-    make_private(kept)
+    run_folder = os.path.join(plan.folder, _RUNS, _name(*result.key))
+    make_private(run_folder)
     check_texts(task)
-    with _make_place(plan, task, result.arm, kept, say) as place:
+    with _make_place(plan, task, result.arm, run_folder, say) as place:
         work = place.work
 
         def run(
             name: str, command: Sequence[str], seconds: float, text: str = ""
         ) -> tuple[int | None, str]:
-            output = os.path.join(kept, f"{name}.txt")
+            output = os.path.join(run_folder, f"{name}.txt")
             code = run_bounded(
                 command,
                 cwd=work,
@@ -388,7 +388,9 @@ def run_once(
             ),
         )
         diff = read_diff(work, "HEAD").text
-        write_unsynced(os.path.join(kept, "diff.patch"), redact(diff).encode("utf-8", "replace"))
+        write_unsynced(
+            os.path.join(run_folder, "diff.patch"), redact(diff).encode("utf-8", "replace")
+        )
         if code is None:
             ended = f"the agent was ended after {plan.seconds:.0f} seconds; --seconds allows more"
             return replace(result, note=ended)
@@ -419,10 +421,10 @@ _AS = ("-c", "user.name=trial", "-c", "user.email=trial@localhost", "-c", "commi
 
 @contextlib.contextmanager
 def _make_place(
-    plan: TrialPlan, task: Task, arm: str, kept: str, say: Callable[[str], None]
+    plan: TrialPlan, task: Task, arm: str, run_folder: str, say: Callable[[str], None]
 ) -> Iterator[_Run]:
     """Prepare the folder and the environment of a run, and remove them afterwards."""
-    place = open_place(kept)
+    place = open_place(run_folder)
     try:
         work = os.path.join(place.work, os.path.basename(plan.repository))
         os.mkdir(work)
@@ -455,7 +457,7 @@ def _make_place(
         )
         yield _Run(work=work, state=place.state, environment=environment, mark=place.mark)
     finally:
-        _report_remaining(close_place(kept, place), say)
+        _report_remaining(close_place(run_folder, place), say)
 
 
 def _report_remaining(folders: Sequence[str], say: Callable[[str], None]) -> None:
