@@ -114,7 +114,7 @@ def _describe_moves(file: RulesOf, plan: Plan) -> Iterator[dict[str, str]]:
             "headings": " > ".join(move.rule.headings),
             "file": file.path,
             "repository": file.repository,
-            "condition": move.condition.clause,
+            "condition": move.condition.said,
             "card": move.text,
         }
 

@@ -146,7 +146,7 @@ def _have_opposed_words(demand: Demand, other: Demand) -> bool:
     if not (demand.is_order and other.is_order):  # a title may name the mistake
         return False
     is_turned = _denies_act(demand, other) or _have_opposites(demand, other)
-    if not (is_turned or _name_different_numbers(demand, other)):
+    if not (is_turned or _count(demand, other)):
         return False
     if _are_limited_apart(demand, other) or _share_words(demand, other) < _SAME_FOR_WORDS:
         return False
@@ -158,7 +158,7 @@ def _have_opposites(demand: Demand, other: Demand) -> bool:
     return any((side.pair, 1 - side.place) in theirs for side in demand.sides if not side.is_step)
 
 
-def _name_different_numbers(demand: Demand, other: Demand) -> bool:
+def _count(demand: Demand, other: Demand) -> bool:
     """Return whether two demands name different numbers with the same unit."""
     return any(
         numbers.isdisjoint(other.amounts.get(unit, numbers))
@@ -337,11 +337,11 @@ def _list_found(patterns: Sequence[Pattern], others: Sequence[Pattern]) -> list[
     if not examples or not usable:
         return []
     patterns_over_code = load(MATCH_PATTERNS)
-    matching = []
+    found = []
     for pattern in usable:
         compiled = patterns_over_code.compile_pattern(pattern.text)
-        matching += [example for example in examples if compiled.search(example)]
-    return matching
+        found += [example for example in examples if compiled.search(example)]
+    return found
 
 
 def find_conflicts(cards: Iterable[Card]) -> Iterator[Conflict]:

@@ -116,7 +116,7 @@ class Cards(CardEdits):
                 self.check_contradictions(card)
             duplicate = None
             if on_duplicate != "new":
-                duplicate = self._find_duplicate(card, include_near=on_duplicate == "fail")
+                duplicate = self._find_duplicate(card, near=on_duplicate == "fail")
             if duplicate is not None:
                 existing, reason = duplicate
                 if on_duplicate == "bump":
@@ -256,17 +256,17 @@ class Cards(CardEdits):
         brain.touch()
         return trash.restore(brain.root, fitting[0])
 
-    def _find_duplicate(self, card: Card, *, include_near: bool) -> tuple[str, str] | None:
+    def _find_duplicate(self, card: Card, *, near: bool) -> tuple[str, str] | None:
         """Return the id of a card with the same lesson, and the reason.
 
-        With ``include_near``, a near-duplicate counts as well.
+        With ``near``, a near-duplicate counts as well.
         """
         key = normal_title(card.title)
         for brain in self._brains.members:
             for path in brain.read(lambda brain: brain.catalogue.paths_titled(key)):
                 return path, f"{path} already has this title"
         for duplicate in self._find_near_duplicates(card):
-            if duplicate.level == SAME or (include_near and duplicate.level == NEAR):
+            if duplicate.level == SAME or (near and duplicate.level == NEAR):
                 return duplicate.card.id, duplicate.reason
         return None
 

@@ -302,7 +302,7 @@ def check_freshness(brain: Brain) -> Iterator[Health]:
         detail = f"git cannot read the history, so moved and removed code goes unnoticed: {reason}"
         fix = _FETCH_OBJECTS if fix == TRY_GIT else fix
         yield Health("warning", "freshness", detail, fix)
-    cards = brain.read(lambda opened: opened.catalogue.all_cards()) if brain.state else ()
+    cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
     names: dict[str, list[str]] = {}
     for card in cards:
         for finding in check_standing(card, today()):
@@ -319,9 +319,9 @@ def check_paths(brain: Brain) -> Iterator[Health]:
     """Report how many cards have ``paths`` that never matched a file of the project."""
     if not brain.state:
         return
-    rows = brain.read(lambda opened: opened.catalogue.claims())
+    rows = brain.read(lambda one: one.catalogue.claims())
     claims = [parse_claims(text) for text, _standing in rows.values()]
-    all_cards = brain.read(lambda opened: opened.catalogue.all_cards())
+    all_cards = brain.read(lambda one: one.catalogue.all_cards())
     active = {card.id for card in all_cards if card.status == "active"}
     cards = sorted(active.intersection(find_unmatched_paths(brain, claims)))
     if cards:
@@ -349,7 +349,7 @@ def check_escalation(brain: Brain) -> Iterator[Health]:
 
 def check_conflicts(brain: Brain) -> Iterator[Health]:
     """Report how many pairs of cards make opposite demands."""
-    cards = brain.read(lambda opened: opened.catalogue.all_cards()) if brain.state else ()
+    cards = brain.read(lambda one: one.catalogue.all_cards()) if brain.state else ()
     conflicts = list(find_conflicts(cards))
     if conflicts:
         first, second = clean_line(conflicts[0].first.id), clean_line(conflicts[0].second.id)

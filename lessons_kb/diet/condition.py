@@ -25,8 +25,8 @@ BROAD = "its files are a large part of the project"
 class Condition:
     """A condition of a rule that session events can show, by files, by commands, or by both."""
 
-    clause: str
-    """The words of the rule that state the condition."""
+    said: str
+    """The condition in the words of the rule."""
     globs: tuple[str, ...] = ()
     pattern: str = ""
     files: tuple[str, ...] = ()
@@ -51,9 +51,9 @@ def is_broad(globs: Sequence[str], project: Project) -> bool:
     return len(files) > max(len(project.files) * MAX_SHARE, 1) or len(globs) > _MOST_GLOBS
 
 
-def make_path_condition(clause: str, globs: Sequence[str], project: Project) -> Condition:
+def make_path_condition(said: str, globs: Sequence[str], project: Project) -> Condition:
     """Return the condition that an edit of a file that matches ``globs`` meets."""
-    return Condition(clause=clause, globs=tuple(globs), files=sample_files(globs, project))
+    return Condition(said=said, globs=tuple(globs), files=sample_files(globs, project))
 
 
 def sample_files(globs: Sequence[str], project: Project) -> tuple[str, ...]:
@@ -72,7 +72,7 @@ def sample_files(globs: Sequence[str], project: Project) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chosen))
 
 
-def make_command_condition(clause: str, commands: Sequence[str]) -> Condition:
+def make_command_condition(said: str, commands: Sequence[str]) -> Condition:
     """Return the condition that a run of one of ``commands``, with any options, meets."""
     patterns = []
     samples = []
@@ -83,20 +83,20 @@ def make_command_condition(clause: str, commands: Sequence[str]) -> Condition:
     joined = "|".join(dict.fromkeys(patterns))
     lines = (samples[0], f"cd . && {samples[0]}", f"CI=1 {samples[0]}", *samples[1:])
     pattern = rf"{COMMAND_START}(?:{joined})(?:\s|$)"
-    return Condition(clause=clause, pattern=pattern, commands=lines, is_final=True)
+    return Condition(said=said, pattern=pattern, commands=lines, is_final=True)
 
 
 def join_conditions(conditions: Sequence[Condition]) -> Condition:
     """Return the condition that is met if any of ``conditions`` is met."""
-    globs = dict.fromkeys(glob for condition in conditions for glob in condition.globs)
-    patterns = dict.fromkeys(condition.pattern for condition in conditions if condition.pattern)
-    files = dict.fromkeys(path for condition in conditions for path in condition.files)
-    commands = dict.fromkeys(line for condition in conditions for line in condition.commands)
+    globs = dict.fromkeys(glob for one in conditions for glob in one.globs)
+    patterns = dict.fromkeys(one.pattern for one in conditions if one.pattern)
+    files = dict.fromkeys(path for one in conditions for path in one.files)
+    commands = dict.fromkeys(line for one in conditions for line in one.commands)
     return Condition(
-        clause=conditions[0].clause,
+        said=conditions[0].said,
         globs=tuple(globs),
         pattern="|".join(patterns),
         files=tuple(files),
         commands=tuple(commands),
-        is_final=any(condition.is_final for condition in conditions),
+        is_final=any(one.is_final for one in conditions),
     )

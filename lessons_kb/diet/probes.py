@@ -51,8 +51,8 @@ class Occasion:
 
 def make_occasions(condition: Condition) -> list[Occasion]:
     """Return at least three occasions for each way in which a condition can be met."""
-    clause = condition.clause.replace("`", "")
-    prompts = [prompt.format(clause) for prompt in _PROMPTS]
+    said = condition.said.replace("`", "")
+    prompts = [prompt.format(said) for prompt in _PROMPTS]
     occasions = []
     for prompt, path in _pair(prompts, condition.files):
         occasions.append(Occasion(prompt=prompt, path=path, edit="x = 1\n"))

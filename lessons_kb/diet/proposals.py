@@ -53,14 +53,12 @@ def read_proposal(
 
     The reason is "" if the answer states no condition; the rule then stays.
     """
-    clause = str(answer.get("condition") or "").strip()
-    if not clause:
+    said = str(answer.get("condition") or "").strip()
+    if not said:
         return None, ""
-    if len(clause.split()) < _FEWEST_WORDS or not contains_rule(
-        f"{rule.lead}\n{rule.text}", clause
-    ):
+    if len(said.split()) < _FEWEST_WORDS or not contains_rule(f"{rule.lead}\n{rule.text}", said):
         return None, NOT_QUOTED
-    if holds_for_any_task(clause):
+    if holds_for_any_task(said):
         return None, ANY_TASK
     globs = _read_texts(answer.get("paths"))
     commands = _read_texts(answer.get("commands"))
@@ -72,9 +70,9 @@ def read_proposal(
         return None, NO_PROGRAM
     conditions = []
     if globs:
-        conditions.append(make_path_condition(clause, globs, project))
+        conditions.append(make_path_condition(said, globs, project))
     if commands:
-        conditions.append(make_command_condition(clause, commands))
+        conditions.append(make_command_condition(said, commands))
     return (join_conditions(conditions) if conditions else None), ""
 
 

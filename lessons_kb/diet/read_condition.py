@@ -50,27 +50,27 @@ _CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL)\b")
 _SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _CONDITION = re.compile(
     r"\A(?:(?:please|also|note:?|important:?)\s+)?"
-    r"(?P<clause>(?:when(?:ever)?|if|before|after|while|during|for|in|on|inside|under|within|once|"
+    r"(?P<said>(?:when(?:ever)?|if|before|after|while|during|for|in|on|inside|under|within|once|"
     r"any ?time|each time|every time|as soon as)\b[^:;]*?"
     r"(?:,\s+(?:(?:or|and)\s+)?\w+ing\b[^,:;]*?)*)(?:[,:;\u2014]|\s-\s)(?!\s*(?:or\s+|and\s+)?\w+ing\b)",
     re.IGNORECASE | re.DOTALL,
 )
 _WITHOUT_COMMA = re.compile(
-    r"\A(?P<clause>(?:when(?:ever)?|before|after)\s+\w+ing(?:\s+[^\s,:;]+){0,3})", re.IGNORECASE
+    r"\A(?P<said>(?:when(?:ever)?|before|after)\s+\w+ing(?:\s+[^\s,:;]+){0,3})", re.IGNORECASE
 )
 _GERUND = re.compile(
-    r"\A(?P<clause>(?:adding|creating|updating|changing|modifying|editing|touching|implementing|"
+    r"\A(?P<said>(?:adding|creating|updating|changing|modifying|editing|touching|implementing|"
     r"introducing|renaming|removing|extending|registering)\b[^,:;?\u2014]*?)"
     r"(?:[,:;?\u2014]|\s(?:requires?|must|should|needs?|means|involves?)\b)",
     re.IGNORECASE,
 )
 _TO_DO = re.compile(
-    r"\A(?:need(?:ing)?\s+)?(?P<clause>to\s+(?:add|create|update|change|edit|modify|implement|"
+    r"\A(?:need(?:ing)?\s+)?(?P<said>to\s+(?:add|create|update|change|edit|modify|implement|"
     r"introduce|register|extend|rename|remove|bump|upgrade)\b[^:;,?]*)[,:?]",
     re.IGNORECASE,
 )
 _TRAILING = re.compile(
-    r"\s(?P<clause>(?:when(?:ever)?|if|before|after|while)\s+(?:you(?:'re)?\s+)?(?:are\s+)?"
+    r"\s(?P<said>(?:when(?:ever)?|if|before|after|while)\s+(?:you(?:'re)?\s+)?(?:are\s+)?"
     r"(?:\w+ing|change|edit|add|modify|touch|update|create|write|open|commit|push)\b[^,;:.]*"
     r"(?:\.\w[^,;:.]*)*)\.?\s*\Z",
     re.IGNORECASE | re.DOTALL,
@@ -81,7 +81,7 @@ _TRAILING_PLACE = re.compile(
     r"(?:`[^`\n]+`|[\w'-]+)){1,8}?(?<!declared)(?<!defined)(?<!described)(?<!listed)"
     r"(?<!documented)(?<!found)(?<!specified)(?<!configured)(?<!set)(?<!stored)(?<!located)"
     r"(?<!kept)(?<!pinned)(?<!lives)(?<!live)(?<!is)(?<!are)"
-    r"\s(?P<clause>(?:in|under|inside|within)\s+(?:the\s+)?`[^`\n]+`"
+    r"\s(?P<said>(?:in|under|inside|within)\s+(?:the\s+)?`[^`\n]+`"
     r"(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
     r"(?:\s+(?:files?|directory|folder|package|crate|module|tests?|code))?)\Z",
     re.IGNORECASE,
@@ -96,7 +96,7 @@ _IMPERATIVE = re.compile(
     re.IGNORECASE,
 )
 _SUBJECT = re.compile(
-    r"\A(?P<clause>(?:[\w-]+\s+){0,5}?"
+    r"\A(?P<said>(?:[\w-]+\s+){0,5}?"
     r"(?:in|under|inside|within|below|of|to|at)?\s*`[^`\n]+`"
     r"(?:(?:,|\s+and|,\s+and|\s+or)\s+`[^`\n]+`)*"
     r"(?:\s+(?:files?|directory|folder|package|crate|module|code|scripts?|changes?))?)\s+"
@@ -114,7 +114,7 @@ _PROGRAM = re.compile(
     re.IGNORECASE,
 )
 _ENTRY = re.compile(
-    r"\A(?P<clause>(?:`[^`\n]+`(?:,\s+|\s+and\s+)?)+)\s*(?:\([^)]*\)\s*)?(?:[:\u2013\u2014]|-\s)"
+    r"\A(?P<said>(?:`[^`\n]+`(?:,\s+|\s+and\s+)?)+)\s*(?:\([^)]*\)\s*)?(?:[:\u2013\u2014]|-\s)"
 )
 """An entry of a list of places: ``src/x.py`: the entry point. Keep it small.``"""
 _DEMAND = re.compile(
@@ -133,7 +133,7 @@ _FORBIDDEN_EDIT = re.compile(
     r"(?:do\s+not|don['\u2019]?t|avoid|never|not\s+be|no)\s+(?:\w+\s+){0,2}?"
     r"(?:edit|edited|editing|edits|modify|modified|modifying|change|changed|changing|touch|"
     r"hand-edit|hand-edited|update|updating)\b"
-    r"(?P<clause>(?:\s+[\w-]+){0,5}\s+(?:`|[\w.-]*[./])[^.;:]*(?:\.\w[^.;:]*)*)",
+    r"(?P<said>(?:\s+[\w-]+){0,5}\s+(?:`|[\w.-]*[./])[^.;:]*(?:\.\w[^.;:]*)*)",
     re.IGNORECASE,
 )
 _RUN = re.compile(
@@ -220,7 +220,7 @@ _NAMED_FOLDER = (
     re.compile(r"\A(?P<name>[A-Za-z][\w-]+)\s+(?:changes|packages?|crates?)\Z"),
 )
 _NAMED_SUBJECT = re.compile(
-    r"\A(?P<clause>[A-Z][\w-]+\s+(?:changes|packages|crates|code))\s+"
+    r"\A(?P<said>[A-Z][\w-]+\s+(?:changes|packages|crates|code))\s+"
     r"(?:must|should|needs?|requires?|have to|has to)\b"
 )
 UNCONDITIONAL = "names no file or command to which it applies"
@@ -251,16 +251,16 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     words = _TOPIC.sub("", unmarked(_LABEL.sub("", text)))
     sentences = [] if is_list else _SENTENCE_END.split(words)
     readings = [*_read_rule(text, sentences, rule, project)]
-    conditions = [reading.condition for reading in readings if reading.condition is not None]
+    found = [reading.condition for reading in readings if reading.condition is not None]
     reasons = [reading.why for reading in readings if reading.why]
     for reason in (ANY_TASK, GONE):
-        if reason in reasons and (reason == GONE or not conditions):
+        if reason in reasons and (reason == GONE or not found):
             return None, reason
-    if not conditions:
-        conditions = list(_read_above(text, rule, project))
-    if not conditions:
+    if not found:
+        found = [*_read_above(text, rule, project)]
+    if not found:
         return None, next(iter(reasons), UNCONDITIONAL)
-    condition = join_conditions(conditions)
+    condition = join_conditions(found)
     if is_broad(condition.globs, project):
         if not condition.pattern:
             return None, BROAD
@@ -268,9 +268,9 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
     return condition, ""
 
 
-def holds_for_any_task(clause: str) -> bool:
+def holds_for_any_task(said: str) -> bool:
     """Return whether the words of a condition fit any task."""
-    return bool(_ANY_TASK.search(clause))
+    return bool(_ANY_TASK.search(said))
 
 
 def _read_label(text: str) -> str:
@@ -290,16 +290,16 @@ def _read_rule(
     sentence = sentences[0].strip().rstrip(".!") if sentences else ""
     label = _read_label(text) if sentences else ""
     for part in (f"{label}:" if label else "", sentence, rule.lead):
-        for clause in _find_conditions(unmarked(part)):
-            reading = _read_clause(clause, project)
-            if reading.why == UNCONDITIONAL and _WORK.match(clause):
-                reading = _read_remainder(text, clause, above, project)
+        for said in _find_conditions(unmarked(part)):
+            reading = _read_clause(said, project)
+            if reading.why == UNCONDITIONAL and _WORK.match(said):
+                reading = _read_remainder(text, said, above, project)
             yield reading
     if not sentence:
         return
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
-        yield _read_places(forbidden["clause"], project)
+        yield _read_places(forbidden["said"], project)
     yield from _read_subject(text, sentence, sentences[1:], project)
     if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
         return
@@ -308,18 +308,18 @@ def _read_rule(
     trailing = _TRAILING.search(sentence)
     is_demand = bool(_IMPERATIVE.match(main_clause) or _MUST.search(main_clause))
     if trailing and is_demand:
-        yield _read_clause(trailing["clause"], project)
+        yield _read_clause(trailing["said"], project)
     place = _TRAILING_PLACE.match(sentence)
     if place:
-        yield _read_places(place["clause"], project)
+        yield _read_places(place["said"], project)
 
 
 def _find_conditions(text: str) -> Iterator[str]:
     """Yield the condition at the start of a text, if there is one."""
     for pattern in (_CONDITION, _GERUND, _TO_DO, _WITHOUT_COMMA):
-        match = pattern.match(text)
-        if match:
-            yield match["clause"]
+        found = pattern.match(text)
+        if found:
+            yield found["said"]
             return
 
 
@@ -333,19 +333,19 @@ def _read_subject(
         return
     prose = unmarked(_CODE.sub("x", text))
     for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
-        match = pattern.match(sentence)
-        if match and demand.search(prose):
-            yield _read_places(match["clause"], project)
+        found = pattern.match(sentence)
+        if found and demand.search(prose):
+            yield _read_places(found["said"], project)
             return
     named = _NAMED_SUBJECT.match(sentence)
     if named:
-        yield _read_named_folder(named["clause"], project)
+        yield _read_named_folder(named["said"], project)
     subject = find_subject(sentence)
     if subject is not None:
-        situation, clause = subject
+        situation, said = subject
         if any(names_another(other, situation) for other in further):
             return
-        yield _read_situation(clause, situation, project)
+        yield _read_situation(said, situation, project)
 
 
 def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:
@@ -361,11 +361,11 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
     explicit = _CONDITION.match(f"{heading}:")
     gerund = _GERUND.match(f"{heading}:")
     if explicit:
-        reading = _read_clause(explicit["clause"], project)
-        if reading.why == UNCONDITIONAL and _WORK.match(explicit["clause"]):
-            reading = _read_remainder(text, explicit["clause"], heading, project)
+        reading = _read_clause(explicit["said"], project)
+        if reading.why == UNCONDITIONAL and _WORK.match(explicit["said"]):
+            reading = _read_remainder(text, explicit["said"], heading, project)
     elif gerund:
-        reading = _read_remainder(text, gerund["clause"], heading, project)
+        reading = _read_remainder(text, gerund["said"], heading, project)
     elif _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, _CODE.findall(text))):
         return
     else:
@@ -384,9 +384,9 @@ def _read_heading_places(heading: str, text: str, project: Project) -> _Reading:
     return _read_places(" ".join(f"`{span}`" for span in spans), project)
 
 
-def _read_remainder(text: str, clause: str, above: str, project: Project) -> _Reading:
+def _read_remainder(text: str, said: str, above: str, project: Project) -> _Reading:
     """Derive the condition of a situation in words from the files that the rule changes."""
-    if holds_for_any_task(clause):
+    if holds_for_any_task(said):
         return _Reading(why=ANY_TASK)
     globs: list[str] = []
     places: list[str] = []
@@ -408,16 +408,16 @@ def _read_remainder(text: str, clause: str, above: str, project: Project) -> _Re
         beside = f"{around}/**" if around and "*" not in glob else glob
         few = len(project.match(beside)) <= _MOST_BESIDE
         globs += [glob, beside] if few else [glob]
-    is_about = len(places) >= _MANY_PLACES or _shares_noun(f"{clause} {above}", places)
+    is_about = len(places) >= _MANY_PLACES or _shares_noun(f"{said} {above}", places)
     if not globs or not is_about:
         return _Reading(why=UNCONDITIONAL)
-    return _make_path(clause, globs, project)
+    return _make_path(said, globs, project)
 
 
-def _shares_noun(clause: str, places: Sequence[str]) -> bool:
+def _shares_noun(said: str, places: Sequence[str]) -> bool:
     """Return whether a place is named after the things that a situation is about."""
     parts = re.findall(r"[A-Za-z]{2,}", " ".join(places).casefold())
-    things = _WORK.sub("", clause, count=1)
+    things = _WORK.sub("", said, count=1)
     short = {word.casefold() for word in re.findall(r"\b[A-Z]{2,3}\b", things)}
     if short.intersection(parts):
         return True
@@ -430,20 +430,20 @@ def _shares_noun(clause: str, places: Sequence[str]) -> bool:
     )
 
 
-def _is_reference(text: str, path: str) -> bool:
+def _is_reference(text: str, place: str) -> bool:
     """Return whether a rule names a file only to be read."""
-    before = text[: text.index(path)].rstrip("`").rstrip()[-_BEFORE:]
+    before = text[: text.index(place)].rstrip("`").rstrip()[-_BEFORE:]
     return bool(_REFERENCE.search(before))
 
 
-def _read_clause(clause: str, project: Project) -> _Reading:
+def _read_clause(said: str, project: Project) -> _Reading:
     """Read a condition. An event must be able to show each of its alternatives ("or …")."""
-    if holds_for_any_task(clause):
+    if holds_for_any_task(said):
         return _Reading(why=ANY_TASK)
-    if _STATE.search(_CODE.sub(" ", clause)):
+    if _STATE.search(_CODE.sub(" ", said)):
         return _Reading(why=UNCONDITIONAL)
-    first, *others = _ALTERNATIVES.split(clause)
-    whole = _read_part(clause, project)
+    first, *others = _ALTERNATIVES.split(said)
+    whole = _read_part(said, project)
     if not others or whole.condition is None:
         return whole
     conditions = [whole.condition]
@@ -466,32 +466,32 @@ def _is_verb(part: str) -> bool:
     return all(word.endswith(("ing", "ed")) or word in _SMALL for word in part.casefold().split())
 
 
-def _read_part(clause: str, project: Project) -> _Reading:
-    commands = [span.strip() for span in _RUN.findall(clause) if is_command(span.strip())]
-    program = _PROGRAM.search(clause)
+def _read_part(said: str, project: Project) -> _Reading:
+    commands = [span.strip() for span in _RUN.findall(said) if is_command(span.strip())]
+    program = _PROGRAM.search(said)
     if program and is_command(program["name"].casefold()):
         commands.append(program["name"].casefold())
     if commands:
-        return _Reading(make_command_condition(clause, commands))
-    reading = _read_places(clause, project)
+        return _Reading(make_command_condition(said, commands))
+    reading = _read_places(said, project)
     if reading.why != UNCONDITIONAL:
         return reading
-    situation = find_in_clause(clause)
+    situation = find_in_clause(said)
     if situation is not None:
-        return _read_situation(clause, situation, project)
-    return _read_named_folder(clause, project)
+        return _read_situation(said, situation, project)
+    return _read_named_folder(said, project)
 
 
-def _read_places(clause: str, project: Project) -> _Reading:
+def _read_places(said: str, project: Project) -> _Reading:
     """Read the files and folders that a text names. Each must exist, or the result is GONE."""
-    if _ELSEWHERE.search(clause):
+    if _ELSEWHERE.search(said):
         return _Reading(why=UNCONDITIONAL)
-    spans = [span.strip() for span in _CODE.findall(clause)]
-    named = dict.fromkeys((*spans, *find_paths(_CODE.sub(" ", clause))))
+    spans = [span.strip() for span in _CODE.findall(said)]
+    named = dict.fromkeys((*spans, *find_paths(_CODE.sub(" ", said))))
     places = [span for span in named if _is_named_place(span, project)]
     if not places:
         return _Reading(why=UNCONDITIONAL)
-    return _make_path(clause, [project.find_glob(place) for place in places], project)
+    return _make_path(said, [project.find_glob(place) for place in places], project)
 
 
 def _is_named_place(span: str, project: Project) -> bool:
@@ -501,21 +501,21 @@ def _is_named_place(span: str, project: Project) -> bool:
     return is_ending or is_place(span) or span.endswith("/") or project.holds(span)
 
 
-def _read_named_folder(clause: str, project: Project) -> _Reading:
+def _read_named_folder(said: str, project: Project) -> _Reading:
     for pattern in _NAMED_FOLDER:
-        match = pattern.match(clause)
-        folder = project.find_folder(match["name"]) if match else ""
+        found = pattern.match(said)
+        folder = project.find_folder(found["name"]) if found else ""
         if folder:
-            return _make_path(clause, [f"{folder}/**"], project)
+            return _make_path(said, [f"{folder}/**"], project)
     return _Reading(why=UNCONDITIONAL)
 
 
-def _read_situation(clause: str, situation: Situation, project: Project) -> _Reading:
+def _read_situation(said: str, situation: Situation, project: Project) -> _Reading:
     globs = [glob for glob in situation.globs if project.match(glob)]
     if not (globs or situation.pattern):
         return _Reading(why=GONE)
     condition = Condition(
-        clause=clause,
+        said=said,
         globs=tuple(globs),
         pattern=situation.pattern.replace("^", COMMAND_START),
         files=sample_files(globs, project),
@@ -525,8 +525,8 @@ def _read_situation(clause: str, situation: Situation, project: Project) -> _Rea
     return _Reading(condition)
 
 
-def _make_path(clause: str, globs: Sequence[str], project: Project) -> _Reading:
+def _make_path(said: str, globs: Sequence[str], project: Project) -> _Reading:
     chosen = tuple(dict.fromkeys(filter(None, globs)))
     if not chosen or not all(globs):
         return _Reading(why=GONE)
-    return _Reading(make_path_condition(clause, chosen, project))
+    return _Reading(make_path_condition(said, chosen, project))

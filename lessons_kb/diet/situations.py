@@ -117,10 +117,10 @@ def find_in_clause(clause: str) -> Situation | None:
     """Return the situation of a condition such as "before adding a migration"."""
     for situation in read_situations():
         for pattern in situation.doing:
-            match = pattern.search(clause)
-            if match is None or re.search(_NEGATION, match[0], re.IGNORECASE):
+            found = pattern.search(clause)
+            if found is None or re.search(_NEGATION, found[0], re.IGNORECASE):
                 continue
-            if not _NEGATION_BEFORE.search(clause[: match.start()]):
+            if not _NEGATION_BEFORE.search(clause[: found.start()]):
                 return situation
     return None
 
@@ -144,23 +144,23 @@ def find_subject(sentence: str) -> tuple[Situation, str] | None:
             continue
         parts = rf"(?:\s+(?:and|or)\s+{_PARTS})?" if situation.pattern else ""
         about = re.match(
-            rf"\A(?P<clause>{_ARTICLES}{things}{parts})\s+{_VERB}", sentence, re.IGNORECASE
+            rf"\A(?P<said>{_ARTICLES}{things}{parts})\s+{_VERB}", sentence, re.IGNORECASE
         )
         if about:
-            return situation, about["clause"]
+            return situation, about["said"]
         for pattern in (_OF_THEM, _IN_THEM, _FORM_OF_THEM):
-            match = pattern.match(sentence)
-            clause = match["things"].strip() if match else ""
-            if clause and _begins_with(situation.things, clause, whole=pattern is not _OF_THEM):
-                return situation, clause
+            found = pattern.match(sentence)
+            said = found["things"].strip() if found else ""
+            if said and _begins_with(situation.things, said, whole=pattern is not _OF_THEM):
+                return situation, said
     return None
 
 
 def _begins_with(things: re.Pattern[str], text: str, *, whole: bool) -> bool:
-    match = things.match(text) or re.match(rf"[\w-]+\s+{things.pattern}", text, re.IGNORECASE)
-    if match is None:
+    found = things.match(text) or re.match(rf"[\w-]+\s+{things.pattern}", text, re.IGNORECASE)
+    if found is None:
         return False
-    rest = text[match.end() :]
+    rest = text[found.end() :]
     if whole:
         return not rest.strip() or bool(re.match(r"\s+(?:that|which|of|under)\b", rest))
     return not rest or not (rest[0].isalnum() or rest[0] in "-'")

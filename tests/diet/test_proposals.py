@@ -27,7 +27,7 @@ def test_an_answer_becomes_a_condition_with_its_files_and_commands():
         {"condition": MONEY, "paths": ["src/*.ts"], "commands": ["npm publish"]}
     )
     assert problem == ""
-    assert condition.clause == MONEY
+    assert condition.said == MONEY
     assert condition.globs == ("src/*.ts",)
     assert set(condition.files) == {"src/pay.ts", "src/tax.ts"}
     assert "npm publish" in condition.commands

@@ -357,7 +357,8 @@ def _print_sum(diet: Diet, plan: Plan) -> None:
                 f"{estimate_tokens(file.text):,} tokens today, {estimate_tokens(after or ''):,}"
             )
             print_wrapped(clean_line(f"{file.name}: {counts} afterwards{where}"))
-    before, after_all = count_every_session(diet), count_afterwards(diet, plan)
+    before = count_every_session(diet)
+    after_all = count_afterwards(diet, plan)
     share = f" ({after_all / before - 1:.0%})" if before > after_all else ""
     print_wrapped(
         f"every session: {before:,} tokens today, {after_all:,} afterwards{share}; "
@@ -424,7 +425,7 @@ def _apply(
             print(visible(line))
     for move in plan.moves:
         print_wrapped(clean_line(f"card: {move.title}"))
-        print_wrapped(clean_line(f"  holds for: {move.condition.clause}; {move.proof}"))
+        print_wrapped(clean_line(f"  holds for: {move.condition.said}; {move.proof}"))
     _print_readers(diet, readers)
     _print_sum(diet, plan)
     place = os.path.join(brain.root, "lessons")
@@ -441,7 +442,8 @@ def _print_summary(
     diet: Diet, plan: Plan, card_ids: Sequence[str], readers: Sequence[Reader]
 ) -> None:
     """Print a summary for the description of a pull request."""
-    before, after = count_every_session(diet), count_afterwards(diet, plan)
+    before = count_every_session(diet)
+    after = count_afterwards(diet, plan)
     print("\n## Rules moved to lessons\n")
     print(f"Every session read {before:,} tokens of rules; now it reads {after:,}.\n")
     print("| rule | was in | arrives |\n|---|---|---|")
