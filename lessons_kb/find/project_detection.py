@@ -96,14 +96,14 @@ def list_tree(
     if paths and not folders:
         return sorted(set(named))
     try:
-        files = list_files(directory, [path for path in folders if path != "."])
+        listed = list_files(directory, [path for path in folders if path != "."])
     except GitError as error:
         if git_top(directory) is not None:
             warn(f"{error}. Ignored files are looked at as well")
-        files = list(_walk_visible(directory, folders or ["."]))
+        listed = list(_walk_visible(directory, folders or ["."]))
     root = os.path.realpath(directory)
     files = set(named)
-    for path in files:
+    for path in listed:
         full = os.path.join(root, *path.split("/"))
         if os.path.realpath(full) == full:
             files.add(path)
