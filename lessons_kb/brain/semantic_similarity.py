@@ -160,7 +160,7 @@ class Meaning:
             return False
         return len(loaded.numbers) >= _COMPLETE * len(self._index.catalogue.numbers())
 
-    def compare(self, text: str) -> Nearness | None:
+    def near(self, text: str) -> Nearness | None:
         """Return each file's similarity to ``text``, or None without a text, a model or vectors."""
         if not self.is_complete():
             return None

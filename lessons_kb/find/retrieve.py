@@ -89,7 +89,7 @@ def find(brain: Brain, query: Query, *, by_meaning: bool = True) -> Retrieved:
     # prompt.
     rivals = state.cards + (state.notes if notes else 0)
     meaning = brain.meaning if by_meaning else None
-    nearness = meaning.compare(query.text) if meaning is not None else None
+    nearness = meaning.near(query.text) if meaning is not None else None
     candidates = _fetch_candidates(brain, engine, query, words, nearness)
     evidence = _gather_evidence(brain, engine, query, words, candidates, rivals=rivals)
     thresholds = parse_thresholds(brain.thresholds)
