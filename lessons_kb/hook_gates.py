@@ -617,7 +617,8 @@ def read_gates(path: str) -> dict[str, Any]:
     root = brain.get("root")
     if not isinstance(root, str) or f"{hash_text(root)}.json" != os.path.basename(path):
         return dict(_UNREADABLE)
-    is_marked, is_own = brain.get("marked") is True, brain.get("own") is True
+    is_marked = brain.get("marked") is True
+    is_own = brain.get("own") is True
     try:
         is_ours = brain["format"] == FORMAT and _has_types(brain)
     except _BAD_DATA:

@@ -468,7 +468,8 @@ def refresh(index: SearchIndex, **options: Unpack[Refreshing]) -> Refresh:
     applies, ``stale`` of the result contains the reason. ``waiting`` is called with a text when the
     wait begins, and ``progress`` with the number of files done and the number to do.
     """
-    began, state = time.monotonic(), index.state
+    began = time.monotonic()
+    state = index.state
     look: Look | None = None
     if state is None or not index.current:
         first = options.get("first")

@@ -121,7 +121,8 @@ def _digest_file(root: str, path: str, settings: Settings) -> CatalogueEntry:
     digest = hashlib.blake2b(data, digest_size=16).hexdigest()
     if is_left_out(path, data, document, settings):
         return CatalogueEntry(path=path, digest=digest, left_out=True)
-    card, bad = document.card, check_globs(document)
+    card = document.card
+    bad = check_globs(document)
     findings = (*document.findings, *bad)
     if card is None:
         return CatalogueEntry(path=path, digest=digest, findings=findings)

@@ -243,7 +243,8 @@ def _parse_steps(command: str) -> list[_RunCommand]:
                 outer.append(folder)
             elif char == ")" and outer:
                 folder = outer.pop()
-        step.then, piped = folder, simple.operator.strip() in ("|", "|&")
+        step.then = folder
+        piped = simple.operator.strip() in ("|", "|&")
         steps.append(step)
     return steps
 

@@ -589,7 +589,8 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 def build_schema() -> dict[str, Any]:
     """Return the JSON schema of a header. `lessons lint` warns about each value that it refuses."""
-    forms, properties = read_json("header_forms.json"), dict[str, dict[str, Any]]()
+    forms = read_json("header_forms.json")
+    properties = dict[str, dict[str, Any]]()
     for name, key in KEYS.items():
         form = forms.get(key.form, {}) if key.meaning else {}
         same_field = [

@@ -193,7 +193,8 @@ def _fields(
     card: Card, body: str, sections: Sections | None, search: Sequence[str]
 ) -> dict[str, str]:
     """Return the text to index by field. The field ``body`` repeats the other fields."""
-    tags, symptoms = " ".join(card.topics), "\n".join((*card.symptoms, *card.examples))
+    tags = " ".join(card.topics)
+    symptoms = "\n".join((*card.symptoms, *card.examples))
     fields = {"title": card.title, "tags": tags, "symptoms": symptoms}
     if sections is not None:
         fields["checklist"] = "\n".join(card.checklist)

@@ -96,7 +96,8 @@ def _block_end(lines: tuple[str, ...], start: int, indent: int) -> int:
     for next_number, line in enumerate(lines[start:], start + 1):
         if _is_blank(line):
             continue
-        stripped, item = line.lstrip(), _ITEM.match(line)
+        stripped = line.lstrip()
+        item = _ITEM.match(line)
         is_deeper = len(line) - len(stripped) > indent
         if not is_deeper and not (item and len(item[1]) == indent) and stripped[0] not in "]}":
             break
@@ -501,7 +502,8 @@ def read_leniently(lines: tuple[str, ...]) -> tuple[tuple[HeaderEntry, ...], tup
     entries, lost = read_lenient(lines)
     found = []
     for entry in entries:
-        key, own = KEYS.get(canonical(entry.key)), entry
+        key = KEYS.get(canonical(entry.key))
+        own = entry
         if key is not None and key.form == "patterns":
             above = ("",) * entry.line
             with suppress(NotYamlError, ValueError):

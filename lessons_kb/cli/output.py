@@ -118,7 +118,8 @@ def lay_out(
 def _fit_widths(widths: Mapping[str, int], ids: Sequence[int], width: int) -> dict[str, int]:
     """Narrow the columns until they fit into ``width``. ``ids`` are the widths of the ids."""
     others = [size for name, size in widths.items() if name != COPIED]
-    room, longest = width - _GAP * (len(widths) - 1), 0
+    room = width - _GAP * (len(widths) - 1)
+    longest = 0
     if COPIED in widths:
         room_for_id = room - sum(min(size, _LEAST) for size in others)
         fitting = [size for size in ids if size <= room_for_id]

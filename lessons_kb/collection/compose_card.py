@@ -103,7 +103,8 @@ def redact_card(text: str) -> str:
     header is still not readable.
     """
     split = split_header(text)
-    header, body = text[: len(text) - len(split.body)], redact(split.body)
+    header = text[: len(text) - len(split.body)]
+    body = redact(split.body)
     redacted = redact(header)
     if redacted == header or _read_structure(redacted) == _read_structure(header):
         return redacted + body

@@ -481,7 +481,8 @@ class _Shelf:
 
     def _find_near_duplicate(self, card: Card, lesson: Incoming) -> NearDuplicate | None:
         """Return the card with the same or a similar lesson that decides the step, or None."""
-        text, is_exported = "\n".join((card.why, *card.checklist)), bool(lesson.text)
+        text = "\n".join((card.why, *card.checklist))
+        is_exported = bool(lesson.text)
         for duplicate in self._known.find(card.title, text=text, limit=len(self._ids)):
             if is_exported and (duplicate.card.id, duplicate.card.title) in self._exported:
                 continue

@@ -337,7 +337,8 @@ class NewDrafts(DraftLookup):
 
     def _may_replace(self, name: str, text: str, *, by: str) -> bool:
         """Return whether a proposal may use a name that is free or whose draft may be replaced."""
-        existing, facts = self._folder.read(name), self._folder.facts_of(name)
+        existing = self._folder.read(name)
+        facts = self._folder.facts_of(name)
         if existing is None or facts is None or existing == text:
             return True
         return facts.get("by", "") == by and digest_text(existing) == facts.get("digest")

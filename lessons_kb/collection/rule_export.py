@@ -270,7 +270,8 @@ def _plan_file(project: str, path: str, content: tuple[str, str]) -> RuleChange:
     block = f"{BEGINS}\n{_NOTE}\n\n{text.rstrip()}\n{ENDS}\n" if text else ""
     match = _BLOCK.search(old)
     if match is not None:
-        above, below = old[: match.start()], old[match.end() :]
+        above = old[: match.start()]
+        below = old[match.end() :]
         has_our_header = header and not _without_header(above).strip()
         new = f"{header if has_our_header else above}{block}{below}"
     elif old.strip():

@@ -368,7 +368,8 @@ def place_in(change: Change, text: str) -> Change:
     The change is returned unchanged if its lines are not at their place in the file.
     """
     lines = text.splitlines(keepends=True)
-    start, count = change.line - 1, change.after.count("\n")
+    start = change.line - 1
+    count = change.after.count("\n")
     prefix, piece = "".join(lines[:start]), "".join(lines[start : start + count])
     if piece.rstrip("\n") != change.after.rstrip("\n"):
         return change
@@ -619,7 +620,8 @@ def _fold(text: str) -> str:
 
 def _is_excused(hit: _Hit, data: bytes) -> bool:
     """Return whether the pattern's ``unless`` matches on the lines of a hit."""
-    unless, lines = hit.rule.pattern.unless, _lines_of(data, hit.start, hit.end)
+    unless = hit.rule.pattern.unless
+    lines = _lines_of(data, hit.start, hit.end)
     return bool(unless) and compile_pattern(unless).search(lines) is not None
 
 

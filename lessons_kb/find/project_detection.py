@@ -202,18 +202,21 @@ def detect_history(
 
 def _count_history(brains: Brains, seconds: float | None) -> Counter[_Added]:
     """Continue the cached count, unless the patterns or the project have changed since then."""
-    directory, repository = brains.directory, Repository(brains.directory)
+    directory = brains.directory
+    repository = Repository(brains.directory)
     head = repository.head()
     digest = _digest_patterns(brains)
     path = os.path.join(state_dir(brains.members[0].root), _CACHE_NAME)
-    reached, counts = "", Counter[_Added]()
+    reached = ""
+    counts = Counter[_Added]()
     with contextlib.suppress(OSError, StorageError, ValueError, KeyError, TypeError):
         cached = json.loads(read_regular(path, limit=_MAX_CACHE_BYTES, name=path))
         rows: dict[_Added, int] = {}
         for alias, card, month, is_since, count in cached["counts"]:
             rows[_Added(str(alias), str(card), str(month), bool(is_since))] = int(count)
         if cached["digest"] == digest and repository.leads(cached["commit"]):
-            reached, counts = str(cached["commit"]), Counter(rows)
+            reached = str(cached["commit"])
+            counts = Counter(rows)
     if reached == head:
         return counts
     began = time.monotonic()

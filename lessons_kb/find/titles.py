@@ -241,7 +241,8 @@ def _find_titles(
     cards: dict[str, ListedCard] = {}
     total = 0
     for brain in brains.members:
-        limit, folder = most, access.find(brain.root)
+        limit = most
+        folder = access.find(brain.root)
         if folder is None:
             cache = _find_cache(brains, access)
             if not cache:
@@ -305,7 +306,8 @@ def _write_text(
     """Return the text of some titles. Each line is cut at ``longest`` tokens."""
     what, chosen, read = _ALL, "", ""
     if len(named) < total:
-        what, chosen = _SOME.format(shown=len(named), total=total), _CHOSEN
+        what = _SOME.format(shown=len(named), total=total)
+        chosen = _CHOSEN
         if file.places:
             count = "all" if file.has_all else "many more"
             read = _READ.format(file=show_path(file.path), count=count)

@@ -364,7 +364,8 @@ def _find_nodes(body: str, offset: int) -> Iterator[_Node]:
             node.line = rule.line
         else:
             rule = node
-            node.line, node.text = moved.first + 1, textwrap.dedent(text)
+            node.line = moved.first + 1
+            node.text = textwrap.dedent(text)
         yield node
 
 

@@ -358,7 +358,8 @@ class SessionMemory:
         """
         if not titles:
             return []
-        self.titles_from, self.all_titles = prompt or START, whole
+        self.titles_from = prompt or START
+        self.all_titles = whole
         self.waiting = [text for text in self.waiting if text.about != TITLES]
         return [(TITLES, titles)]
 

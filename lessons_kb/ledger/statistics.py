@@ -49,7 +49,8 @@ class Comparison:
     @property
     def p(self) -> float:
         """The p-value of the exact McNemar test for repaired against broken."""
-        unequal, less = self.repaired + self.broken, min(self.repaired, self.broken)
+        unequal = self.repaired + self.broken
+        less = min(self.repaired, self.broken)
         tail: float = sum(math.comb(unequal, k) for k in range(less + 1)) / 2**unequal
         return min(1.0, 2 * tail)
 

@@ -101,8 +101,10 @@ class Sketch:
 
 def sketch_trigger(trigger: Trigger, *, diff: str = "") -> Sketch:
     """Return the sketch of a trigger. ``diff`` is the change that fixed the mistake, if known."""
-    files, failure = trigger.files or _names(diff), trigger.failure
-    is_fixed, output = trigger.kind == RED_GREEN, failure.output if failure else ""
+    files = trigger.files or _names(diff)
+    failure = trigger.failure
+    is_fixed = trigger.kind == RED_GREEN
+    output = failure.output if failure else ""
     facts = [_asked(trigger.request), _headline(trigger)]
     if failure is not None and trigger.kind != REJECTION:
         facts += _failed(failure, ", and later passed" if is_fixed else "")
@@ -258,7 +260,8 @@ def _find_sources(candidate: Candidate) -> tuple[Source, ...]:
         at = format_moment(commit.at)
         sources.append(make_commit_source(commit.id, commit.subject, at, quote))
     for sighting in candidate.sightings[:_MAX_SOURCES]:
-        at, quote = format_moment(sighting.at), sighting.quote or sighting.title
+        at = format_moment(sighting.at)
+        quote = sighting.quote or sighting.title
         if sighting.agent == REVIEW:
             sources.append(make_request_source(sighting.session, at, quote))
         else:
@@ -610,7 +613,8 @@ def find_lacks(document: Document) -> tuple[str, ...]:
     sections = read_sections(normal_newlines(document.body))
     checklist = read_checklist(sections)
     items = checklist.items if checklist.origin == "prevention" else ()
-    title, cause = card.title, re.sub(_COMMENT, " ", text_of(sections, (CAUSE,)), flags=re.DOTALL)
+    title = card.title
+    cause = re.sub(_COMMENT, " ", text_of(sections, (CAUSE,)), flags=re.DOTALL)
     vague = _NO_CAUSE.search(cause) is not None and _words(cause) < _LONG_CAUSE
     written = [symptom.casefold() for symptom in card.symptoms if not _is_open(symptom)]
     symptoms = {" ".join(re.findall(r"\w+", symptom)) for symptom in written}

@@ -450,7 +450,8 @@ def _show_edit(edit: Event) -> str:
     before = edit.record.get("before")
     if not isinstance(before, str) or not before or not edit.targets or "\n@@ " in edit.output:
         return edit.output
-    old, new = before.splitlines(), edit.output.splitlines()
+    old = before.splitlines()
+    new = edit.output.splitlines()
     names = (f"a/{edit.targets[0]}", f"b/{edit.targets[0]}")
     return "\n".join(difflib.unified_diff(old, new, *names, lineterm=""))
 
@@ -683,7 +684,8 @@ class SessionReader:
         return [*sure[:MAX_SIGHTINGS], *unsure[:MAX_UNSURE]]
 
     def _asked(self, event: Event) -> None:
-        number, text = len(self._turns), event.text[:_PROMPT_CHARS]
+        number = len(self._turns)
+        text = event.text[:_PROMPT_CHARS]
         self._turns.append(_Turn(prompt=text, at=event.at))
         for signature in self._note_errors(text, "", event.at):
             self._errors[signature].typed.add(number)
@@ -723,7 +725,8 @@ class SessionReader:
 
     def _add_said(self, number: int, quote: str, *signals: str) -> None:
         """Add a complaint or an admission of a turn as a sighting."""
-        turn, before = self._turns[number], self._turns[max(number - 1, 0)]
+        turn = self._turns[number]
+        before = self._turns[max(number - 1, 0)]
         said = Sighting(
             session=self._session,
             agent=self._agent,
@@ -741,7 +744,8 @@ class SessionReader:
         self._calls += 1
         if not self._turns:
             self._turns.append(_Turn(prompt="", at=0.0))
-        turn, failed = self._turns[-1], event.outcome in FAILURES
+        turn = self._turns[-1]
+        failed = event.outcome in FAILURES
         if event.kind in ("edit", "create") and not failed:
             self._last_edit = self._calls
             turn.paths |= dict.fromkeys(event.targets)
@@ -749,7 +753,8 @@ class SessionReader:
             change = event.record.get("change")
             if isinstance(change, str) and change:
                 turn.edits = [*turn.edits, change[:_MAX_DIFF]][-6:]
-        is_run, output = event.kind in RUNS, event.output[-_OUTPUT_CHARS:]
+        is_run = event.kind in RUNS
+        output = event.output[-_OUTPUT_CHARS:]
         if is_run and shows("install", event.text.lower()):
             self._forget_absent(event.text)
         may_have_failed = failed or (is_run and event.outcome == "unknown")
@@ -772,7 +777,8 @@ class SessionReader:
         for signature, line in lines.items():
             error = self._errors.get(signature)
             if error is None:
-                excerpt, now = error_excerpt(text, limit=_EXCERPT), self._calls
+                excerpt = error_excerpt(text, limit=_EXCERPT)
+                now = self._calls
                 error = _Error(line=line, excerpt=excerpt, command=command, first=now, began=at)
                 self._errors[signature] = error
             elif self._last_edit > error.last:

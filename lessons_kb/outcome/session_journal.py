@@ -129,14 +129,18 @@ def run(
     others. Without a brain, or with a journal that cannot be written, the command runs
     nevertheless. The warning is then one line about this; otherwise it is "".
     """
-    runs, event, number, trouble = None, Event(kind="command"), "", ""
+    runs = None
+    event = Event(kind="command")
+    number = ""
+    trouble = ""
     if brains is not None:
         try:
             event = _make_event(brains, command, session, stage)
             runs = brains.members[0].journal.runs
             number = runs.begin(event)
         except LessonsError as error:
-            runs, trouble = None, str(error)
+            runs = None
+            trouble = str(error)
 
     with contextlib.ExitStack() as unless_it_ends:
         if runs is not None:  # end the run also if it cannot be started or is interrupted
@@ -191,7 +195,8 @@ def _make_event(
     root.
     """
     own_session, agent = session_of()
-    here, line = os.path.realpath(os.getcwd()), shlex.join(command)
+    here = os.path.realpath(os.getcwd())
+    line = shlex.join(command)
     if here != brains.directory:
         inside = here.startswith(brains.directory.rstrip(os.sep) + os.sep)
         folder = os.path.relpath(here, brains.directory) if inside else here

@@ -192,10 +192,13 @@ class _BrainCounts:
         self._selection = {card.id for card in cards} if is_filtered else None
         with contextlib.suppress(StorageError):
             outcomes = brain.journal.outcomes
-            totals, ledger = outcomes.totals(), brain.journal.ledger.find()
+            totals = outcomes.totals()
+            ledger = brain.journal.ledger.find()
             self.sessions = totals.pop(ALL, {}).get(SESSIONS, 0)
-            self._first_day, self._span = outcomes.first_day(), outcomes.span()
-            self.totals, self.occasions = totals, group_by_card(ledger)
+            self._first_day = outcomes.first_day()
+            self._span = outcomes.span()
+            self.totals = totals
+            self.occasions = group_by_card(ledger)
             if self._selection is not None:
                 self.sessions = outcomes.sessions(self._selection)
                 self.totals = _select(self.totals, self._selection)
@@ -219,7 +222,8 @@ class _BrainCounts:
         same id.
         """
         first, last = self._span.get(card.id, (None, None))
-        totals, occasions = self.totals.get(card.id, {}), self.occasions.get(card.id, [])
+        totals = self.totals.get(card.id, {})
+        occasions = self.occasions.get(card.id, [])
         # The file of a card has to be read only if the card was injected without any known outcome.
         has_no_outcome = bool(totals.get(INJECTED)) and not any(map(_has_fact, occasions))
         effect = weigh(

@@ -150,7 +150,8 @@ def explain_prompt(
     verdicts = _explain_nearest(brains, query, verdicts)
     query = Query(text=prompt, stage=stage, paths=tuple(paths), inactive=True)
     for brain, hit in find_lessons(brains, query):
-        name, confidence = shown_name(hit), hit.confidence
+        name = shown_name(hit)
+        confidence = hit.confidence
         if hit.card.status != "active" and confidence >= brain.settings.gate.offer_confidence:
             reason = f"{hit.card.status}; `lessons restore {shell_word(name)}` makes it active"
             verdict = Verdict(id=name, given=False, reason=reason, confidence=confidence)
@@ -333,7 +334,8 @@ def find_withheld_before(brains: Sequence[Brain], since: float) -> tuple[str, tu
     for brain in brains:
         for occasion in brain.hook_journal.ledger.find():
             if occasion.told == WITHHELD and occasion.at > latest:
-                session, latest = occasion.session.partition("/")[0], occasion.at
+                session = occasion.session.partition("/")[0]
+                latest = occasion.at
     return session, _find_withheld(brains, session)
 
 

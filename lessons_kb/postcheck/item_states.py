@@ -459,12 +459,16 @@ class _Scene:
         claimed = _Verdict(CLAIMED, closing.line, ANSWER)
         if closing.state == NOT_NEEDED:
             return claimed
-        happened, reason, where = False, self._claims.refute_done(item.text), COMMAND
+        happened = False
+        reason = self._claims.refute_done(item.text)
+        where = COMMAND
         if not reason and closing.path:
-            happened, reason = self._claims.touches(closing.path), NOT_CHANGED
+            happened = self._claims.touches(closing.path)
+            reason = NOT_CHANGED
             where = _locate(closing.path, (closing.number,) if closing.number else (), 0)
         elif not reason and closing.command:
-            happened, reason = self._claims.ran(closing.command), NOT_RUN
+            happened = self._claims.ran(closing.command)
+            reason = NOT_RUN
         if happened:  # an edited file does not show that a command ran
             ran = where == COMMAND or not phrase("asks to run").search(item.text)
             return _Verdict(SHOWN, closing.command or closing.line, where) if ran else claimed

@@ -153,7 +153,8 @@ def run_captured(
         except OSError as error:
             missing = isinstance(error, FileNotFoundError)
             why = "command not found" if missing else (error.strerror or str(error))
-            message, code = f"{command[0]}: {why}", NOT_FOUND if missing else NOT_STARTED
+            message = f"{command[0]}: {why}"
+            code = NOT_FOUND if missing else NOT_STARTED
             seconds = time.monotonic() - began
             return Ended(FAILED, code, seconds, f"{message}\n", message)
         finally:
@@ -284,7 +285,8 @@ class _CapturedRun:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self.child.wait(_POLL_SECONDS)
         # Copy the output from before the end. Descendants that still run could write for ever.
-        most, self._last = self._heard + _MOST_LEFT_BYTES, time.monotonic()
+        most = self._heard + _MOST_LEFT_BYTES
+        self._last = time.monotonic()
         while any(reader.is_alive() for reader in self._readers) and self._heard <= most:
             if not self._writing and time.monotonic() - self._last > _QUIET_SECONDS:
                 break

@@ -134,7 +134,9 @@ def judge(hits: Sequence[Hit], evidence: GateEvidence, gate: Gate) -> list[Hit]:
     judged = []
     weighings: list[_Weighed] = []
     for hit in hits:
-        card, query, protects = hit.card, listed, protects_file(hit)
+        card = hit.card
+        query = listed
+        protects = protects_file(hit)
         if evidence.guessed:
             texts = (card.title, card.why, *card.symptoms, *card.checklist)
             query = listed if is_known_language(texts) else guessing

@@ -36,7 +36,8 @@ def rank(
     query has tags, they also exclude cards without any of these tags. Equal scores are ordered by
     occurrences, then by the later ``last_seen``, then by id.
     """
-    project, stage = (query.project or "").casefold(), (query.stage or "").casefold()
+    project = (query.project or "").casefold()
+    stage = (query.stage or "").casefold()
     tags = set(map(str.casefold, query.tags))
     scored = []
     for card, bm25 in candidates:

@@ -196,7 +196,8 @@ class TantivyEngine(Engine):
         self, counted_terms: list[tuple[str, float]], weights: Mapping[str, float], limit: int
     ) -> list[tuple[int, float]]:
         """Search with tantivy's own numbers, which must be those of the live cards."""
-        searcher, clause = self._index.searcher(), self._clause
+        searcher = self._index.searcher()
+        clause = self._clause
         clauses = [
             clause(field, term, weight * count)
             for field, weight in weights.items()
@@ -391,7 +392,8 @@ class TantivyEngine(Engine):
         """Return the terms of the card with each number, if it exists."""
         if len(self._documents) > _DOCUMENTS_KEPT:
             self._documents = {}  # a new dict, because another thread may be reading the old one
-        cached, distinct = self._documents, list(dict.fromkeys(numbers))
+        cached = self._documents
+        distinct = list(dict.fromkeys(numbers))
         missing = [number for number in distinct if number not in cached]
         if missing:
             clauses = [
@@ -406,7 +408,8 @@ class TantivyEngine(Engine):
 
     def _read_documents(self, addresses: list[tantivy.DocAddress]) -> dict[int, CardTerms]:
         """Return the terms of the documents at some addresses by their numbers."""
-        searcher, cached = self._index.searcher(), self._documents
+        searcher = self._index.searcher()
+        cached = self._documents
         keys = [int(key or 0) for key in searcher.fast_field_values(_KEY, addresses)]
         for key, address in zip(keys, addresses, strict=True):
             if key not in cached:

@@ -179,7 +179,8 @@ def find_daemon() -> Health:
     level, fix = "off", ""
     status = ask_daemon(STATUS)
     if status is not None:
-        level, detail = "ok", describe(status)
+        level = "ok"
+        detail = describe(status)
         if status["version"] != __version__:
             fix = f"it ends by itself, and the next hook starts version {__version__}"
     elif os.environ.get("LESSONS_DAEMON") == "0":

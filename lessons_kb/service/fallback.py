@@ -74,7 +74,8 @@ def main() -> None:
 
         log_failure(agent, "input", error)
         is_strict = STRICT_VARIABLE.decode() in os.environ
-        output, line = speaker.silence, UNASKED_LINE if is_strict else ""
+        output = speaker.silence
+        line = UNASKED_LINE if is_strict else ""
     if not speaker.has_said:
         speaker.say(output, line)
     for file in (0, 1, 2):  # the agent has its answer, and need not wait for the rest

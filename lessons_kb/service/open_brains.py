@@ -100,7 +100,8 @@ class OpenBrains:
     def close(self) -> None:
         """Close every brain."""
         with self._lock:
-            entries, self._open = list(self._open.values()), {}
+            entries = list(self._open.values())
+            self._open = {}
         for _, brains in entries:
             brains.close()
 

@@ -155,7 +155,8 @@ def answer(hook: Hook) -> Answer:
     surely about. A card that the session already has is given as a reminder. If the model was
     instructed to stop, its next call ends the turn.
     """
-    brains, event = hook.open_brains(), hook.event
+    brains = hook.open_brains()
+    event = hook.event
     if line := _take_stop(hook):
         return Answer(stop_line=line)
     if event.spawns is not None:  # the event at the start of a subagent does not have its prompt
@@ -212,7 +213,8 @@ def answer(hook: Hook) -> Answer:
                 brain.hook_journal.forget_context(event.context_id, undelivered)
         ruling = _decide(hook, state, can, gates, claimed, directory)
         if ruling.refusal:  # the call is not made, so no text follows it
-            texts_after, can = [], replace(can, inject=True)
+            texts_after = []
+            can = replace(can, inject=True)
         elif before is not None:
             marks = ("", *mark_matches(before))
             state.stood_before += [StandingMistake(event.call, mark) for mark in marks]
@@ -568,7 +570,8 @@ def _read_call(hook: Hook) -> _Call:
         place = place_creation if kind == "create" else place_change
     elif kind in ("command", "test"):
         folder = (isinstance(arguments, dict) and find_folder(arguments, event.cwd)) or event.cwd
-        changes, commands = find_documents(command, scope=scope, cwd=folder), find_run(command)
+        changes = find_documents(command, scope=scope, cwd=folder)
+        commands = find_run(command)
         written = [] if event.posted else list(dict.fromkeys(targets))[:_MAX_FILES]
         targets += _find_named_files(command, scope, folder, look=not event.posted)
     else:

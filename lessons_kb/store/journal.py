@@ -689,7 +689,8 @@ class Journal(Database):
         contains lessons of other brains. The ledger stores ``told`` and ``occasion``. The daily
         counters are injections, tokens, and the sessions in which a card is new.
         """
-        day, cards_before = day_of(at), set[str]()
+        day = day_of(at)
+        cards_before = set[str]()
         injected, counted = [], []
         with self.transaction():
             if session:

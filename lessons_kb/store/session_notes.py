@@ -71,7 +71,8 @@ def is_silenced(agent: str, session: str, directory: str) -> bool:
     """Return whether an agent was disconnected after the session's first event."""
     try:
         with open_regular(silence_path(state_home(), agent)) as file:
-            since, project = os.fstat(file.fileno()).st_mtime_ns, os.fsdecode(file.read())
+            since = os.fstat(file.fileno()).st_mtime_ns
+            project = os.fsdecode(file.read())
         begun = os.stat(_session_file(session)).st_mtime_ns
     except (OSError, StorageError):
         return False

@@ -142,7 +142,8 @@ def trust(root: str, *, made: bool = False) -> None:
         limit = f"at most {MAX_CONFIG_BYTES:,} bytes"
         raise ConfigError(f"{CONFIG_NAME}: cannot be read; make it a readable file of {limit}")
     former = read_record(real)
-    identity, record = identify(real), former or _new_record(real)
+    identity = identify(real)
+    record = former or _new_record(real)
     key = identity.key
     if former is None and real != os.path.realpath(user_brain()):
         if can_be_marked(identity.place):
@@ -154,7 +155,8 @@ def trust(root: str, *, made: bool = False) -> None:
                 rename_state(brain_key(real), key)
             record |= {"token": token, "place": identity.place}
         else:
-            key, record["place"] = brain_key(real), BY_PATH
+            key = brain_key(real)
+            record["place"] = BY_PATH
     made = made or record.get("made") is True
     record = {**record, "root": real, "trusted": True, "made": made, "config": config}
     record.pop("told", None)

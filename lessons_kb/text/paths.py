@@ -97,7 +97,8 @@ def _split_call(part: str) -> Iterator[str]:
     if call is None:
         yield part
         return
-    name, rest = part[: call.start()], part[call.end() :]
+    name = part[: call.start()]
+    rest = part[call.end() :]
     if "/" in name or "\\" in name or not rest or rest[0].isdigit():
         yield name
     yield rest
@@ -207,7 +208,8 @@ def relative_path(path: str, scope: str, *, cwd: str = "") -> str:
     path = join_path(cwd, path)
     windows = has_drive(path) or has_drive(scope)
     if windows:
-        path, scope = path.replace("\\", "/"), scope.replace("\\", "/")
+        path = path.replace("\\", "/")
+        scope = scope.replace("\\", "/")
     path = posixpath.normpath(path)
     inside = f"{posixpath.normpath(scope).rstrip('/')}/" if scope else ""
     fold = str.casefold if windows else str

@@ -62,7 +62,8 @@ def compile_set(patterns: Sequence[str], *, max_memory: int) -> FindPatterns:
         find_second = compile_set(patterns[half:], max_memory=max_memory)
 
         def find(text: bytes) -> list[int]:
-            first, second = find_first(text) or (), find_second(text) or ()
+            first = find_first(text) or ()
+            second = find_second(text) or ()
             return [*first, *(half + index for index in second)]
 
         return find
@@ -250,7 +251,8 @@ def expand_braces(pattern: str, fix: str = "") -> Iterator[str]:
         if braces is None:
             yield first
             continue
-        head, tail = first[: braces.start()], first[braces.end() :]
+        head = first[: braces.start()]
+        tail = first[braces.end() :]
         pending += [f"{head}{choice}{tail}" for choice in reversed(braces[1].split(","))]
     if pending:
         raise InputError(fix)

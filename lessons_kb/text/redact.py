@@ -90,7 +90,8 @@ def redact(text: str) -> str:
     The time is linear in the length of the text. A second call does not change the result.
     """
     for _ in range(_PASSES):
-        before, text = text, _redact_once(text)
+        before = text
+        text = _redact_once(text)
         if text == before:
             break
     return text
@@ -132,7 +133,8 @@ def excerpt(text: str, limit: int) -> str:
     size = len(text)
     if size > 4 * limit:
         head, tail = text[:limit], text[-2 * limit :]
-        head, tail = head[: head.rfind("\n") + 1], tail.partition("\n")[2]
+        head = head[: head.rfind("\n") + 1]
+        tail = tail.partition("\n")[2]
         head, tail = redact(head), redact(tail)
     else:
         head = tail = redact(text)
@@ -313,7 +315,8 @@ class _Name:
 
     def __init__(self, view: str, word: re.Match[str]) -> None:
         self.start, end = word.span()
-        self.word, self.kind = view[self.start : end], word.lastgroup or ""
+        self.word = view[self.start : end]
+        self.kind = word.lastgroup or ""
         rest = _compiled(r"[\w.-]{0,60}").match(view, end)
         self.rest = rest[0] if rest else ""
         self.end = end + len(self.rest)
@@ -395,11 +398,13 @@ def _text_rows(view: str, start: int, next_line: int) -> Iterator[Row]:
         dashes_below = _DASHES.finditer(view, next_line, after)
         offsets = [dashes.start() - next_line for dashes in dashes_below]
         yield _split_at(offsets, start, next_line)
-        start, next_line = after, _next_line(view, after)
+        start = after
+        next_line = _next_line(view, after)
         # _RULE also matches a blank line and the empty end of the text.
         while not _RULE.fullmatch(view, start, next_line):
             yield _split_at(offsets, start, next_line)
-            start, next_line = next_line, _next_line(view, next_line)
+            start = next_line
+            next_line = _next_line(view, next_line)
         return
     heading_line = view[start:next_line]
     separator = next((sign for sign in _SEPARATORS if sign in heading_line), None)
@@ -414,7 +419,8 @@ def _text_rows(view: str, start: int, next_line: int) -> Iterator[Row]:
             size = len(cells)
             starts = accumulate((len(cell) + 1 for cell in cells), initial=start)
             yield [(first, following - 1) for first, following in pairwise(starts)]
-        start, next_line = next_line, _next_line(view, next_line)
+        start = next_line
+        next_line = _next_line(view, next_line)
 
 
 def _split_at(offsets: list[int], start: int, end: int) -> Row:
@@ -470,7 +476,9 @@ def _find_quoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
 
     The span is empty if the value is not a secret.
     """
-    view, start, kind = link.string, link.end(), name.kind
+    view = link.string
+    start = link.end()
+    kind = name.kind
     if link["block"]:
         indent = re.escape(re.split(r"[\n\x0b]", link[0])[-1])
         block = re.compile(rf"[^\n\x0b]+(?:[\n\x0b]{indent}[^\n\x0b]+)*+").match(view, start)
@@ -503,7 +511,8 @@ def _is_quoted_secret(value: str, kind: str) -> bool:
 
 def _find_unquoted(name: _Name, link: re.Match[str]) -> tuple[int, int] | None:
     """Return the span of a value without quotes, or None if it is not a secret."""
-    view, start = link.string, link.end()
+    view = link.string
+    start = link.end()
     value = _compiled(_BARE).match(view, start)
     if value is None or link["comma"]:
         return None

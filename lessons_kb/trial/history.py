@@ -155,7 +155,8 @@ def _find_fixes(repository: str) -> Iterator[tuple[CommitFacts, list[str]]]:
     )
     ranked = sorted(zip(score(history), history, strict=True), key=lambda pair: -pair[0])
     for _points, facts in ranked:
-        low, subject = f"{facts.subject}\n{facts.body}".lower(), facts.subject.lower()
+        low = f"{facts.subject}\n{facts.body}".lower()
+        subject = facts.subject.lower()
         if shows("repairs", low) and not shows("builds", subject) and facts.tests and facts.removed:
             names = ask_git(top, *_NAMES, facts.id).split(b"\0")
             yield facts, [path for path in map(decode, names) if path and is_test(path)]

@@ -243,7 +243,8 @@ def run_trial(plan: TrialPlan, *, say: Callable[[str], None]) -> str:
             arms = list(plan.arms)
             order.shuffle(arms)
             todo += [(task, arm, number) for arm in arms if (task.name, arm, number) not in used]
-    stop, lock = threading.Event(), threading.Lock()
+    stop = threading.Event()
+    lock = threading.Lock()
     reasons: list[str] = []
     """The reasons for the end of the trial before all runs are done, in their order."""
 
@@ -440,7 +441,8 @@ def _make_place(
             DEADLINE_VARIABLE.decode(): "60",
         }
         write_arm(place.state, token, arm)
-        top, root = work, os.path.normpath(os.path.join(work, inside))
+        top = work
+        root = os.path.normpath(os.path.join(work, inside))
         if inside.split(os.sep)[0] == os.pardir:
             top = root = environment[ENVIRONMENT] = os.path.join(place.state, "brain")
             os.mkdir(root)

@@ -373,7 +373,8 @@ class RowSource:
 
     def _broken(self, path: str, brain: int, troubles: int) -> Row:
         """Return the row of a file that is not valid."""
-        name, title = self.undoing.name_of(self.brains.members[brain], path), clean_line(path)
+        name = self.undoing.name_of(self.brains.members[brain], path)
+        title = clean_line(path)
         row = Row(name=name, brain=brain, path=path, title=title, troubles=troubles)
         return replace(row, status=BROKEN, words=fold(f"{title} {BROKEN}"))
 

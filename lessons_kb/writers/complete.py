@@ -153,7 +153,9 @@ def put_all(
     from concurrent.futures import ThreadPoolExecutor
 
     stop = threading.Event()
-    texts, answers, failed = {**prompts}, dict[str, Mapping[str, Any]](), dict[str, str]()
+    texts = {**prompts}
+    answers = dict[str, Mapping[str, Any]]()
+    failed = dict[str, str]()
 
     def put(name: str) -> None:
         try:
@@ -513,7 +515,8 @@ def _find_reaching_texts(
     brain = brains.members[0]
     texts_by_card: dict[str, set[str]] = {}
     with tempfile.TemporaryDirectory(prefix="lessons-writer-") as folder:
-        root, limit = os.path.realpath(folder), brain.settings.index.max_file_bytes
+        root = os.path.realpath(folder)
+        limit = brain.settings.index.max_file_bytes
         all_cards = brain.read(lambda opened: opened.catalogue.all_cards())
         paths = [card.id for card in all_cards if card.kind != NOTE][:_MOST_COPIED]
         cards = {path: read_bytes(brain.root, path, limit=limit) for path in paths}
@@ -528,7 +531,8 @@ def _find_reaching_texts(
             unrelated = _read_unrelated_prompts() if with_unrelated_prompts else []
             cards_by_text = {prompt: _find_given(copy, prompt, sure=True) for prompt in unrelated}
             for name, text in texts.items():
-                card, own_id = _parse(text).card, f"lessons/{name}.md"
+                card = _parse(text).card
+                own_id = f"lessons/{name}.md"
                 for symptom in card.symptoms if card else ():
                     cards_by_text[symptom] = _find_given(copy, symptom)
                 for task in tasks.get(name, ()):

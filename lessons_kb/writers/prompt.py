@@ -151,6 +151,7 @@ def _find_models(brains: Brains) -> list[Card]:
 
 def _show(card: Card) -> str:
     items = "\n".join(f"- {item}" for item in card.checklist)
-    symptoms, paths = "; ".join(card.symptoms), ", ".join(card.paths)
+    symptoms = "; ".join(card.symptoms)
+    paths = ", ".join(card.paths)
     head = f"Title: {card.title}\nCause: {card.why}\nChecklist:\n{items}\nSymptoms: {symptoms}"
     return f"{head}\nPaths: {paths}" if paths else head

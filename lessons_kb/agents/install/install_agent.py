@@ -303,7 +303,9 @@ def _write_files(steps: Sequence[_Step]) -> dict[str, str]:
         agent_settings.check_writable(step.target.path)
     backups = {}
     for step in steps:
-        path, record, folders = step.target.path, step.record, list[str]()
+        path = step.target.path
+        record = step.record
+        folders = list[str]()
         if step in changed and step.before is not None:
             backups[path] = agent_settings.back_up(path, step.before)
         if record:
@@ -453,9 +455,11 @@ def _check_plugin(agent: str, calls: Mapping[str, float], *, connected: bool) ->
         version = json.loads(_read(newest))["version"]
     except (LessonsError, OSError, ValueError, LookupError, TypeError):
         version = "unknown"
-    detail, fix = f"plugin {visible(str(version))}", ""
+    detail = f"plugin {visible(str(version))}"
+    fix = ""
     if version != __version__:
-        level, fix = "warning", f"`{row.update}` updates it; `{upgrade_command()}` this package"
+        level = "warning"
+        fix = f"`{row.update}` updates it; `{upgrade_command()}` this package"
         detail += f" beside lessons-kb {__version__}"
     elif connected:
         level, fix = "warning", f"run `lessons uninstall {agent}`, or remove the plugin"

@@ -94,7 +94,8 @@ def import_cards(
     is_planned = any(step.action != "skip" for step in steps)
     is_asking = all_ and is_planned and not (yes or dry_run)
     if is_asking and confirm(f"Import {counted(_count(steps, 'create'), 'card')}?"):
-        yes, steps = True, exchange.carry_out(plan)
+        yes = True
+        steps = exchange.carry_out(plan)
     _print_counts(steps, written=yes, is_planned=is_planned)
 
 

@@ -36,7 +36,8 @@ def _offer(brains: Brains, near_miss: Verdict, prompt: str) -> None:
     """Offer to add the prompt to a card's symptoms. Without a terminal, print the command."""
     symptom = shorten_prompt(prompt)
     shown = shorten(clean_line(symptom), _MAX_OFFERED)
-    name, confidence = clean_line(near_miss.id), f"{near_miss.confidence:.2f}"
+    name = clean_line(near_miss.id)
+    confidence = f"{near_miss.confidence:.2f}"
     say(f"{name} was nearly injected ({confidence}) for \u201c{shown}\u201d")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         command = f"lessons why --add-symptom {near_miss.id} {shell_word(symptom)}"

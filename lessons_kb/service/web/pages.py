@@ -104,7 +104,8 @@ class View:
 
         ``parts`` and ``query`` form the list's address; see ``address``.
         """
-        requested, last = self.request.query_params.get("page", ""), -(-len(items) // ROWS)
+        requested = self.request.query_params.get("page", "")
+        last = -(-len(items) // ROWS)
         page = int(requested) if re.fullmatch("[0-9]{1,6}", requested) else 1
         page = max(min(page, last), 1)
         first = (page - 1) * ROWS
@@ -118,7 +119,8 @@ class View:
 
     def describe_error(self, error: LessonsError) -> str:
         """Return an error as a sentence that does not name a folder of the server."""
-        text, folder = str(error), self.served.root
+        text = str(error)
+        folder = self.served.root
         while os.path.dirname(folder) != folder:
             text = text.replace(folder, "the clone")
             folder = os.path.dirname(folder)
@@ -351,7 +353,8 @@ def show_inbox(view: View) -> Response:
 
 def show_draft(view: View) -> Response:
     """Show a draft, or carry out the decision about it and redirect to the inbox."""
-    review, problem = _open_review(view), ""
+    review = _open_review(view)
+    problem = ""
     draft = review.get(view.request.path_params["draft"])
     choice = view.form.get("do", "")
     if choice in ("accept", "merge", "discard"):
@@ -368,7 +371,8 @@ def show_draft(view: View) -> Response:
         draft = review.get(draft.id)
     folders = view.served.find().members[0].settings.folders
     document = parse_card(draft.text, path=f"lessons/{draft.id}.md", folders=folders)
-    branch, card = _describe_branch(view, review), document.card
+    branch = _describe_branch(view, review)
+    card = document.card
     near_duplicates = [] if branch["trouble"] else review.find_near_duplicates(draft)
     return view.show(
         "draft.html",
@@ -387,7 +391,9 @@ def show_draft(view: View) -> Response:
 
 def edit_draft(view: View) -> Response:
     """Show a draft's file in a form, or save the submitted text."""
-    review, problem, other = _open_review(view), "", ""
+    review = _open_review(view)
+    problem = ""
+    other = ""
     draft = review.get(view.request.path_params["draft"])
     text = view.form.get("text", draft.text).replace("\r\n", "\n")
     if "text" in view.form:
@@ -413,7 +419,8 @@ def _open_review(view: View) -> BranchReview:
 
 def _decide(review: BranchReview, draft: Draft, choice: str, view: View) -> None:
     """Carry out the decision about a draft: discard, merge or accept it."""
-    form, digest = view.form, view.form.get("seen", "")
+    form = view.form
+    digest = view.form.get("seen", "")
     if choice == "discard":
         review.discard(draft.id, digest=digest)
     elif choice == "merge":
