@@ -293,11 +293,12 @@ class Brain(SearchIndex):
             if self._state is None:  # ``refresh`` sets it
                 raise StorageError(f"{self.stale}; nothing is indexed yet")
             # Another process may commit at any moment, but ``work`` has to see a single commit.
-            outer, self._reading = self._reading, True
+            was_reading = self._reading
+            self._reading = True
             try:
                 return work(self)
             finally:
-                self._reading = outer
+                self._reading = was_reading
 
         with self.lock:
             return self._with_repair(read_one_commit)

@@ -452,4 +452,5 @@ def find_least_budget(block: Preflight, attempt: Callable[[int], Preflight]) -> 
         return None
     if not attempt(_LARGEST).lessons:
         return 0
+    # A binary search: a budget with a lesson is followed only by budgets with a lesson.
     return bisect_left(range(_LARGEST), True, key=lambda budget: bool(attempt(budget).lessons))

@@ -103,9 +103,9 @@ class _Client:
             data = pack(*texts, b"whole")
             while data:
                 data = data[os.write(1, data) :]
-        except OSError:  # the client has left
-            pass
-        try:  # also after a failed write: the client's sign may be waiting
+        except OSError:
+            pass  # the client has left; its sign may have arrived before
+        try:
             how = os.read(1, 1) or LATE
         except OSError:
             how = LATE

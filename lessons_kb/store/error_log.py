@@ -54,9 +54,10 @@ def log_trouble(agent: str, hook_event: str, message: str) -> None:
         write_unsynced(path, line, flags=flags)
         if os.stat(path).st_size > MAX_LOG_BYTES:
             with open_regular(path) as whole:
-                whole.seek(-MAX_LOG_BYTES // 2, os.SEEK_END)
+                whole.seek(-(MAX_LOG_BYTES // 2), os.SEEK_END)
                 newest = whole.read()
-            write_private(path, newest[newest.find(b"\n") + 1 :])
+            first_whole_line = newest.find(b"\n") + 1
+            write_private(path, newest[first_whole_line:])
 
 
 def read_troubles(limit: int = 20) -> list[Trouble]:

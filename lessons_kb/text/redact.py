@@ -410,11 +410,12 @@ def _text_rows(view: str, start: int, next_line: int) -> Iterator[Row]:
     separator = next((sign for sign in _SEPARATORS if sign in heading_line), None)
     size = 0
     while separator is not None and start < len(view):
-        if not size or not _RULE.fullmatch(view, start, next_line):
+        is_first = size == 0
+        if is_first or not _RULE.fullmatch(view, start, next_line):
             cells = view[start:next_line].split(separator)
-            if size and len(cells) != size:
+            if is_first and separator == "," and not all(map(_is_heading, cells)):
                 return
-            if not size and separator == "," and not all(map(_is_heading, cells)):
+            if not is_first and len(cells) != size:
                 return
             size = len(cells)
             starts = accumulate((len(cell) + 1 for cell in cells), initial=start)
