@@ -34,7 +34,8 @@ def find_succession_names(text: str) -> Iterator[Link]:
                 continue
             line_start = split.header.start + sum(map(len, lines[:first_line]))
             for match in _NAME.finditer(lines[first_line], first, last):
-                start, end = line_start + match.start(), line_start + match.end()
+                start = line_start + match.start()
+                end = line_start + match.end()
                 yield Link(start=start, end=end, target=match[0], kind="name")
 
 

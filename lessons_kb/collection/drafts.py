@@ -127,8 +127,8 @@ class Drafts(NewDrafts):
     def discard(self, name: str, *, digest: str | None = None) -> Draft:
         """Remove a draft. The same observations never cause another draft.
 
-        An edited draft goes to the trash, as it does when it is merged. So does a card with
-        ``status: draft``. ``digest`` is as in ``accept``.
+        An edited draft goes to the trash, as it does when it is merged. A card with
+        ``status: draft`` goes there even if it was not edited. ``digest`` is as in ``accept``.
         """
         draft = self._get_unchanged(name, digest)
         self._settle(draft, DISCARDED, "")

@@ -282,7 +282,8 @@ def check_syntax_of(detecting: Sequence[tuple[Card, Document]]) -> list[Finding]
         line = document.key_lines.get("detect", 0)
         patterns = [pattern for pattern in card.detect if pattern.kind == "ast"]
         if patterns and not is_available():
-            message, fix = _NO_AST_GREP, install_command(AST_EXTRA)
+            message = _NO_AST_GREP
+            fix = install_command(AST_EXTRA)
             return [_finding(card.id, line, "no-ast-grep", message, fix, "info")]
         for pattern in patterns:
             findings += _check_languages(pattern, card.id, line)

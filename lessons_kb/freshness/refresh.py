@@ -73,7 +73,7 @@ def refresh_standings(brain: Brain) -> None:
         return
     top = git_top(brain.root)
     signature = sign_project(top or brain.root)
-    rows = brain.read(lambda one: one.catalogue.claims())
+    rows = brain.read(lambda opened: opened.catalogue.claims())
     claims = {number: parse_claims(text) for number, (text, _standing) in rows.items()}
     known = {number: standing for number, (_text, standing) in rows.items()}
     standings: Mapping[int, Standing] = {}
@@ -122,11 +122,11 @@ def _add_rivals(
     silences = {number: standing.silence for number, standing in standings.items()}
     signature = sorted((text, silences[number]) for number, (text, _standing) in rows.items())
     mark = str(zlib.crc32(repr(signature).encode("utf-8", "replace")))
-    if mark == brain.read(lambda one: one.catalogue.read_mark(_RIVALS_MARK)):
+    if mark == brain.read(lambda opened: opened.catalogue.read_mark(_RIVALS_MARK)):
         rivals = {number: standing.yields_to for number, (_text, standing) in rows.items()}
     else:
         rivals = _find_rivals(brain, standings)
-        brain.read(lambda one: one.catalogue.write_mark(_RIVALS_MARK, mark))
+        brain.read(lambda opened: opened.catalogue.write_mark(_RIVALS_MARK, mark))
     return {
         number: replace(standing, yields_to=rivals.get(number, ()))
         for number, standing in standings.items()
@@ -137,7 +137,7 @@ def _find_rivals(brain: Brain, standings: Mapping[int, Standing]) -> dict[int, t
     """Return a mapping from the number of each card to the ids of the cards to which it yields."""
     if len(standings) < _PAIR:
         return {}
-    cards = brain.read(lambda one: one.catalogue.cards(standings))
+    cards = brain.read(lambda opened: opened.catalogue.cards(standings))
     numbers = {card.id: number for number, card in cards.items()}
     judged = [replace(card, standing=standings[number]) for number, card in cards.items()]
     rivals: dict[int, list[str]] = {}
@@ -182,7 +182,7 @@ def find_history_fault(brain: Brain) -> str:
         return str(error)
     if not os.path.isfile(path) or not _take_fault(path, head):
         return ""
-    brain.read(lambda one: one.catalogue.write_mark(PROJECT_MARK, ""))
+    brain.read(lambda opened: opened.catalogue.write_mark(PROJECT_MARK, ""))
     refresh_standings(brain)
     with contextlib.closing(FileHistory(path)) as history:
         return history.read_fault(head)
@@ -242,9 +242,9 @@ def find_unmatched_paths(brain: Brain, claims: Iterable[Claims]) -> dict[str, li
     """Return the entries of ``paths`` that match no file of the project, now or in its history.
 
     They are grouped by the id of their card. A file that git ignores may be generated, so an entry
-    that may match such a file is left out. So is an entry that begins with a wildcard, such as
-    ``*.tfvars``, because it is about a kind of file. The result is empty if the history is unknown,
-    and for a repository that contains only cards, which are about other projects.
+    that may match such a file is left out. An entry that begins with a wildcard, such as
+    ``*.tfvars``, is left out because it is about a kind of file. The result is empty if the history
+    is unknown, and for a repository that contains only cards, which are about other projects.
     """
     top = git_top(brain.root)
     try:

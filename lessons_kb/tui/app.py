@@ -133,7 +133,8 @@ class RowList(ScrollView, can_focus=True):
         number, style = y + self.scroll_offset.y, self.rich_style
         if number >= len(self.rows):
             return Strip.blank(self.room, style)
-        row, is_chosen = self.rows[number], number == self.cursor
+        row = self.rows[number]
+        is_chosen = number == self.cursor
         if is_chosen or row.status not in ("active", BROKEN):
             name = "list--cursor" if is_chosen else "list--dim"
             style += self.get_component_rich_style(name, partial=True)
@@ -620,7 +621,8 @@ class ManageApp(App[None]):
 
     def _draw_status(self) -> None:
         """Draw the last message and the number of displayed rows."""
-        board, shown = self.board, len(self.listing.rows)
+        board = self.board
+        shown = len(self.listing.rows)
         rows = len(board.rows[board.tab])
         if shown < rows:
             count = f"{shown} of {rows}"
@@ -666,7 +668,8 @@ class ManageApp(App[None]):
 
     def _action_do(self, key: str) -> bool:
         """Perform the action of a key in the current tab. Return whether the key has an action."""
-        act, row = find_act(self.board.tab, key), self.listing.current
+        act = find_act(self.board.tab, key)
+        row = self.listing.current
         if act not in ROW_ACTS:
             self._do(act)
         elif row is not None:

@@ -87,12 +87,12 @@ def build_prompt(brains: Brains, draft: Draft) -> str:
     """Return the redacted prompt for a draft."""
     evidence = clean(redact(split_evidence(draft.text)[1]))[:_MAX_EVIDENCE]
     title = "" if draft.title == UNTITLED else draft.title
-    near = search(brains, f"{title}\n{evidence[:1_000]}", kinds=KINDS, limit=_NEAR)
-    near = [hit for hit in near if hit.card.id != FIRST_LESSON]
+    hits = search(brains, f"{title}\n{evidence[:1_000]}", kinds=KINDS, limit=_NEAR)
+    similar = [hit for hit in hits if hit.card.id != FIRST_LESSON]
     models = _find_models(brains)
     parts = {
         "examples": "\n\n".join(map(_show, models)) or _EXAMPLE,
-        "near": "\n".join(f"- {hit.card.title}: {hit.card.why}" for hit in near) or "None.",
+        "near": "\n".join(f"- {hit.card.title}: {hit.card.why}" for hit in similar) or "None.",
         "title": title or "no title",
         # The evidence must not contain our marks.
         "evidence": evidence.replace(_MARK, "= = ="),
@@ -191,6 +191,7 @@ def _find_models(brains: Brains) -> list[Card]:
 
 def _show(card: Card) -> str:
     items = "\n".join(f"- {item}" for item in card.checklist)
-    symptoms, paths = "; ".join(card.symptoms), ", ".join(card.paths)
+    symptoms = "; ".join(card.symptoms)
+    paths = ", ".join(card.paths)
     head = f"Title: {card.title}\nCause: {card.why}\nChecklist:\n{items}\nSymptoms: {symptoms}"
     return f"{head}\nPaths: {paths}" if paths else head

@@ -118,7 +118,8 @@ def stats(
     """
     statistics = Stats(open_brain())
     if card is not None:
-        effect, history = statistics.effect(card), statistics.history(card)
+        effect = statistics.effect(card)
+        history = statistics.history(card)
         if options().json:
             rows = [{"day": day, "what": event, "times": n} for day, event, n in history]
             print_json({**as_data(effect), "history": rows})
