@@ -297,7 +297,7 @@ _ROWS = (
             *("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse"),
         ),
         lines_at=("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"),
-        late_before="GPT-5.6 and 6 (code mode): after the script",
+        late_before="GPT-5.6 and 6 in code mode: after the script",
         call="${}",  # a skill: Codex has no user-defined commands
         tokens=2_200,
         reads_outside=True,

@@ -51,16 +51,14 @@ Symptoms = Annotated[
     Option(
         "--symptom",
         metavar="TEXT",
-        help="A phrase that a future task may contain; give two or three.",
+        help="Phrase of a future task; give two or three.",
     ),
 ]
 
 
 Globs = Annotated[
     str,
-    Option(
-        "--paths", metavar="PATHS", help="Globs of the files it applies to, separated by commas."
-    ),
+    Option("--paths", metavar="PATHS", help="Globs of the guarded files, separated by commas."),
 ]
 
 
@@ -69,7 +67,7 @@ Patterns = Annotated[
     Option(
         "--detect",
         metavar="PATTERN",
-        help="The mistake in code: a regular expression, or `ast: …`, `command: …`; repeatable.",
+        help="Regular expression, `ast: …` or `command: …` for the mistake; repeatable.",
     ),
 ]
 
@@ -84,19 +82,14 @@ Kind = Annotated[
 ]
 
 
-CardStage = Annotated[
-    str | None, Option("--stage", metavar="STAGE", help="Workflow stage, such as DEV.")
-]
-
-
 OnDuplicate = Annotated[
     str | None,
     choose(
         "--on-duplicate",
         ("ask", *ON_DUPLICATE),
         metavar="ON_DUPLICATE",
-        help="What to do if the lesson exists: ask, bump, new or fail. If a card demands the "
-        "opposite, contradicts links the two, so that an agent gets only one of them.",
+        help="If the lesson exists: ask, bump, new or fail. If a card demands the opposite: "
+        "contradicts links the two, so that an agent gets only one of them.",
     ),
 ]
 

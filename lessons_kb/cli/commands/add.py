@@ -9,12 +9,11 @@ import typer
 from typer import Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.options import ForProject, Tags, open_brain
+from lessons_kb.cli.options import ForProject, Stage, Tags, open_brain
 from lessons_kb.cli.output import is_interactive, options, pick, print_answer, print_json, say
 from lessons_kb.cli.write_card import (
     STDIN,
     CardOptions,
-    CardStage,
     Globs,
     Items,
     Kind,
@@ -121,7 +120,7 @@ def add(
     severity: Severity = None,
     type_: Kind = "lesson",
     project: ForProject = None,
-    stage: CardStage = None,
+    stage: Stage = None,
     on_duplicate: OnDuplicate = None,
     draft: Annotated[
         bool, Option("--draft", help="Write a draft for `lessons review` instead of a card.")

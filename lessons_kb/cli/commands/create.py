@@ -6,11 +6,10 @@ from typing import Annotated
 
 from typer import Option
 
-from lessons_kb.cli.options import ForProject, Tags, open_brain, read_file
+from lessons_kb.cli.options import ForProject, Stage, Tags, open_brain, read_file
 from lessons_kb.cli.output import is_interactive, options, print_answer, say
 from lessons_kb.cli.write_card import (
     CardOptions,
-    CardStage,
     Globs,
     Items,
     Kind,
@@ -44,7 +43,7 @@ def create(
     severity: Severity = None,
     type_: Kind = "lesson",
     project: ForProject = None,
-    stage: CardStage = None,
+    stage: Stage = None,
     on_duplicate: OnDuplicate = None,
     from_diff: Annotated[
         str | None,
@@ -59,12 +58,10 @@ def create(
         Option(
             "--from-session",
             metavar="[ID]",
-            help="Start from what went wrong in a session; default: the latest.",
+            help="Start from the failures of a session; default: the latest.",
         ),
     ] = None,
-    edit: Annotated[
-        bool, Option("--edit/--no-edit", help="Open the card in an editor (on a terminal).")
-    ] = True,
+    edit: Annotated[bool, Option("--edit/--no-edit", help="Open the card in an editor.")] = True,
 ) -> None:
     """Write a new card from the template, for you to fill in.
 

@@ -41,24 +41,21 @@ def detect(
     ] = None,
     diff: Revision = None,
     history: Annotated[
-        bool, Option("--history", help="Count what each commit up to HEAD added, by month.")
+        bool, Option("--history", help="Count the mistakes that commits added, by month.")
     ] = False,
     test: Annotated[
-        bool, Option("--test", help="Try each pattern on its own `bad` and `good` examples.")
+        bool, Option("--test", help="Test each pattern with its `bad` and `good` examples.")
     ] = False,
     export: Annotated[
         str | None,
         Option(
             "--export",
             metavar="TOOL",
-            help="Write the patterns as rules for ast-grep, semgrep or opengrep, with their "
-            "tests, to the folder that PATHS names.",
+            help="Write rules for ast-grep, semgrep or opengrep to PATHS.",
         ),
     ] = None,
     form: Format = "text",
-    exit_zero: Annotated[
-        bool, Option("--exit-zero", help="Exit 0 even if a mistake was found.")
-    ] = False,
+    exit_zero: Annotated[bool, Option("--exit-zero", help="Exit 0 despite mistakes.")] = False,
     fail_on: FailOn = "info",
 ) -> None:
     """Find the mistakes that cards describe by patterns (`detect`).

@@ -13,7 +13,7 @@ from typer import Argument, Option
 
 from lessons_kb.brain.brain import Brain
 from lessons_kb.cli.complete_drafts import open_ask, print_prompts
-from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.options import Verbose, Yes, open_brain
 from lessons_kb.cli.output import (
     confirm,
     draw_progress,
@@ -59,21 +59,21 @@ def diet(
         list[str] | None,
         Argument(
             metavar="FILE…",
-            help="Rules files; default: those of the project, and the files that they import.",
+            help="Rules files; default: those of the project and their imports.",
         ),
     ] = None,
     apply: Annotated[
         bool, Option("--apply", help="Show the diff, ask, and move the rules.")
     ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     yes_without_hooks: Annotated[
         bool,
         Option(
             "--yes-without-hooks",
-            help="Also move rules that agents without our hooks read; these agents lose them.",
+            help="Also move rules of agents without hooks; these agents lose them.",
         ),
     ] = False,
-    undo: Annotated[bool, Option("--undo", help="Undo the last diet, byte for byte.")] = False,
+    undo: Annotated[bool, Option("--undo", help="Undo the last diet.")] = False,
     check: Annotated[
         int | None,
         Option(
@@ -91,20 +91,17 @@ def diet(
             help="With --check: count the rules of this agent; default: the one that reads most.",
         ),
     ] = None,
-    verbose: Annotated[
-        bool, Option("--verbose", "-v", help="Print every rule, including those that stay.")
-    ] = False,
+    verbose: Verbose = False,
     with_: Annotated[
         str | None,
         Option(
             "--with",
             metavar="[AGENT]",
-            help="With --apply: have an agent state when other rules apply, and add paths, "
-            "symptoms and tags to the cards; see `lessons mine`.",
+            help="With --apply: let an agent add conditions, symptoms and tags to other rules.",
         ),
     ] = None,
     show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompt, and send nothing.")
+        bool, Option("--show-prompt", help="Print the prompts, but send nothing.")
     ] = False,
 ) -> None:
     """Move conditional rules from rules files to cards.

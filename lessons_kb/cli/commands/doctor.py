@@ -25,7 +25,7 @@ def doctor(
         bool,
         Option(
             "--fix",
-            help="Apply the safe fixes (caches, permissions, hooks); cards are not changed.",
+            help="Fix caches, permissions and hooks; cards are not changed.",
         ),
     ] = False,
     fail_on: FailOn = "error",

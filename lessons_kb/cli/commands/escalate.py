@@ -8,9 +8,9 @@ from typing import Annotated, Any
 from typer import Argument, Option
 
 from lessons_kb.brain.brains import Brains
-from lessons_kb.cli.options import open_brain, split_list
+from lessons_kb.cli.options import DryRun, Yes, open_brain, split_list
 from lessons_kb.cli.output import confirm, options, print_json, print_table, print_wrapped, say
-from lessons_kb.cli.write_card import parse_detect
+from lessons_kb.cli.write_card import Globs, parse_detect
 from lessons_kb.collection.due_escalations import STOP, TAKE_BACK
 from lessons_kb.collection.escalation import (
     Escalation,
@@ -36,21 +36,15 @@ _STEPS = {
 
 def escalate(
     card: Annotated[
-        str | None, Argument(metavar="[ID]", help="The card; without one, list what is proposed.")
+        str | None, Argument(metavar="[ID]", help="The card; without an ID, list the proposals.")
     ] = None,
-    paths: Annotated[
-        str, Option("--paths", metavar="PATHS", help="Globs of the files it guards, for that step.")
-    ] = "",
+    paths: Globs = "",
     detect: Annotated[
         str | None,
-        Option(
-            "--detect", metavar="PATTERN", help="The pattern, for that step; see docs/detect.md."
-        ),
+        Option("--detect", metavar="PATTERN", help="Pattern for the step; see docs/detect.md."),
     ] = None,
-    dry_run: Annotated[
-        bool, Option("--dry-run", help="Show the step, but do not take it.")
-    ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Take the step without a question.")] = False,
+    dry_run: DryRun = False,
+    yes: Yes = False,
 ) -> None:
     """Propose a stronger step for a lesson whose mistake came back.
 

@@ -12,7 +12,7 @@ from typer import Argument, Option
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cli.declare import choose
 from lessons_kb.cli.memory_folders import find_memory_folders
-from lessons_kb.cli.options import ForProject, Tags, open_brain, split_list
+from lessons_kb.cli.options import DryRun, ForProject, Tags, open_brain, split_list
 from lessons_kb.cli.output import confirm, options, print_json, print_table, say
 from lessons_kb.collection.exchange import (
     NAMES,
@@ -37,25 +37,23 @@ def import_cards(
         list[str] | None,
         Argument(
             metavar="FILE…",
-            help="Files or folders to read. Their format is detected; a first word may name it: "
+            help="Files or folders. The format is detected, or named by a first word: "
             "galangal, review, memory, jsonl, rules, document, copilot or okf.",
         ),
     ] = None,
     all_: Annotated[
         bool,
-        Option(
-            "--all", help="Find the lessons that agents and people wrote down for this project."
-        ),
+        Option("--all", help="Import every lesson that is found for this project."),
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Write the cards.")] = False,
-    dry_run: Annotated[bool, Option("--dry-run", help="Show the cards, write nothing.")] = False,
+    dry_run: DryRun = False,
     near: Annotated[
         str,
         choose(
             "--near",
             ON_NEAR,
             metavar="NEAR",
-            help="What to do with a near-duplicate of a card: skip, new or bump.",
+            help="Action for a near-duplicate of a card: skip, new or bump.",
         ),
     ] = "skip",
     project: ForProject = None,
@@ -64,7 +62,7 @@ def import_cards(
     """Import lessons from other files; --yes writes the cards.
 
     Rules files keep their rules; `diet` moves them. --all reads Claude Code's and Codex' memories,
-    files of lessons, docs/solutions, and rules for some files. It asks once.
+    files of lessons, docs/solutions, and rules for some files. The command asks once.
 
     Example: lessons import tasks/lessons.md
     """

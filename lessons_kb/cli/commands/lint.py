@@ -26,9 +26,11 @@ from lessons_kb.cli.lint_report import (
 )
 from lessons_kb.cli.options import (
     FAIL_ON,
+    FAIL_ON_HELP,
     FAULT,
     LINT_FAIL_ON,
     Format,
+    Verbose,
     check_folder,
     open_brain,
     relative_path,
@@ -63,8 +65,8 @@ def lint(
         bool,
         Option(
             "--fix",
-            help="Rewrite `paths` whose files were moved. On a terminal, also ask about cards that "
-            "an agent calls contradictory.",
+            help="Correct the `paths` of files that were moved. On a terminal, also ask about "
+            "cards that an agent calls contradictory.",
         ),
     ] = False,
     with_: Annotated[
@@ -73,27 +75,28 @@ def lint(
             "--with",
             metavar="[AGENT]",
             help="First let an agent compare similar cards: claude, codex, gemini, opencode, "
-            "copilot, each with its options, or a command that reads a prompt on stdin.",
+            "copilot, or a command that reads a prompt on stdin.",
         ),
     ] = None,
     show_prompt: Annotated[
         bool, Option("--show-prompt", help="Print the prompts for the agent, but send nothing.")
     ] = False,
     yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before prompts are sent.")] = False,
-    verbose: Annotated[bool, Option("--verbose", "-v", help="Print every finding.")] = False,
+    verbose: Verbose = False,
     fail_on: Annotated[
         str,
         choose(
             "--fail-on",
             LINT_FAIL_ON,
             metavar="LEVEL",
-            help="Exit 1 at this level: error, warning, info or never; fault: for all but advice.",
+            help=FAIL_ON_HELP,
         ),
     ] = "error",
 ) -> None:
     """Report problems in cards, each with its line and a fix.
 
     Faults come first; a fault changes the meaning of a card. Advice follows, one line per rule.
+    `--fail-on fault` ignores all advice.
     Example: lessons lint --fail-on fault
     """
     form = "json" if options().json else form

@@ -35,7 +35,7 @@ def preflight(
     session: Session = None,
     budget: Annotated[
         int | None,
-        Option("--budget", metavar="BUDGET", min=0, help="Token budget of the whole block."),
+        Option("--budget", metavar="BUDGET", min=0, help="Maximum tokens of the block."),
     ] = None,
     context: Annotated[
         bool, Option("--context/--no-context", help="Add excerpts of notes.")
@@ -43,8 +43,7 @@ def preflight(
 ) -> None:
     """Print the lessons that matter for a prompt, or nothing.
 
-    If no lesson applies, a terminal gets a sentence and a pipe gets nothing. `lessons why PROMPT`
-    explains the choice.
+    `lessons why PROMPT` explains the choice.
 
     Example: lessons preflight "Add a Telegram command that runs a shell script"
     """

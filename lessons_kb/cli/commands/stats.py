@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Annotated
-
-from typer import Argument
 
 from lessons_kb.cli.connected import advise_agents
 from lessons_kb.cli.marks import format_marks
-from lessons_kb.cli.options import OnlyProject, OnlyStage, complete_ids, open_brain
+from lessons_kb.cli.options import OnlyProject, OnlyStage, OptionalId, open_brain
 from lessons_kb.cli.output import (
     options,
     print_beside,
@@ -98,14 +95,7 @@ _HISTORY = {
 
 
 def stats(
-    card: Annotated[
-        str | None,
-        Argument(
-            metavar="[ID]",
-            help="One card: path, slug, or prefix.",
-            autocompletion=complete_ids,
-        ),
-    ] = None,
+    card: OptionalId = None,
     stage: OnlyStage = None,
     project: OnlyProject = None,
 ) -> None:

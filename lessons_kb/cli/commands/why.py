@@ -14,7 +14,7 @@ from typer import Argument, Option
 from lessons_kb import render
 from lessons_kb.brain.brains import Brains
 from lessons_kb.cards.standings import list_remarks
-from lessons_kb.cli.options import complete_ids, open_brain
+from lessons_kb.cli.options import Paths, Stage, complete_ids, open_brain
 from lessons_kb.cli.output import confirm, options, print_json, print_wrapped, say
 from lessons_kb.collection.lookup import CardLookup
 from lessons_kb.collection.prompt_text import shorten_prompt
@@ -61,13 +61,8 @@ def why(
         str | None,
         Option("--session", metavar="SESSION", help="Session to explain; default: the latest."),
     ] = None,
-    path: Annotated[
-        list[str] | None,
-        Option("--path", metavar="FILE", help="With PROMPT: file being worked on; repeatable."),
-    ] = None,
-    stage: Annotated[
-        str | None, Option("--stage", metavar="STAGE", help="With PROMPT: workflow stage.")
-    ] = None,
+    path: Paths = None,
+    stage: Stage = None,
     add_symptom: Annotated[
         str | None,
         Option(
