@@ -26,13 +26,18 @@ from lessons_kb.diet.condition import (
 from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.situations import (
     Situation,
+    find_by_command,
+    find_by_lead,
+    find_by_topic,
     find_in_clause,
     find_subject,
+    get_situation,
     names_another,
 )
 from lessons_kb.importers.incoming import unmarked
 from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
 from lessons_kb.text.paths import find_paths
+from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.values import replace
 
 _CODE = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
@@ -46,7 +51,7 @@ _TOPIC = re.compile(
     re.IGNORECASE,
 )
 """Matches a topic before the rule itself, such as "Dependencies: …"."""
-_CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL)\b")
+_CAPITALS = re.compile(r"\b(?:ALWAYS|NEVER|EVERY|ALL|NO)\b")
 _SENTENCE_END = re.compile(r"(?<!e\.g\.)(?<!i\.e\.)(?<!etc\.)(?<=[.!?])[\"')*]*\s+(?=[A-Z`*\"(])")
 _CONDITION = re.compile(
     r"\A(?:(?:please|also|note:?|important:?)\s+)?"
@@ -75,9 +80,14 @@ _TRAILING = re.compile(
     r"(?:\.\w[^,;:.]*)*)\.?\s*\Z",
     re.IGNORECASE | re.DOTALL,
 )
+_RESULT = re.compile(
+    r"\A(?:when(?:ever)?|if|before|after|while)\s+\w+\s+(?:is|are|can|will|may|gets?)\b",
+    re.IGNORECASE,
+)
+"""Matches what happens to a thing ("before commit is allowed"), as opposed to an activity."""
 _MUST = re.compile(r"\b(?:must|should|have\s+to|needs?\s+to)\b", re.IGNORECASE)
 _TRAILING_PLACE = re.compile(
-    r"\A(?:use|prefer|avoid|keep|mock|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
+    r"\A(?:use|prefer|avoid|keep|mock|mirror|do\s+not|don['\u2019]t)\b(?:\s+(?!if\b|even\b|unless\b)"
     r"(?:`[^`\n]+`|[\w'-]+)){1,8}?(?<!declared)(?<!defined)(?<!described)(?<!listed)"
     r"(?<!documented)(?<!found)(?<!specified)(?<!configured)(?<!set)(?<!stored)(?<!located)"
     r"(?<!kept)(?<!pinned)(?<!lives)(?<!live)(?<!is)(?<!are)"
@@ -91,7 +101,8 @@ _IMPERATIVE = re.compile(
     r"\A(?:please\s+)?(?:always|never|do\s+not|don['\u2019]t|make\s+sure|be\s+sure|run|re-?run|use|"
     r"ensure|avoid|update|check|verify|include|add|keep|read|follow|test|build|format|lint|"
     r"regenerate|generate|create|ask|rebase|sync|bump|prefer|remember|consult|confirm|write|set|call|"
-    r"execute|invoke|load|review|search|squash|fetch|pull|install|restart|validate|document|describe|"
+    r"execute|invoke|load|review|link|reference|close|apply|target|sign|prefix|put|place|mirror|focus|"
+    r"search|squash|fetch|pull|install|restart|validate|document|describe|"
     r"mention|pass|name|fill|fix|remove|stop|open|commit|push|get|do|consider|look|see)\b",
     re.IGNORECASE,
 )
@@ -104,10 +115,39 @@ _SUBJECT = re.compile(
     r"follows?|always|do(?:es)?\s+not|don't)\b",
     re.IGNORECASE,
 )
+_KEPT_PLACE = re.compile(
+    r"\A(?:keep|leave)\s+(?:the\s+)?(?P<said>`[^`\n]+`(?:(?:,|\s+and|,\s+and)\s+`[^`\n]+`)*)\s+\w",
+    re.IGNORECASE,
+)
+"""Matches a demand on a file that exists, such as "Keep `run.ts` small"."""
+_CHANGES_LABEL = re.compile(
+    r"\A(?P<names>[A-Za-z][\w-]*(?:(?:,\s+|\s+(?:and|or)\s+|/)[A-Za-z][\w-]*)*)\s+changes:\s",
+)
+"""Matches a topic such as "Docs and examples changes: …"."""
 _COMMAND_SUBJECT = re.compile(
     r"\A`(?P<command>[^`\n]+)`\s+(?:requires?|needs?|does\s+not|doesn['\u2019]t|only|cannot|can't)\b",
     re.IGNORECASE,
 )
+_FORBIDDEN_RUN = re.compile(
+    r"\A(?:do\s+not|don['\u2019]t|never|avoid)\s+(?:ever\s+)?"
+    r"(?:use|run|call|execute|invoke|using|running)\s+"
+    r"(?P<said>`[^`\n]+`(?:(?:,\s+|,?\s+(?:or|and|nor)\s+)`[^`\n]+`)*)",
+    re.IGNORECASE,
+)
+_MADE_BY = re.compile(r"\b(?:with|via|by|using)\s+`([^`\n]+)`", re.IGNORECASE)
+"""Matches a command that writes or builds a place."""
+_LEAD_FORBIDS = re.compile(
+    r"\W*(?:never|do\s+not|don['\u2019]t)(?:\s+(?:do|ever))?\W*", re.IGNORECASE
+)
+_LEAD_ASKS = re.compile(
+    r"\W*(?:ask|confirm|check)(?:\s+\w+){0,2}?(?:\s+(?:first|before(?:hand)?))\W*", re.IGNORECASE
+)
+_LEAD_OF_PLACES = re.compile(
+    r"\b(?:when(?:ever)?|if|after|before)\s+(?:you\s+)?(?:chang|edit|touch|modify|updat)\w*\W*\Z",
+    re.IGNORECASE,
+)
+"""Matches a line that each item of its list completes ("Run it when you change:")."""
+_ABOUT_DEPENDENCIES = re.compile(r"\b(?:dependenc(?:y|ies)|deps|lock ?files?)\b", re.IGNORECASE)
 _PROGRAM = re.compile(
     r"\b(?:using|running|invoking)\s+(?:the\s+)?"
     r"(?P<name>git|gh|docker|kubectl|helm|terraform|pre-commit|bazel)\b(?!`)",
@@ -129,6 +169,11 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 """Matches a demand, as opposed to a statement such as "so that stories don't load it"."""
+_RELATIVE = re.compile(
+    r"\b(?:that|which|who)\s+(?:\w+\s+){0,2}?(?:must|should|cannot|may|can|is|are|do(?:es)?)\b[^.;]*",
+    re.IGNORECASE,
+)
+"""Matches a description of things ("packages that should not be updated"), not a demand."""
 _FORBIDDEN_EDIT = re.compile(
     r"(?:do\s+not|don['\u2019]?t|avoid|never|not\s+be|no)\s+(?:\w+\s+){0,2}?"
     r"(?:edit|edited|editing|edits|modify|modified|modifying|change|changed|changing|touch|"
@@ -150,7 +195,7 @@ _WORK = re.compile(
 )
 """Matches a situation in which files are changed."""
 _REFERENCE = re.compile(
-    r"\b(?:see|read|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy|lock)\b",
+    r"\b(?:see|read|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy)\b",
     re.IGNORECASE,
 )
 """Matches words before the name of a file that is only to be read."""
@@ -171,10 +216,10 @@ _ANY_TASK = re.compile(
 )
 _STATE = re.compile(
     r"\b(?:fail(?:s|ed|ing|ure|ures)?|missing|breaks?|broken|errors?|not found|unavailable|absent|"
-    r"hangs?|crash(?:es)?|complains?)\b",
+    r"hangs?|crash(?:es)?|complains?|grows?|exceeds?|becomes?|reviewing)\b",
     re.IGNORECASE,
 )
-"""Matches a failure, which is visible in an output but not in an edit or a command."""
+"""Matches a failure, a growth or a reading, which no edit and no command shows."""
 _ELSEWHERE = re.compile(
     r"\b(?:outside(?:\s+of)?|not\s+(?:in|under|inside|within)|except(?:\s+(?:in|for|under))?|"
     r"other\s+than|without|besides|excluding|beyond)\s+(?:the\s+)?`",
@@ -288,6 +333,9 @@ def _read_rule(
     """
     above = unmarked(rule.headings[-1]) if rule.headings else ""
     sentence = sentences[0].strip().rstrip(".!") if sentences else ""
+    lead = unmarked(rule.lead)
+    if sentence and _LEAD_FORBIDS.fullmatch(lead):
+        sentence = f"Never {sentence[:1].lower()}{sentence[1:]}"
     label = _read_label(text) if sentences else ""
     for part in (f"{label}:" if label else "", sentence, rule.lead):
         for said in _find_conditions(unmarked(part)):
@@ -297,6 +345,10 @@ def _read_rule(
             yield reading
     if not sentence:
         return
+    yield from _read_with_lead(sentence, lead, project)
+    yield from _read_topic(text, sentences[1:], project)
+    if label:
+        yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
         yield _read_places(forbidden["said"], project)
@@ -307,7 +359,7 @@ def _read_rule(
     main_clause = sentence[begin.end() :].lstrip() if begin else sentence
     trailing = _TRAILING.search(sentence)
     is_demand = bool(_IMPERATIVE.match(main_clause) or _MUST.search(main_clause))
-    if trailing and is_demand:
+    if trailing and is_demand and not _RESULT.match(trailing["said"]):
         yield _read_clause(trailing["said"], project)
     place = _TRAILING_PLACE.match(sentence)
     if place:
@@ -327,15 +379,24 @@ def _read_subject(
     text: str, sentence: str, further: Sequence[str], project: Project
 ) -> Iterator[_Reading]:
     """Yield the condition that follows from the subject of a rule's demand."""
+    forbidden = _FORBIDDEN_RUN.match(sentence)
+    if forbidden:
+        yield _read_forbidden(forbidden["said"], project)
+        return
     command = _COMMAND_SUBJECT.match(sentence)
     if command and is_command(command["command"]):
         yield _Reading(make_command_condition(command["command"], [command["command"]]))
         return
+    kept = _KEPT_PLACE.match(sentence)
+    if kept:
+        yield _read_places(kept["said"], project)
+        return
     prose = unmarked(_CODE.sub("x", text))
     for pattern, demand in ((_SUBJECT, _DEMAND), (_ENTRY, _ORDER)):
         found = pattern.match(sentence)
-        if found and demand.search(prose):
-            yield _read_places(found["said"], project)
+        if found and demand.search(_RELATIVE.sub(" ", prose)):
+            reading = _read_places(found["said"], project)
+            yield _widen(reading, text, sentence, project)
             return
     named = _NAMED_SUBJECT.match(sentence)
     if named:
@@ -346,6 +407,95 @@ def _read_subject(
         if any(names_another(other, situation) for other in further):
             return
         yield _read_situation(said, situation, project)
+
+
+def _read_with_lead(sentence: str, lead: str, project: Project) -> Iterator[_Reading]:
+    """Yield the condition that a rule and the line above its list state together."""
+    if _LEAD_ASKS.fullmatch(lead):
+        activity = _GERUND.match(f"{sentence}:")
+        if activity:
+            yield _read_clause(activity["said"], project)
+    elif _LEAD_OF_PLACES.search(lead) and sentence:
+        yield _read_places(sentence, project)
+    situation = find_by_lead(lead)
+    if situation is not None and _IMPERATIVE.match(sentence):
+        yield _read_situation(lead, situation, project)
+
+
+def _read_topic(text: str, further: Sequence[str], project: Project) -> Iterator[_Reading]:
+    """Yield the condition that the topic at the start of a rule states ("Commit messages: …").
+
+    A topic may also be a demand, which the remaining text explains ("Apply PR labels: …").
+    """
+    plain = unmarked(text)
+    changed = _CHANGES_LABEL.match(plain)
+    if changed:
+        names = re.split(r",\s+|\s+(?:and|or)\s+|/", changed["names"])
+        folders = [project.find_folder(name) for name in names]
+        if all(folders):
+            yield _make_path(changed["names"], [f"{folder}/**" for folder in folders], project)
+        return
+    topic = _TOPIC.match(plain)
+    if topic is None:
+        return
+    said = topic[0].strip().rstrip(":")
+    rest = plain[topic.end() :]
+    situation = find_by_topic(said, rest)
+    if situation is not None and not any(map(is_command, _CODE.findall(rest))):
+        yield _read_situation(said, situation, project)
+    elif _IMPERATIVE.match(said):
+        yield from _read_subject(text, said, further, project)
+
+
+def _read_forbidden(said: str, project: Project) -> _Reading:
+    """Read commands that a rule forbids. Commands that serve the same purpose count as well."""
+    commands = [span.strip() for span in _CODE.findall(said)]
+    is_precise = any(" " in command for command in commands)
+    if not is_precise or not all(map(is_command, commands)):
+        return _Reading(why=UNCONDITIONAL)
+    conditions = [make_command_condition(said, commands)]
+    for situation in filter(None, map(find_by_command, commands)):
+        reading = _read_situation(said, situation, project)
+        if reading.condition is not None:
+            conditions.append(replace(reading.condition, globs=(), files=()))
+    return _Reading(join_conditions(conditions))
+
+
+def _widen(reading: _Reading, text: str, sentence: str, project: Project) -> _Reading:
+    """Add the other events that show the condition of a rule about a place.
+
+    They are edits of other files that the sentence names, commands that write the place, and
+    commands that change dependencies.
+    """
+    condition = reading.condition
+    if condition is None:
+        return reading
+    conditions = [condition]
+    others = [
+        span.strip()
+        for span in _CODE.findall(sentence)
+        if project.holds(span.strip()) and not _is_reference(sentence, span.strip())
+    ]
+    if others and all(glob in project.names for glob in condition.globs):
+        globs = [project.find_glob(place) for place in others]
+        conditions.append(make_path_condition(condition.said, globs, project))
+    commands = [command for command in _MADE_BY.findall(text) if is_command(command)]
+    if commands:
+        conditions.append(make_command_condition(condition.said, commands))
+    dependencies = get_situation("dependencies")
+    is_lock = any(map(_is_lock, condition.files))
+    is_manifest = any(
+        match_globs(compile_globs(dependencies.globs), path) for path in condition.files
+    )
+    if is_lock or (is_manifest and _ABOUT_DEPENDENCIES.search(text)):
+        further = _read_situation(condition.said, dependencies, project).condition
+        if further is not None:
+            conditions.append(further if is_lock else replace(further, globs=(), files=()))
+    return _Reading(join_conditions(conditions))
+
+
+def _is_lock(path: str) -> bool:
+    return match_globs(compile_globs(get_situation("dependencies").locks), path)
 
 
 def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condition]:
@@ -391,7 +541,7 @@ def _read_remainder(text: str, said: str, above: str, project: Project) -> _Read
     globs: list[str] = []
     places: list[str] = []
     for place in (span.strip() for span in _CODE.findall(text)):
-        if not is_place(place) or "lock" in place:
+        if not is_place(place) or _is_lock(place):
             continue
         if guide := _GUIDE.fullmatch(place):
             folder = project.find_glob(guide["folder"])
