@@ -347,12 +347,13 @@ def _read_rule(
         return
     yield from _read_with_lead(sentence, lead, project)
     yield from _read_topic(text, sentences[1:], project)
-    if label:
-        yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
         yield _read_places(forbidden["said"], project)
-    yield from _read_subject(text, sentence, sentences[1:], project)
+    if label:
+        yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
+    others = [label, *sentences[1:]] if label else sentences[1:]
+    yield from _read_subject(text, sentence, others, project)
     if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
         return
     begin = _CONDITION.match(sentence)
@@ -380,7 +381,7 @@ def _read_subject(
 ) -> Iterator[_Reading]:
     """Yield the condition that follows from the subject of a rule's demand."""
     forbidden = _FORBIDDEN_RUN.match(sentence)
-    if forbidden:
+    if forbidden and not any(map(_IMPERATIVE.match, further)):
         yield _read_forbidden(forbidden["said"], project)
         return
     command = _COMMAND_SUBJECT.match(sentence)
@@ -415,8 +416,8 @@ def _read_with_lead(sentence: str, lead: str, project: Project) -> Iterator[_Rea
         activity = _GERUND.match(f"{sentence}:")
         if activity:
             yield _read_clause(activity["said"], project)
-    elif _LEAD_OF_PLACES.search(lead) and sentence:
-        yield _read_places(sentence, project)
+    elif _LEAD_OF_PLACES.search(lead):
+        yield _read_clause(f"When you change {sentence}", project)
     situation = find_by_lead(lead)
     if situation is not None and _IMPERATIVE.match(sentence):
         yield _read_situation(lead, situation, project)
@@ -448,13 +449,17 @@ def _read_topic(text: str, further: Sequence[str], project: Project) -> Iterator
 
 
 def _read_forbidden(said: str, project: Project) -> _Reading:
-    """Read commands that a rule forbids. Commands that serve the same purpose count as well."""
+    """Read commands that a rule forbids.
+
+    The rule also has to arrive before the commands that serve the same purpose, so each command
+    must show a situation.
+    """
     commands = [span.strip() for span in _CODE.findall(said)]
-    is_precise = any(" " in command for command in commands)
-    if not is_precise or not all(map(is_command, commands)):
+    situations = [situation for situation in map(find_by_command, commands) if situation]
+    if not situations or not all(map(is_command, commands)):
         return _Reading(why=UNCONDITIONAL)
     conditions = [make_command_condition(said, commands)]
-    for situation in filter(None, map(find_by_command, commands)):
+    for situation in situations:
         reading = _read_situation(said, situation, project)
         if reading.condition is not None:
             conditions.append(replace(reading.condition, globs=(), files=()))

@@ -44,7 +44,7 @@ _OF_THEM = re.compile(
 )
 _IN_THEM = re.compile(
     r"\A(?:(?:do not|don't|never)\s+\w+|use|prefer|avoid|keep|mock|stub|include|omit|follow|put|"
-    r"assert|reference|mention|link|describe|explain)\b[^,;:]*\s(?:in|for|to|from)\s+"
+    r"assert|reference|mention|link|describe|explain)\b(?:(?!\bunless\b)[^,;:])*\s(?:in|for|to|from)\s+"
     rf"{_ARTICLES}(?P<things>[^,;:.()`]+)\Z",
     re.IGNORECASE | re.DOTALL,
 )
