@@ -130,7 +130,7 @@ _COMMAND_SUBJECT = re.compile(
 )
 _FORBIDDEN_RUN = re.compile(
     r"\A(?:do\s+not|don['\u2019]t|never|avoid)\s+(?:ever\s+)?"
-    r"(?:use|run|call|execute|invoke|using|running)\s+"
+    r"(?:(?:use|run|call|execute|invoke|using|running)\s+)?"
     r"(?P<said>`[^`\n]+`(?:(?:,\s+|,?\s+(?:or|and|nor)\s+)`[^`\n]+`)*)",
     re.IGNORECASE,
 )

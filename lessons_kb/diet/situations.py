@@ -162,12 +162,18 @@ def find_by_topic(topic: str, text: str) -> Situation | None:
     demands a certain way, or gives a pattern for names.
     """
     for situation in read_situations():
-        if situation.things is None or not situation.things.fullmatch(topic.strip(" :")):
+        if situation.things is None or not _ends_with(situation.things, topic.strip(" :")):
             continue
         if situation.globs and not _FORM.match(text):
             continue
         return None if _LOOK_UP.match(text) else situation
     return None
+
+
+def _ends_with(things: re.Pattern[str], topic: str) -> bool:
+    """Return whether a topic consists of things, with at most one word before them."""
+    found = re.fullmatch(rf"(?:[\w-]+\s+)?{things.pattern}", topic, re.IGNORECASE)
+    return found is not None
 
 
 def find_in_clause(clause: str) -> Situation | None:
