@@ -34,7 +34,7 @@ from lessons_kb.diet.situations import (
     get_situation,
     names_another,
 )
-from lessons_kb.importers.incoming import unmarked
+from lessons_kb.importers.incoming import unmarked as unmark_prose
 from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
 from lessons_kb.text.paths import find_paths
 from lessons_kb.text.patterns import compile_globs, match_globs
@@ -311,6 +311,17 @@ def find_condition(rule: AgentRule, project: Project) -> tuple[Condition | None,
             return None, BROAD
         condition = replace(condition, globs=(), files=())
     return condition, ""
+
+
+def unmarked(text: str) -> str:
+    """Return a text on one line without links, bold and italics. Code keeps all its characters.
+
+    A glob in a span of code contains asterisks, which are no bold or italics.
+    """
+    spans = [span[0] for span in _CODE.finditer(text)]
+    numbers = iter(range(len(spans)))
+    plain = unmark_prose(_CODE.sub(lambda _span: f"`{next(numbers)}`", text))
+    return _CODE.sub(lambda span: spans[int(span[1])] if span[1].isdigit() else span[0], plain)
 
 
 def holds_for_any_task(said: str) -> bool:
@@ -628,10 +639,12 @@ def _read_part(said: str, project: Project) -> _Reading:
         commands.append(program["name"].casefold())
     if commands:
         return _Reading(make_command_condition(said, commands))
+    situation = find_in_clause(said)
     reading = _read_places(said, project)
+    if reading.condition is not None and situation == get_situation("dependencies"):
+        return _read_dependencies(reading.condition, project)
     if reading.why != UNCONDITIONAL:
         return reading
-    situation = find_in_clause(said)
     if situation is not None:
         return _read_situation(said, situation, project)
     return _read_named_folder(said, project)
@@ -647,6 +660,24 @@ def _read_places(said: str, project: Project) -> _Reading:
     if not places:
         return _Reading(why=UNCONDITIONAL)
     return _make_path(said, [project.find_glob(place) for place in places], project)
+
+
+def _read_dependencies(place: Condition, project: Project) -> _Reading:
+    """Return the condition that dependencies of a place change.
+
+    The files are the manifests in this place. A command does not show which manifest it changes.
+    """
+    dependencies = get_situation("dependencies")
+    manifests = compile_globs(dependencies.globs)
+    globs = [glob for glob in place.globs if match_globs(manifests, glob)]
+    for glob in place.globs:
+        files = filter(lambda path: match_globs(manifests, path), project.match(glob))
+        globs += [f"{glob}/{name.rpartition('/')[2]}" for name in files]
+    paths = _make_path(place.said, globs, project)
+    commands = _read_situation(place.said, dependencies, project).condition
+    if paths.condition is None or commands is None:
+        return paths
+    return _Reading(join_conditions([paths.condition, replace(commands, globs=(), files=())]))
 
 
 def _is_named_place(span: str, project: Project) -> bool:

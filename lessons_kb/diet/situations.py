@@ -116,7 +116,7 @@ def read_situations() -> tuple[Situation, ...]:
         situations.append(
             Situation(
                 name=name,
-                things=re.compile(rf"(?:{things})", re.IGNORECASE) if things else None,
+                things=_compile(rf"(?<!\w)(?:{things})" if things else ""),
                 doing=tuple(re.compile(text, re.IGNORECASE) for text in doing),
                 demand=_compile(texts[name].get("demand", "")),
                 lead=_compile(texts[name].get("lead", "")),
