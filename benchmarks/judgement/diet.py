@@ -125,7 +125,7 @@ def _describe_moves(file: RulesOf, plan: Plan) -> Iterator[dict[str, str]]:
         yield {
             "id": f"{file.repository}:{move.rule.line}",
             "rule": move.rule.text,
-            "headings": " > ".join(move.rule.headings),
+            "headings": " > ".join(filter(None, (*move.rule.headings, move.rule.lead))),
             "file": file.path,
             "repository": file.repository,
             "condition": move.condition.said,
