@@ -5,6 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lessons_kb.cards.parse import parse_card
+from lessons_kb.detect.matcher import check_pattern
 from lessons_kb.diet.diet import Diet
 from lessons_kb.diet.plan import (
     NOT_ARRIVED,
@@ -17,7 +18,9 @@ from lessons_kb.diet.probes import make_occasions
 from lessons_kb.diet.project_files import Project
 from lessons_kb.diet.read_condition import find_condition
 from lessons_kb.diet.remarks import find_pairs
+from lessons_kb.diet.situations import read_situations
 from lessons_kb.importers.rules_file import POINTER, read_rules
+from lessons_kb.model import Pattern
 from lessons_kb.process import programs
 from lessons_kb.text.token_estimate import estimate_tokens
 
@@ -298,6 +301,19 @@ def test_the_line_above_a_list_completes_its_rules(lead, rule, mechanism):
         assert mechanism in " ".join((*condition.globs, condition.pattern))
     else:
         assert condition is None
+
+
+def test_a_rule_about_branches_moves(tmp_path):
+    rule = "Branch names must be short and name the ticket, as agreed with all who work here"
+    _diet, plan = plan_of(tmp_path, f"# Guide\n\n- {rule}\n")
+    assert [move.condition.said for move in plan.moves] == ["Branch names"]
+
+
+def test_a_card_can_have_the_pattern_of_each_situation():
+    patterns = [situation.pattern for situation in read_situations() if situation.pattern]
+    assert len(patterns) > 5
+    problems = [check_pattern(Pattern(kind="command", text=text)) for text in patterns]
+    assert problems == [""] * len(patterns)
 
 
 def test_one_step_of_a_list_does_not_say_when_the_others_hold():
