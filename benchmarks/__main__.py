@@ -148,6 +148,12 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("folders", nargs="*", metavar="CLONES", help="folder of clones")
             command.add_argument("--moved", metavar="FILE", help="write, or read, the moved rules")
             command.add_argument("--occasions", metavar="FILE", help="play what readers wrote")
+            command.add_argument(
+                "--group",
+                choices=("development", "unseen"),
+                default="unseen",
+                help="of diet_files.toml",
+            )
         if name == "real_text":
             command.add_argument(
                 "folders",
