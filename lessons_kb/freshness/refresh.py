@@ -30,6 +30,7 @@ from lessons_kb.process.git_history import (
     is_ancestor,
     list_head,
     read_name_changes,
+    read_renames,
 )
 from lessons_kb.store.catalogue import PROJECT_MARK
 from lessons_kb.store.file_history import HISTORY_NAME, FileHistory
@@ -206,6 +207,7 @@ def _judge_all(
             cards[number] = _Card(claims=claim, since=day)
 
         files = _open_files(top, list_head(top), history)
+        files.look_up(anchor for claim in claims.values() for anchor in claim.anchors)
         words = _Words(brain, top, history)
         words.look_up(cards)
         standings = {}
@@ -230,7 +232,10 @@ def _open_files(top: str, head: frozenset[str], history: FileHistory) -> Project
             history.add_copies(commit, path, copies)
         return copies
 
-    return ProjectFiles(top, head, history, find)
+    def store(commits: Iterable[str]) -> None:
+        history.add_renames(read_renames(top, commits))
+
+    return ProjectFiles(top, head, history, find_copies=find, store_renames=store)
 
 
 def find_unmatched_paths(brain: Brain, claims: Iterable[Claims]) -> dict[str, list[str]]:
@@ -267,7 +272,7 @@ def _find_absent_globs(files: ProjectFiles, claims: Iterable[Claims]) -> dict[st
     for claim in claims:
         for anchor in claim.anchors:
             is_named = anchor.kind == GLOB and not anchor.name.startswith("*")
-            if is_named and files.find_glob(anchor.name).state == NEVER:
+            if is_named and not files.has_matched(anchor.name):
                 absent.setdefault(claim.path, []).append(anchor.name)
     return absent
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons_kb.errors import GitError
@@ -12,13 +12,12 @@ from lessons_kb.text.name_changes import HEAD_MARK, NamedCommit, parse_name_chan
 
 _MAX_BYTES = 400_000_000
 """The size limit of a history of names: 100,000 commits of a large project."""
-_RENAMES = ("--find-renames", "-l1000")
-"""Options that decide which changes are renames, regardless of the user's configuration."""
-_FORM = (
-    *("log", "--topo-order", "--name-status", *_RENAMES, "-z", "--no-show-signature"),
-    *("--no-notes", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
-    f"--format=tformat:{HEAD_MARK}%H %cs",
+_NAMES = (
+    *("log", "--name-status", "-z", "--no-show-signature", "--no-notes", "--no-ext-diff"),
+    *("--no-textconv", "--ignore-submodules=all", f"--format=tformat:{HEAD_MARK}%H %cs"),
 )
+_RENAMES = ("--find-renames", "-l1000", "--diff-filter=R")
+"""Options that decide which changes are renames, regardless of the user's configuration."""
 _WORD = re.compile(rb"[\w$\x80-\xff]+")
 _NO_MARKDOWN = [f":(exclude,top,icase)*{suffix}" for suffix in (".md", ".markdown", ".mdx")]
 
@@ -59,13 +58,32 @@ def is_ancestor(top: str, commit: str) -> bool:
 def read_name_changes(top: str, *, after: str = "") -> list[NamedCommit]:
     """Return the commits of HEAD, without merges, that ``after`` does not contain, oldest first.
 
-    Raises GitError if git fails, as in a clone whose files were left out.
+    A renamed file is listed as removed and added, because git compares contents to find renames,
+    which takes longer than everything else. ``read_renames`` does this for single commits. Raises
+    GitError if git fails.
     """
     span = f"{after}..HEAD" if after else "HEAD"
-    done = run_git(top, *_FORM, "--end-of-options", span, limit=_MAX_BYTES)
+    form = (*_NAMES, "--topo-order", "--no-renames")
+    done = run_git(top, *form, "--end-of-options", span, limit=_MAX_BYTES)
     if done.code or done.truncated:
         raise GitError(explain(done.error, top))
     return list(parse_name_changes(done.output))[::-1]
+
+
+def read_renames(top: str, commits: Iterable[str]) -> dict[str, Mapping[str, str]]:
+    """Return the files that each commit renamed, as a mapping from the old to the new path.
+
+    Raises GitError if git fails, as in a clone whose contents of files were left out.
+    """
+    form = (*_NAMES, *_RENAMES, "--no-walk=unsorted", "--stdin")
+    renames: dict[str, Mapping[str, str]] = {commit: {} for commit in commits}
+    stdin = "\n".join(renames).encode()
+    done = run_git(top, *form, stdin=stdin, limit=_MAX_BYTES)
+    if done.code or done.truncated:
+        raise GitError(explain(done.error, top))
+    for commit in parse_name_changes(done.output):
+        renames[commit.id] = {change.path: change.target for change in commit.changes}
+    return renames
 
 
 def list_head(top: str) -> frozenset[str]:
