@@ -157,6 +157,14 @@ class ProjectFiles:
     def _list_former_files(self, name: str) -> Sequence[str]:
         return _ending(self._past_names, name)[:_MOST_CANDIDATES]
 
+    def existed(self, anchor: Anchor, *, on: str) -> bool:
+        """Return whether a file that an anchor names existed at the end of a day."""
+        if anchor.kind == GLOB:
+            paths = self._match_former(anchor.name) or ()
+        else:
+            paths = self._list_former_files(anchor.name)
+        return any(self._history.has_file(path, on=on) for path in paths)
+
     def has_matched(self, glob: str) -> bool:
         """Return whether a glob matches a file of HEAD or of the history."""
         former = self._match_former(glob)

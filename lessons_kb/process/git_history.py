@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from lessons_kb.errors import GitError
@@ -19,7 +19,12 @@ _NAMES = (
 _RENAMES = ("--find-renames", "-l1000", "--diff-filter=R")
 """Options that decide which changes are renames, regardless of the user's configuration."""
 _WORD = re.compile(rb"[\w$\x80-\xff]+")
-_NO_MARKDOWN = [f":(exclude,top,icase)*{suffix}" for suffix in (".md", ".markdown", ".mdx")]
+_MARKDOWN = (b".md", b".markdown", b".mdx")
+_NO_MARKDOWN = [f":(exclude,top,icase)*{suffix.decode()}" for suffix in _MARKDOWN]
+_BINARY_BYTES = 8000
+"""The number of bytes in which git looks for a zero, which only a binary file has."""
+_BATCH, _OBJECTS = 20, 1000
+"""The numbers of commits and of objects that are requested from git at once."""
 
 
 class CommitLine(NamedTuple):
@@ -128,6 +133,88 @@ def find_words(
     wanted = {word.encode("utf-8", "surrogateescape"): word for word in words}
     present = wanted.keys() & set(_WORD.findall(done.output))
     return frozenset(wanted[word] for word in present)
+
+
+def find_removed_words(
+    top: str, head: str, words: Mapping[str, Iterable[str]], excluded: Iterable[str]
+) -> dict[str, frozenset[str]]:
+    """Return the words of each commit that occur there, as ``find_words`` does.
+
+    ``words`` is grouped by commit. ``head`` has none of the words, so that only files that differ
+    there are read, each version once. Raises GitError.
+    """
+    wanted = {
+        commit: {word.encode("utf-8", "surrogateescape"): word for word in own}
+        for commit, own in words.items()
+    }
+    places: dict[bytes, set[str]] = {}
+    for commit, blob in _list_other_blobs(top, head, list(words), tuple(excluded)):
+        places.setdefault(blob, set()).add(commit)
+    present: dict[str, set[str]] = {commit: set() for commit in words}
+    all_wanted = {word for own in wanted.values() for word in own}
+    for blob, content in zip(places, read_objects(top, list(places)), strict=True):
+        if b"\0" in content[:_BINARY_BYTES]:
+            continue
+        occurring = all_wanted.intersection(_WORD.findall(content))
+        for commit in places[blob] if occurring else ():
+            present[commit].update(
+                wanted[commit][word] for word in occurring & wanted[commit].keys()
+            )
+    return {commit: frozenset(own) for commit, own in present.items()}
+
+
+def _list_other_blobs(
+    top: str, head: str, commits: Sequence[str], excluded: Sequence[str]
+) -> Iterator[tuple[str, bytes]]:
+    """Yield the files of commits that ``head`` lacks or has in another version: commit and blob.
+
+    Markdown files, and files in the folders ``excluded``, are left out.
+    """
+    form = ("diff-tree", "--stdin", "-r", "-z", "--raw", "--no-renames", "--no-abbrev")
+    folders = tuple(f"{folder}/".encode("utf-8", "surrogateescape") for folder in excluded)
+    for begin in range(0, len(commits), _BATCH):
+        batch = commits[begin : begin + _BATCH]
+        # In this form, git compares a commit with ``head`` in place of its parent.
+        stdin = "".join(f"{commit} {head}\n" for commit in batch).encode()
+        done = run_git(top, *form, stdin=stdin, limit=_MAX_BYTES)
+        if done.code or done.truncated:
+            raise GitError(explain(done.error, top))
+        commit = ""
+        tokens = iter(done.output.split(b"\0"))
+        for token in tokens:
+            if not token.startswith(b":"):
+                commit = token.decode().strip()
+                continue
+            path = next(tokens)
+            _old_mode, mode, _old_blob, blob, status = token.split(b" ")
+            is_markdown = path.lower().endswith(_MARKDOWN)
+            is_file = mode.startswith(b"100") and status != b"D"
+            if is_file and not is_markdown and not path.startswith(folders):
+                yield commit, blob
+
+
+def read_objects(top: str, names: Sequence[bytes]) -> Iterator[bytes]:
+    """Yield the content of each object, given by its hash or as COMMIT:PATH.
+
+    A missing object is b"". Raises GitError.
+    """
+    for begin in range(0, len(names), _OBJECTS):
+        stdin = b"".join(
+            name.replace(b"\n", b"?") + b"\n" for name in names[begin : begin + _OBJECTS]
+        )
+        done = run_git(top, "cat-file", "--batch", stdin=stdin, limit=_MAX_BYTES)
+        if done.code or done.truncated:
+            raise GitError(explain(done.error, top))
+        output, place = done.output, 0
+        while place < len(output):
+            end = output.index(b"\n", place)
+            size = output[place:end].rpartition(b" ")[2]
+            place = end + 1
+            if size.isdigit():  # a missing object has the word "missing" in place of its size
+                yield output[place : place + int(size)]
+                place += int(size) + 1
+            else:
+                yield b""
 
 
 def find_last_removal(top: str, word: str, *, after: str) -> str:

@@ -54,6 +54,13 @@ class Removal(NamedTuple):
     day: str
 
 
+class FileVersion(NamedTuple):
+    """A commit that added, changed or removed a file."""
+
+    commit: str
+    day: str
+
+
 class FileHistory:
     """An open history of names."""
 
@@ -169,6 +176,25 @@ class FileHistory:
             (path,),
         ).fetchone()
         return str(row[0]) if row else ""
+
+    def list_versions(self, path: str) -> list[FileVersion]:
+        """Return the commits that added, changed or removed a path, oldest first."""
+        rows = self._db.execute(
+            "SELECT commits.id, day FROM paths JOIN changes ON changes.path = paths.id"
+            " JOIN commits USING (number) WHERE paths.path = ? ORDER BY number",
+            (path,),
+        )
+        return [FileVersion(*row) for row in rows]
+
+    def has_file(self, path: str, *, on: str) -> bool:
+        """Return whether a path existed at the end of a day."""
+        row = self._db.execute(
+            "SELECT status FROM paths JOIN changes ON changes.path = paths.id"
+            " JOIN commits USING (number) WHERE paths.path = ? AND day <= ?"
+            " ORDER BY number DESC LIMIT 1",
+            (path, on),
+        ).fetchone()
+        return row is not None and row[0] != "D"
 
     def find_commit(self, day: str) -> str:
         """Return the last commit on or before a day; "" if the history begins later."""

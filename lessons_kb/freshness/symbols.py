@@ -1,0 +1,71 @@
+"""Find out whether the symbols that cards name occur in the code of a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from lessons_kb.freshness.fates import GONE, NEVER, Fate
+from lessons_kb.process.git_history import find_last_removal, find_removed_words, find_words
+from lessons_kb.store.file_history import FileHistory
+
+_MOST_SEARCHES = 20
+"""The maximum number of symbols whose removal one run looks up, because each search walks the
+history.
+"""
+
+
+class Symbols:
+    """The occurrences of symbols in commits. Each symbol is looked up once in a commit."""
+
+    def __init__(self, top: str, history: FileHistory, excluded: Sequence[str]) -> None:
+        """``excluded`` are folders, relative to the top, in which no symbol is searched."""
+        self._top = top
+        self._history = history
+        self._excluded = excluded
+        self._present: dict[str, dict[str, bool]] = {}
+        self._searches = 0
+
+    def look_up_today(self, names: Iterable[str]) -> None:
+        """Look up symbols in HEAD."""
+        head = self._history.head
+        present = self._history.read_words(head)
+        unknown = sorted({*names} - present.keys())
+        if unknown:
+            present |= self._store(
+                head, unknown, find_words(self._top, head, unknown, self._excluded)
+            )
+        self._present[head] = present
+
+    def look_up_earlier(self, names: Mapping[str, set[str]]) -> None:
+        """Look up symbols that HEAD lacks in earlier commits. ``names`` is grouped by commit."""
+        unknown = {}
+        for commit, words in names.items():
+            self._present[commit] = self._history.read_words(commit)
+            if words - self._present[commit].keys():
+                unknown[commit] = words - self._present[commit].keys()
+        found = find_removed_words(self._top, self._history.head, unknown, self._excluded)
+        for commit, words in unknown.items():
+            self._present[commit] |= self._store(commit, words, found[commit])
+        self._history.forget_words(but=[self._history.head, *names])
+
+    def _store(
+        self, commit: str, names: Iterable[str], present: frozenset[str]
+    ) -> Mapping[str, bool]:
+        answers = {name: name in present for name in names}
+        self._history.add_words(commit, answers)
+        return answers
+
+    def is_present(self, name: str) -> bool:
+        """Return whether HEAD has a symbol that was looked up."""
+        return self._present[self._history.head][name]
+
+    def find_fate(self, name: str, base: str) -> Fate:
+        """Return the fate of a symbol that HEAD lacks. ``base`` is a commit that was looked up."""
+        return Fate(state=GONE if self._present.get(base, {}).get(name) else NEVER)
+
+    def search_removal(self, name: str, base: str) -> str:
+        """Return the commit that removed a symbol since an earlier commit; "" if it is unknown."""
+        self._searches += 1
+        if self._searches > _MOST_SEARCHES:
+            return ""
+        return find_last_removal(self._top, name, after=base)
