@@ -55,7 +55,7 @@ class Removal(NamedTuple):
 
 
 class FileVersion(NamedTuple):
-    """A commit that added, changed or removed a file."""
+    """A commit that added or changed a file."""
 
     commit: str
     day: str
@@ -178,10 +178,10 @@ class FileHistory:
         return str(row[0]) if row else ""
 
     def list_versions(self, path: str) -> list[FileVersion]:
-        """Return the commits that added, changed or removed a path, oldest first."""
+        """Return the commits that added or changed a path, oldest first."""
         rows = self._db.execute(
             "SELECT commits.id, day FROM paths JOIN changes ON changes.path = paths.id"
-            " JOIN commits USING (number) WHERE paths.path = ? ORDER BY number",
+            " JOIN commits USING (number) WHERE paths.path = ? AND status != 'D' ORDER BY number",
             (path,),
         )
         return [FileVersion(*row) for row in rows]

@@ -61,6 +61,18 @@ def test_an_edit_of_other_words_changes_nothing(shop, write_card, stand):
     assert [gone for gone, _commit in stand()["cart"].gone] == ["add_item"]
 
 
+def test_a_card_that_was_removed_and_restored_is_as_old_as_before(shop, write_card, stand):
+    card = write_card("cart", cause="`add_item` counts twice.")
+    commit(shop, "card", "2026-01-02T12:00:00+00:00")
+    text = card.read_text()
+    card.unlink()
+    commit(shop, "remove the card", "2026-01-10T12:00:00+00:00")
+    remove(shop, EDITED)
+    card.write_text(text)
+    commit(shop, "revert", LATER)
+    assert [gone for gone, _commit in stand()["cart"].gone] == ["add_item"]
+
+
 def test_a_name_that_was_taken_out_and_came_back_counts_from_then_on(shop, card, stand):
     edit(shop, card, "`add_item` counts twice.", "2026-01-10T12:00:00+00:00")
     card.write_text(card.read_text().replace("`add_item` counts twice.", "Nobody looked."))
