@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 
 from lessons_kb.freshness.fates import GONE, NEVER, Fate
-from lessons_kb.process.git_history import find_last_removal, find_removed_words, find_words
+from lessons_kb.process.git_history import find_differing_words, find_last_removal, find_words
 from lessons_kb.store.file_history import FileHistory
 
 _MOST_SEARCHES = 20
@@ -29,12 +30,36 @@ class Symbols:
         """Look up symbols in HEAD."""
         head = self._history.head
         present = self._history.read_words(head)
-        unknown = sorted({*names} - present.keys())
+        unknown = {*names} - present.keys()
         if unknown:
-            present |= self._store(
-                head, unknown, find_words(self._top, head, unknown, self._excluded)
-            )
+            answers = self._compare_with_last(unknown)
+            rest = sorted(unknown - answers.keys())
+            if rest:
+                found = find_words(self._top, head, rest, self._excluded)
+                answers |= {name: name in found for name in rest}
+            self._history.add_words(head, answers)
+            present |= answers
+        self._history.searched_head = head
         self._present[head] = present
+
+    def _compare_with_last(self, names: AbstractSet[str]) -> dict[str, bool]:
+        """Return which symbols HEAD has, if the changes since the last search show it.
+
+        A symbol that vanished from all files that changed may still be in another file, so it is
+        left out.
+        """
+        last, head = self._history.searched_head, self._history.head
+        before = self._history.read_words(last)
+        known = names & before.keys()
+        if not known:
+            return {}
+        added = find_differing_words(self._top, {head: known}, self._excluded, base=last)[head]
+        removed = find_differing_words(self._top, {last: known}, self._excluded, base=head)[last]
+        answers = {}
+        for name in known:
+            if name in added or name not in removed:
+                answers[name] = name in added or before[name]
+        return answers
 
     def look_up_earlier(self, names: Mapping[str, set[str]]) -> None:
         """Look up symbols that HEAD lacks in earlier commits. ``names`` is grouped by commit."""
@@ -43,17 +68,14 @@ class Symbols:
             self._present[commit] = self._history.read_words(commit)
             if words - self._present[commit].keys():
                 unknown[commit] = words - self._present[commit].keys()
-        found = find_removed_words(self._top, self._history.head, unknown, self._excluded)
+        # HEAD has none of the symbols, so that they are in files which differ there.
+        head = self._history.head
+        found = find_differing_words(self._top, unknown, self._excluded, base=head)
         for commit, words in unknown.items():
-            self._present[commit] |= self._store(commit, words, found[commit])
+            answers = {name: name in found[commit] for name in words}
+            self._history.add_words(commit, answers)
+            self._present[commit] |= answers
         self._history.forget_words(but=[self._history.head, *names])
-
-    def _store(
-        self, commit: str, names: Iterable[str], present: frozenset[str]
-    ) -> Mapping[str, bool]:
-        answers = {name: name in present for name in names}
-        self._history.add_words(commit, answers)
-        return answers
 
     def is_present(self, name: str) -> bool:
         """Return whether HEAD has a symbol that was looked up."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from lessons_kb.errors import GitError
@@ -18,7 +19,12 @@ _NAMES = (
 )
 _RENAMES = ("--find-renames", "-l1000", "--diff-filter=R")
 """Options that decide which changes are renames, regardless of the user's configuration."""
-_WORD = re.compile(rb"[\w$\x80-\xff]+")
+_IN_WORD = re.compile(rb"[\w$\x80-\xff]")
+_ALL_BYTES = [bytes([number]) for number in range(256)]
+_SPACED = b"".join(byte if _IN_WORD.match(byte) else b" " for byte in _ALL_BYTES)
+"""A table for ``bytes.translate``, which replaces what is not in a word by spaces."""
+_CHUNK = 1 << 20
+"""The number of bytes that are split into words at once."""
 _MARKDOWN = (b".md", b".markdown", b".mdx")
 _NO_MARKDOWN = [f":(exclude,top,icase)*{suffix.decode()}" for suffix in _MARKDOWN]
 _BINARY_BYTES = 8000
@@ -131,31 +137,43 @@ def find_words(
     if done.code not in (0, 1) or done.truncated:  # 1: there is no line
         raise GitError(explain(done.error, top))
     wanted = {word.encode("utf-8", "surrogateescape"): word for word in words}
-    present = wanted.keys() & set(_WORD.findall(done.output))
-    return frozenset(wanted[word] for word in present)
+    return frozenset(wanted[word] for word in _pick_words(done.output, wanted.keys()))
 
 
-def find_removed_words(
-    top: str, head: str, words: Mapping[str, Iterable[str]], excluded: Iterable[str]
+def _pick_words(content: bytes, wanted: AbstractSet[bytes]) -> set[bytes]:
+    """Return the wanted words that occur in a text."""
+    plain = content.translate(_SPACED)
+    present: set[bytes] = set()
+    start = 0
+    while start < len(plain):
+        end = plain.find(b" ", start + _CHUNK)
+        end = len(plain) if end < 0 else end
+        present |= wanted & set(plain[start:end].split())
+        start = end
+    return present
+
+
+def find_differing_words(
+    top: str, words: Mapping[str, Iterable[str]], excluded: Iterable[str], *, base: str
 ) -> dict[str, frozenset[str]]:
-    """Return the words of each commit that occur there, as ``find_words`` does.
+    """Return the words of each commit that occur in files which ``base`` lacks or has in another
+    version. Otherwise, this is like ``find_words``.
 
-    ``words`` is grouped by commit. ``head`` has none of the words, so that only files that differ
-    there are read, each version once. Raises GitError.
+    ``words`` is grouped by commit. Each version of a file is read once. Raises GitError.
     """
     wanted = {
         commit: {word.encode("utf-8", "surrogateescape"): word for word in own}
         for commit, own in words.items()
     }
     places: dict[bytes, set[str]] = {}
-    for commit, blob in _list_other_blobs(top, head, list(words), tuple(excluded)):
+    for commit, blob in _list_other_blobs(top, base, list(words), tuple(excluded)):
         places.setdefault(blob, set()).add(commit)
     present: dict[str, set[str]] = {commit: set() for commit in words}
     all_wanted = {word for own in wanted.values() for word in own}
     for blob, content in zip(places, read_objects(top, list(places)), strict=True):
         if b"\0" in content[:_BINARY_BYTES]:
             continue
-        occurring = all_wanted.intersection(_WORD.findall(content))
+        occurring = _pick_words(content, all_wanted)
         for commit in places[blob] if occurring else ():
             present[commit].update(
                 wanted[commit][word] for word in occurring & wanted[commit].keys()
@@ -164,9 +182,9 @@ def find_removed_words(
 
 
 def _list_other_blobs(
-    top: str, head: str, commits: Sequence[str], excluded: Sequence[str]
+    top: str, base: str, commits: Sequence[str], excluded: Sequence[str]
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield the files of commits that ``head`` lacks or has in another version: commit and blob.
+    """Yield the files of commits that ``base`` lacks or has in another version: commit and blob.
 
     Markdown files, and files in the folders ``excluded``, are left out.
     """
@@ -174,8 +192,8 @@ def _list_other_blobs(
     folders = tuple(f"{folder}/".encode("utf-8", "surrogateescape") for folder in excluded)
     for begin in range(0, len(commits), _BATCH):
         batch = commits[begin : begin + _BATCH]
-        # In this form, git compares a commit with ``head`` in place of its parent.
-        stdin = "".join(f"{commit} {head}\n" for commit in batch).encode()
+        # In this form, git compares a commit with ``base`` in place of its parent.
+        stdin = "".join(f"{commit} {base}\n" for commit in batch).encode()
         done = run_git(top, *form, stdin=stdin, limit=_MAX_BYTES)
         if done.code or done.truncated:
             raise GitError(explain(done.error, top))

@@ -94,6 +94,16 @@ class FileHistory:
         row = self._db.execute("SELECT value FROM meta WHERE key = 'head'").fetchone()
         return str(row[0]) if row else ""
 
+    @property
+    def searched_head(self) -> str:
+        """The last HEAD in which words were searched; "" if there is none."""
+        row = self._db.execute("SELECT value FROM meta WHERE key = 'searched'").fetchone()
+        return str(row[0]) if row else ""
+
+    @searched_head.setter
+    def searched_head(self, commit: str) -> None:
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('searched', ?)", (commit,))
+
     def add(self, commits: Iterable[NamedCommit], *, head: str, afresh: bool) -> None:
         """Store commits, oldest first. ``afresh`` deletes all other commits."""
         with one_transaction(self._db):

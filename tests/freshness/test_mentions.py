@@ -163,3 +163,24 @@ def test_missing_contents_of_files_that_no_card_names_are_no_fault(
     assert stand()["cart"].gone == (("src/cart.py", removal),)
     monkeypatch.chdir(shop)
     assert "cannot read the history" not in lessons("doctor").out
+
+
+def test_symbols_are_followed_from_commit_to_commit(shop, write_card, stand):
+    write_card("cart", cause="`add_item` counts twice.")
+    write_card("users", cause="`list_users` counts twice.")
+    assert not any(one.gone for one in stand().values())
+    copy = {"src/copy.py": "def add_item(): return 2\n"}
+    commit(shop, "twice", EDITED, **copy)
+    assert not stand()["cart"].gone
+    commit(shop, "one is left", LATER, **{"src/copy.py": "1\n"})
+    assert not stand()["cart"].gone
+    commit(shop, "moved", LATER, **{"src/cart.py": "1\n", "src/new.py": "def add_item(): 1\n"})
+    assert not stand()["cart"].gone
+    commit(shop, "none is left", LAST, **{"src/new.py": "1\n"})
+    assert stand()["cart"].gone
+    commit(shop, "others", LAST, **{"src/mail.py": "1\n"})
+    standings = stand()
+    assert standings["cart"].gone
+    assert not standings["users"].gone
+    commit(shop, "back", LAST, **copy)
+    assert not stand()["cart"].gone
