@@ -16,7 +16,7 @@ DAY = 86_400
 
 
 def when(second):
-    moment = dt.datetime.fromtimestamp(START + second, dt.timezone.utc)
+    moment = dt.datetime.fromtimestamp(START + second, dt.UTC)
     return moment.isoformat().replace("+00:00", "Z")
 
 

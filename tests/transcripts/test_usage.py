@@ -37,7 +37,7 @@ def test_the_lines_of_one_message_are_one_request_with_the_last_usage():
         claude(3, "b", {**FULL, "cache_read_input_tokens": 970}),
     )
     usage = Usage(uncached=4, cache_read=900, cache_written=70, output=55, model="opus")
-    assert [entry.usage for entry in found][0] == usage
+    assert found[0].usage == usage
     assert usage.input == 974
     assert usage.cached == 970
     assert found[1].usage.cache_read == 970
