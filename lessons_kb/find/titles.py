@@ -20,6 +20,7 @@ from lessons_kb.brain.brains import Brains
 from lessons_kb.errors import InputError, StorageError
 from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards
+from lessons_kb.ledger.session_memory import TITLES_CLOSE, TITLES_OPEN
 from lessons_kb.ledger.withheld import find_withheld
 from lessons_kb.on_demand import CARDS_AT_HAND, load
 from lessons_kb.preflight.block import SMALL_MODEL_PART
@@ -31,8 +32,6 @@ from lessons_kb.text.sanitize import defang_line, shorten
 from lessons_kb.text.token_estimate import TokenCounter, estimate_tokens
 from lessons_kb.values import frozen
 
-TITLES_OPEN = "[LESSON_TITLES]"
-TITLES_CLOSE = "[/LESSON_TITLES]"
 SMALL_BRAIN = 100
 """The maximum number of cards of a brain whose titles are all listed."""
 _ALL = "The lessons"

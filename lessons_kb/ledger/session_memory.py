@@ -25,6 +25,8 @@ AGAIN, TITLES, START = "again", "titles", "start"
 "again" texts are lessons that are repeated after a compaction, and "late" texts answer an event
 whose deadline had passed."""
 OUTLIVE_A_PROMPT = (FILES, DECLINED, AGAIN, TITLES, LATE)
+TITLES_OPEN, TITLES_CLOSE = "[LESSON_TITLES]", "[/LESSON_TITLES]"
+"""The first and the last line of a list of titles."""
 
 
 class GivenCard(NamedTuple):

@@ -113,19 +113,28 @@ def find_sources(directory: str, *, everywhere: bool = False) -> list[Source]:
     return sorted(sources, key=lambda source: (source.at, source.path))
 
 
-def read_entries(source: Source) -> Iterator[Entry]:
-    """Yield the entries of a session. Raises StorageError, sqlite3.Error or OSError."""
+def read_entries(source: Source, *, usage: bool = False) -> Iterator[Entry]:
+    """Yield the entries of a session. Raises StorageError, sqlite3.Error or OSError.
+
+    With ``usage``, the requests to the model are entries as well.
+    """
     if source.agent == SPECSTORY:
         text = read_head(source.path, MAX_LINE_BYTES).decode("utf-8", "replace")
         yield from read_export(text, session=os.path.basename(source.path))
     elif source.agent == OPENCODE:
-        yield from _read_opencode(source)
+        yield from _read_opencode(source, usage=usage)
     else:
-        transcript = open_record(source.agent, subagent=_SUBAGENT in source.path)
+        transcript = open_record(source.agent, subagent=is_subagent(source), usage=usage)
         whole = source.path.endswith(".json")
         lines = (line for _number, line in read_byte_lines(source.path))
         yield from transcript.feed([read_head(source.path, MAX_LINE_BYTES)] if whole else lines)
         yield from transcript.finish()
+        yield from transcript.finish_requests()
+
+
+def is_subagent(source: Source) -> bool:
+    """Return whether a record is from a Claude Code subagent."""
+    return _SUBAGENT in source.path
 
 
 def _home(variable: str, *names: str) -> str:
@@ -195,7 +204,7 @@ def _find_opencode(directory: str, *, everywhere: bool) -> list[Source]:
     ]
 
 
-def _read_opencode(source: Source) -> Iterator[Entry]:
+def _read_opencode(source: Source, *, usage: bool) -> Iterator[Entry]:
     place, _, session = source.path.rpartition("#")
     with contextlib.closing(open_readonly(place)) as db:
         rows = db.execute(
@@ -209,7 +218,7 @@ def _read_opencode(source: Source) -> Iterator[Entry]:
                 data = mapping(json.loads(part))
             except (ValueError, RecursionError):
                 continue
-            yield from read_part(parent, data, cwd=source.cwd)
+            yield from read_part(parent, data, cwd=source.cwd, usage=usage)
 
 
 FORMAT = 2

@@ -7,10 +7,10 @@ from __future__ import annotations
 import contextlib
 import os
 
-from lessons_kb.find.titles import TITLES_OPEN, is_whole
+from lessons_kb.find.titles import is_whole
 from lessons_kb.ledger.effect import find_harmful
 from lessons_kb.ledger.given import find_cards, find_known
-from lessons_kb.ledger.session_memory import AGAIN, FILES
+from lessons_kb.ledger.session_memory import AGAIN, FILES, TITLES_OPEN
 from lessons_kb.model import SEVERITIES
 from lessons_kb.session.event_types import NOTHING, Answer
 from lessons_kb.session.record_event import as_seen, journal_events

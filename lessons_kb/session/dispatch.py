@@ -13,6 +13,7 @@ from lessons_kb.errors import BrainNotFound, ConfigError, LessonsError, StorageE
 from lessons_kb.on_demand import READ_COMPACTIONS, load
 from lessons_kb.session.event_types import NOTHING, Answer, Capabilities, HookEvent
 from lessons_kb.session.late import Unheard, add_late, keep_late
+from lessons_kb.session.sent_texts import note_sent
 from lessons_kb.session.state import Hook
 from lessons_kb.store.locations import state_home, user_brain
 from lessons_kb.store.session_notes import note_first
@@ -73,8 +74,11 @@ def respond(
             answer = Answer(trouble=hook.found.missing)  # set only if the user has named a brain
         if capabilities.lines and (line := _name_silent(hook)):
             answer = replace(answer, lines=(line, *answer.lines))
-        if deliver is not None and (unheard := deliver(answer)) is not None:
+        unheard = deliver(answer) if deliver is not None else None
+        if unheard is not None:
             keep_late(hook, answer, unheard)
+        elif answer.context or answer.refusal:
+            note_sent(hook, answer)
     finally:
         if not leave_open:
             hook.close()

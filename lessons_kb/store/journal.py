@@ -519,6 +519,13 @@ _MIGRATIONS = (
     DELETE FROM outcomes WHERE what = 'recurred'
     """,
     "DELETE FROM ledger WHERE told = 'before'; DELETE FROM counts WHERE what = 'before'",
+    """
+    CREATE TABLE sent (
+      number INTEGER PRIMARY KEY, session TEXT NOT NULL, at REAL NOT NULL, channel TEXT NOT NULL,
+      tokens INTEGER NOT NULL
+    );
+    CREATE INDEX sent_by_time ON sent (at)
+    """,
 )
 """The statements that bring the file from version n to n + 1. No statement is changed after its
 release."""
@@ -607,6 +614,46 @@ class Injections(_Table):
         )
 
 
+@frozen
+class SentText:
+    """A text of ours that reached a model."""
+
+    session: str
+    """The id of the model's context, which is that of the session or of a subagent."""
+    at: float
+    """Seconds since the epoch."""
+    channel: str
+    """One of CHANNELS."""
+    tokens: int
+
+
+TITLES_SENT, BLOCK_SENT, CALL_SENT, CHECK_SENT = CHANNELS = ("titles", "prompt", "call", "check")
+"""The ways in which a text reaches a model: titles, with a prompt, with a tool call, and after the
+end of a turn."""
+
+
+class Sent(_Table):
+    """The table of the texts that reached a model, without the texts themselves."""
+
+    def note(self, texts: Iterable[SentText]) -> None:
+        """Store the size of texts that have reached a model."""
+        names = [*list_fields(SentText)]
+        rows = [[getattr(text, name) for name in names] for text in texts]
+        self._db.run_each(
+            f"INSERT INTO sent ({', '.join(names)}) VALUES (?, ?, ?, ?)",  # noqa: S608 our names
+            rows,
+        )
+
+    def since(self, at: float) -> list[SentText]:
+        """Return the texts since a moment, oldest first."""
+        names = [*list_fields(SentText)]
+        rows = self._db.run(
+            f"SELECT {', '.join(names)} FROM sent WHERE at >= ? ORDER BY at, number",  # noqa: S608
+            (at,),
+        )
+        return [SentText(**dict(zip(names, row, strict=True))) for row in rows]
+
+
 class Journal(Database):
     """An open journal file. Any number of processes and threads may write to it.
 
@@ -628,6 +675,7 @@ class Journal(Database):
         self.injections = Injections(self)
         self.outcomes = Outcomes(self)
         self.ledger = Ledger(self)
+        self.sent = Sent(self)
         self._pruned = False
 
     def rename(self, old: str, new: str) -> None:
@@ -714,6 +762,11 @@ class Journal(Database):
                 injected,
             )
             self.run_each(_COUNT, [row for row in counted if row[-1]])
+
+    def sessions_since(self, at: float) -> set[str]:
+        """Return the sessions that were given a card since a moment."""
+        rows = self.run("SELECT DISTINCT session FROM injections WHERE at >= ?", (at,))
+        return {str(session) for (session,) in rows if session}
 
     def last_injected(self, session: str | None) -> list[str]:
         """Return the card ids of the latest block of a session, or of any for None, by rank."""
@@ -811,12 +864,15 @@ _AGEING = {
     "turns": "session",
     "guards": "session, part",
     "outcomes": "session, card, what",
+    "sent": "number",
 }
 """A mapping from each table whose old rows are deleted to its keys."""
+_NEEDED_TABLES = ("events", "injections", "turns", "guards", "outcomes", "ledger")
+"""The tables from which an answer to an event may be computed."""
 _RECENT_ROWS = (
     *(
         f"INSERT INTO {table} SELECT * FROM kept.{table} ORDER BY at DESC LIMIT 1000"  # noqa: S608
-        for table in (*_AGEING, "ledger")
+        for table in _NEEDED_TABLES
     ),
     "INSERT INTO counts SELECT * FROM kept.counts",
 )
