@@ -769,7 +769,8 @@ def format_message(answer: Answer) -> str:
 
     The last lines of a message of more than ``MAX_MESSAGE_BYTES`` are left out.
     """
-    lines, language = list(answer.lines), answer.language or "en"
+    lines = list(answer.lines)
+    language = answer.language or "en"
     hits = answer.block.lessons if answer.block is not None else ()
     titles = [*answer.named, *(hit.card.title for hit in hits)]
     if answer.footer and titles:

@@ -88,7 +88,8 @@ OnDuplicate = Annotated[
         "--on-duplicate",
         ("ask", *ON_DUPLICATE),
         metavar="ON_DUPLICATE",
-        help="If the lesson exists: ask, bump, new or fail.",
+        help="If the lesson exists: ask, bump, new or fail. If a card demands the opposite: "
+        "contradicts links the two, so that an agent gets only one of them.",
     ),
 ]
 
@@ -166,7 +167,8 @@ def ask_duplicate(brains: Brains, error: DuplicateCard, on_duplicate: str | None
         raise error
     say(str(error).partition(";")[0])
     if isinstance(error, Contradiction):
-        typer.confirm("Write it all the same?", abort=True, err=True)
+        question = "Write it all the same, so that an agent gets only one of the two?"
+        typer.confirm(question, abort=True, err=True)
         return None
     question = "[b]ump it, write a [n]ew card, or [s]top?"
     answer = typer.prompt(question, default="b", err=True).strip().lower()[:1]

@@ -28,7 +28,7 @@ from lessons_kb.cli.write_card import (
 )
 from lessons_kb.collection.cards import Cards
 from lessons_kb.collection.drafts import Drafts
-from lessons_kb.errors import DuplicateCard, InputError
+from lessons_kb.errors import Contradiction, DuplicateCard, InputError
 from lessons_kb.model import as_data
 
 
@@ -96,7 +96,8 @@ def create(
         card = write_card(brains, title, on_duplicate, details, whole=False)
     except DuplicateCard as error:
         existing = ask_duplicate(brains, error, on_duplicate)
-        card = existing or write_card(brains, title, "new", details, whole=False)
+        rule = "contradicts" if isinstance(error, Contradiction) else "new"
+        card = existing or write_card(brains, title, rule, details, whole=False)
     is_new = card.occurrences == 1 and not options().json
     if is_new and edit and is_interactive():
         path = Cards(brains).read(card.id)[0]

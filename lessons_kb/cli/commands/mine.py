@@ -244,11 +244,15 @@ def _read_past(
 def _report(
     brains: Brains, result: MiningResult, drafts: int, limit: int, *, ask_agent: bool = True
 ) -> list[Draft]:
-    """Print the candidates, write drafts of the first ones, and return these drafts."""
+    """Print the first ``limit`` candidates, write at most ``drafts`` drafts, and return the drafts.
+
+    The drafts are those of the first candidates that have, and had, no draft.
+    """
     if not options().json:
         for line in result.trouble:
             say(line)
-        _print_result(result, min(limit, drafts or limit))
+        shown = min(limit, drafts) if drafts else limit
+        _print_result(result, shown)
     new_drafts = mined_drafts.draft(brains, result.candidates, drafts) if drafts else []
     if options().json:
         counts = pick(result, "sessions", "commits", "comments", "read", "trouble")
@@ -260,7 +264,7 @@ def _report(
         suggestion = suggest_agent(new_drafts)
         if ask_agent and suggestion:
             print(suggestion)
-    elif drafts and result.candidates:
+    elif drafts and result.candidates:  # each of them has, or had, a draft
         say("no new drafts: each candidate has one already; see `lessons review --list`")
     elif result.candidates:
         say("next: `lessons mine --draft 10`, then `lessons review`")

@@ -53,7 +53,8 @@ def preflight(
         say(str(error))  # the answer is empty, and stderr has the reason
         return
     if diff is None:
-        text, paths = read_text(prompt or [], what="prompt"), tuple(path or ())
+        text = read_text(prompt or [], what="prompt")
+        paths = tuple(path or ())
     else:
         change = load(READ_DIFF).read_change(brains, diff)
         text = " ".join([*(prompt or []), *change.files, *change.added])

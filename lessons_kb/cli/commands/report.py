@@ -46,7 +46,8 @@ def report(
     """
     if options().json and output == STDOUT:
         raise InputError("--json and -o - both write to stdout; use one")
-    brains, chosen = open_shared_brains(), output is not None
+    brains = open_shared_brains()
+    chosen = output is not None
     if output is None:
         output = os.path.join(os.path.dirname(brains.members[0].cache), FILE)
         if os.path.islink(output):  # its author could choose which file is overwritten

@@ -34,9 +34,10 @@ def review(
         str,
         choose(
             "--on-duplicate",
-            ("fail", "new"),
+            ("fail", "new", "contradicts"),
             metavar="ON_DUPLICATE",
-            help="If the lesson exists: fail or new.",
+            help="If the lesson exists: fail or new. If a card demands the opposite: contradicts "
+            "links the two, so that an agent gets only one of them.",
         ),
     ] = "fail",
     keep_quotes: Annotated[
@@ -48,8 +49,8 @@ def review(
         Option(
             "--with",
             metavar="[AGENT]",
-            help="Let an agent complete the drafts: claude, codex, gemini, opencode, copilot, or a "
-            "command that reads a prompt on stdin.",
+            help="Let an agent complete the drafts and find contradictions: claude, codex, gemini, "
+            "opencode, copilot, or a command that reads a prompt on stdin.",
         ),
     ] = None,
     show_prompt: Annotated[

@@ -144,7 +144,11 @@ def _say_what_reviewers_cannot_do(roots: Mapping[str, str], branch: str) -> None
 
 
 def _name_roots(words: Iterable[str]) -> dict[str, str]:
-    """Return a mapping from names to the folders of the brains to serve."""
+    """Return a mapping from names to the folders of the brains to serve.
+
+    A word is NAME=FOLDER, or a folder that has its own name. Raises BrainNotFound, or InputError
+    for a name that is not plain or is used twice.
+    """
     roots: dict[str, str] = {}
     for word in words:
         name, equals, folder = word.partition("=")

@@ -32,16 +32,18 @@ _MAX_OFFERED, _MAX_PROMPT = 200, 300
 """The numbers of characters of a prompt in a question and in an explanation."""
 
 
-def _offer(brains: Brains, near: Verdict, prompt: str) -> None:
+def _offer(brains: Brains, near_miss: Verdict, prompt: str) -> None:
     """Offer to add the prompt to a card's symptoms. Without a terminal, print the command."""
     symptom = shorten_prompt(prompt)
     shown = shorten(clean_line(symptom), _MAX_OFFERED)
-    name, confidence = clean_line(near.id), f"{near.confidence:.2f}"
+    name = clean_line(near_miss.id)
+    confidence = f"{near_miss.confidence:.2f}"
     say(f"{name} was nearly injected ({confidence}) for \u201c{shown}\u201d")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        say(f"`lessons why --add-symptom {near.id} {shell_word(symptom)}` adds it as a symptom")
+        command = f"lessons why --add-symptom {near_miss.id} {shell_word(symptom)}"
+        say(f"`{command}` adds it as a symptom")
     elif confirm("Add this prompt as a symptom of the card?"):
-        _teach(brains, near.id, prompt)
+        _teach(brains, near_miss.id, prompt)
 
 
 def _teach(brains: Brains, name: str, prompt: str) -> None:
@@ -107,8 +109,8 @@ def why(
         print_wrapped(line)
     if reasons.source == UNNOTED:
         say("this session recorded no reasons")
-    if near := find_near_miss(reasons):
-        _offer(brains, near, reasons.prompt)
+    if near_miss := find_near_miss(reasons):
+        _offer(brains, near_miss, reasons.prompt)
 
 
 def _ago(at: float) -> str:
