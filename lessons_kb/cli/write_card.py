@@ -89,7 +89,7 @@ OnDuplicate = Annotated[
         ("ask", *ON_DUPLICATE),
         metavar="ON_DUPLICATE",
         help="If the lesson exists: ask, bump, new or fail. If a card demands the opposite: "
-        "contradicts links the two, so that an agent gets only one of them.",
+        "contradicts.",
     ),
 ]
 
