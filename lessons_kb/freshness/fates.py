@@ -259,6 +259,11 @@ class ProjectFiles:
         is_literal = not _WILDCARD.search(plain)
         if is_literal and (plain in self._head or plain in self._folders):
             return None
+        if is_literal and "/" in plain:  # it matches nothing else; thousands of cards name files
+            if plain in self._past_set:
+                return [plain]
+            below = (path for path in self._past if path.startswith(f"{plain}/"))
+            return list(islice(below, _MOST_CANDIDATES))
         try:
             compiled = compile_globs([glob])
         except InputError:  # `lint` reports it

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from typing import NamedTuple
 
 from lessons_kb.errors import GitError
@@ -27,6 +28,11 @@ _CHUNK = 1 << 20
 """The number of bytes that are split into words at once."""
 _MARKDOWN = (b".md", b".markdown", b".mdx")
 _NO_MARKDOWN = [f":(exclude,top,icase)*{suffix.decode()}" for suffix in _MARKDOWN]
+_EMPTY_BLOBS = (
+    b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+    b"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+)
+"""The hashes of an empty file, in SHA-1 and in SHA-256."""
 _BINARY_BYTES = 8000
 """The number of bytes in which git looks for a zero, which only a binary file has."""
 _BATCH, _OBJECTS = 20, 1000
@@ -111,13 +117,25 @@ def find_copies(top: str, commit: str, path: str) -> list[str]:
     git reports a rename for only one of several equal files. An empty file has no copies.
     """
     blob = run_git(top, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^:{path}")
-    name = decode(blob.output).strip()
-    if blob.code or not name or not int(run_git(top, "cat-file", "-s", name).output or b"0"):
+    name = blob.output.strip()
+    if blob.code or not name or name in _EMPTY_BLOBS:
         return []
-    done = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES)
-    entries = done.output.decode("utf-8", "surrogateescape").split("\0")
-    pairs = (entry.partition("\t") for entry in entries)
-    return [copied for facts, _, copied in pairs if facts.endswith(name)]
+    tree = _list_tree(top, commit)
+    copies = []
+    start = tree.find(name)
+    while start >= 0:
+        end = tree.index(b"\0", start)
+        facts_end = start + len(name)
+        if tree[facts_end : facts_end + 1] == b"\t":
+            copies.append(tree[facts_end + 1 : end].decode("utf-8", "surrogateescape"))
+        start = tree.find(name, end)
+    return copies
+
+
+@lru_cache(maxsize=16)
+def _list_tree(top: str, commit: str) -> bytes:
+    """Return the files of a commit, as git prints them. One commit often removes many files."""
+    return run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES).output
 
 
 def find_words(
