@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
 from typing import NamedTuple
 
 from lessons_kb.errors import GitError
@@ -111,31 +110,38 @@ def list_head(top: str) -> frozenset[str]:
     return frozenset(done.output.decode("utf-8", "surrogateescape").split("\0")) - {""}
 
 
-def find_copies(top: str, commit: str, path: str) -> list[str]:
+def find_copies(top: str, removals: Iterable[tuple[str, str]]) -> dict[tuple[str, str], list[str]]:
     """Return the files of a commit with the content of a file that the commit removed.
 
-    git reports a rename for only one of several equal files. An empty file has no copies.
+    A removal is a commit and a path. git reports a rename for only one of several equal files. An
+    empty file has no copies. Raises GitError.
     """
-    blob = run_git(top, "rev-parse", "--quiet", "--verify", "--end-of-options", f"{commit}^:{path}")
-    name = blob.output.strip()
-    if blob.code or not name or name in _EMPTY_BLOBS:
-        return []
-    tree = _list_tree(top, commit)
-    copies = []
-    start = tree.find(name)
-    while start >= 0:
-        end = tree.index(b"\0", start)
-        facts_end = start + len(name)
-        if tree[facts_end : facts_end + 1] == b"\t":
-            copies.append(tree[facts_end + 1 : end].decode("utf-8", "surrogateescape"))
-        start = tree.find(name, end)
+    copies: dict[tuple[str, str], list[str]] = {removal: [] for removal in removals}
+    blobs: dict[str, dict[bytes, list[tuple[str, str]]]] = {}
+    wanted = list(copies)
+    for (commit, path), blob in zip(wanted, _find_blobs(top, wanted), strict=True):
+        if blob and blob not in _EMPTY_BLOBS:
+            blobs.setdefault(commit, {}).setdefault(blob, []).append((commit, path))
+    for commit, removed in blobs.items():
+        done = run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES)
+        for entry in done.output.split(b"\0"):
+            facts, _, copied = entry.partition(b"\t")
+            for removal in removed.get(facts.rpartition(b" ")[2], ()):
+                copies[removal].append(copied.decode("utf-8", "surrogateescape"))
     return copies
 
 
-@lru_cache(maxsize=16)
-def _list_tree(top: str, commit: str) -> bytes:
-    """Return the files of a commit, as git prints them. One commit often removes many files."""
-    return run_git(top, "ls-tree", "-r", "-z", "--full-tree", commit, limit=_MAX_BYTES).output
+def _find_blobs(top: str, removals: Sequence[tuple[str, str]]) -> Iterator[bytes]:
+    """Yield the hash of each removed file in the parent of its commit; b"" if there is none."""
+    names = "\n".join(f"{commit}^:{path}".replace("\n", "?") for commit, path in removals)
+    stdin = names.encode("utf-8", "surrogateescape") + b"\n"
+    form = ("cat-file", "--batch-check=%(objectname) %(objecttype)")
+    done = run_git(top, *form, stdin=stdin, limit=_MAX_BYTES)
+    if done.code or done.truncated:
+        raise GitError(explain(done.error, top))
+    for line in done.output.split(b"\n")[:-1]:
+        name, _, kind = line.rpartition(b" ")
+        yield name if kind == b"blob" else b""
 
 
 def find_words(
