@@ -36,7 +36,8 @@ def review(
             "--on-duplicate",
             ("fail", "new", "contradicts"),
             metavar="ON_DUPLICATE",
-            help="If the lesson exists: fail or new. If a card demands the opposite: contradicts.",
+            help="If the lesson exists: fail or new. contradicts links the lesson to the card "
+            "that demands the opposite.",
         ),
     ] = "fail",
     keep_quotes: Annotated[
