@@ -287,9 +287,11 @@ def _read_rule(
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
         yield read_places(forbidden["said"], project)
-    if label:
+    if CODE.fullmatch(label):
+        sentence = f"{label}: {sentence}"
+    elif label:
         yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
-    others = [label, *sentences[1:]] if label else sentences[1:]
+    others = [*filter(None, [label]), *sentences[1:]]
     yield from _read_subject(text, sentence, others, project)
     if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
         return
