@@ -33,7 +33,7 @@ _END_OF_NOUN = (
 """Matches text that may follow a noun, as in "tests of the store", but not in "test results"."""
 _VERB = (
     r"(?:must|should|shall|may|can|cannot|can't|needs?|requires?|uses?|never|follows?|always|"
-    r"do(?:es)?\s+not|don't|goes?|go|belongs?|lives?|live|have\s+to|"
+    r"do(?:es)?\s+not|don't|goes?|go|belongs?|have\s+to|"
     r"(?:is|are)\s+(?:not|never|only|always|required|written|named|placed|expected))\b"
 )
 _ARTICLES = r"(?:(?:a|an|the|all|any|every|each|new|our|your)\s+)*"
