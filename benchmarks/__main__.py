@@ -173,9 +173,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
-        if name in ("judgement", "act"):
+        if name in ("judgement", "act", "conflicts"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-        if name in ("judgement", "act"):
+        if name in ("judgement", "act", "conflicts"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
         if name == "judgement":
             command.add_argument(
@@ -187,6 +187,11 @@ def _parser() -> argparse.ArgumentParser:
                 "--prompts", metavar="FILE", help="unrelated prompts: `text` a line"
             )
             command.add_argument("--only-named", action="store_true", help="no other brains")
+        if name == "conflicts":
+            command.add_argument("--with", dest="with_", metavar="COMMAND", help="ask an agent")
+            command.add_argument(
+                "folders", nargs="*", metavar="NAME=FOLDER", help="with --write: real brains"
+            )
         if name == "act":
             command.add_argument(
                 "folders",
