@@ -195,10 +195,6 @@ _REFERENCE = re.compile(
     re.IGNORECASE,
 )
 """Matches words before the name of a file that is only to be read."""
-_GUIDE = re.compile(
-    r"(?:\./)?(?P<folder>[\w.@-][\w./@-]*)/(?:AGENTS|CLAUDE|README|CONTRIBUTING)\.md", re.IGNORECASE
-)
-"""Matches a guide to its own folder, because an agent that has to read it works in this folder."""
 _MANY_PLACES = 2
 """The number of files of a rule from which its situation always includes an edit of one of them."""
 _SHORTEST_NAME = 3
@@ -482,11 +478,6 @@ def _read_remainder(text: str, said: str, above: str, project: Project) -> Readi
     places: list[str] = []
     for place in (span.strip() for span in CODE.findall(text)):
         if not is_place(place) or is_lock(place):
-            continue
-        if guide := _GUIDE.fullmatch(place):
-            folder = project.find_glob(guide["folder"])
-            globs += [folder] if folder else []
-            places.append(guide["folder"])
             continue
         if _is_reference(text, place):
             continue

@@ -199,6 +199,7 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "Never use lazy imports unless needed for optional dependencies",
         "**`billing/`**: the amounts, and the fees that users must not pay",
         "Commits: 250 since May",
+        "When working on billing, read `billing/AGENTS.md` and `docs/AGENTS.md` first",
         "Docs live in `docs/` as Markdown. See `docs/a.md`",
         "Never commit secrets",
         "Do not commit `docs/a.md`",
