@@ -201,6 +201,7 @@ _SHORTEST_NAME = 3
 _BEFORE = 24
 _MOST_BESIDE = 40
 """A folder with more files is too large to be the place that a rule is about."""
+_PATH = re.compile(r"(?<![\w/.-])[\w.@-]+(?:/[\w.@-]+)+/?")
 _WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
 """Matches an introduction of situations, as opposed to instructions for a situation."""
 _FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
@@ -461,8 +462,9 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
 
 
 def _read_heading_places(heading: str, text: str, project: Project) -> Reading:
-    """Read the places in the code spans of a heading, if the rule demands something."""
+    """Read the places in a heading, if the rule demands something."""
     spans = [span.strip() for span in CODE.findall(heading)]
+    spans = spans or [path for path in _PATH.findall(heading) if project.holds(path)]
     demand = unmarked(CODE.sub("x", text))
     is_demand = bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
     if not is_demand or not all(is_named_place(span, project) for span in spans):

@@ -143,6 +143,7 @@ def read(text, **how):
         ("Never add new dependencies without asking", "path", ("**/package.json",)),
         ("Avoid adding dependencies", "command", "install"),
         ("Do not modify existing migrations; add new ones", "path", ("**/migrations/**",)),
+        ("Don't update files under `*/gen/*.cs`, they are generated", "path", ("**/gen/*.cs",)),
         ("Write unit tests with vitest", "path", ("**/*.test.*",)),
         ("PR title format: `type: subject`", "command", "pr"),
         ("**Commits**: use the imperative mood", "command", "commit"),
@@ -168,7 +169,8 @@ def read(text, **how):
         (
             "Changed deps in `package.json` require changes in `wide/package.json`",
             "path",
-            ("package.json", "wide/package.json"),
+            ("package.json", "wide/package.json")
+FILES += ("far/down/gen/a.cs",),
         ),
     ],
 )
@@ -199,6 +201,7 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "Never use lazy imports unless needed for optional dependencies",
         "**`billing/`**: the amounts, and the fees that users must not pay",
         "Commits: 250 since May",
+        "Tests are located under each package in `tests/`",
         "When working on billing, read `billing/AGENTS.md` and `docs/AGENTS.md` first",
         "Docs live in `docs/` as Markdown. See `docs/a.md`",
         "Never commit secrets",
@@ -267,6 +270,8 @@ def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
     [
         ("When changing `billing/`", "Keep amounts in cents", ("billing/**",)),
         ("The `billing/` package", "Keep amounts in cents", ("billing/**",)),
+        ("Pages (billing/pages)", "Keep amounts in cents", ("billing/pages/**",)),
+        ("Input/output", "Keep amounts in cents", ()),
         ("Adding a page", "Write it in `billing/pages/<name>.ts`", ("billing/pages/*.ts",)),
         ("Working on the billing", "Read `billing/AGENTS.md` when you work on this", ()),
         ("Billing", "Keep amounts in cents", ()),
