@@ -82,6 +82,10 @@ _WORK = {
         "safety.redaction", "make the table of vendors' secrets; false alarms on code, and time"
     ),
     "trial": Work("trial", "a trial with language models as the agents: what its kept results say"),
+    "poisoned": Work(
+        "safety.poisoned",
+        "poisoned and unrelated memories of public benchmarks as cards: what reaches the model",
+    ),
     "trust": Work(
         "safety.trust", "races, kills, bad files, fuzzing, full disks, a hostile repository"
     ),
@@ -141,6 +145,10 @@ def _parser() -> argparse.ArgumentParser:
         if name == "redaction":
             command.add_argument("--rules", metavar="FILE", help="gitleaks.toml: make the table")
             command.add_argument("--version", help="which version of gitleaks it is from")
+        if name == "poisoned":
+            command.add_argument(
+                "data", metavar="WHEEL_OR_DIR", help="inspect-evals, as a wheel or unpacked"
+            )
         if name == "writers":
             command.add_argument("--into", metavar="FOLDER", help="of prompts and answers")
             command.add_argument("--write", action="store_true", help="write the prompts")
