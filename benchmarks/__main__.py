@@ -156,6 +156,12 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("folders", nargs="*", metavar="CLONES", help="folder of clones")
             command.add_argument("--moved", metavar="FILE", help="write, or read, the moved rules")
             command.add_argument("--occasions", metavar="FILE", help="play what readers wrote")
+            command.add_argument(
+                "--group",
+                choices=("development", "unseen"),
+                default="unseen",
+                help="of diet_files.toml",
+            )
         if name == "real_text":
             command.add_argument(
                 "folders",
@@ -175,9 +181,9 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "folders", nargs="*", metavar="FOLDER", help="a clone, or a folder of code, each"
             )
-        if name in ("judgement", "act"):
+        if name in ("judgement", "act", "conflicts"):
             command.add_argument("--write", metavar="FOLDER", help="write what readers are shown")
-        if name in ("judgement", "act"):
+        if name in ("judgement", "act", "conflicts"):
             command.add_argument("--collect", metavar="FOLDER", help="keep what readers answered")
         if name == "judgement":
             command.add_argument(
@@ -189,6 +195,11 @@ def _parser() -> argparse.ArgumentParser:
                 "--prompts", metavar="FILE", help="unrelated prompts: `text` a line"
             )
             command.add_argument("--only-named", action="store_true", help="no other brains")
+        if name == "conflicts":
+            command.add_argument("--with", dest="with_", metavar="COMMAND", help="ask an agent")
+            command.add_argument(
+                "folders", nargs="*", metavar="NAME=FOLDER", help="with --write: real brains"
+            )
         if name == "act":
             command.add_argument(
                 "folders",

@@ -82,6 +82,13 @@ READ_DIFF = "lessons_kb.outcome.post_check"
 FIND_CONFLICTS = "lessons_kb.cards.conflicts"
 """Compares the demands of cards with tables of opposed words. It is needed only after a card was
 written."""
+NEAREST_CARDS = "lessons_kb.find.nearest"
+"""Finds the cards that may contradict a card. `add` needs it only with --draft and --json."""
+COMPARE_CARDS = "lessons_kb.cli.compare_cards"
+"""Lets an agent compare cards. `lint` and `add` need it only with --with, or to confirm a verdict.
+"""
+FIND_RIVALS = "lessons_kb.collection.contradictions"
+"""Looks for contradictions of a card. It is needed only before a card is written."""
 DECIDE_CONDITIONS = "lessons_kb.freshness.conditions"
 """Compares versions, for which it imports two libraries (100 ms). Few cards have a condition."""
 JUDGE_CARDS = "lessons_kb.freshness.refresh"

@@ -135,7 +135,7 @@ def _group(
 def find_run(command: str) -> list[str]:
     """Return the simple commands that a command line runs, each as one line of its words.
 
-    Programs that only print or search are left out, and so is prose such as a commit message. The
+    Programs that only print or search are left out, as well as prose such as a commit message. The
     lines of a here-document for a shell or a database client are included. A command that cannot be
     parsed to its end is returned unchanged.
     """
@@ -243,7 +243,8 @@ def _parse_steps(command: str) -> list[_RunCommand]:
                 outer.append(folder)
             elif char == ")" and outer:
                 folder = outer.pop()
-        step.then, piped = folder, simple.operator.strip() in ("|", "|&")
+        step.then = folder
+        piped = simple.operator.strip() in ("|", "|&")
         steps.append(step)
     return steps
 

@@ -363,7 +363,8 @@ def _read_sessions(
             fresh.append((source, stamp))
         else:
             yield from (restore(Sighting, row) for row in rows)
-    done, total = 0, sum(source.size for source, _stamp in fresh)
+    done = 0
+    total = sum(source.size for source, _stamp in fresh)
     jobs = [(source, directory, phrases) for source, _stamp in fresh]
     workers = min(_WORKERS, os.cpu_count() or 1) if total > _MANY_BYTES else 1
     results = map_batches(extract, jobs, workers=workers)
@@ -427,7 +428,8 @@ def extract(
 
     Entries outside ``directory`` are ignored, unless it is "".
     """
-    reader, trouble = SessionReader(phrases), ""
+    reader = SessionReader(phrases)
+    trouble = ""
     try:
         for entry in read_entries(source):
             event = _event(entry, source, directory)
@@ -452,7 +454,8 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     cwd = entry.cwd or source.cwd
     if directory and cwd and not _lies_in(cwd, directory):
         return None
-    is_call, outcome = entry.kind == records.CALL, _OUTCOMES.get(entry.ended, "ok")
+    is_call = entry.kind == records.CALL
+    outcome = _OUTCOMES.get(entry.ended, "ok")
     if is_call and entry.ended == records.FAILED:
         outcome = kind_of_failure(entry.output)
     event = Event(
@@ -481,7 +484,8 @@ def _event(entry: Entry, source: Source, directory: str) -> Event | None:
     before, after, path = (_first_value(data, keys) for keys in _CHANGE_KEYS)
     change = ""
     if isinstance(before, str) and isinstance(after, str):
-        old, new = before[:_MAX_CHANGE].splitlines(), after[:_MAX_CHANGE].splitlines()
+        old = before[:_MAX_CHANGE].splitlines()
+        new = after[:_MAX_CHANGE].splitlines()
         change = show_replacement(os.path.basename(str(path or "file")), old, new)
     return replace(first, record={"change": change})
 

@@ -248,7 +248,7 @@ def note_checked(
     """
     numbers = {card: number for number, card in numbered.items()}
     local = [[root, card, numbers.get(card, 0)] for root, card in cards]
-    journal.events.tell(answer, _CHECKED, [*local, *served])
+    journal.events.set_record(answer, _CHECKED, [*local, *served])
 
 
 def check_answer(
@@ -544,5 +544,5 @@ def settle(brains: Brains, journal: Journal, session: str, *, folder: str) -> No
 def _was_told_before(ledger: Ledger, occasion: Occasion) -> bool:
     """Return whether a session got a lesson that an earlier session had got as well."""
     occasions = [other for other in ledger.find(cards=[occasion.card]) if other.at <= occasion.at]
-    told = [other for other in occasions if other.told != WITHHELD]
-    return occasion in told and any(other.session != occasion.session for other in told)
+    deliveries = [other for other in occasions if other.told != WITHHELD]
+    return occasion in deliveries and any(other.session != occasion.session for other in deliveries)

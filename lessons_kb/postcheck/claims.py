@@ -98,7 +98,9 @@ class Claims:
         return any(wanted in " ".join(command.line.split()) for command in succeeded)
 
     def _refutations(self, sentence: str) -> Iterator[str]:
-        low, commands, edits = sentence.lower(), self._evidence.commands, self._evidence.edits
+        low = sentence.lower()
+        commands = self._evidence.commands
+        edits = self._evidence.edits
         is_tested = phrase("tests ran").search(low) and not phrase("elsewhere").search(sentence)
         if is_tested and self._untested and not self._is_open:
             yield self._untested

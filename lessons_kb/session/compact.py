@@ -32,7 +32,9 @@ _LONG = 200_000
 
 def answer(hook: Hook) -> Answer:
     """Return the files of the session, its active lessons and the titles again."""
-    brains, event, can = hook.open_brains(), hook.event, hook.can
+    brains = hook.open_brains()
+    event = hook.event
+    can = hook.can
     with contextlib.suppress(OSError, ValueError):
         # Two compactions in quick succession are two events if the record has grown meanwhile.
         size = 0 if event.id else os.path.getsize(event.transcript)
@@ -77,7 +79,8 @@ def catch_up(hook: Hook) -> Answer:
     """Return the texts that a compaction without a hook removed. They precede the answer to this
     event.
     """
-    event, brains = hook.event, hook.open_brains()
+    event = hook.event
+    brains = hook.open_brains()
     if not hook.can.inject or not event.transcript:
         return NOTHING
     offset = hook.state.offset if hook.state.transcript == event.transcript else None

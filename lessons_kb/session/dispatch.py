@@ -134,21 +134,22 @@ def _add_troubles(answer: Answer, hook: Hook) -> Answer:
             lines.append(f"lessons: lessons still arrive, but nothing is recorded: {trouble}")
     with contextlib.suppress(StorageError):  # the answer already contains the error of the index
         faults = [brain.find_fault() for brain in brains if shows]
-        told = [f"{fault}; until then this brain is silent" for fault in faults if fault]
-        told += [brain.describe_unindexed() for brain in brains if shows]
-        lines += [f"Lessons: {one}" for one in told if one and _is_new(hook, "fault", one)]
+        messages = [f"{fault}; until then this brain is silent" for fault in faults if fault]
+        messages += [brain.describe_unindexed() for brain in brains if shows]
+        messages = [text for text in messages if text and _is_new(hook, "fault", text)]
+        lines += [f"Lessons: {message}" for message in messages]
     return replace(answer, lines=tuple(lines)) if len(lines) > len(answer.lines) else answer
 
 
-def _is_new(hook: Hook, kind: str, what: str) -> bool:
-    """Record that a message is shown in this session. Return False if it was shown before.
+def _is_new(hook: Hook, kind: str, message: str) -> bool:
+    """Record that ``message`` is shown in this session. Return False if it was shown before.
 
-    If the state cannot be written, the message is shown at every prompt, which is better than
+    If the state cannot be written, it is shown at every prompt, which is better than
     never.
     """
     often = hook.event.what in ("start", "prompt")
     session = f"{hook.event.agent} {hook.event.session}"
-    return note_first(state_home(), f"{kind} {session} {what}", unknown=often)
+    return note_first(state_home(), f"{kind} {session} {message}", unknown=often)
 
 
 def _name_silent(hook: Hook) -> str:

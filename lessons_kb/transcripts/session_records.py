@@ -352,7 +352,8 @@ class CodexReader(RecordReader):
         session = payload.get("id" if data.get("type") == "session_meta" else "thread_id")
         cwd = where.get("cwd") if "command" not in where else None
         self._move(data.get("timestamp"), session, cwd)
-        kind, item = payload.get("type"), mapping(payload.get("item"))
+        kind = payload.get("type")
+        item = mapping(payload.get("item"))
         command = item if item.get("type") == "CommandExecution" else payload
         message = item or payload
         text = (texts_of(message.get("content")) or str(message.get("message") or "")).strip()
@@ -453,8 +454,10 @@ class CopilotReader(RecordReader):
     def _read(self, data: Mapping[str, Any]) -> Iterator[Entry]:
         if (data.get("agentId") or "") != self.subagent:
             return
-        event, kind = mapping(data.get("data")), data.get("type")
-        call_id, text = str(event.get("toolCallId") or ""), texts_of(event.get("content")).strip()
+        event = mapping(data.get("data"))
+        kind = data.get("type")
+        call_id = str(event.get("toolCallId") or "")
+        text = texts_of(event.get("content")).strip()
         self._move(data.get("timestamp"))
         if kind in ("session.start", "session.resume"):
             self._move("", event.get("sessionId"), mapping(event.get("context")).get("cwd"))
@@ -464,7 +467,8 @@ class CopilotReader(RecordReader):
         elif kind == "assistant.message" and text:
             self._defer_answer(text)
         elif kind == "tool.execution_start":
-            tool, arguments = str(event.get("toolName") or ""), mapping(event.get("arguments"))
+            tool = str(event.get("toolName") or "")
+            arguments = mapping(event.get("arguments"))
             self._begin(call_id, tool=tool, arguments=arguments)
         elif kind == "tool.execution_complete":
             failed = event.get("success") is False
@@ -496,7 +500,8 @@ class GeminiReader(RecordReader):
         for message in map(mapping, messages if isinstance(messages, list) else [data]):
             self._move(message.get("timestamp"), data.get("sessionId"))
             content = message.get("displayContent") or message.get("content")
-            text, message_id = _without_hooks(texts_of(content)), str(message.get("id") or "")
+            text = _without_hooks(texts_of(content))
+            message_id = str(message.get("id") or "")
             calls = message.get("toolCalls")
             if message.get("type") == "user":
                 if text and not text.startswith(_CONTEXT) and self._is_new(message_id):
@@ -517,12 +522,14 @@ class GeminiReader(RecordReader):
         response = mapping(mapping(first.get("functionResponse")).get("response"))
         error = response.get("error")
         output = _without_hooks(str(error or response.get("output") or ""))
-        ended, tool = _STATUSES[call["status"]], str(call.get("name") or "")
+        ended = _STATUSES[call["status"]]
+        tool = str(call.get("name") or "")
         code = _EXIT_LINE.search(output) if tool == _SHELL else None
         if ended == OK and (error or (code and code[1] != "0")):
             ended = FAILED
         at = read_time(call.get("timestamp")) or self._base.at
-        call_id, arguments = str(call.get("id") or ""), mapping(call.get("args"))
+        call_id = str(call.get("id") or "")
+        arguments = mapping(call.get("args"))
         return self._end(call_id, ended, output, at=at, tool=tool, arguments=arguments)
 
 
@@ -591,7 +598,9 @@ def read_part(
         id=str(message.get("id") or ""),
         cwd=cwd,
     )
-    kind, text, state = part.get("type"), part.get("text"), mapping(part.get("state"))
+    kind = part.get("type")
+    text = part.get("text")
+    state = mapping(part.get("state"))
     ended = _ENDED.get(str(state.get("status")))
     if kind == "text" and isinstance(text, str) and text.strip() and not part.get("synthetic"):
         asked = message.get("role") == "user"

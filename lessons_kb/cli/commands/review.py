@@ -7,7 +7,7 @@ from typing import Annotated
 from typer import Option
 
 from lessons_kb.cli.declare import choose
-from lessons_kb.cli.options import open_brain
+from lessons_kb.cli.options import Yes, open_brain
 from lessons_kb.cli.output import options, print_json, say
 from lessons_kb.collection.pending_drafts import has_drafts
 from lessons_kb.errors import InputError
@@ -34,28 +34,29 @@ def review(
         str,
         choose(
             "--on-duplicate",
-            ("fail", "new"),
+            ("fail", "new", "contradicts"),
             metavar="ON_DUPLICATE",
-            help="What to do if the lesson exists: fail or new.",
+            help="If the lesson exists: fail or new. If a card demands the opposite: contradicts "
+            "links the two, so that an agent gets only one of them.",
         ),
     ] = "fail",
     keep_quotes: Annotated[
         bool,
-        Option("--keep-quotes", help="With --accept: keep what the draft quotes from a session."),
+        Option("--keep-quotes", help="With --accept: keep the quotes from a session."),
     ] = False,
     with_: Annotated[
         str | None,
         Option(
             "--with",
             metavar="[AGENT]",
-            help="First let an agent complete the drafts: claude, codex, gemini, opencode, "
-            "copilot, each with its options, or a command that reads a prompt on stdin.",
+            help="Let an agent complete the drafts and find contradictions: claude, codex, gemini, "
+            "opencode, copilot, or a command that reads a prompt on stdin.",
         ),
     ] = None,
     show_prompt: Annotated[
-        bool, Option("--show-prompt", help="Print the prompts for the agent, but send nothing.")
+        bool, Option("--show-prompt", help="Print the prompts, but send nothing.")
     ] = False,
-    yes: Annotated[bool, Option("--yes", "-y", help="Do not ask before prompts are sent.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Review drafts on one screen: accept, edit, merge or discard.
 

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 
-from typer import Argument, Option
+from typer import Option
 
 from lessons_kb.cli.connected import advise_agents
 from lessons_kb.cli.marks import format_marks
-from lessons_kb.cli.options import OnlyProject, OnlyStage, complete_ids, open_brain
+from lessons_kb.cli.options import OnlyProject, OnlyStage, OptionalId, open_brain
 from lessons_kb.cli.output import (
     options,
     print_beside,
@@ -104,14 +104,7 @@ _HISTORY = {
 
 
 def stats(
-    card: Annotated[
-        str | None,
-        Argument(
-            metavar="[ID]",
-            help="One card: path, slug, or prefix.",
-            autocompletion=complete_ids,
-        ),
-    ] = None,
+    card: OptionalId = None,
     stage: OnlyStage = None,
     project: OnlyProject = None,
     cost: Annotated[
@@ -139,7 +132,8 @@ def stats(
         raise InputError("--days needs --cost")
     statistics = Stats(open_brain())
     if card is not None:
-        effect, history = statistics.effect(card), statistics.history(card)
+        effect = statistics.effect(card)
+        history = statistics.history(card)
         if options().json:
             rows = [{"day": day, "what": event, "times": n} for day, event, n in history]
             print_json({**as_data(effect), "history": rows})
