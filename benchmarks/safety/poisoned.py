@@ -364,7 +364,8 @@ def _run(folder: Path, *words: str) -> str:
 def _serve(folder: Path) -> Iterator[tuple[str, str]]:
     """Run a server of a brain. Yield the address of the brain, and a token to read and propose."""
     may = ("--brain", "shop", "--may", "read,propose")
-    token = _run(folder, "serve", "token", "add", folder.name, *may).strip()
+    name = hashlib.sha256(str(folder).encode()).hexdigest()[:16]
+    token = _run(folder, "serve", "token", "add", name, *may).strip()
     port = _find_port()
     command = [sys.executable, "-c", _START, "serve", f"shop={folder}", "--port", str(port)]
     with subprocess.Popen(
