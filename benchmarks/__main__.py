@@ -72,6 +72,9 @@ _WORK = {
     "load": Work(
         "speed.load", "events answered in time beside busy processes, late, or never; gates decided"
     ),
+    "claims": Work(
+        "speed.claims", "hooks over cards with conditions and claims about code; two builds in turn"
+    ),
     "serve": Work(
         "speed.serve", "a server of two workers and a loader: requests a second, latencies, memory"
     ),
@@ -226,6 +229,8 @@ def _parser() -> argparse.ArgumentParser:
                 metavar="NAME=CLONE",
                 help="clone of the repository that a brain is from: compound, kitcn, plate",
             )
+        if name == "claims":
+            command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
         if name == "commands":
             command.add_argument("--against", metavar="DIR", help="another build, with its .venv")
             command.add_argument(
