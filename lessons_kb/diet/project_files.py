@@ -104,7 +104,10 @@ class Project:
         is_folder = name.rstrip("@ ").endswith("/")
         if self.match(path) and not is_folder:
             return path
+        anywhere = f"**/{path.removeprefix('*/')}"
         below = f"{path}/**"
+        if path.startswith("*/") and self.match(anywhere) and not is_folder:
+            return anywhere  # authors write */ for any folder above
         return below if self.match(below) else ""
 
     def _find_by_name(self, name: str) -> str:

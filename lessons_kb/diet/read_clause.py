@@ -108,6 +108,7 @@ def holds_for_any_task(said: str) -> bool:
 
 
 def is_lock(path: str) -> bool:
+    """Return whether a path is a lock file, which a command writes."""
     return match_globs(compile_globs(get_situation("dependencies").locks), path)
 
 
@@ -190,6 +191,7 @@ def _read_dependencies(place: Condition, project: Project) -> Reading:
 
 
 def is_named_place(span: str, project: Project) -> bool:
+    """Return whether a span of code names files of the project."""
     if span in _RULES_FILES:
         return False
     is_ending = bool(re.fullmatch(r"\.\w+", span)) and bool(project.find_glob(span))
@@ -197,6 +199,7 @@ def is_named_place(span: str, project: Project) -> bool:
 
 
 def read_named_folder(said: str, project: Project) -> Reading:
+    """Read a folder that a text names without its path."""
     for pattern in _NAMED_FOLDER:
         found = pattern.match(said)
         folder = project.find_folder(found["name"]) if found else ""
@@ -206,6 +209,7 @@ def read_named_folder(said: str, project: Project) -> Reading:
 
 
 def read_situation(said: str, situation: Situation, project: Project) -> Reading:
+    """Return the condition that the files or commands of a situation show."""
     globs = [glob for glob in situation.globs if project.match(glob)]
     if not (globs or situation.pattern):
         return Reading(why=GONE)
@@ -221,6 +225,7 @@ def read_situation(said: str, situation: Situation, project: Project) -> Reading
 
 
 def make_path(said: str, globs: Sequence[str], project: Project) -> Reading:
+    """Return the condition that files match ``globs``. Each must match, or the result is GONE."""
     chosen = tuple(dict.fromkeys(filter(None, globs)))
     if not chosen or not all(globs):
         return Reading(why=GONE)

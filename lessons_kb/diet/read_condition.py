@@ -195,16 +195,13 @@ _REFERENCE = re.compile(
     re.IGNORECASE,
 )
 """Matches words before the name of a file that is only to be read."""
-_GUIDE = re.compile(
-    r"(?:\./)?(?P<folder>[\w.@-][\w./@-]*)/(?:AGENTS|CLAUDE|README|CONTRIBUTING)\.md", re.IGNORECASE
-)
-"""Matches a guide to its own folder, because an agent that has to read it works in this folder."""
 _MANY_PLACES = 2
 """The number of files of a rule from which its situation always includes an edit of one of them."""
 _SHORTEST_NAME = 3
 _BEFORE = 24
 _MOST_BESIDE = 40
 """A folder with more files is too large to be the place that a rule is about."""
+_PATH = re.compile(r"(?<![\w/.-])[\w.@-]+(?:/[\w.@-]+)+/?")
 _WHEN_TO = re.compile(r"\A\W*when\s+(?:not\s+)?to\b", re.IGNORECASE)
 """Matches an introduction of situations, as opposed to instructions for a situation."""
 _FURTHER = re.compile(r"\b(?:when(?:ever)?|before|after|if)\b", re.IGNORECASE)
@@ -287,9 +284,11 @@ def _read_rule(
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
         yield read_places(forbidden["said"], project)
-    if label:
+    if CODE.fullmatch(label):
+        sentence = f"{label}: {sentence}"
+    elif label:
         yield from _read_subject(text, label, [sentence, *sentences[1:]], project)
-    others = [label, *sentences[1:]] if label else sentences[1:]
+    others = [*filter(None, [label]), *sentences[1:]]
     yield from _read_subject(text, sentence, others, project)
     if any(_IMPERATIVE.match(other) or _FURTHER.search(other) for other in sentences[1:]):
         return
@@ -463,8 +462,9 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
 
 
 def _read_heading_places(heading: str, text: str, project: Project) -> Reading:
-    """Read the places in the code spans of a heading, if the rule demands something."""
+    """Read the places in a heading, if the rule demands something."""
     spans = [span.strip() for span in CODE.findall(heading)]
+    spans = spans or [path for path in _PATH.findall(heading) if project.holds(path)]
     demand = unmarked(CODE.sub("x", text))
     is_demand = bool(_ORDER.search(demand) or _IMPERATIVE.match(demand))
     if not is_demand or not all(is_named_place(span, project) for span in spans):
@@ -480,11 +480,6 @@ def _read_remainder(text: str, said: str, above: str, project: Project) -> Readi
     places: list[str] = []
     for place in (span.strip() for span in CODE.findall(text)):
         if not is_place(place) or is_lock(place):
-            continue
-        if guide := _GUIDE.fullmatch(place):
-            folder = project.find_glob(guide["folder"])
-            globs += [folder] if folder else []
-            places.append(guide["folder"])
             continue
         if _is_reference(text, place):
             continue

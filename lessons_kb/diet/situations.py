@@ -33,7 +33,7 @@ _END_OF_NOUN = (
 """Matches text that may follow a noun, as in "tests of the store", but not in "test results"."""
 _VERB = (
     r"(?:must|should|shall|may|can|cannot|can't|needs?|requires?|uses?|never|follows?|always|"
-    r"do(?:es)?\s+not|don't|goes?|go|belongs?|lives?|live|have\s+to|"
+    r"do(?:es)?\s+not|don't|goes?|go|belongs?|have\s+to|"
     r"(?:is|are)\s+(?:not|never|only|always|required|written|named|placed|expected))\b"
 )
 _ARTICLES = r"(?:(?:a|an|the|all|any|every|each|new|our|your)\s+)*"
@@ -162,7 +162,9 @@ def find_by_topic(topic: str, text: str) -> Situation | None:
     demands a certain way, or gives a pattern for names.
     """
     for situation in read_situations():
-        if situation.things is None or not _ends_with(situation.things, topic.strip(" :")):
+        if situation.lead is not None and situation.lead.fullmatch(topic) and _FORM.match(text):
+            return situation
+        if situation.things is None or not _ends_with(situation.things, topic):
             continue
         if situation.globs and not _FORM.match(text):
             continue
@@ -172,7 +174,8 @@ def find_by_topic(topic: str, text: str) -> Situation | None:
 
 def _ends_with(things: re.Pattern[str], topic: str) -> bool:
     """Return whether a topic consists of things, with at most one word before them."""
-    found = re.fullmatch(rf"(?:[\w-]+\s+)?{things.pattern}", topic, re.IGNORECASE)
+    form = r"(?:\s+(?:formats?|styles?|conventions?))?"
+    found = re.fullmatch(rf"(?:[\w-]+\s+)?{things.pattern}{form}", topic, re.IGNORECASE)
     return found is not None
 
 
