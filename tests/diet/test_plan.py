@@ -40,6 +40,7 @@ FILES += (
     "examples/b/b.ts",
     "wide/package.json",
 )
+FILES += ("far/down/gen/a.cs", "gen/b.resx", "gen/b.Designer.cs")
 FILES += tuple(f"lib/{number}.ts" for number in range(30))
 
 
@@ -169,8 +170,7 @@ def read(text, **how):
         (
             "Changed deps in `package.json` require changes in `wide/package.json`",
             "path",
-            ("package.json", "wide/package.json")
-FILES += ("far/down/gen/a.cs",),
+            ("package.json", "wide/package.json"),
         ),
     ],
 )
