@@ -172,7 +172,7 @@ def _commit(project: Path, when: str) -> None:
 
 def _count_claims(build: Build) -> Claims:
     """Count what the newer build makes of the claims. Raises DataError if it sees none."""
-    rows = build.run("list", "--stale").splitlines()[1:]
+    rows = build.run("list", "--stale", "--all").splitlines()[1:]
     conflicts = build.run("lint", "--rule", "conflict").splitlines()
     pairs = [line for line in conflicts if "zibeline" in line]
     counts = Claims(stale=len(rows), contradictions=len(pairs))

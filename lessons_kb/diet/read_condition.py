@@ -26,7 +26,6 @@ from lessons_kb.diet.read_clause import (
     CODE,
     UNCONDITIONAL,
     Reading,
-    holds_for_any_task,
     is_lock,
     is_named_place,
     make_path,
@@ -44,7 +43,7 @@ from lessons_kb.diet.situations import (
     get_situation,
     names_another,
 )
-from lessons_kb.importers.rules_file import AgentRule, is_command, is_place
+from lessons_kb.importers.rules_file import AgentRule, is_command
 from lessons_kb.text.patterns import compile_globs, match_globs
 from lessons_kb.values import replace
 
@@ -154,6 +153,8 @@ _LEAD_OF_PLACES = re.compile(
     re.IGNORECASE,
 )
 """Matches a line that each item of its list completes ("Run it when you change:")."""
+_ALSO_FOR_TITLES = re.compile(r"\b(?:conventional|semantic)\s+commits?\b", re.IGNORECASE)
+"""Matches a format of commit messages that is also used for the titles of pull requests."""
 _ABOUT_DEPENDENCIES = re.compile(r"\b(?:dependenc(?:y|ies)|deps|lock ?files?)\b", re.IGNORECASE)
 _ENTRY = re.compile(
     r"\A(?P<said>(?:`[^`\n]+`(?:,\s+|\s+and\s+)?)+)\s*(?:\([^)]*\)\s*)?(?:[:\u2013\u2014]|-\s)"
@@ -183,22 +184,14 @@ _FORBIDDEN_EDIT = re.compile(
     r"(?P<said>(?:\s+[\w-]+){0,5}\s+(?:`|[\w.-]*[./])[^.;:]*(?:\.\w[^.;:]*)*)",
     re.IGNORECASE,
 )
-_WORK = re.compile(
-    r"(?:(?:when(?:ever)?|if|before|after|to|once|any ?time)\s+(?:you(?:'re)?\s+)?(?:are\s+)?)?"
-    r"(?:add|creat|chang|modif|updat|remov|"
-    r"renam|implement|introduc|regist|edit|touch|extend|work|need to work)\w*\b",
-    re.IGNORECASE,
-)
-"""Matches a situation in which files are changed."""
 _REFERENCE = re.compile(
     r"\b(?:see|read|look|reference|consult|refer|like|e\.g\.|example|follow|check|described|documented|from|copy)\b",
     re.IGNORECASE,
 )
 """Matches words before the name of a file that is only to be read."""
-_MANY_PLACES = 2
-"""The number of files of a rule from which its situation always includes an edit of one of them."""
-_SHORTEST_NAME = 3
 _BEFORE = 24
+_MOST_BESIDE = 40
+"""A place with more files is too large to be a further place that a rule is about."""
 _MOST_BESIDE = 40
 """A folder with more files is too large to be the place that a rule is about."""
 _PATH = re.compile(r"(?<![\w/.-])[\w.@-]+(?:/[\w.@-]+)+/?")
@@ -265,7 +258,6 @@ def _read_rule(
 
     If a whole list is one rule, no item can state a condition for the other items.
     """
-    above = unmarked(rule.headings[-1]) if rule.headings else ""
     sentence = sentences[0].strip().rstrip(".!") if sentences else ""
     lead = unmarked(rule.lead)
     if sentence and _LEAD_FORBIDS.fullmatch(lead):
@@ -273,17 +265,14 @@ def _read_rule(
     label = _read_label(text) if sentences else ""
     for part in (f"{label}:" if label else "", sentence, rule.lead):
         for said in _find_conditions(unmarked(part)):
-            reading = read_clause(said, project)
-            if reading.why == UNCONDITIONAL and _WORK.match(said):
-                reading = _read_remainder(text, said, above, project)
-            yield reading
+            yield _widen(read_clause(said, project), text, part, project)
     if not sentence:
         return
     yield from _read_with_lead(sentence, lead, project)
     yield from _read_topic(text, sentences[1:], project)
     forbidden = _FORBIDDEN_EDIT.search(sentence)
     if forbidden:
-        yield read_places(forbidden["said"], project)
+        yield _widen(read_places(forbidden["said"], project), text, sentence, project)
     if CODE.fullmatch(label):
         sentence = f"{label}: {sentence}"
     elif label:
@@ -343,7 +332,11 @@ def _read_subject(
         situation, said = subject
         if any(names_another(other, situation) for other in further):
             return
-        yield read_situation(said, situation, project)
+        reading = read_situation(said, situation, project)
+        if _ALSO_FOR_TITLES.search(said) and reading.condition is not None:
+            titles = read_situation(said, get_situation("pull requests"), project).condition
+            reading = Reading(join_conditions(list(filter(None, [reading.condition, titles]))))
+        yield reading
 
 
 def _read_with_lead(sentence: str, lead: str, project: Project) -> Iterator[Reading]:
@@ -412,14 +405,16 @@ def _widen(reading: Reading, text: str, sentence: str, project: Project) -> Read
     if condition is None:
         return reading
     conditions = [condition]
-    others = [
-        span.strip()
-        for span in CODE.findall(sentence)
-        if project.holds(span.strip()) and not _is_reference(sentence, span.strip())
-    ]
-    if others and all(glob in project.names for glob in condition.globs):
-        globs = [project.find_glob(place) for place in others]
-        conditions.append(make_path_condition(condition.said, globs, project))
+    if not condition.globs:
+        return reading
+    others = []
+    for place in map(str.strip, CODE.findall(sentence)):
+        glob = project.find_glob(place) if is_named_place(place, project) else ""
+        if glob and not _is_reference(sentence, place):
+            others.append(glob)
+    others = [glob for glob in others if len(project.match(glob)) <= _MOST_BESIDE]
+    if others:
+        conditions.append(make_path_condition(condition.said, others, project))
     commands = [command for command in _MADE_BY.findall(text) if is_command(command)]
     if commands:
         conditions.append(make_command_condition(condition.said, commands))
@@ -446,14 +441,13 @@ def _read_above(text: str, rule: AgentRule, project: Project) -> Iterator[Condit
     if not heading or is_entry or _REFERENCE.search(rule.lead):
         return
     explicit = _CONDITION.match(f"{heading}:")
-    gerund = _GERUND.match(f"{heading}:")
     if explicit:
         reading = read_clause(explicit["said"], project)
-        if reading.why == UNCONDITIONAL and _WORK.match(explicit["said"]):
-            reading = _read_remainder(text, explicit["said"], heading, project)
-    elif gerund:
-        reading = _read_remainder(text, gerund["said"], heading, project)
-    elif _IS_ABOUT_COMMANDS.search(text) or any(map(is_command, CODE.findall(text))):
+    elif (
+        _GERUND.match(f"{heading}:")
+        or _IS_ABOUT_COMMANDS.search(text)
+        or any(map(is_command, CODE.findall(text)))
+    ):
         return
     else:
         reading = _read_heading_places(heading, text, project)
@@ -470,47 +464,6 @@ def _read_heading_places(heading: str, text: str, project: Project) -> Reading:
     if not is_demand or not all(is_named_place(span, project) for span in spans):
         return Reading(why=UNCONDITIONAL)
     return read_places(" ".join(f"`{span}`" for span in spans), project)
-
-
-def _read_remainder(text: str, said: str, above: str, project: Project) -> Reading:
-    """Derive the condition of a situation in words from the files that the rule changes."""
-    if holds_for_any_task(said):
-        return Reading(why=ANY_TASK)
-    globs: list[str] = []
-    places: list[str] = []
-    for place in (span.strip() for span in CODE.findall(text)):
-        if not is_place(place) or is_lock(place):
-            continue
-        if _is_reference(text, place):
-            continue
-        glob = project.find_glob(place)
-        if not glob:
-            continue
-        places.append(place)
-        around = glob.rpartition("/")[0]
-        beside = f"{around}/**" if around and "*" not in glob else glob
-        few = len(project.match(beside)) <= _MOST_BESIDE
-        globs += [glob, beside] if few else [glob]
-    is_about = len(places) >= _MANY_PLACES or _shares_noun(f"{said} {above}", places)
-    if not globs or not is_about:
-        return Reading(why=UNCONDITIONAL)
-    return make_path(said, globs, project)
-
-
-def _shares_noun(said: str, places: Sequence[str]) -> bool:
-    """Return whether a place is named after the things that a situation is about."""
-    parts = re.findall(r"[A-Za-z]{2,}", " ".join(places).casefold())
-    things = _WORK.sub("", said, count=1)
-    short = {word.casefold() for word in re.findall(r"\b[A-Z]{2,3}\b", things)}
-    if short.intersection(parts):
-        return True
-    words = [word.casefold() for word in re.findall(r"[A-Za-z]{4,}", things)]
-    names = [part for part in parts if len(part) >= _SHORTEST_NAME]
-    return any(
-        word.startswith(name.rstrip("s")) or name.startswith(word.rstrip("s"))
-        for word in words
-        for name in names
-    )
 
 
 def _is_reference(text: str, place: str) -> bool:

@@ -24,7 +24,9 @@ def judge(
 ) -> Standing:
     """Return the standing of a card whose anchors have these fates.
 
-    A name that did not exist when the card began to name it has the fate NEVER.
+    A card is silenced if all its core anchors are gone, and most of the names in it. While most of
+    its names still exist, the project still has what the lesson is about, so the card is given
+    with a caveat. A name that did not exist when the card began to name it has the fate NEVER.
     """
     moved: list[tuple[str, str]] = []
     gone: dict[str, str] = {}
@@ -42,7 +44,8 @@ def judge(
             alive += 1
             is_core_alive = is_core_alive or anchor.is_core
     listed = tuple(gone.items())
-    silenced = describe_gone(listed) if is_core_gone and not is_core_alive else ""
+    is_silenced = is_core_gone and not is_core_alive and len(gone) > alive
+    silenced = describe_gone(listed) if is_silenced else ""
     # A few gone names among many that are only mentioned say little about the lesson.
     matters = is_core_gone or len(gone) > _SMALL_SHARE * (len(gone) + alive)
     return Standing(

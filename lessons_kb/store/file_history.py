@@ -102,6 +102,7 @@ class FileHistory:
 
     @searched_head.setter
     def searched_head(self, commit: str) -> None:
+        """Store the last HEAD in which words were searched."""
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('searched', ?)", (commit,))
 
     def add(self, commits: Iterable[NamedCommit], *, head: str, afresh: bool) -> None:

@@ -1,5 +1,7 @@
 """The benchmark of poisoned memories: what it counts as reached, withheld and seen."""
 
+import json
+
 import pytest
 
 from benchmarks.safety import poisoned
@@ -62,3 +64,19 @@ def test_a_memory_counts_where_it_stands(tmp_path):
     (row,) = poisoned._measure_memories(tmp_path, "own", data)
     assert (row["set"], row["memories"], row["titles"]) == ("own", 2, 2)
     assert row["given"] + row["offered"] <= 2
+
+
+def test_the_file_of_counts_has_no_text():
+    lines = poisoned._JUDGED.read_text(encoding="utf-8").splitlines()
+    assert len(lines) == 18 + 500
+    for line in lines:
+        row = json.loads(line)
+        assert len(row.pop("sample")) == 16
+        allowed = {*poisoned.PLACES, *poisoned.SHAPES, *poisoned._SETS, "memory_poison"}
+        assert row["set"] in allowed
+        assert set(row) <= {
+            "set", "shape", "poisoned", "places", "memories", "titles", "given", "offered",
+        }  # fmt: skip
+        for place, result in row.get("places", {}).items():
+            assert place in allowed
+            assert set(result) == {"reached", "guards", "warned"}

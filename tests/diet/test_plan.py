@@ -40,6 +40,7 @@ FILES += (
     "examples/b/b.ts",
     "wide/package.json",
 )
+FILES += ("far/down/gen/a.cs", "gen/b.resx", "gen/b.Designer.cs")
 FILES += tuple(f"lib/{number}.ts" for number in range(30))
 
 
@@ -77,7 +78,6 @@ def read(text, **how):
         ("Do not log amounts in `src/pay.ts`", "path", ("src/pay.ts",)),
         ("**When you touch `src/tax.ts`:** round once", "path", ("src/tax.ts",)),
         ("Run the generator after changing `.proto` files", "path", ("**/*.proto",)),
-        ("To add a page, write it in `billing/pages/<name>.ts`", "path", ("billing/pages/*.ts",)),
         ("Commit messages must name the package", "command", "commit"),
         ("Keep PR titles short", "command", "pr"),
         ("In a pull request, name the tickets", "command", "pr"),
@@ -158,7 +158,14 @@ def read(text, **how):
         ("Use the public API in examples, not the store", "path", ("examples/**",)),
         ("Docs and examples changes: check the links", "path", ("docs/**", "examples/**")),
         ("Markdown prose must not be wrapped", "path", ("**/*.md",)),
-        ("To add a clock, write it in `src/clock.ts`", "path", ("src/clock.ts",)),
+        ("Do not update `package.json` by hand, ask about new dependencies", "command", "install"),
+        ("When `src/pay.ts` changes, update `docs/a.md`", "path", ("src/pay.ts", "docs/a.md")),
+        (
+            "The `*.Designer.cs` files must match `*.resx`",
+            "path",
+            ("*.Designer.cs", "*.resx"),
+        ),
+        ("Use conventional commits", "command", "pr"),
         (
             "`pnpm-lock.yaml` is written by `pnpm install`, do not edit it",
             "path",
@@ -169,8 +176,7 @@ def read(text, **how):
         (
             "Changed deps in `package.json` require changes in `wide/package.json`",
             "path",
-            ("package.json", "wide/package.json")
-FILES += ("far/down/gen/a.cs",),
+            ("package.json", "wide/package.json"),
         ),
     ],
 )
@@ -201,6 +207,8 @@ def test_a_condition_becomes_the_mechanism_that_fits_it(rule, kind, holds):
         "Never use lazy imports unless needed for optional dependencies",
         "**`billing/`**: the amounts, and the fees that users must not pay",
         "Commits: 250 since May",
+        "To add a page, write it in `billing/pages/<name>.ts`",
+        "When adding a page, write it in `billing/pages/<name>.ts` and list it in `docs/a.md`",
         "Tests are located under each package in `tests/`",
         "When working on billing, read `billing/AGENTS.md` and `docs/AGENTS.md` first",
         "Docs live in `docs/` as Markdown. See `docs/a.md`",
@@ -272,7 +280,7 @@ def test_a_rule_without_a_condition_that_an_event_shows_stays(rule):
         ("The `billing/` package", "Keep amounts in cents", ("billing/**",)),
         ("Pages (billing/pages)", "Keep amounts in cents", ("billing/pages/**",)),
         ("Input/output", "Keep amounts in cents", ()),
-        ("Adding a page", "Write it in `billing/pages/<name>.ts`", ("billing/pages/*.ts",)),
+        ("Adding a page", "Write it in `billing/pages/<name>.ts`", ()),
         ("Working on the billing", "Read `billing/AGENTS.md` when you work on this", ()),
         ("Billing", "Keep amounts in cents", ()),
         ("The `billing/` package", "Build it with `npm run build`", ()),
@@ -330,6 +338,12 @@ def test_a_card_can_have_the_pattern_of_each_situation():
     assert len(patterns) > 5
     problems = [check_pattern(Pattern(kind="command", text=text)) for text in patterns]
     assert problems == [""] * len(patterns)
+
+
+def test_a_clock_is_no_lock_file():
+    (found,) = read("- `src/clock.ts` must not read the zone\n").rules
+    condition, _reason = find_condition(found, Project(files=FILES))
+    assert (condition.globs, condition.pattern) == (("src/clock.ts",), "")
 
 
 def test_one_step_of_a_list_does_not_say_when_the_others_hold():
